@@ -1,0 +1,84 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+# The functions by which every folder declares its targets.
+
+# Include roots and language rules that users of the libraries need as well.
+add_library(executorch_headers INTERFACE)
+target_include_directories(
+  executorch_headers
+  INTERFACE $<BUILD_INTERFACE:${EXECUTORCH_INCLUDE_ROOT}> $<BUILD_INTERFACE:${EXECUTORCH_GENERATED_ROOT}>
+            $<INSTALL_INTERFACE:include>)
+target_compile_features(executorch_headers INTERFACE cxx_std_17)
+if(NOT EXECUTORCH_ENABLE_LOGGING)
+  target_compile_definitions(executorch_headers INTERFACE ET_LOG_ENABLED=0)
+endif()
+
+# How our own sources are compiled.
+add_library(executorch_strict INTERFACE)
+target_compile_options(executorch_strict INTERFACE -Wall -Wextra -Werror -ffunction-sections -fdata-sections)
+if(EXECUTORCH_SANITIZE)
+  target_compile_options(executorch_strict INTERFACE -fsanitize=${EXECUTORCH_SANITIZE} -fno-omit-frame-pointer
+                                                     -fno-sanitize-recover=all -g)
+  add_link_options(-fsanitize=${EXECUTORCH_SANITIZE})
+endif()
+add_library(executorch_embedded_cxx INTERFACE)
+target_compile_options(executorch_embedded_cxx INTERFACE -fno-exceptions -fno-rtti)
+
+# et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI.
+function(et_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(
+    ${name}
+    PUBLIC executorch_headers ${ARG_DEPENDS}
+    PRIVATE $<BUILD_INTERFACE:executorch_strict> $<BUILD_INTERFACE:executorch_embedded_cxx>)
+  set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES ${name})
+endfunction()
+
+# et_header_library(NAME [DEPENDS targets...])
+function(et_header_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  add_library(${name} INTERFACE)
+  target_link_libraries(${name} INTERFACE executorch_headers ${ARG_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES ${name})
+endfunction()
+
+# et_kernel_headers(LIBRARY YAML NAMESPACE INCLUDE [OVERRIDES] [OPS names...]): runs the code generation;
+# sets ${LIBRARY}_registration to the generated registration source.
+function(et_generate_kernels library)
+  cmake_parse_arguments(ARG "OVERRIDES" "YAML;NAMESPACE;INCLUDE" "OPS" ${ARGN})
+  set(folder ${EXECUTORCH_GENERATED_ROOT}/${ARG_INCLUDE})
+  set(outputs ${folder}/NativeFunctions.h ${folder}/Functions.h ${folder}/RegisterKernels.cpp)
+  set(flags)
+  if(ARG_OVERRIDES)
+    list(APPEND flags --overrides)
+  endif()
+  if(ARG_OPS)
+    list(JOIN ARG_OPS "," ops)
+    list(APPEND flags --ops=${ops})
+  endif()
+  file(GLOB generator CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/codegen/*.py)
+  set(stamp ${folder}/generated.stamp)
+  add_custom_command(
+    OUTPUT ${stamp}
+    BYPRODUCTS ${outputs}
+    COMMAND
+      ${CMAKE_COMMAND} -E env PYTHONPATH=${EXECUTORCH_INCLUDE_ROOT} PYTHONDONTWRITEBYTECODE=1 ${Python3_EXECUTABLE} -m
+      executorch.codegen --yaml ${ARG_YAML} --namespace ${ARG_NAMESPACE} --library ${library} --out
+      ${EXECUTORCH_GENERATED_ROOT} --include ${ARG_INCLUDE} ${flags}
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS ${ARG_YAML} ${CMAKE_SOURCE_DIR}/kernels/portable/functions.yaml ${generator}
+    COMMENT "Generating ${library} from ${ARG_YAML}"
+    VERBATIM)
+  add_custom_target(generate_${library} DEPENDS ${stamp})
+  set_source_files_properties(${folder}/RegisterKernels.cpp PROPERTIES GENERATED TRUE)
+  set(${library}_registration ${folder}/RegisterKernels.cpp PARENT_SCOPE)
+endfunction()
+
+# et_ops_library(NAME KERNELS target REGISTRATION source LIBRARY name): what a program links to have kernels registered.
+# The registration's object file is asked for by a symbol in it, so that no whole-archive flag is needed.
+function(et_ops_library name)
+  cmake_parse_arguments(ARG "" "KERNELS;REGISTRATION;LIBRARY" "" ${ARGN})
+  et_library(${name} SOURCES ${ARG_REGISTRATION} DEPENDS ${ARG_KERNELS} executorch_core)
+  add_dependencies(${name} generate_${ARG_LIBRARY})
+  target_link_options(${name} INTERFACE LINKER:-u,executorch_link_${ARG_LIBRARY})
+endfunction()

@@ -1,0 +1,72 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Builds the distribution: the folders are packages below ``executorch``, CMake builds what is compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+NOT_SHIPPED = {"build", "docs", "examples", "test", "cmake"}
+
+
+def package_names() -> list[str]:
+    """``executorch`` and every folder with an ``__init__.py`` below it, by import path."""
+    folders = sorted(
+        path.parent.relative_to(ROOT)
+        for path in ROOT.glob("*/**/__init__.py")
+        if not (NOT_SHIPPED & {path.relative_to(ROOT).parts[0]}) and not path.relative_to(ROOT).parts[0].startswith(".")
+    )
+    return ["executorch", *(".".join(("executorch", *folder.parts)) for folder in folders)]
+
+
+class CMakeBuild(build_ext):
+    """Runs CMake once and installs its components into the package (or, for an editable install, into the tree)."""
+
+    def run(self) -> None:
+        """Configures, builds and installs. ``EXECUTORCH_CMAKE_ARGS`` adds options, ``CMAKE_BUILD_PARALLEL_LEVEL`` jobs."""
+        build = Path(self.build_temp).resolve() / "cmake"
+        if self.inplace:
+            build = ROOT / "build" / "editable"
+        options = os.environ.get("EXECUTORCH_CMAKE_ARGS", "").split()
+        self._call(
+            "cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DEXECUTORCH_BUILD_PYBIND=ON",
+            f"-DPython3_EXECUTABLE={sys.executable}", *options,
+        )  # fmt: skip
+        self._call("cmake", "--build", build, "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2"))
+        if self.inplace:
+            self._call("cmake", "--install", build, "--prefix", ROOT, "--component", "python", "--strip")
+        else:
+            package = Path(self.build_lib).resolve() / "executorch"
+            self._call("cmake", "--install", build, "--prefix", package, "--component", "python", "--strip")
+            self._call("cmake", "--install", build, "--prefix", package, "--component", "sdk")
+
+    def get_outputs(self) -> list[str]:
+        """CMake's own install step places the files."""
+        return []
+
+    def get_output_mapping(self) -> dict[str, str]:
+        """Nothing to map for an editable install: the files are installed into the tree."""
+        return {}
+
+    @staticmethod
+    def _call(*command: object) -> None:
+        subprocess.run([str(part) for part in command], check=True)
+
+
+setup(
+    packages=package_names(),
+    package_dir={"executorch": "."},
+    package_data={
+        "executorch": ["kernels/*/functions.yaml", "runtime/schema/*.fbs"],
+        **{name: ["*.pyi", "py.typed", "*.yaml"] for name in package_names()[1:]},
+    },
+    # The extension's sources are CMake's; the entry makes the wheel a platform wheel and runs the build.
+    ext_modules=[Extension("executorch.extension.pybindings._portable_lib", sources=[])],
+    cmdclass={"build_ext": CMakeBuild},
+)
