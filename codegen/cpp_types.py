@@ -1,0 +1,56 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Schema types as C++ argument types: the table of docs/architecture.md, "Kernels"."""
+
+from __future__ import annotations
+
+from executorch.codegen.schema import Argument, Schema, SchemaError
+
+# base type → C++ value type
+_VALUE = {
+    "Tensor": "Tensor",
+    "Scalar": "Scalar",
+    "int": "int64_t",
+    "float": "double",
+    "bool": "bool",
+    "ScalarType": "ScalarType",
+    "MemoryFormat": "MemoryFormat",
+    "Layout": "Layout",
+    "Device": "Device",
+    "str": "std::string_view",
+}
+_BY_REFERENCE = {"Tensor", "Scalar"}
+
+
+def argument_type(argument: Argument) -> str:
+    """The C++ type of one argument. Raises ``SchemaError`` for a schema type that kernels cannot take."""
+    value = _VALUE.get(argument.base)
+    if value is None:
+        raise SchemaError(
+            f"argument '{argument.name}' has type {argument.base}, which no kernel can take; known: {sorted(_VALUE)}"
+        )
+    if argument.is_mutated:
+        return "ArrayRef<Tensor>" if argument.is_list else f"{value}&"
+    if argument.is_list:
+        item = f"std::optional<{value}>" if argument.is_optional_item else value
+        value = f"ArrayRef<{item}>"
+    if argument.is_optional:
+        value = f"std::optional<{value}>"
+    if argument.base in _BY_REFERENCE and not argument.is_list:
+        return f"const {value}&"
+    return value
+
+
+def return_type(schema: Schema) -> str:
+    """``Tensor&`` for one output, a tuple of references for several, ``void`` for lists and none."""
+    outputs = schema.outputs
+    if not outputs or any(o.is_list for o in outputs) or schema.returns == 0:
+        return "void"
+    if len(outputs) == 1:
+        return "Tensor&"
+    return "std::tuple<" + ", ".join("Tensor&" for _ in outputs) + ">"
+
+
+def declaration(schema: Schema, name: str) -> str:
+    """The C++ declaration of a kernel called ``name`` for ``schema``."""
+    arguments = ", ".join(["KernelRuntimeContext& ctx", *(f"{argument_type(a)} {a.name}" for a in schema.arguments)])
+    return f"{return_type(schema)} {name}({arguments})"
