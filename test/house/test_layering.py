@@ -1,0 +1,89 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Who may import whom (docs/architecture.md), read from the sources' own imports and includes."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A folder (or file) → the parts of our own tree that it may import; the longest matching key counts.
+PYTHON_MAY_IMPORT: dict[str, set[str]] = {
+    "exir/dialects": {"exir/error", "exir/schema"},
+    "exir/schema": set(),
+    "exir/error": set(),
+    "exir/serialize": {"exir/schema", "exir/error", "exir/scalar_type"},
+    "exir": {"exir"},
+    "runtime": {"runtime", "extension/pybindings"},
+    "codegen": {"codegen"},
+    "kernels": set(),
+    "extension": {"extension", "runtime"},
+    "backends": {"backends", "exir"},
+    "devtools": {"devtools", "exir", "runtime"},
+    "export": {"export", "exir", "runtime"},
+}
+
+# A folder → the parts of our own tree that it may include.
+CPP_MAY_INCLUDE: dict[str, set[str]] = {
+    "runtime/platform": {"runtime/platform"},
+    "runtime/core/testing_util": {"runtime/core", "runtime/platform"},
+    "runtime/core": {"runtime/core", "runtime/platform"},
+    "runtime/kernel": {"runtime/kernel", "runtime/core", "runtime/platform"},
+    "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
+    "runtime/executor": {"runtime", "schema"},
+    "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
+    "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"},
+    "extension": {"extension", "runtime"},
+}
+
+
+def _sources(*suffixes: str) -> list[Path]:
+    tops = {"exir", "runtime", "codegen", "kernels", "extension", "backends", "devtools", "export"}
+    return [p for top in sorted(tops) for s in suffixes for p in (ROOT / top).rglob(f"*{s}")]
+
+
+def _rule(table: dict[str, set[str]], path: str) -> set[str] | None:
+    keys = [key for key in table if path == key or path.startswith((key + "/", key + "."))]
+    return table[max(keys, key=len)] if keys else None
+
+
+def _within(path: str, allowed: set[str]) -> bool:
+    return any(path == part or path.startswith((part + "/", part + ".")) for part in allowed)
+
+
+def _imports(path: Path) -> list[str]:
+    names = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return [n.removeprefix("executorch.").replace(".", "/") for n in names if n.startswith("executorch.")]
+
+
+@pytest.mark.parametrize("path", _sources(".py"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_python_file_imports_only_what_its_layer_may(path: Path) -> None:
+    own = str(path.relative_to(ROOT))
+    allowed = _rule(PYTHON_MAY_IMPORT, own)
+    assert allowed is not None, f"{own} belongs to no layer"
+    own_folder = str(path.parent.relative_to(ROOT))
+    wrong = [name for name in _imports(path) if not _within(name, allowed | {own_folder})]
+    assert not wrong, f"{own} imports {wrong}; its layer may import {sorted(allowed)}"
+
+
+@pytest.mark.parametrize("path", _sources(".h", ".cpp"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_cpp_file_includes_only_what_its_layer_may(path: Path) -> None:
+    own = str(path.relative_to(ROOT))
+    allowed = _rule(CPP_MAY_INCLUDE, own)
+    assert allowed is not None, f"{own} belongs to no layer"
+    included = re.findall(r'#include [<"]executorch/([^>"]+)[>"]', path.read_text())
+    wrong = [name for name in included if not _within(name, allowed)]
+    assert not wrong, f"{own} includes {wrong}; its layer may include {sorted(allowed)}"
+
+
+def test_only_the_executor_knows_flatbuffers() -> None:
+    knowing = [p for p in _sources(".h", ".cpp") if "flatbuffers/" in p.read_text()]
+    wrong = [str(p.relative_to(ROOT)) for p in knowing if "runtime/executor" not in str(p)]
+    assert not wrong

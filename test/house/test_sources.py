@@ -1,0 +1,53 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What every source file of the project keeps to."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_LINES = 500
+
+
+def _tracked(*patterns: str) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+SOURCES = _tracked("*.py", "*.pyi", "*.h", "*.cpp", "*.cmake", "*.sh", "CMakeLists.txt")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_source_file_is_short_enough_to_read(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= MOST_LINES, f"{path.relative_to(ROOT)} has {lines} lines; {MOST_LINES} are the most"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_source_file_names_its_licence(path: Path) -> None:
+    head = path.read_text()[:400]
+    assert "BSD-3-Clause" in head or path.stat().st_size == 0, f"{path.relative_to(ROOT)} has no licence line"
+
+
+def test_no_name_says_that_its_owner_had_no_idea() -> None:
+    vague = re.compile(r"^(utils?|helpers?|common|misc)\.(py|h|cpp)$")
+    # `executorch.exir.backend.utils` is a documented import.
+    allowed = {ROOT / "exir/backend/utils.py"}
+    assert not [str(p.relative_to(ROOT)) for p in SOURCES if vague.match(p.name) and p not in allowed]
+
+
+def test_the_runtime_and_kernels_hold_no_malloc_iostream_exceptions_or_abort() -> None:
+    banned = re.compile(
+        r"#include <(iostream|sstream|fstream|vector|string|map|unordered_map)>|\b(throw|try|catch)\b\s*[({]|std::abort"
+    )
+    found = []
+    for folder in ("runtime", "kernels"):
+        for path in [*(ROOT / folder).rglob("*.h"), *(ROOT / folder).rglob("*.cpp")]:
+            relative = str(path.relative_to(ROOT))
+            if "testing_util" in relative or "platform/default" in relative:
+                continue
+            found += [f"{relative}:{n}: {line.strip()}" for n, line in enumerate(path.read_text().splitlines(), 1)
+                      if banned.search(line) and not line.lstrip().startswith(("//", "*"))]  # fmt: skip
+    assert not found, "\n".join(found)

