@@ -26,6 +26,10 @@ target_compile_options(executorch_embedded_cxx INTERFACE -fno-exceptions -fno-rt
 # et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI.
 function(et_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT ARG_SOURCES) # TEMPORARY while the tree grows
+    file(WRITE ${CMAKE_BINARY_DIR}/empty_${name}.cpp "")
+    set(ARG_SOURCES ${CMAKE_BINARY_DIR}/empty_${name}.cpp)
+  endif()
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(
     ${name}

@@ -1,0 +1,93 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The wheel, in an environment that holds nothing but it and numpy."""
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from models import make
+from oracle.pipeline import to_program
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
+    done = subprocess.run(
+        [str(c) for c in command], cwd=cwd, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The distribution, built as a user's pip builds it, save that the build's tools are those at hand."""
+    folder = tmp_path_factory.mktemp("wheel")
+    _run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT)
+    (built,) = folder.glob("executorch-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with the wheel and its base dependencies alone."""
+    home = tmp_path_factory.mktemp("empty") / "venv"
+    venv.create(home, with_pip=True)
+    _run(home / "bin/python", "-m", "pip", "install", "-q", wheel)
+    return home / "bin/python"
+
+
+def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for expected in (
+        "executorch/exir/__init__.py",
+        "executorch/runtime/py.typed",
+        "executorch/kernels/portable/functions.yaml",
+        "executorch/data/bin/executor_runner",
+        "executorch/include/executorch/extension/module/module.h",
+        "executorch/include/executorch/kernels/portable/Functions.h",
+        "executorch/lib/libexecutorch_core.a",
+        "executorch/share/cmake/executorch-config.cmake",
+    ):
+        assert expected in names
+    assert not [n for n in names if n.startswith(("executorch/test/", "executorch/examples/", "executorch/setup.py"))]
+
+
+def test_the_runtime_needs_neither_torch_nor_the_compiler(python: Path, tmp_path: Path) -> None:
+    script = (
+        "import executorch.runtime, sys; assert 'torch' not in sys.modules; assert 'executorch.exir' not in sys.modules"
+    )
+    _run(python, "-c", script, cwd=tmp_path)
+    installed = _run(python, "-m", "pip", "list", "--format=freeze", cwd=tmp_path).split()
+    assert {line.partition("==")[0] for line in installed} <= {"executorch", "numpy", "pip", "setuptools"}
+
+
+def test_the_compiler_without_its_extra_says_which_is_missing(python: Path, tmp_path: Path) -> None:
+    script = "import executorch.exir"
+    done = subprocess.run([python, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert 'pip install "executorch[export]"' in done.stderr
+
+
+def test_nothing_compiled_links_libtorch(python: Path, tmp_path: Path) -> None:
+    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+    for binary in (*package.rglob("*.so"), package / "data/bin/executor_runner"):
+        assert "torch" not in _run("ldd", binary).replace(str(package), "")
+
+
+def test_a_cpp_program_builds_against_the_installed_package_alone(python: Path, tmp_path: Path) -> None:
+    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+    _run("cmake", "-S", ROOT / "examples/cpp", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
+    _run("cmake", "--build", tmp_path / "build")
+    program = tmp_path / "mlp.pte"
+    program.write_bytes(to_program(*make("mlp")))
+    printed = _run(tmp_path / "build/run_program", program).split()
+    assert len(printed) == 10 and all(float(number) == float(number) for number in printed)
+
+
+def test_the_runner_of_the_wheel_is_a_command(python: Path, tmp_path: Path) -> None:
+    assert "--model_path" in _run(python.parent / "executor_runner", "--help", cwd=tmp_path)

@@ -1,0 +1,62 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""timm's models without torchvision, of which there is no build for every torch: the models themselves need nothing of it."""
+
+import importlib.machinery
+import sys
+import types
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+
+from torch import nn
+
+
+class _AnyMember(type):
+    """A class all of whose members exist, as their own names."""
+
+    def __getattr__(cls, name: str) -> str:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return name
+
+
+class _EmptyModule(types.ModuleType):
+    """Stands for a torchvision module: any class asked of it is an unused base class."""
+
+    __path__: list[str] = []
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _AnyMember(name, (nn.Module,), {})
+
+
+class _TorchvisionFinder(MetaPathFinder, Loader):
+    """Finds ``torchvision`` and whatever is below it as empty modules."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.partition(".")[0] != "torchvision":
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return _EmptyModule(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Nothing to run."""
+
+
+def create_model(name: str) -> nn.Module:
+    """``timm.create_model`` with random weights."""
+    finder = _TorchvisionFinder()
+    sys.meta_path.append(finder)
+    try:
+        import timm
+
+        return timm.create_model(name, pretrained=False)
+    finally:
+        sys.meta_path.remove(finder)
+        for module in [m for m in sys.modules if m.partition(".")[0] == "torchvision"]:
+            if isinstance(sys.modules[module], _EmptyModule):
+                del sys.modules[module]
