@@ -16,12 +16,15 @@ endif()
 add_library(executorch_strict INTERFACE)
 target_compile_options(executorch_strict INTERFACE -Wall -Wextra -Werror -ffunction-sections -fdata-sections)
 if(EXECUTORCH_SANITIZE)
-  target_compile_options(executorch_strict INTERFACE -fsanitize=${EXECUTORCH_SANITIZE} -fno-omit-frame-pointer
-                                                     -fno-sanitize-recover=all -g)
+  # The vptr check wants type information, which our libraries have not.
+  target_compile_options(executorch_strict INTERFACE -fsanitize=${EXECUTORCH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer
+                                                     -fno-sanitize-recover=all -fno-sanitize=vptr)
   add_link_options(-fsanitize=${EXECUTORCH_SANITIZE})
 endif()
 add_library(executorch_embedded_cxx INTERFACE)
-target_compile_options(executorch_embedded_cxx INTERFACE -fno-exceptions -fno-rtti)
+# Without exceptions, unwind tables are there for debuggers alone, which a build for size does not ask for.
+target_compile_options(executorch_embedded_cxx INTERFACE -fno-exceptions -fno-rtti
+                       $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables -fno-unwind-tables>)
 
 # et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI.
 function(et_library name)

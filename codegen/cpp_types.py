@@ -42,8 +42,11 @@ def argument_type(argument: Argument) -> str:
 
 def return_type(schema: Schema) -> str:
     """``Tensor&`` for one output, a tuple of references for several, ``void`` for lists and none."""
-    outputs = schema.outputs
-    if not outputs or any(o.is_list for o in outputs) or schema.returns == 0:
+    if schema.returns == 0:
+        return "void"
+    # An operator may also write arguments that it does not return (running statistics); they come first.
+    outputs = schema.outputs[-schema.returns :]
+    if not outputs or any(o.is_list for o in outputs):
         return "void"
     if len(outputs) == 1:
         return "Tensor&"

@@ -64,8 +64,8 @@ def functions(rows: Iterable[KernelRow], source: str, native_header: str) -> str
 
 
 def registration(rows: Sequence[KernelRow], source: str, native_header: str, library: str, overrides: bool) -> str:
-    """A static table of the kernels, and its registration when the object file is linked."""
-    table = "".join(f"    {_row(row)},\n" for row in rows)
+    """A static table of the kernels, sorted so that the registry can bisect it, and its registration when linked."""
+    table = "".join(f"    {_row(row)},\n" for row in sorted(rows, key=lambda row: row.schema.qualified_name.encode()))
     priority = ", KernelPriority::Override" if overrides else ""
     return f"""{_BANNER.format(source=source)}
 #include <executorch/runtime/kernel/boxing.h>

@@ -1,0 +1,95 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <errno.h>
+#include <executorch/extension/data_loader/data_range.h>
+#include <executorch/extension/data_loader/file_descriptor.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <new>
+
+namespace executorch::extension::internal {
+
+using executorch::runtime::Error;
+using executorch::runtime::FreeableBuffer;
+using executorch::runtime::Result;
+
+Result<FileDescriptor> FileDescriptor::open(const char* path) {
+  ET_CHECK_OR_RETURN_ERROR(path != nullptr, InvalidArgument, "no path of a file to open");
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    ET_LOG(Error, "%s: cannot be opened: %s", path, strerror(errno));
+    return errno == ENOENT || errno == ENOTDIR ? Error::NotFound : Error::AccessFailed;
+  }
+  return adopt(fd, path);
+}
+
+Result<FileDescriptor> FileDescriptor::adopt(int fd, const char* name) {
+  FileDescriptor file(fd, name, 0);
+  struct stat status;
+  ET_CHECK_OR_RETURN_ERROR(fstat(fd, &status) == 0, AccessFailed, "%s: no open file: %s", name,
+                           strerror(errno));
+  ET_CHECK_OR_RETURN_ERROR(S_ISREG(status.st_mode), AccessFailed, "%s: not a regular file", name);
+  file.size_ = static_cast<size_t>(status.st_size);
+  return file;
+}
+
+FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept
+    : fd_(other.fd_), name_(std::move(other.name_)), size_(other.size_) {
+  other.fd_ = -1;
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) {
+    close(fd_);
+  }
+}
+
+Error FileDescriptor::read(size_t offset, size_t size, void* buffer) const {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_data_range(name(), offset, size, size_));
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t count = pread(fd_, static_cast<char*>(buffer) + done, size - done,
+                                static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    ET_CHECK_OR_RETURN_ERROR(count > 0, AccessFailed, "%s: reading at %zu: %s", name(),
+                             offset + done,
+                             count == 0 ? "the file has become shorter" : strerror(errno));
+    done += static_cast<size_t>(count);
+  }
+  return Error::Ok;
+}
+
+namespace {
+
+// `context` is the alignment: so that the memory can be freed without the file.
+void free_aligned(void* context, void* data, size_t) {
+  ::operator delete(data, std::align_val_t(reinterpret_cast<uintptr_t>(context)));
+}
+
+}  // namespace
+
+Result<FreeableBuffer> FileDescriptor::read(size_t offset, size_t size, size_t alignment) const {
+  // Before memory is asked for: a wild size must not get any.
+  ET_CHECK_OK_OR_RETURN_ERROR(check_data_range(name(), offset, size, size_));
+  if (size == 0) {
+    return FreeableBuffer(nullptr, 0, nullptr);
+  }
+  void* const memory = ::operator new(size, std::align_val_t(alignment), std::nothrow);
+  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
+                           "%s: no memory for %zu bytes at offset %zu", name(), size, offset);
+  FreeableBuffer buffer(memory, size, free_aligned, reinterpret_cast<void*>(alignment));
+  ET_CHECK_OK_OR_RETURN_ERROR(read(offset, size, memory));
+  return buffer;
+}
+
+Error check_alignment(size_t alignment) {
+  ET_CHECK_OR_RETURN_ERROR(alignment != 0 && (alignment & (alignment - 1)) == 0, InvalidArgument,
+                           "alignment %zu is no power of two", alignment);
+  return Error::Ok;
+}
+
+}  // namespace executorch::extension::internal

@@ -1,0 +1,53 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+
+#include <string>
+
+#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch::extension::internal {
+
+/// An open file: its descriptor, which is closed with the object, its name for messages, and its
+/// size when it was opened.
+class FileDescriptor final {
+ public:
+  /// NotFound if there is no such file, AccessFailed if it cannot be opened or is no regular file,
+  /// InvalidArgument if `path` is null.
+  static executorch::runtime::Result<FileDescriptor> open(const char* path);
+  /// Takes `fd` over, whatever comes of it. AccessFailed if it is no open, regular file.
+  static executorch::runtime::Result<FileDescriptor> adopt(int fd, const char* name);
+
+  FileDescriptor(FileDescriptor&& other) noexcept;
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
+  ~FileDescriptor();
+
+  int fd() const { return fd_; }
+  const char* name() const { return name_.c_str(); }
+  size_t size() const { return size_; }
+
+  /// Reads `size` bytes at `offset` into `buffer`; InvalidArgument if the file was not that long
+  /// when it was opened, AccessFailed if it cannot be read or has become shorter.
+  executorch::runtime::Error read(size_t offset, size_t size, void* buffer) const;
+
+  /// The same into new memory at a multiple of `alignment`, a power of two; the buffer does not
+  /// need the file any more. MemoryAllocationFailed if there is no memory.
+  executorch::runtime::Result<executorch::runtime::FreeableBuffer> read(size_t offset, size_t size,
+                                                                        size_t alignment) const;
+
+ private:
+  FileDescriptor(int fd, const char* name, size_t size) : fd_(fd), name_(name), size_(size) {}
+
+  int fd_;
+  std::string name_;
+  size_t size_;
+};
+
+/// Ok for a power of two, else InvalidArgument.
+executorch::runtime::Error check_alignment(size_t alignment);
+
+}  // namespace executorch::extension::internal

@@ -1,0 +1,49 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+
+#include <utility>
+
+#include <executorch/extension/data_loader/file_descriptor.h>
+#include <executorch/runtime/core/data_loader.h>
+
+namespace executorch::extension {
+
+/// A DataLoader that maps pieces of a file into memory: they take memory as they are read, and the
+/// system may drop them again. Pieces are read-only and do not need the loader any more. The file
+/// must not become shorter while a piece is in use.
+class MmapDataLoader final : public executorch::runtime::DataLoader {
+ public:
+  /// Whether pieces are kept in memory.
+  enum class MlockConfig {
+    /// No: pages come and go.
+    NoMlock,
+    /// Yes, all of it from the start; loading fails if the system does not allow that.
+    UseMlock,
+    /// Yes if the system allows it.
+    UseMlockIgnoreErrors,
+  };
+
+  /// Opens the file. NotFound if there is no such file, AccessFailed if it cannot be read.
+  static executorch::runtime::Result<MmapDataLoader> from(
+      const char* file_name, MlockConfig mlock_config = MlockConfig::UseMlock);
+
+  MmapDataLoader(MmapDataLoader&&) noexcept = default;
+
+  executorch::runtime::Result<executorch::runtime::FreeableBuffer> load(
+      size_t offset, size_t size, const SegmentInfo& segment_info) const override;
+  executorch::runtime::Error load_into(size_t offset, size_t size, const SegmentInfo& segment_info,
+                                       void* buffer) const override;
+  executorch::runtime::Result<size_t> size() const override;
+
+ private:
+  MmapDataLoader(internal::FileDescriptor file, size_t page_size, MlockConfig mlock_config)
+      : file_(std::move(file)), page_size_(page_size), mlock_config_(mlock_config) {}
+
+  internal::FileDescriptor file_;
+  size_t page_size_;
+  MlockConfig mlock_config_;
+};
+
+}  // namespace executorch::extension

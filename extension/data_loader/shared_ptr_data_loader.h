@@ -1,0 +1,38 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+
+#include <memory>
+#include <utility>
+
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/runtime/core/data_loader.h>
+
+namespace executorch::extension {
+
+/// A DataLoader over memory that it keeps alive: the loader must outlive all that is loaded.
+/// Nothing is copied. For a program the memory must be aligned to 16 bytes.
+class SharedPtrDataLoader final : public executorch::runtime::DataLoader {
+ public:
+  SharedPtrDataLoader(std::shared_ptr<void> data, size_t size)
+      : loader_(data.get(), size), data_(std::move(data)) {}
+
+  executorch::runtime::Result<executorch::runtime::FreeableBuffer> load(
+      size_t offset, size_t size, const SegmentInfo& segment_info) const override {
+    return loader_.load(offset, size, segment_info);
+  }
+
+  executorch::runtime::Error load_into(size_t offset, size_t size, const SegmentInfo& segment_info,
+                                       void* buffer) const override {
+    return loader_.load_into(offset, size, segment_info, buffer);
+  }
+
+  executorch::runtime::Result<size_t> size() const override { return loader_.size(); }
+
+ private:
+  BufferDataLoader loader_;
+  std::shared_ptr<void> data_;
+};
+
+}  // namespace executorch::extension

@@ -1,0 +1,25 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Registering a user's own kernel by naming its typed function:
+//
+//   Tensor& mul3_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out);
+//   EXECUTORCH_LIBRARY(my_ops, "mul3.out", mul3_out);
+//
+// Its arguments are the schema's, outputs last; the context may be left out. Which C++ type stands
+// for which schema type is said in docs/architecture.md.
+#pragma once
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/kernel/boxing.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+
+/// Registers `function` as the kernel "<ns>::<op_name>" before main() runs. Registering the same
+/// operator twice keeps the first kernel and logs the second; nothing ends the program. The file
+/// must be linked into the program (from a static library: with --whole-archive or its like).
+#define EXECUTORCH_LIBRARY(ns, op_name, function) \
+  ET_INTERNAL_LIBRARY(ns, op_name, function, __COUNTER__)
+#define ET_INTERNAL_LIBRARY(ns, op_name, function, id) \
+  ET_INTERNAL_LIBRARY_NAMED(ns, op_name, function, id)
+#define ET_INTERNAL_LIBRARY_NAMED(ns, op_name, function, id)                          \
+  [[maybe_unused]] static const ::executorch::runtime::Error et_library_##ns##_##id = \
+      ::executorch::ET_RUNTIME_NAMESPACE::register_kernel(                            \
+          ::executorch::ET_RUNTIME_NAMESPACE::make_kernel<function>(#ns "::" op_name))

@@ -1,0 +1,55 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <vector>
+
+#include <executorch/runtime/core/memory_allocator.h>
+
+namespace executorch::extension {
+
+/// A MemoryAllocator without a block of its own: every piece comes from malloc, and all are given
+/// back by reset() or with the allocator. For hosts with plenty of memory.
+class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator {
+ public:
+  MallocMemoryAllocator() : MemoryAllocator(0, nullptr) {}
+  ~MallocMemoryAllocator() override { reset(); }
+
+  void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
+    // malloc aligns to no more than max_align_t: ask for what may be needed to align further.
+    const size_t slack = alignment > alignof(max_align_t) ? alignment - 1 : 0;
+    size_t bytes = 0;
+    if (!isPowerOf2(alignment) || executorch::runtime::add_overflows(size, slack, &bytes) ||
+        bytes > static_cast<size_t>(PTRDIFF_MAX)) {  // no object is larger
+      return nullptr;
+    }
+    void* const piece = malloc(bytes == 0 ? 1 : bytes);
+    if (piece == nullptr) {
+      return nullptr;
+    }
+    pieces_.push_back(piece);
+    used_ += bytes;
+    return alignPointer(piece, alignment);
+  }
+
+  size_t used_size() const override { return used_; }
+  /// Not known: the system decides.
+  size_t free_size() const override { return SIZE_MAX; }
+
+  void reset() override {
+    for (void* const piece : pieces_) {
+      free(piece);
+    }
+    pieces_.clear();
+    used_ = 0;
+  }
+
+ private:
+  std::vector<void*> pieces_;
+  size_t used_ = 0;
+};
+
+}  // namespace executorch::extension

@@ -1,0 +1,38 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/memory_allocator.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+/// What a backend is given when it runs. Valid during execute() only, as is memory allocated from
+/// it.
+class BackendExecutionContext final {
+ public:
+  /// All may be null.
+  explicit BackendExecutionContext(EventTracer* event_tracer = nullptr,
+                                   MemoryAllocator* temp_allocator = nullptr,
+                                   const char* method_name = nullptr)
+      : event_tracer_(event_tracer), temp_allocator_(temp_allocator), method_name_(method_name) {}
+
+  EventTracer* event_tracer() { return event_tracer_; }
+  /// May be null.
+  MemoryAllocator* get_temp_allocator() { return temp_allocator_; }
+  /// Temporary memory; nullptr if there is none or too little.
+  void* allocate(size_t size, size_t alignment = MemoryAllocator::kDefaultAlignment) {
+    return temp_allocator_ == nullptr ? nullptr : temp_allocator_->allocate(size, alignment);
+  }
+  const char* get_method_name() const { return method_name_; }
+
+ private:
+  EventTracer* event_tracer_;
+  MemoryAllocator* temp_allocator_;
+  const char* method_name_;
+};
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

@@ -1,0 +1,13 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+/// What a backend is given when its options are set or read; nothing so far.
+class BackendOptionContext final {};
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

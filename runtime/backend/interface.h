@@ -1,0 +1,94 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What a backend implements, and the registry of those there are.
+#pragma once
+
+#include <stddef.h>
+
+#include <executorch/runtime/backend/backend_execution_context.h>
+#include <executorch/runtime/backend/backend_init_context.h>
+#include <executorch/runtime/backend/backend_option_context.h>
+#include <executorch/runtime/backend/options.h>
+#include <executorch/runtime/core/array_ref.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+struct SizedBuffer {
+  void* buffer;
+  size_t nbytes;
+};
+
+/// A pair that the backend's ahead-of-time part put into the program. Lives as long as the program.
+struct CompileSpec {
+  const char* key;
+  SizedBuffer value;
+};
+
+/// What a backend's init() makes; only the backend knows its type.
+using DelegateHandle = void;
+
+/// A backend. One object serves all programs; its functions may be called from several threads at
+/// once, for different delegates.
+class BackendInterface {
+ public:
+  virtual ~BackendInterface() = 0;
+
+  /// Whether it can be used on this machine.
+  [[nodiscard]] virtual bool is_available() const = 0;
+
+  /// Prepares a delegate from what the ahead-of-time part wrote. `processed` is the backend's: it
+  /// must check every byte that it relies on, may call processed->Free() once it needs it no more,
+  /// and finds it alive until destroy() otherwise. `compile_specs` lives as long as the program.
+  [[nodiscard]] virtual Result<DelegateHandle*> init(
+      BackendInitContext& context, FreeableBuffer* processed,
+      executorch::runtime::ArrayRef<CompileSpec> compile_specs) const = 0;
+
+  /// Runs a delegate on its arguments: inputs, then outputs.
+  [[nodiscard]] virtual Error execute(BackendExecutionContext& context, DelegateHandle* handle,
+                                      Span<EValue*> args) const = 0;
+
+  /// Sets, and reads, options of the backend; a backend without options ignores them.
+  [[nodiscard]] virtual Error set_option([[maybe_unused]] BackendOptionContext& context,
+                                         [[maybe_unused]] const Span<BackendOption>& options) {
+    return Error::Ok;
+  }
+  [[nodiscard]] virtual Error get_option([[maybe_unused]] BackendOptionContext& context,
+                                         [[maybe_unused]] Span<BackendOption>& options) {
+    return Error::Ok;
+  }
+
+  /// Ends a delegate. Its memory from the runtime allocator is not given back here.
+  virtual void destroy([[maybe_unused]] DelegateHandle* handle) const {}
+};
+
+/// A backend under its name; both must outlive the program.
+struct Backend {
+  const char* name;
+  BackendInterface* backend;
+};
+
+/// Adds a backend; there is room for 16. RegistrationAlreadyRegistered if the name is there,
+/// OutOfResources if there is no room, InvalidArgument if name or backend is null. Not thread-safe;
+/// to be called before programs are loaded.
+[[nodiscard]] Error register_backend(const Backend& backend);
+
+/// The backend of this name; nullptr if there is none.
+BackendInterface* get_backend_class(const char* name);
+
+size_t get_num_registered_backends();
+/// InvalidArgument if there are not as many.
+Result<const char*> get_backend_name(size_t index);
+
+/// Options of a backend, whatever uses it. NotFound if there is none of that name.
+[[nodiscard]] Error set_option(const char* backend_name,
+                               Span<executorch::runtime::BackendOption> options);
+[[nodiscard]] Error get_option(const char* backend_name,
+                               Span<executorch::runtime::BackendOption> options);
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

@@ -1,0 +1,65 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+
+#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch::runtime {
+
+/// Where the bytes of a program come from. Implementations must bear calls from several threads at
+/// once.
+class DataLoader {
+ public:
+  /// What a piece of data is for, so that a loader can place it.
+  struct SegmentInfo {
+    enum class Type {
+      /// The program itself.
+      Program,
+      /// Constant tensors.
+      Constant,
+      /// What a backend was given at export.
+      Backend,
+      /// Initial values of tensors that the program changes.
+      Mutable,
+      /// Data kept outside of the program.
+      External,
+    };
+
+    SegmentInfo() = default;
+    explicit SegmentInfo(Type type, size_t index = 0, const char* text = nullptr)
+        : segment_type(type), segment_index(index), descriptor(text) {}
+
+    Type segment_type = Type::Program;
+    /// The index in the program's list of segments, for all but the program and external data.
+    size_t segment_index = 0;
+    /// For Backend, the backend's name; else null. Valid during the call only.
+    const char* descriptor = nullptr;
+  };
+
+  virtual ~DataLoader() = default;
+
+  /// `size` bytes from `offset` on. The loader must outlive the buffer. InvalidArgument if the
+  /// range is not within the data, AccessFailed if it cannot be read, MemoryAllocationFailed if
+  /// there is no memory for it.
+  [[nodiscard]] virtual Result<FreeableBuffer> load(size_t offset, size_t size,
+                                                    const SegmentInfo& segment_info) const = 0;
+
+  /// The same into memory of the caller's: `buffer` has room for `size` bytes.
+  [[nodiscard]] virtual Error load_into(size_t offset, size_t size, const SegmentInfo& segment_info,
+                                        void* buffer) const {
+    return copy_loaded(offset, size, segment_info, buffer);
+  }
+
+  /// The size of the data in bytes.
+  [[nodiscard]] virtual Result<size_t> size() const = 0;
+
+ private:
+  // All virtual functions are inline, so that code with RTTI can derive from this class although
+  // the library is built without: an out-of-line one would tie the type information to the library.
+  Error copy_loaded(size_t offset, size_t size, const SegmentInfo& segment_info,
+                    void* buffer) const;
+};
+
+}  // namespace executorch::runtime

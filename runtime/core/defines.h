@@ -1,0 +1,11 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Switches of the build that change what the public headers declare.
+//
+//   ET_ENABLE_ENUM_STRINGS      tag_to_string(Tag) (default 1)
+//   ET_EVENT_TRACER_ENABLED     the executor reports events to an EventTracer (default: undefined)
+//   USE_ATEN_LIB                the tensor type is at::Tensor (default: undefined)
+#pragma once
+
+#ifndef ET_ENABLE_ENUM_STRINGS
+#define ET_ENABLE_ENUM_STRINGS 1
+#endif

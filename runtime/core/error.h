@@ -1,0 +1,115 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Error: why something did not work, grouped by who can do something about it.
+#pragma once
+
+#include <stdint.h>
+
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::runtime {
+
+using error_code_t = uint32_t;
+
+/// The numbers are part of the public contract (logs, language bindings) and never change.
+enum class [[nodiscard]] Error : error_code_t {
+  /// It worked.
+  Ok = 0x00,
+
+  // The runtime, or the order in which it was used.
+
+  /// A fault of the runtime itself: please report it, with the log.
+  Internal = 0x01,
+  /// The object is not in a state that allows the call: look at the order of your calls.
+  InvalidState = 0x02,
+  /// There are no more steps to execute: reset the execution to start over.
+  EndOfMethod = 0x03,
+  /// It is already there: use what was loaded before.
+  AlreadyLoaded = 0x04,
+
+  // What was asked for.
+
+  /// Not possible in this build or for these values, by design: ask for something else.
+  NotSupported = 0x10,
+  /// Not written yet: choose another implementation.
+  NotImplemented = 0x11,
+  /// A value handed over is wrong: the log says which, what was expected and what was found.
+  InvalidArgument = 0x12,
+  /// A value handed over is of the wrong type: hand over one of the type the log names.
+  InvalidType = 0x13,
+  /// The program uses an operator that no registered kernel implements: link or register the
+  /// kernel library that has it, or export the model for the kernels you have.
+  OperatorMissing = 0x14,
+  /// The kernel registry is full: build with a larger MAX_KERNEL_NUM.
+  RegistrationExceedingMaxKernels = 0x15,
+  /// A kernel or backend of that name is already registered: register it once.
+  RegistrationAlreadyRegistered = 0x16,
+
+  // What was given to work with: memory, files, data.
+
+  /// No such thing (method, key, backend, file): check its name.
+  NotFound = 0x20,
+  /// An allocator has too little memory: give it more; the log says how much was asked of which.
+  MemoryAllocationFailed = 0x21,
+  /// Data could not be read: check the file and the rights on it.
+  AccessFailed = 0x22,
+  /// The program file is damaged, or was written by something else: export it again.
+  InvalidProgram = 0x23,
+  /// The external data (.ptd) is damaged or belongs to another program: export it again.
+  InvalidExternalData = 0x24,
+  /// The system has run out of something other than memory (handles, threads): free some.
+  OutOfResources = 0x25,
+
+  // Backends.
+
+  /// The backend cannot run what the file holds for it: export for this version of the backend.
+  DelegateInvalidCompatibility = 0x30,
+  /// The backend had too little memory: give it, or the method's allocators, more.
+  DelegateMemoryAllocationFailed = 0x31,
+  /// The handle given to the backend is none of its own: a fault of the runtime or the backend.
+  DelegateInvalidHandle = 0x32,
+};
+
+/// The name of the error, for example "Error::InvalidArgument".
+const char* to_string(Error error);
+
+}  // namespace executorch::runtime
+
+/// Returns Error::<error> from the calling function, after a log message, if `cond` is false.
+#define ET_CHECK_OR_RETURN_ERROR(cond, error, ...) \
+  do {                                             \
+    if (ET_UNLIKELY(!(cond))) {                    \
+      ET_LOG(Error, __VA_ARGS__);                  \
+      return ::executorch::runtime::Error::error;  \
+    }                                              \
+  } while (0)
+
+/// Returns the error that `expr` evaluates to from the calling function, unless it is Error::Ok;
+/// further arguments are a log message: ET_CHECK_OK_OR_RETURN_ERROR(expr[, format, ...]).
+#define ET_CHECK_OK_OR_RETURN_ERROR(...)                                 \
+  ET_INTERNAL_WITH_OR_WITHOUT_MESSAGE(ET_INTERNAL_CHECK_OK, __VA_ARGS__) \
+  (__VA_ARGS__)
+
+#define ET_INTERNAL_CHECK_OK_PLAIN(expr)                              \
+  do {                                                                \
+    const ::executorch::runtime::Error et_error_ = (expr);            \
+    if (ET_UNLIKELY(et_error_ != ::executorch::runtime::Error::Ok)) { \
+      return et_error_;                                               \
+    }                                                                 \
+  } while (0)
+
+#define ET_INTERNAL_CHECK_OK_MESSAGE(expr, ...)                       \
+  do {                                                                \
+    const ::executorch::runtime::Error et_error_ = (expr);            \
+    if (ET_UNLIKELY(et_error_ != ::executorch::runtime::Error::Ok)) { \
+      ET_LOG(Error, __VA_ARGS__);                                     \
+      return et_error_;                                               \
+    }                                                                 \
+  } while (0)
+
+// Picks <prefix>_PLAIN for one argument and <prefix>_MESSAGE for 2 to 12.
+#define ET_INTERNAL_WITH_OR_WITHOUT_MESSAGE(prefix, ...)                                         \
+  ET_INTERNAL_THIRTEENTH(__VA_ARGS__, prefix##_MESSAGE, prefix##_MESSAGE, prefix##_MESSAGE,      \
+                         prefix##_MESSAGE, prefix##_MESSAGE, prefix##_MESSAGE, prefix##_MESSAGE, \
+                         prefix##_MESSAGE, prefix##_MESSAGE, prefix##_MESSAGE, prefix##_MESSAGE, \
+                         prefix##_PLAIN, )
+#define ET_INTERNAL_THIRTEENTH(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, name, ...) name

@@ -1,0 +1,69 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/core/evalue.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+void EValue::abort_wrong_tag(Tag expected) const {
+  ET_LOG(Fatal, "an EValue of kind %" PRIu32 " read as one of kind %" PRIu32,
+         static_cast<uint32_t>(tag), static_cast<uint32_t>(expected));
+  executorch::runtime::runtime_abort();
+}
+
+namespace {
+
+using executorch::aten::Tensor;
+
+// Unwraps one item into `to`; false if it is of another kind.
+bool unwrap(const EValue* item, int64_t* to) {
+  if (item == nullptr || !item->isInt()) {
+    return false;
+  }
+  *to = item->payload.copyable_union.as_int;
+  return true;
+}
+
+bool unwrap(const EValue* item, Tensor* to) {
+  if (item == nullptr || !item->isTensor()) {
+    return false;
+  }
+  new (to) Tensor(item->payload.as_tensor);
+  return true;
+}
+
+bool unwrap(const EValue* item, std::optional<Tensor>* to) {
+  if (item == nullptr || item->isNone()) {
+    new (to) std::optional<Tensor>();
+    return true;
+  }
+  if (!item->isTensor()) {
+    return false;
+  }
+  new (to) std::optional<Tensor>(item->payload.as_tensor);
+  return true;
+}
+
+}  // namespace
+
+template <typename T>
+Result<executorch::aten::ArrayRef<T>> BoxedEvalueList<T>::tryGet() const {
+  for (int i = 0; i < size_; ++i) {
+    if (!unwrap(wrapped_vals_[i], &unwrapped_vals_[i])) {
+      ET_LOG(Error, "item %d of a list of %d is of another kind than the list", i, size_);
+      return Error::InvalidType;
+    }
+  }
+  return executorch::aten::ArrayRef<T>(unwrapped_vals_, static_cast<size_t>(size_));
+}
+
+template <typename T>
+executorch::aten::ArrayRef<T> BoxedEvalueList<T>::get() const {
+  return *tryGet();
+}
+
+template class BoxedEvalueList<int64_t>;
+template class BoxedEvalueList<Tensor>;
+template class BoxedEvalueList<std::optional<Tensor>>;
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

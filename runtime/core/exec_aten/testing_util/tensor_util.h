@@ -1,0 +1,255 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Comparing tensors in googletest, and how googletest prints them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <math.h>
+#include <string.h>
+
+#include <limits>
+#include <optional>
+#include <ostream>
+#include <type_traits>
+
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+
+namespace executorch::runtime::testing {
+
+namespace internal {
+
+/// The tolerances of "close": those of torch.testing for float, wider for 16 bits.
+constexpr double kDefaultRtol = 1e-5;
+constexpr double kDefaultAtol = 1e-8;
+constexpr double kDefaultHalfRtol = 1e-3;
+constexpr double kDefaultHalfAtol = 1e-4;
+constexpr double kDefaultBFloat16Rtol = 1e-2;
+constexpr double kDefaultBFloat16Atol = 1e-4;
+
+/// Calls `visitor` with a value of the C++ type of a dtype that has arithmetic; false for others.
+template <typename Visitor>
+bool visit_dtype(executorch::aten::ScalarType type, Visitor&& visitor) {
+  switch (type) {
+#define ET_INTERNAL_VISIT(ctype, name)                                                 \
+  case executorch::aten::ScalarType::name:                                             \
+    if constexpr (std::is_arithmetic_v<ctype> || is_reduced_floating_point_v<ctype>) { \
+      visitor(ctype{});                                                                \
+      return true;                                                                     \
+    }                                                                                  \
+    return false;
+    ET_FORALL_SCALAR_TYPES(ET_INTERNAL_VISIT)
+#undef ET_INTERNAL_VISIT
+    default:
+      return false;
+  }
+}
+
+inline bool close(double a, double b, double rtol, double atol) {
+  if (isnan(a) || isnan(b)) {
+    return isnan(a) && isnan(b);
+  }
+  return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= atol + rtol * fabs(b));
+}
+
+template <typename T>
+bool data_is_close(const T* a, const T* b, size_t count, std::optional<double> rtol,
+                   std::optional<double> atol) {
+  constexpr bool kHalf = std::is_same_v<T, executorch::aten::Half>;
+  constexpr bool kBFloat16 = std::is_same_v<T, executorch::aten::BFloat16>;
+  const double r = rtol.value_or(kHalf       ? kDefaultHalfRtol
+                                 : kBFloat16 ? kDefaultBFloat16Rtol
+                                             : kDefaultRtol);
+  const double t = atol.value_or(kHalf       ? kDefaultHalfAtol
+                                 : kBFloat16 ? kDefaultBFloat16Atol
+                                             : kDefaultAtol);
+  for (size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      // Exactly, unless asked for otherwise: 64-bit integers do not fit a double.
+      if (a[i] != b[i] &&
+          !((rtol || atol) && close(static_cast<double>(a[i]), static_cast<double>(b[i]), r, t))) {
+        return false;
+      }
+    } else if (!close(static_cast<double>(a[i]), static_cast<double>(b[i]), r, t)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace internal
+
+/// True if the elements, in the order in which they lie in memory, are close: within atol + rtol *
+/// |b|, NaN being close to NaN alone. Dtype and number of elements must be the same. Integers are
+/// compared exactly without tolerances.
+inline bool tensor_data_is_close(const executorch::aten::Tensor& a,
+                                 const executorch::aten::Tensor& b, std::optional<double> rtol = {},
+                                 std::optional<double> atol = {}) {
+  if (a.scalar_type() != b.scalar_type() || a.numel() != b.numel()) {
+    return false;
+  }
+  bool is_close = false;
+  const bool known = internal::visit_dtype(a.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    is_close = internal::data_is_close(a.const_data_ptr<T>(), b.const_data_ptr<T>(),
+                                       static_cast<size_t>(a.numel()), rtol, atol);
+  });
+  if (!known) {
+    is_close = memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+  }
+  return is_close;
+}
+
+/// The same, and sizes and strides are the same too (the stride of a dimension of size 0 or 1 means
+/// nothing).
+inline bool tensors_are_close(const executorch::aten::Tensor& a, const executorch::aten::Tensor& b,
+                              std::optional<double> rtol = {}, std::optional<double> atol = {}) {
+  if (!a.sizes().equals(b.sizes()) || a.strides().size() != b.strides().size()) {
+    return false;
+  }
+  for (size_t i = 0; i < a.strides().size(); ++i) {
+    if (a.strides()[i] != b.strides()[i] && a.sizes()[i] > 1 && a.numel() > 0) {
+      return false;
+    }
+  }
+  return tensor_data_is_close(a, b, rtol, atol);
+}
+
+inline bool tensor_lists_are_close(executorch::aten::ArrayRef<executorch::aten::Tensor> a,
+                                   executorch::aten::ArrayRef<executorch::aten::Tensor> b,
+                                   std::optional<double> rtol = {},
+                                   std::optional<double> atol = {}) {
+  if (a.size() != b.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!tensors_are_close(a[i], b[i], rtol, atol)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+namespace internal {
+
+inline bool compare(const executorch::aten::Tensor& a, const executorch::aten::Tensor& b,
+                    std::optional<double> rtol, std::optional<double> atol) {
+  return tensors_are_close(a, b, rtol, atol);
+}
+inline bool compare(executorch::aten::ArrayRef<executorch::aten::Tensor> a,
+                    executorch::aten::ArrayRef<executorch::aten::Tensor> b,
+                    std::optional<double> rtol, std::optional<double> atol) {
+  return tensor_lists_are_close(a, b, rtol, atol);
+}
+
+template <typename T>
+::testing::AssertionResult verdict(bool as_expected, const T& a, const T& b) {
+  if (as_expected) {
+    return ::testing::AssertionSuccess();
+  }
+  return ::testing::AssertionFailure() << ::testing::PrintToString(a) << "\nagainst\n"
+                                       << ::testing::PrintToString(b);
+}
+
+}  // namespace internal
+
+/// Whether two tensors (or lists of tensors) are, or are not, close; prints both sides if that is
+/// not as expected.
+template <typename T>
+::testing::AssertionResult compare_tensors(bool expected, const T& a, const T& b,
+                                           std::optional<double> rtol = {},
+                                           std::optional<double> atol = {}) {
+  return internal::verdict(internal::compare(a, b, rtol, atol) == expected, a, b);
+}
+
+/// The same for the elements alone.
+inline ::testing::AssertionResult compare_tensor_data(bool expected,
+                                                      const executorch::aten::Tensor& a,
+                                                      const executorch::aten::Tensor& b,
+                                                      std::optional<double> rtol = {},
+                                                      std::optional<double> atol = {}) {
+  return internal::verdict(tensor_data_is_close(a, b, rtol, atol) == expected, a, b);
+}
+
+}  // namespace executorch::runtime::testing
+
+#ifndef USE_ATEN_LIB
+namespace executorch::runtime::etensor {
+
+/// Type, sizes and (at most 64) elements.
+inline void PrintTo(const Tensor& tensor, std::ostream* os) {
+  *os << "Tensor(" << toString(tensor.scalar_type()) << ", sizes [";
+  for (const auto size : tensor.sizes()) {
+    *os << " " << size;
+  }
+  *os << " ], strides [";
+  for (const auto stride : tensor.strides()) {
+    *os << " " << stride;
+  }
+  *os << " ], data [";
+  testing::internal::visit_dtype(tensor.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    for (ssize_t i = 0; i < tensor.numel() && i < 64; ++i) {
+      const T value = tensor.const_data_ptr<T>()[i];
+      if constexpr (sizeof(T) == 1) {
+        *os << " " << static_cast<int>(value);
+      } else {
+        *os << " " << value;
+      }
+    }
+  });
+  *os << (tensor.numel() > 64 ? " ... ])" : " ])");
+}
+
+}  // namespace executorch::runtime::etensor
+#endif
+
+#define ET_INTERNAL_COMPARE(check, expected, compare, ...) \
+  check(::executorch::runtime::testing::compare(expected, __VA_ARGS__))
+
+// Same dtype, sizes, strides and elements.
+#define EXPECT_TENSOR_EQ(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2, 0, 0)
+#define ASSERT_TENSOR_EQ(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2, 0, 0)
+#define EXPECT_TENSOR_NE(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensors, t1, t2, 0, 0)
+#define ASSERT_TENSOR_NE(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensors, t1, t2, 0, 0)
+
+// The same with elements that are close.
+#define EXPECT_TENSOR_CLOSE(t1, t2) ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2)
+#define ASSERT_TENSOR_CLOSE(t1, t2) ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2)
+#define EXPECT_TENSOR_NOT_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensors, t1, t2)
+#define ASSERT_TENSOR_NOT_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensors, t1, t2)
+#define EXPECT_TENSOR_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2, rtol, atol)
+#define ASSERT_TENSOR_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2, rtol, atol)
+#define EXPECT_TENSOR_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensors, t1, t2, rtol, atol)
+
+// The elements in the order in which they lie in memory, whatever the sizes.
+#define EXPECT_TENSOR_DATA_EQ(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensor_data, t1, t2, 0, 0)
+#define ASSERT_TENSOR_DATA_EQ(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensor_data, t1, t2, 0, 0)
+#define EXPECT_TENSOR_DATA_NE(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensor_data, t1, t2, 0, 0)
+#define EXPECT_TENSOR_DATA_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensor_data, t1, t2)
+#define ASSERT_TENSOR_DATA_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensor_data, t1, t2)
+#define EXPECT_TENSOR_DATA_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensor_data, t1, t2, rtol, atol)
+
+// All tensors of two lists.
+#define EXPECT_TENSOR_LISTS_EQ(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2, 0, 0)
+#define ASSERT_TENSOR_LISTS_EQ(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2, 0, 0)
+#define EXPECT_TENSOR_LISTS_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2)
+#define ASSERT_TENSOR_LISTS_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2)

@@ -1,0 +1,21 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/core/hierarchical_allocator.h>
+
+namespace executorch::runtime {
+
+Result<void*> HierarchicalAllocator::get_offset_address(uint32_t memory_id, size_t offset_bytes,
+                                                        size_t size_bytes) {
+  ET_CHECK_OR_RETURN_ERROR(memory_id < buffers_.size(), InvalidArgument,
+                           "planned buffer %" PRIu32 " asked for, there are %zu", memory_id,
+                           buffers_.size());
+  ET_CHECK_OR_RETURN_ERROR(size_bytes <= SIZE_MAX - offset_bytes, InvalidArgument,
+                           "%zu bytes at offset %zu end nowhere", size_bytes, offset_bytes);
+  const Span<uint8_t> buffer = buffers_[memory_id];
+  ET_CHECK_OR_RETURN_ERROR(offset_bytes + size_bytes <= buffer.size(), MemoryAllocationFailed,
+                           "%zu bytes at offset %zu do not fit planned buffer %" PRIu32
+                           " of %zu bytes",
+                           size_bytes, offset_bytes, memory_id, buffer.size());
+  return static_cast<void*>(buffer.data() + offset_bytes);
+}
+
+}  // namespace executorch::runtime

@@ -1,0 +1,42 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/core/portable_type/device.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
+
+namespace executorch::runtime {
+
+/// The planned buffers of a method: one block of memory for each memory id. What a plan says as
+/// (memory id, offset) becomes an address here.
+class HierarchicalAllocator final {
+ public:
+  /// `buffers[i]` is the memory of id i (of which the file format calls i + 1). The array and the
+  /// memory must outlive the allocator.
+  explicit HierarchicalAllocator(Span<Span<uint8_t>> buffers) : buffers_(buffers) {}
+  /// The same, saying on which device each buffer lies; the arrays must be of one length.
+  HierarchicalAllocator(Span<Span<uint8_t>> buffers,
+                        Span<const etensor::Device> planned_buffer_devices)
+      : buffers_(buffers), planned_buffer_devices_(planned_buffer_devices) {
+    ET_CHECK_MSG(planned_buffer_devices.size() == buffers.size(), "%zu devices for %zu buffers",
+                 planned_buffer_devices.size(), buffers.size());
+  }
+
+  /// The address of `size_bytes` bytes from `offset_bytes` on in buffer `memory_id`.
+  /// InvalidArgument if there is no such buffer or the range has no end in size_t,
+  /// MemoryAllocationFailed if the buffer is too small.
+  Result<void*> get_offset_address(uint32_t memory_id, size_t offset_bytes, size_t size_bytes);
+
+  size_t num_buffers() const { return buffers_.size(); }
+  /// The devices given at construction; empty means CPU for all.
+  Span<const etensor::Device> planned_buffer_devices() const { return planned_buffer_devices_; }
+
+ private:
+  Span<Span<uint8_t>> buffers_;
+  Span<const etensor::Device> planned_buffer_devices_;
+};
+
+}  // namespace executorch::runtime

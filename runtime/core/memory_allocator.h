@@ -1,0 +1,74 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/core/overflow.h>
+#include <executorch/runtime/platform/compiler.h>
+
+namespace executorch::runtime {
+
+/// Hands out pieces of one block of memory, one after the other; they are given back all at once,
+/// by reset(). Not thread-safe. The block must outlive the allocator and all that was allocated.
+class MemoryAllocator {
+ public:
+  static constexpr size_t kDefaultAlignment = alignof(void*);
+
+  /// `base_address` may be null if `size` is 0.
+  MemoryAllocator(uint32_t size, uint8_t* base_address);
+  MemoryAllocator(const MemoryAllocator&) = delete;
+  MemoryAllocator& operator=(const MemoryAllocator&) = delete;
+  virtual ~MemoryAllocator() = default;
+
+  /// `size` bytes at a multiple of `alignment` (a power of two), uninitialized; nullptr, after a
+  /// log message, if there are not as many left. Zero bytes are a valid, unusable address.
+  virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment) {
+    return allocate_from_block(size, alignment);
+  }
+
+  /// Memory for one T, not constructed; nullptr if there is too little.
+  template <typename T>
+  T* allocateInstance(size_t alignment = alignof(T)) {
+    return static_cast<T*>(allocate(sizeof(T), alignment));
+  }
+
+  /// Memory for `count` T, not constructed; nullptr if there is too little.
+  template <typename T>
+  T* allocateList(size_t count, size_t alignment = alignof(T)) {
+    size_t bytes = 0;
+    if (mul_overflows(count, sizeof(T), &bytes)) {
+      bytes = SIZE_MAX;  // more than any allocator has: allocate() reports it
+    }
+    return static_cast<T*>(allocate(bytes, alignment));
+  }
+
+  virtual uint8_t* base_address() const { return begin_; }
+  virtual uint32_t size() const { return size_; }
+  /// Bytes allocated, those lost to alignment included.
+  virtual size_t used_size() const { return used_; }
+  virtual size_t free_size() const { return size_ - used_; }
+  /// Takes everything back: what was allocated must not be used any more.
+  virtual void reset() { used_ = 0; }
+
+ protected:
+  static constexpr bool isPowerOf2(size_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+  }
+  /// The first multiple of `alignment` (a power of two) at or after `pointer`.
+  static uint8_t* alignPointer(void* pointer, size_t alignment) {
+    const uintptr_t mask = static_cast<uintptr_t>(alignment) - 1;
+    return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(pointer) + mask) & ~mask);
+  }
+
+ private:
+  // All virtual functions are inline, so that code with RTTI can derive from this class although
+  // the library is built without: an out-of-line one would tie the type information to the library.
+  void* allocate_from_block(size_t size, size_t alignment);
+
+  uint8_t* begin_;
+  uint32_t size_;
+  size_t used_ = 0;
+};
+
+}  // namespace executorch::runtime

@@ -1,0 +1,25 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Storage types without a meaning of their own.
+#pragma once
+
+#include <stdint.h>
+
+namespace executorch::runtime::etensor {
+
+#define ET_INTERNAL_STORAGE_TYPE(name, integer)         \
+  struct alignas(sizeof(integer)) name {                \
+    using underlying = integer;                         \
+    name() = default;                                   \
+    explicit constexpr name(integer val) : val_(val) {} \
+    integer val_;                                       \
+  }
+
+ET_INTERNAL_STORAGE_TYPE(bits1x8, uint8_t);
+ET_INTERNAL_STORAGE_TYPE(bits2x4, uint8_t);
+ET_INTERNAL_STORAGE_TYPE(bits4x2, uint8_t);
+ET_INTERNAL_STORAGE_TYPE(bits8, uint8_t);
+ET_INTERNAL_STORAGE_TYPE(bits16, uint16_t);
+
+#undef ET_INTERNAL_STORAGE_TYPE
+
+}  // namespace executorch::runtime::etensor

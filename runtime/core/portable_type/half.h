@@ -1,0 +1,113 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stdint.h>
+
+#include <limits>
+
+#include <executorch/runtime/core/portable_type/bit_cast.h>
+#include <executorch/runtime/core/portable_type/small_float.h>
+
+namespace executorch::runtime::etensor {
+
+namespace internal {
+
+/// IEEE binary16 to binary32; exact.
+inline float half_bits_to_float(uint16_t half) {
+#if defined(__FLT16_MANT_DIG__) && (defined(__F16C__) || defined(__ARM_FP16_FORMAT_IEEE))
+  return static_cast<float>(runtime::internal::bit_cast<_Float16>(half));
+#else
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
+  const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fffu) << 13;
+  // Read as a float, the shifted bits lack 112 (= 127 - 15) in the exponent. Multiplying with 2^112
+  // adds it, and turns subnormal halves into normal floats on the way.
+  const float scaled = runtime::internal::bit_cast<float>(magnitude) *
+                       runtime::internal::bit_cast<float>(0x77800000u);
+  uint32_t bits = runtime::internal::bit_cast<uint32_t>(scaled);
+  if (magnitude >= 0x0f800000u) {  // infinity and NaN keep the largest exponent
+    bits |= 0x7f800000u;
+  }
+  return runtime::internal::bit_cast<float>(sign | bits);
+#endif
+}
+
+/// IEEE binary32 to binary16, to nearest, ties to even.
+inline uint16_t half_bits_from_float(float value) {
+#if defined(__FLT16_MANT_DIG__) && (defined(__F16C__) || defined(__ARM_FP16_FORMAT_IEEE))
+  return runtime::internal::bit_cast<uint16_t>(static_cast<_Float16>(value));
+#else
+  const uint32_t bits = runtime::internal::bit_cast<uint32_t>(value);
+  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) {  // NaN: quiet, with what fits of its payload
+    return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
+  }
+  if (magnitude >= 0x477ff000u) {  // rounds to 2^16 or more
+    return static_cast<uint16_t>(sign | 0x7c00u);
+  }
+  if (magnitude < 0x38800000u) {  // below the smallest normal half, 2^-14
+    // Adding 0.5 leaves the multiples of 2^-24, the subnormal halves, in the low bits of the sum;
+    // the addition rounds to nearest even.
+    const float sum = runtime::internal::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<uint16_t>(sign | (runtime::internal::bit_cast<uint32_t>(sum) - 0x3f000000u));
+  }
+  const uint32_t odd = (magnitude >> 13) & 1u;
+  return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
+#endif
+}
+
+}  // namespace internal
+
+/// IEEE binary16. Conversion from float rounds to nearest even; arithmetic is float's.
+struct alignas(2) Half {
+  struct from_bits_t {};
+  static constexpr from_bits_t from_bits() { return {}; }
+
+  Half() = default;
+  constexpr Half(uint16_t bits, from_bits_t) : x(bits) {}
+  /* implicit */ Half(float value) : x(internal::half_bits_from_float(value)) {}
+  /* implicit */ operator float() const { return internal::half_bits_to_float(x); }
+
+  uint16_t x;
+};
+
+ET_INTERNAL_SMALL_FLOAT_ARITHMETIC(Half)
+
+}  // namespace executorch::runtime::etensor
+
+template <>
+class std::numeric_limits<executorch::runtime::etensor::Half> {
+  using Half = executorch::runtime::etensor::Half;
+
+ public:
+  static constexpr bool is_specialized = true;
+  static constexpr bool is_signed = true;
+  static constexpr bool is_integer = false;
+  static constexpr bool is_exact = false;
+  static constexpr bool has_infinity = true;
+  static constexpr bool has_quiet_NaN = true;
+  static constexpr bool has_signaling_NaN = true;
+  static constexpr bool is_iec559 = true;
+  static constexpr bool is_bounded = true;
+  static constexpr bool is_modulo = false;
+  static constexpr std::float_round_style round_style = std::round_to_nearest;
+  static constexpr int digits = 11;
+  static constexpr int digits10 = 3;
+  static constexpr int max_digits10 = 5;
+  static constexpr int radix = 2;
+  static constexpr int min_exponent = -13;
+  static constexpr int min_exponent10 = -4;
+  static constexpr int max_exponent = 16;
+  static constexpr int max_exponent10 = 4;
+  static constexpr bool traps = false;
+
+  static constexpr Half min() { return Half(0x0400, Half::from_bits()); }
+  static constexpr Half lowest() { return Half(0xfbff, Half::from_bits()); }
+  static constexpr Half max() { return Half(0x7bff, Half::from_bits()); }
+  static constexpr Half epsilon() { return Half(0x1400, Half::from_bits()); }
+  static constexpr Half round_error() { return Half(0x3800, Half::from_bits()); }
+  static constexpr Half infinity() { return Half(0x7c00, Half::from_bits()); }
+  static constexpr Half quiet_NaN() { return Half(0x7e00, Half::from_bits()); }
+  static constexpr Half signaling_NaN() { return Half(0x7d00, Half::from_bits()); }
+  static constexpr Half denorm_min() { return Half(0x0001, Half::from_bits()); }
+};

@@ -1,0 +1,8 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <string_view>
+
+namespace executorch::runtime::etensor {
+using std::string_view;
+}  // namespace executorch::runtime::etensor

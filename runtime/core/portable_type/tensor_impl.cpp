@@ -1,0 +1,104 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
+#include <executorch/runtime/core/portable_type/tensor_impl.h>
+#include <string.h>
+
+namespace executorch::runtime::etensor {
+namespace {
+
+// True if all sizes can be multiplied within ssize_t and none is negative. As long as no size is 0
+// the product of the sizes so far is a lower bound of the largest stride, so this is checked
+// without them: a tensor of no elements has no addresses.
+bool multiply(const TensorImpl::SizesType* sizes, ssize_t dim, ssize_t* product) {
+  bool empty = false;
+  bool overflow = false;
+  for (ssize_t i = 0; i < dim; ++i) {
+    if (sizes[i] < 0) {
+      return false;
+    }
+    empty |= sizes[i] == 0;
+    overflow |= mul_overflows(*product, static_cast<ssize_t>(sizes[i]), product);
+  }
+  if (empty) {
+    *product = 0;
+  }
+  return empty || !overflow;
+}
+
+}  // namespace
+
+Result<ssize_t> safe_numel(const TensorImpl::SizesType* sizes, ssize_t dim) {
+  ET_CHECK_OR_RETURN_ERROR(dim == 0 || sizes != nullptr, InvalidArgument,
+                           "no sizes for a tensor of rank %zd", dim);
+  ssize_t numel = 1;
+  ET_CHECK_OR_RETURN_ERROR(multiply(sizes, dim, &numel), InvalidArgument,
+                           "a size is negative, or the elements are too many to count");
+  return numel;
+}
+
+Result<size_t> safe_nbytes(ScalarType type, const TensorImpl::SizesType* sizes, ssize_t dim) {
+  ET_CHECK_OR_RETURN_ERROR(isValid(type), InvalidArgument, "no scalar type has number %d",
+                           static_cast<int>(type));
+  ssize_t nbytes = ET_UNWRAP(safe_numel(sizes, dim));
+  ET_CHECK_OR_RETURN_ERROR(!mul_overflows(nbytes, static_cast<ssize_t>(elementSize(type)), &nbytes),
+                           InvalidArgument, "the bytes of a tensor are too many to count");
+  return static_cast<size_t>(nbytes);
+}
+
+ssize_t compute_numel(const TensorImpl::SizesType* sizes, ssize_t dim) {
+  return *safe_numel(sizes, dim);
+}
+
+TensorImpl::TensorImpl(ScalarType type, ssize_t dim, SizesType* sizes, void* data,
+                       DimOrderType* dim_order, StridesType* strides, TensorShapeDynamism dynamism,
+                       DeviceType device_type, DeviceIndex device_index)
+    : sizes_(sizes),
+      dim_order_(dim_order),
+      strides_(strides),
+      data_(data),
+      numel_(0),
+      numel_bound_(0),
+      dim_(static_cast<uint8_t>(dim)),
+      type_(type),
+      shape_dynamism_(dynamism),
+      device_type_(device_type),
+      device_index_(device_index) {
+  ET_CHECK_MSG(dim >= 0 && dim <= static_cast<ssize_t>(kTensorDimensionLimit),
+               "a tensor of rank %zd", dim);
+  const size_t nbytes = *safe_nbytes(type, sizes, dim);
+  numel_bound_ = nbytes / elementSize(type);
+  numel_ = static_cast<ssize_t>(numel_bound_);
+}
+
+size_t TensorImpl::nbytes() const { return static_cast<size_t>(numel_) * elementSize(type_); }
+
+ssize_t TensorImpl::element_size() const { return static_cast<ssize_t>(elementSize(type_)); }
+
+Error TensorImpl::resize_contiguous(ArrayRef<SizesType> new_sizes) {
+  ET_CHECK_OR_RETURN_ERROR(new_sizes.size() == dim_, NotSupported,
+                           "a tensor of rank %d resized to rank %zu", dim_, new_sizes.size());
+  const size_t bytes = dim_ * sizeof(SizesType);
+  if (bytes == 0 || memcmp(sizes_, new_sizes.data(), bytes) == 0) {
+    return Error::Ok;
+  }
+  ET_CHECK_OR_RETURN_ERROR(shape_dynamism_ != TensorShapeDynamism::STATIC, NotSupported,
+                           "a static tensor of sizes %s resized to %s",
+                           tensor_shape_to_c_string({sizes_, dim_}).data(),
+                           tensor_shape_to_c_string({new_sizes.data(), dim_}).data());
+  const ssize_t numel = ET_UNWRAP(safe_numel(new_sizes.data(), dim_));
+  ET_CHECK_OR_RETURN_ERROR(static_cast<size_t>(numel) <= numel_bound_, NotSupported,
+                           "a tensor of at most %zu elements resized to %s", numel_bound_,
+                           tensor_shape_to_c_string({new_sizes.data(), dim_}).data());
+  if (strides_ != nullptr && dim_order_ != nullptr) {
+    StridesType strides[kTensorDimensionLimit];
+    ET_CHECK_OK_OR_RETURN_ERROR(dim_order_to_stride(new_sizes.data(), dim_order_, dim_, strides));
+    memcpy(strides_, strides, dim_ * sizeof(StridesType));
+  }
+  memcpy(sizes_, new_sizes.data(), bytes);
+  numel_ = numel;
+  return Error::Ok;
+}
+
+}  // namespace executorch::runtime::etensor

@@ -1,0 +1,23 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stdint.h>
+
+namespace executorch::runtime::etensor {
+
+/// The numbers are ATen's: programs carry them as integers. A kernel refuses what it cannot make.
+enum class MemoryFormat : int8_t {
+  Contiguous = 0,
+  Preserve = 1,
+  ChannelsLast = 2,
+  ChannelsLast3d = 3,
+  NumOptions,
+};
+
+/// The numbers are ATen's.
+enum class Layout : int8_t {
+  Strided = 0,
+  NumOptions,
+};
+
+}  // namespace executorch::runtime::etensor

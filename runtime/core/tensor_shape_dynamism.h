@@ -1,0 +1,18 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stdint.h>
+
+namespace executorch::runtime {
+
+/// Whether a tensor's sizes may change after it was created.
+enum class TensorShapeDynamism : uint8_t {
+  /// Never.
+  STATIC = 0,
+  /// Up to the number of elements it was created with.
+  DYNAMIC_BOUND = 1,
+  /// Without a bound known at export; memory is then the bound that the runtime keeps.
+  DYNAMIC_UNBOUND = 2,
+};
+
+}  // namespace executorch::runtime

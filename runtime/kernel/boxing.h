@@ -1,0 +1,209 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// From a typed kernel to the boxed one that the executor calls:
+//
+//   Tensor& add_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
+//                   const Scalar& alpha, Tensor& out);
+//   constexpr Kernel kernel = make_kernel<&add_out>("aten::add.out");
+//
+// The context may be left out of the typed function. What it returns is ignored: outputs are
+// arguments. Which C++ type stands for which schema type is the table of docs/architecture.md.
+//
+// Two functions come of it. The check looks at number and kinds of the arguments; there is one for
+// each list of kinds, shared by all kernels of that signature. The boxed function reads the
+// arguments unchecked: it must only be called with arguments that passed the check.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+/// A set of Tags that an argument may have: bit i for the tag of number i.
+using ArgKinds = uint16_t;
+
+template <typename... T>
+constexpr ArgKinds kinds_of(T... tags) {
+  return static_cast<ArgKinds>((0u | ... | (1u << static_cast<uint32_t>(tags))));
+}
+
+/// The work of all checks; see ArgCheck. Items of lists are looked at too.
+Error check_arguments(Span<EValue* const> args, Span<const ArgKinds> expected);
+
+template <ArgKinds... kKinds>
+Error check_signature(Span<EValue* const> args) {
+  if constexpr (sizeof...(kKinds) == 0) {
+    return check_arguments(args, {});
+  } else {
+    static constexpr ArgKinds kExpected[] = {kKinds...};
+    return check_arguments(args, Span<const ArgKinds>(kExpected));
+  }
+}
+
+/// How an argument of type T is read from a value, and of which kinds that must be.
+template <typename T>
+struct Unbox {
+  static_assert(std::is_enum_v<T>, "no schema type has this C++ type: see docs/architecture.md");
+  static constexpr ArgKinds kKinds = kinds_of(Tag::Int);
+  // What is no enumerator becomes the last one (NumOptions), which kernels refuse: a conversion
+  // that cuts bits off could make a valid one of it.
+  static T get(EValue& value) {
+    const int64_t number = value.payload.copyable_union.as_int;
+    return number >= 0 && number < static_cast<int64_t>(T::NumOptions) ? static_cast<T>(number)
+                                                                       : T::NumOptions;
+  }
+};
+
+template <>
+struct Unbox<int64_t> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::Int);
+  static int64_t get(EValue& value) { return value.payload.copyable_union.as_int; }
+};
+
+template <>
+struct Unbox<bool> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::Bool);
+  static bool get(EValue& value) { return value.payload.copyable_union.as_bool; }
+};
+
+template <>
+struct Unbox<double> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::Double, Tag::Int);
+  static double get(EValue& value) {
+    return value.isDouble() ? value.payload.copyable_union.as_double
+                            : static_cast<double>(value.payload.copyable_union.as_int);
+  }
+};
+
+template <>
+struct Unbox<executorch::aten::Scalar> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::Int, Tag::Double, Tag::Bool);
+  static executorch::aten::Scalar get(EValue& value) {
+    const auto& payload = value.payload.copyable_union;
+    return value.isDouble() ? executorch::aten::Scalar(payload.as_double)
+           : value.isBool() ? executorch::aten::Scalar(payload.as_bool)
+                            : executorch::aten::Scalar(payload.as_int);
+  }
+};
+
+template <>
+struct Unbox<executorch::aten::Tensor> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::Tensor);
+  static executorch::aten::Tensor& get(EValue& value) { return value.payload.as_tensor; }
+};
+
+template <>
+struct Unbox<std::string_view> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::String);
+  static std::string_view get(EValue& value) {
+    const auto& text = *value.payload.copyable_union.as_string_ptr;
+    return {text.data(), text.size()};
+  }
+};
+
+template <>
+struct Unbox<executorch::aten::ArrayRef<int64_t>> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::ListInt);
+  static executorch::aten::ArrayRef<int64_t> get(EValue& value) {
+    return value.payload.copyable_union.as_int_list_ptr->get();
+  }
+};
+
+template <>
+struct Unbox<executorch::aten::ArrayRef<double>> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::ListDouble);
+  static executorch::aten::ArrayRef<double> get(EValue& value) {
+    return *value.payload.copyable_union.as_double_list_ptr;
+  }
+};
+
+template <>
+struct Unbox<executorch::aten::ArrayRef<bool>> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::ListBool);
+  static executorch::aten::ArrayRef<bool> get(EValue& value) {
+    return *value.payload.copyable_union.as_bool_list_ptr;
+  }
+};
+
+template <>
+struct Unbox<executorch::aten::ArrayRef<executorch::aten::Tensor>> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::ListTensor);
+  static executorch::aten::ArrayRef<executorch::aten::Tensor> get(EValue& value) {
+    return value.payload.copyable_union.as_tensor_list_ptr->get();
+  }
+};
+
+template <>
+struct Unbox<executorch::aten::ArrayRef<std::optional<executorch::aten::Tensor>>> {
+  static constexpr ArgKinds kKinds = kinds_of(Tag::ListOptionalTensor);
+  static executorch::aten::ArrayRef<std::optional<executorch::aten::Tensor>> get(EValue& value) {
+    return value.payload.copyable_union.as_list_optional_tensor_ptr->get();
+  }
+};
+
+template <typename T>
+struct Unbox<std::optional<T>> {
+  static constexpr ArgKinds kKinds = Unbox<T>::kKinds | kinds_of(Tag::None);
+  static std::optional<T> get(EValue& value) {
+    return value.isNone() ? std::optional<T>() : std::optional<T>(Unbox<T>::get(value));
+  }
+};
+
+template <typename T>
+using unbox_t = Unbox<std::remove_cv_t<std::remove_reference_t<T>>>;
+
+/// Takes a kernel's signature apart, with or without the context in front.
+template <typename Function>
+struct Signature;
+
+template <typename Return, typename... Args>
+struct Signature<Return (*)(Args...)> {
+  template <auto kFunction, size_t... kIndex>
+  static void call(KernelRuntimeContext&, [[maybe_unused]] Span<EValue*> args,
+                   std::index_sequence<kIndex...>) {
+    kFunction(unbox_t<Args>::get(*args.data()[kIndex])...);
+  }
+  template <auto kFunction>
+  static void boxed(KernelRuntimeContext& context, Span<EValue*> args) {
+    call<kFunction>(context, args, std::index_sequence_for<Args...>());
+  }
+  static constexpr ArgCheck kCheck = &check_signature<unbox_t<Args>::kKinds...>;
+};
+
+template <typename Return, typename... Args>
+struct Signature<Return (*)(KernelRuntimeContext&, Args...)> {
+  template <auto kFunction, size_t... kIndex>
+  static void call(KernelRuntimeContext& context, [[maybe_unused]] Span<EValue*> args,
+                   std::index_sequence<kIndex...>) {
+    kFunction(context, unbox_t<Args>::get(*args.data()[kIndex])...);
+  }
+  template <auto kFunction>
+  static void boxed(KernelRuntimeContext& context, Span<EValue*> args) {
+    call<kFunction>(context, args, std::index_sequence_for<Args...>());
+  }
+  static constexpr ArgCheck kCheck = &check_signature<unbox_t<Args>::kKinds...>;
+};
+
+}  // namespace internal
+
+/// The kernel that `kFunction` (a pointer to a typed function) is, under the given name and, unless
+/// it is for all tensors, key.
+template <auto kFunction>
+constexpr Kernel make_kernel(const char* name, KernelKey key = {}) {
+  using Signature = internal::Signature<decltype(kFunction)>;
+  return Kernel(name, key, &Signature::template boxed<kFunction>, Signature::kCheck);
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

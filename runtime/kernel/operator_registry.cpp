@@ -1,0 +1,257 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <string.h>
+
+#ifndef MAX_KERNEL_NUM
+#define MAX_KERNEL_NUM 256
+#endif
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace {
+
+constexpr size_t kMaxKernels = MAX_KERNEL_NUM;
+constexpr size_t kMaxTables = 16;
+
+struct Table {
+  Span<const Kernel> kernels;
+  // Initial values make the table below constant: a constructor would run after registrars and forget them.
+  KernelPriority priority = KernelPriority::Default;
+  /// By name, so that a name is found by bisection.
+  bool sorted = false;
+};
+
+// Storage without a constructor that runs: static registrars of other files may come first.
+alignas(Kernel) unsigned char g_kernel_storage[kMaxKernels * sizeof(Kernel)];
+size_t g_num_kernels = 0;
+Table g_tables[kMaxTables];
+size_t g_num_tables = 0;
+
+Span<const Kernel> copied_kernels() {
+  return {reinterpret_cast<const Kernel*>(g_kernel_storage), g_num_kernels};
+}
+
+bool is_sorted(Span<const Kernel> kernels) {
+  for (size_t i = 1; i < kernels.size(); ++i) {
+    if (strcmp(kernels[i - 1].name_, kernels[i].name_) > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The part of a sorted table whose kernels have this name.
+Span<const Kernel> named(Span<const Kernel> kernels, const char* name) {
+  size_t begin = 0;
+  size_t end = kernels.size();
+  while (begin < end) {  // the first that is not before `name`
+    const size_t middle = begin + (end - begin) / 2;
+    if (strcmp(kernels[middle].name_, name) < 0) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  while (end < kernels.size() && strcmp(kernels[end].name_, name) == 0) {
+    ++end;
+  }
+  return {kernels.data() + begin, end - begin};
+}
+
+/// What is looked for. The text of the key is made when the first kernel with a key asks for it:
+/// most operators have none.
+class Query final {
+ public:
+  Query(const char* name, Span<const TensorMeta> tensors) : name_(name), tensors_(tensors) {}
+
+  const char* name() const { return name_; }
+
+  bool names(const Kernel& kernel) const { return strcmp(kernel.name_, name_) == 0; }
+
+  bool specialized_by(const Kernel& kernel) {
+    if (kernel.kernel_key_.is_fallback() || tensors_.empty()) {
+      return false;
+    }
+    if (!made_) {
+      made_ = true;
+      valid_ = internal::make_kernel_key_string(tensors_, key_, sizeof(key_)) == Error::Ok;
+    }
+    return valid_ && strcmp(kernel.kernel_key_.data(), key_) == 0;
+  }
+
+ private:
+  const char* name_;
+  Span<const TensorMeta> tensors_;
+  bool made_ = false;
+  bool valid_ = false;
+  char key_[internal::kKernelKeyBufSize];
+};
+
+/// The best kernels seen so far.
+struct Candidates {
+  const Kernel* specialized = nullptr;
+  const Kernel* fallback = nullptr;
+
+  const Kernel* best() const { return specialized != nullptr ? specialized : fallback; }
+
+  void look_in(Span<const Kernel> kernels, Query& query) {
+    for (const Kernel& kernel : kernels) {
+      if (!query.names(kernel)) {
+        continue;
+      }
+      if (specialized == nullptr && query.specialized_by(kernel)) {
+        specialized = &kernel;
+      } else if (fallback == nullptr && kernel.kernel_key_.is_fallback()) {
+        fallback = &kernel;
+      }
+    }
+  }
+
+  void look_in_tables(KernelPriority priority, Query& query) {
+    for (size_t i = 0; i < g_num_tables; ++i) {
+      const Table& table = g_tables[i];
+      if (table.priority == priority) {
+        look_in(table.sorted ? named(table.kernels, query.name()) : table.kernels, query);
+      }
+    }
+  }
+};
+
+bool same(const Kernel& a, const Kernel& b) {
+  return strcmp(a.name_, b.name_) == 0 && a.kernel_key_ == b.kernel_key_;
+}
+
+bool contains(Span<const Kernel> kernels, const Kernel& kernel) {
+  for (const Kernel& other : kernels) {
+    if (same(other, kernel)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_registered(const Kernel& kernel, KernelPriority priority) {
+  for (size_t i = 0; i < g_num_tables; ++i) {
+    const Table& table = g_tables[i];
+    if (table.priority == priority &&
+        contains(table.sorted ? named(table.kernels, kernel.name_) : table.kernels, kernel)) {
+      return true;
+    }
+  }
+  return priority == KernelPriority::Default && contains(copied_kernels(), kernel);
+}
+
+/// Ok if every kernel is complete and new.
+Error check_new(Span<const Kernel> kernels, KernelPriority priority, bool sorted) {
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const Kernel& kernel = kernels[i];
+    // Equal names are neighbours in a sorted table.
+    Span<const Kernel> before(kernels.data(), i);
+    if (sorted) {
+      size_t first = i;
+      while (first > 0 && strcmp(kernels[first - 1].name_, kernel.name_) == 0) {
+        --first;
+      }
+      before = {kernels.data() + first, i - first};
+    }
+    ET_CHECK_OR_RETURN_ERROR(!contains(before, kernel) && !is_registered(kernel, priority),
+                             RegistrationAlreadyRegistered,
+                             "kernel %s (key %s) is registered already", kernel.name_,
+                             kernel.kernel_key_.is_fallback() ? "none" : kernel.kernel_key_.data());
+  }
+  return Error::Ok;
+}
+
+Error check_complete(Span<const Kernel> kernels) {
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    ET_CHECK_OR_RETURN_ERROR(kernels[i].name_ != nullptr && kernels[i].op_ != nullptr,
+                             InvalidArgument, "kernel %zu of %zu has no name or no function", i,
+                             kernels.size());
+  }
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error register_kernels(Span<const Kernel> kernels) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_complete(kernels));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_new(kernels, KernelPriority::Default, /*sorted=*/false));
+  ET_CHECK_OR_RETURN_ERROR(kernels.size() <= kMaxKernels - g_num_kernels,
+                           RegistrationExceedingMaxKernels,
+                           "%zu kernels more than the %zu there are, room is for %zu: define "
+                           "MAX_KERNEL_NUM larger, or use register_kernel_table()",
+                           kernels.size(), g_num_kernels, kMaxKernels);
+  for (const Kernel& kernel : kernels) {
+    new (g_kernel_storage + g_num_kernels * sizeof(Kernel)) Kernel(kernel);
+    ++g_num_kernels;
+  }
+  return Error::Ok;
+}
+
+Error register_kernel_table(Span<const Kernel> table, KernelPriority priority) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_complete(table));
+  const bool sorted = is_sorted(table);
+  ET_CHECK_OK_OR_RETURN_ERROR(check_new(table, priority, sorted));
+  ET_CHECK_OR_RETURN_ERROR(g_num_tables < kMaxTables, RegistrationExceedingMaxKernels,
+                           "there are %zu kernel tables already", g_num_tables);
+  g_tables[g_num_tables++] = {table, priority, sorted};
+  return Error::Ok;
+}
+
+Result<const Kernel*> find_kernel(const char* name, Span<const TensorMeta> meta_list) {
+  Query query(name, meta_list);
+  Candidates found;
+  found.look_in_tables(KernelPriority::Override, query);
+  found.look_in(copied_kernels(), query);
+  found.look_in_tables(KernelPriority::Default, query);
+  if (found.best() == nullptr) {
+    return Error::OperatorMissing;
+  }
+  return found.best();
+}
+
+bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list) {
+  return find_kernel(name, meta_list).ok();
+}
+
+Result<OpFunction> get_op_function_from_registry(const char* name,
+                                                 Span<const TensorMeta> meta_list) {
+  const Kernel* const kernel =
+      ET_UNWRAP(find_kernel(name, meta_list), "no kernel is registered for operator %s", name);
+  return kernel->op_;
+}
+
+Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list,
+                                                 Span<const Kernel> kernel_list) {
+  Query query(name, meta_list);
+  Candidates found;
+  found.look_in(kernel_list, query);
+  ET_CHECK_OR_RETURN_ERROR(found.best() != nullptr, OperatorMissing,
+                           "no kernel of the list is for operator %s", name);
+  return found.best()->op_;
+}
+
+size_t registered_kernel_count() {
+  size_t count = g_num_kernels;
+  for (size_t i = 0; i < g_num_tables; ++i) {
+    count += g_tables[i].kernels.size();
+  }
+  return count;
+}
+
+const Kernel& registered_kernel(size_t index) {
+  if (index < g_num_kernels) {
+    return copied_kernels()[index];
+  }
+  index -= g_num_kernels;
+  for (size_t i = 0; i < g_num_tables; ++i) {
+    if (index < g_tables[i].kernels.size()) {
+      return g_tables[i].kernels[index];
+    }
+    index -= g_tables[i].kernels.size();
+  }
+  ET_CHECK_MSG(false, "there are only %zu kernels", registered_kernel_count());
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

@@ -1,0 +1,26 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// get_registered_kernels() in a file of its own: it is the one function of the registry that asks
+// for memory, and it is linked only where it is used.
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/platform.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+Span<const Kernel> get_registered_kernels() {
+  static Kernel* list = nullptr;
+  static size_t list_size = 0;
+  const size_t count = registered_kernel_count();
+  if (count != list_size) {  // kernels are never taken away: as many means the same
+    executorch::runtime::pal_free(list);
+    list = static_cast<Kernel*>(executorch::runtime::pal_allocate(count * sizeof(Kernel)));
+    list_size = list == nullptr ? 0 : count;
+    for (size_t i = 0; i < list_size; ++i) {
+      new (list + i) Kernel(registered_kernel(i));
+    }
+  }
+  return {list, list_size};
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

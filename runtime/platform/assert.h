@@ -1,0 +1,27 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Checks of the programmer's own assumptions. They end the program, so no file, model or input may
+// be able to reach one: what comes from outside is checked with ET_CHECK_OR_RETURN_ERROR.
+#pragma once
+
+#include <executorch/runtime/platform/abort.h>
+#include <executorch/runtime/platform/compiler.h>
+#include <executorch/runtime/platform/log.h>
+
+#define ET_CHECK_MSG(cond, ...)                        \
+  do {                                                 \
+    if (ET_UNLIKELY(!(cond))) {                        \
+      ET_LOG(Fatal, "assertion failed: " __VA_ARGS__); \
+      ::executorch::runtime::runtime_abort();          \
+    }                                                  \
+  } while (0)
+
+#define ET_CHECK(cond) ET_CHECK_MSG(cond, "%s", #cond)
+
+#ifdef NDEBUG
+// Not evaluated, but compiled: what it names stays used.
+#define ET_DCHECK(cond) ((void)sizeof(!(cond)))
+#define ET_DCHECK_MSG(cond, ...) ((void)sizeof(!(cond)))
+#else
+#define ET_DCHECK(cond) ET_CHECK(cond)
+#define ET_DCHECK_MSG(cond, ...) ET_CHECK_MSG(cond, __VA_ARGS__)
+#endif

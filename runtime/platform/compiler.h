@@ -1,0 +1,53 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What differs between compilers: attributes, and the one type POSIX has and C++ lacks.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_MSC_VER)
+using ssize_t = ptrdiff_t;
+#else
+#include <sys/types.h>
+#endif
+
+#if __cplusplus < 201703L && !defined(_MSC_VER)
+#error "ExecuTorch needs C++17."
+#endif
+
+#define ET_NODISCARD [[nodiscard]]
+#define ET_NORETURN [[noreturn]]
+#define ET_UNUSED [[maybe_unused]]
+#define ET_DEPRECATED [[deprecated]]
+
+#if defined(__GNUC__)
+#define ET_INLINE inline __attribute__((always_inline))
+#define ET_NOINLINE __attribute__((noinline))
+#define ET_WEAK __attribute__((weak))
+#define ET_COLD __attribute__((cold))
+#define ET_PRINTF_FORMAT(format_index, first_argument) \
+  __attribute__((format(printf, format_index, first_argument)))
+#define ET_LIKELY(expr) (__builtin_expect(!!(expr), 1))
+#define ET_UNLIKELY(expr) (__builtin_expect(!!(expr), 0))
+#else
+#define ET_INLINE inline
+#define ET_NOINLINE
+#define ET_WEAK
+#define ET_COLD
+#define ET_PRINTF_FORMAT(format_index, first_argument)
+#define ET_LIKELY(expr) (expr)
+#define ET_UNLIKELY(expr) (expr)
+#endif
+
+// The name of the source file without its folders, so that no build path ends up in a binary.
+#if defined(__FILE_NAME__)
+#define ET_SHORT_FILENAME __FILE_NAME__
+#else
+#define ET_SHORT_FILENAME __FILE__
+#endif
+#define ET_LINE __LINE__
+#define ET_FUNCTION __func__
+
+// printf conversions of size_t and ssize_t.
+#define ET_PRIsize_t "zu"
+#define ET_PRIssize_t "zd"
