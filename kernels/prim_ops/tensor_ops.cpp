@@ -1,0 +1,133 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/prim_ops/tensor_ops.h>
+
+#include <string.h>
+
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/overflow.h>
+
+namespace executorch::kernels::prim_ops {
+
+using aten::ArrayRef;
+using aten::SizesType;
+using aten::Tensor;
+using runtime::Error;
+using runtime::EValue;
+using runtime::KernelRuntimeContext;
+using runtime::kTensorDimensionLimit;
+using runtime::Span;
+using runtime::Tag;
+using runtime::internal::ArgKinds;
+using runtime::internal::check_arguments;
+using runtime::internal::kinds_of;
+
+namespace {
+
+constexpr ArgKinds kTensor = kinds_of(Tag::Tensor);
+constexpr ArgKinds kInt = kinds_of(Tag::Int);
+
+}  // namespace
+
+Error check_sym_size(Span<EValue* const> args) {
+  static constexpr ArgKinds kKinds[] = {kTensor, kInt, kInt};
+  return check_arguments(args, Span<const ArgKinds>(kKinds));
+}
+
+void sym_size(KernelRuntimeContext& context, Span<EValue*> args) {
+  const Tensor& self = args[0]->toTensor();
+  const int64_t rank = self.dim();
+  const int64_t dim = args[1]->toInt() < 0 ? args[1]->toInt() + rank : args[1]->toInt();
+  ET_KERNEL_CHECK_MSG(context, dim >= 0 && dim < rank, InvalidArgument, ,
+                      "dim %" PRId64 " of a tensor of rank %" PRId64, args[1]->toInt(), rank);
+  *args[2] = EValue(static_cast<int64_t>(self.sizes()[static_cast<size_t>(dim)]));
+}
+
+Error check_sym_numel(Span<EValue* const> args) {
+  static constexpr ArgKinds kKinds[] = {kTensor, kInt};
+  return check_arguments(args, Span<const ArgKinds>(kKinds));
+}
+
+void sym_numel(KernelRuntimeContext&, Span<EValue*> args) {
+  *args[1] = EValue(static_cast<int64_t>(args[0]->toTensor().numel()));
+}
+
+void et_copy_index(KernelRuntimeContext& context, Tensor& self, const Tensor& from, int64_t index) {
+  ET_KERNEL_CHECK(context, runtime::tensors_have_same_dtype(self, from), InvalidArgument, );
+  const bool ranks_match = self.dim() == from.dim() + 1;
+  ET_KERNEL_CHECK_MSG(context, ranks_match && index >= 0 && index < INT32_MAX, InvalidArgument, ,
+                      "index %" PRId64 ", a tensor of rank %zd for an item of one of rank %zd",
+                      index, static_cast<ssize_t>(from.dim()), static_cast<ssize_t>(self.dim()));
+  SizesType sizes[kTensorDimensionLimit];
+  const bool grows = self.shape_dynamism() != runtime::TensorShapeDynamism::STATIC;
+  sizes[0] = grows ? static_cast<SizesType>(index + 1) : self.sizes()[0];
+  bool items_match = index < sizes[0];
+  for (size_t i = 0; i < from.sizes().size(); ++i) {
+    sizes[i + 1] = from.sizes()[i];
+    items_match = items_match && (grows || self.sizes()[i + 1] == from.sizes()[i]);
+  }
+  ET_KERNEL_CHECK_MSG(context, items_match, InvalidArgument, ,
+                      "index %" PRId64 " of %d items, or the items are of other sizes", index,
+                      static_cast<int>(sizes[0]));
+  ET_KERNEL_CHECK(context, runtime::tensor_is_default_dim_order(self), InvalidArgument, );
+  ET_KERNEL_CHECK(context, runtime::tensor_is_default_dim_order(from), InvalidArgument, );
+  const Error error =
+      runtime::resize_tensor(self, ArrayRef<SizesType>(sizes, static_cast<size_t>(self.dim())));
+  if (error != Error::Ok) {
+    return context.fail(error);
+  }
+  const size_t bytes = from.nbytes();
+  if (bytes > 0) {
+    memmove(static_cast<uint8_t*>(self.mutable_data_ptr()) + static_cast<size_t>(index) * bytes,
+            from.const_data_ptr(), bytes);
+  }
+}
+
+namespace {
+
+/// The sizes of a view of a tensor of `numel` elements, -1 replaced. False if there are none.
+bool infer_sizes(ArrayRef<int64_t> size, int64_t numel, SizesType* out) {
+  int64_t known = 1;
+  size_t inferred = size.size();
+  for (size_t i = 0; i < size.size(); ++i) {
+    const bool infer = size[i] == -1;
+    if ((infer && inferred != size.size()) || size[i] < -1 || size[i] > INT32_MAX ||
+        (!infer && runtime::mul_overflows(known, size[i], &known))) {
+      return false;
+    }
+    inferred = infer ? i : inferred;
+    out[i] = static_cast<SizesType>(size[i]);
+  }
+  if (inferred == size.size()) {
+    return known == numel;
+  }
+  if (known == 0 || numel % known != 0 || numel / known > INT32_MAX) {
+    return false;
+  }
+  out[inferred] = static_cast<SizesType>(numel / known);
+  return true;
+}
+
+}  // namespace
+
+Tensor& et_view(KernelRuntimeContext& context, const Tensor& self, ArrayRef<int64_t> size,
+                Tensor& out) {
+  ET_KERNEL_CHECK(context, runtime::tensors_have_same_dtype(self, out), InvalidArgument, out);
+  ET_KERNEL_CHECK(context, runtime::tensor_is_default_dim_order(self), InvalidArgument, out);
+  ET_KERNEL_CHECK(context, runtime::tensor_is_default_dim_order(out), InvalidArgument, out);
+  SizesType sizes[kTensorDimensionLimit];
+  const bool possible =
+      size.size() <= kTensorDimensionLimit && infer_sizes(size, self.numel(), sizes);
+  ET_KERNEL_CHECK_MSG(context, possible, InvalidArgument, out,
+                      "%zd elements cannot be viewed in these %zu sizes",
+                      static_cast<ssize_t>(self.numel()), size.size());
+  const Error error = runtime::internal::rebind_tensor(out, ArrayRef<SizesType>(sizes, size.size()),
+                                                       self.mutable_data_ptr());
+  if (error != Error::Ok) {
+    context.fail(error);
+  }
+  return out;
+}
+
+}  // namespace executorch::kernels::prim_ops

@@ -1,0 +1,30 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Operators that ask tensors for their sizes, or place one tensor in the memory of another.
+#pragma once
+
+#include <stdint.h>
+
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/kernel/boxing.h>
+
+namespace executorch::kernels::prim_ops {
+
+/// (Tensor self, int dim) -> int
+void sym_size(runtime::KernelRuntimeContext& context, runtime::Span<runtime::EValue*> args);
+runtime::Error check_sym_size(runtime::Span<runtime::EValue* const> args);
+
+/// (Tensor self) -> int
+void sym_numel(runtime::KernelRuntimeContext& context, runtime::Span<runtime::EValue*> args);
+runtime::Error check_sym_numel(runtime::Span<runtime::EValue* const> args);
+
+/// self[index] = from, where self grows to index + 1 in its first dimension if it may: how a map
+/// collects its results.
+void et_copy_index(runtime::KernelRuntimeContext& context, aten::Tensor& self,
+                   const aten::Tensor& from, int64_t index);
+
+/// Makes `out` a view of self's memory with these sizes, one of which may be -1: the one that
+/// follows from the others.
+aten::Tensor& et_view(runtime::KernelRuntimeContext& context, const aten::Tensor& self,
+                      aten::ArrayRef<int64_t> size, aten::Tensor& out);
+
+}  // namespace executorch::kernels::prim_ops

@@ -1,0 +1,230 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/executor/instruction_loader.h>
+
+#include <string.h>
+
+#include <executorch/runtime/executor/operator_text.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/tensor_source.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::is_view;
+using executorch::runtime::internal::items;
+using executorch::runtime::internal::kOperatorTextSize;
+using executorch::runtime::internal::tensor_source;
+using executorch::runtime::internal::TensorSource;
+using executorch::runtime::internal::text;
+using executorch::runtime::internal::write_operator_text;
+using Call = fb::InstructionArguments;
+
+namespace {
+
+/// Stands in the list of kernels for an operator that has been reported as missing.
+constexpr Kernel kMissing;
+
+/// The most tensors that a kernel key tells apart.
+constexpr size_t kMostKeyTensors = 16;
+
+bool has_keyed_kernels(Span<const Kernel> kernels) {
+  const size_t size = kernels.empty() ? registered_kernel_count() : kernels.size();
+  for (size_t i = 0; i < size; ++i) {
+    const Kernel& kernel = kernels.empty() ? registered_kernel(i) : kernels[i];
+    if (!kernel.kernel_key_.is_fallback()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Dtypes and dim orders of the tensors among the arguments; a last argument that repeats the one
+/// before is what the operator returns, and no argument.
+size_t describe_tensors(Span<EValue* const> arguments, TensorMeta* metas) {
+  size_t found = 0;
+  for (size_t i = 0; i < arguments.size() && found < kMostKeyTensors; ++i) {
+    const bool repeated = i + 1 == arguments.size() && i > 0 && arguments[i] == arguments[i - 1];
+    if (arguments[i]->isTensor() && !repeated) {
+      const auto& tensor = arguments[i]->toTensor();
+      auto* order = const_cast<executorch::aten::DimOrderType*>(tensor.dim_order().data());
+      metas[found++] = TensorMeta(tensor.scalar_type(), {order, tensor.dim_order().size()});
+    }
+  }
+  return found;
+}
+
+/// nullptr if there is none.
+const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const Kernel> kernels) {
+  if (kernels.empty()) {
+    const Result<const Kernel*> found = find_kernel(name, metas);
+    return found.ok() ? *found : nullptr;
+  }
+  const Result<OpFunction> function = get_op_function_from_registry(name, metas, kernels);
+  for (const Kernel& kernel : kernels) {
+    if (function.ok() && kernel.op_ == *function && strcmp(kernel.name_, name) == 0) {
+      return &kernel;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+InstructionLoader::InstructionLoader(const fb::ExecutionPlan& plan, Span<const Kernel> kernels,
+                                     const MethodBlock& block, Span<EValue*> pointers)
+    : plan_(plan),
+      kernels_(kernels),
+      block_(block),
+      pointers_(pointers),
+      keyed_kernels_(has_keyed_kernels(kernels)),
+      late_memory_anywhere_(moves_late_memory()) {}
+
+Error InstructionLoader::load() {
+  for (const Kernel*& kernel : block_.kernels) {
+    kernel = nullptr;
+  }
+  for (size_t c = 0; c < count(plan_.chains()); ++c) {
+    const auto* instructions = plan_.chains()->Get(c)->instructions();
+    const size_t chain_start = index_;
+    for (size_t i = 0; i < count(instructions); ++i, ++index_) {
+      ET_CHECK_OK_OR_RETURN_ERROR(
+          load_one(*instructions->Get(i), chain_start, &block_.instructions[index_]));
+    }
+  }
+  return any_missing_ ? Error::OperatorMissing : Error::Ok;
+}
+
+Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_start,
+                                  Instruction* instruction) {
+  *instruction = Instruction{};
+  switch (source.instr_args_type()) {
+    case Call::KernelCall:
+      return load_kernel(*source.instr_args_as_KernelCall(), instruction);
+    case Call::DelegateCall: {
+      const fb::DelegateCall& call = *source.instr_args_as_DelegateCall();
+      const Span<EValue*> arguments = point_at(items(call.args()));
+      instruction->opcode = Opcode::Delegate;
+      instruction->delegate = &block_.delegates[static_cast<size_t>(call.delegate_index())];
+      instruction->arguments = arguments.data();
+      instruction->number = static_cast<uint32_t>(arguments.size());
+      instruction->has_late_memory = has_late_memory(items(call.args()));
+      return Error::Ok;
+    }
+    case Call::MoveCall: {
+      const fb::MoveCall& call = *source.instr_args_as_MoveCall();
+      const int32_t from_to[] = {call.move_from(), call.move_to()};
+      instruction->opcode = Opcode::Move;
+      instruction->arguments = point_at(from_to).data();
+      return Error::Ok;
+    }
+    case Call::JumpFalseCall: {
+      const fb::JumpFalseCall& call = *source.instr_args_as_JumpFalseCall();
+      const int32_t condition[] = {call.cond_value_index()};
+      instruction->opcode = Opcode::JumpFalse;
+      instruction->arguments = point_at(condition).data();
+      instruction->number = static_cast<uint32_t>(chain_start) +
+                            static_cast<uint32_t>(call.destination_instruction());
+      return Error::Ok;
+    }
+    default:
+      instruction->opcode = Opcode::Free;
+      return Error::Ok;
+  }
+}
+
+Error InstructionLoader::load_kernel(const fb::KernelCall& call, Instruction* instruction) {
+  const Span<EValue*> arguments = point_at(items(call.args()));
+  const Span<EValue* const> checked(arguments.data(), arguments.size());
+  const Kernel* kernel = ET_UNWRAP(find(static_cast<size_t>(call.op_index()), checked));
+  if (kernel == &kMissing) {
+    return Error::Ok;
+  }
+  const Error error = kernel->check_ == nullptr ? Error::Ok : kernel->check_(checked);
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      error, "method '%s', instruction %zu: operator %s does not take these arguments",
+      text(plan_.name()), index_, kernel->name_);
+  instruction->opcode = Opcode::Kernel;
+  instruction->kernel = kernel->op_;
+  instruction->arguments = arguments.data();
+  instruction->number = static_cast<uint32_t>(arguments.size());
+  // A view is what gives its output memory.
+  instruction->has_late_memory = has_late_memory(items(call.args())) && !is_view(kernel->name_);
+  return Error::Ok;
+}
+
+Result<const Kernel*> InstructionLoader::find(size_t op, Span<EValue* const> arguments) {
+  const Kernel*& known = block_.kernels[op];
+  if (known == &kMissing || (known != nullptr && !keyed_kernels_)) {
+    return known;
+  }
+  char name[kOperatorTextSize];
+  ET_CHECK_OK_OR_RETURN_ERROR(write_operator_text(*plan_.operators()->Get(op), name));
+  TensorMeta metas[kMostKeyTensors];
+  const size_t tensors = keyed_kernels_ ? describe_tensors(arguments, metas) : 0;
+  known = look_up(name, {metas, tensors}, kernels_);
+  if (known == nullptr) {
+    ET_LOG(Error, "method '%s', instruction %zu: no kernel for operator %s", text(plan_.name()),
+           index_, name);
+    any_missing_ = true;
+    known = &kMissing;
+  }
+  return known;
+}
+
+Span<EValue*> InstructionLoader::point_at(Indices indices) {
+  const Span<EValue*> taken(pointers_.data(), indices.size());
+  pointers_ = {pointers_.data() + indices.size(), pointers_.size() - indices.size()};
+  for (size_t i = 0; i < indices.size(); ++i) {
+    taken[i] = &block_.values[static_cast<size_t>(indices[i])];
+  }
+  return taken;
+}
+
+/// Whether a value is a tensor, or a list with one, whose memory is given at run time.
+bool InstructionLoader::is_late(int32_t index) const {
+  const fb::EValue& value = *plan_.values()->Get(static_cast<uint32_t>(index));
+  Indices list;
+  switch (value.val_type()) {
+    case fb::KernelTypes::Tensor:
+      return tensor_source(*value.val_as_Tensor()) == TensorSource::None;
+    case fb::KernelTypes::TensorList:
+      list = items(value.val_as_TensorList()->items());
+      break;
+    case fb::KernelTypes::OptionalTensorList:
+      list = items(value.val_as_OptionalTensorList()->items());
+      break;
+    default:
+      break;
+  }
+  return has_late_memory(list);
+}
+
+bool InstructionLoader::has_late_memory(Indices indices) const {
+  for (const int32_t index : indices) {
+    if (index >= 0 && (late_memory_anywhere_ || is_late(index))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool InstructionLoader::moves_late_memory() const {
+  for (size_t c = 0; c < count(plan_.chains()); ++c) {
+    const auto* instructions = plan_.chains()->Get(c)->instructions();
+    for (size_t i = 0; i < count(instructions); ++i) {
+      const fb::MoveCall* call = instructions->Get(i)->instr_args_as_MoveCall();
+      if (call != nullptr && is_late(call->move_from())) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

@@ -1,0 +1,137 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/program_verifier.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::runtime::internal {
+namespace {
+
+namespace fb = executorch_flatbuffer;
+using Call = fb::InstructionArguments;
+using Kind = fb::KernelTypes;
+
+/// One instruction and where it stands.
+class Checker final {
+ public:
+  Checker(const fb::ExecutionPlan& plan, size_t index, size_t instructions, WorkBudget* budget)
+      : plan_(plan), index_(index), instructions_(instructions), budget_(budget) {}
+
+  Error check(const fb::Instruction& instruction) const {
+    switch (instruction.instr_args_type()) {
+      case Call::KernelCall:
+        return call(*instruction.instr_args_as_KernelCall());
+      case Call::DelegateCall:
+        return call(*instruction.instr_args_as_DelegateCall());
+      case Call::MoveCall:
+        return move(*instruction.instr_args_as_MoveCall());
+      case Call::JumpFalseCall:
+        return jump(*instruction.instr_args_as_JumpFalseCall());
+      case Call::FreeCall:
+        return value(instruction.instr_args_as_FreeCall()->value_index(), "FreeCall", Kind::Tensor);
+      default:
+        return Error::InvalidProgram;
+    }
+  }
+
+ private:
+  Error call(const fb::KernelCall& call) const {
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(call.op_index(), count(plan_.operators()), "operator"));
+    return arguments(items(call.args()));
+  }
+
+  Error call(const fb::DelegateCall& call) const {
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        in_range(call.delegate_index(), count(plan_.delegates()), "delegate"));
+    return arguments(items(call.args()));
+  }
+
+  Error arguments(Span<const int32_t> arguments) const {
+    for (const int32_t argument : arguments) {
+      ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, count(plan_.values()), "argument: value"));
+      ET_CHECK_OR_RETURN_ERROR(
+          budget_->spend(1 + list_size(argument)), InvalidProgram,
+          "method '%s', instruction %zu: argument lists repeat beyond the size of the file",
+          text(plan_.name()), index_);
+    }
+    return Error::Ok;
+  }
+
+  size_t list_size(int32_t index) const {
+    const fb::EValue& value = *plan_.values()->Get(static_cast<uint32_t>(index));
+    switch (value.val_type()) {
+      case Kind::IntList:
+        return count(value.val_as_IntList()->items());
+      case Kind::TensorList:
+        return count(value.val_as_TensorList()->items());
+      case Kind::OptionalTensorList:
+        return count(value.val_as_OptionalTensorList()->items());
+      default:
+        return 0;
+    }
+  }
+
+  Error move(const fb::MoveCall& move) const {
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(move.move_from(), count(plan_.values()), "value"));
+    return value(move.move_to(), "MoveCall", kind(move.move_from()));
+  }
+
+  Error jump(const fb::JumpFalseCall& jump) const {
+    // The end is a legal target: a branch may be the last thing that a method does.
+    const auto destination = static_cast<uint32_t>(jump.destination_instruction());
+    ET_CHECK_OR_RETURN_ERROR(
+        destination <= instructions_ && destination != index_, InvalidProgram,
+        "method '%s', instruction %zu: jump to instruction %d of %zu, expected another one",
+        text(plan_.name()), index_, jump.destination_instruction(), instructions_);
+    const int32_t condition = jump.cond_value_index();
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(condition, count(plan_.values()), "condition: value"));
+    if (kind(condition) != Kind::Tensor) {
+      return value(condition, "JumpFalseCall", Kind::Bool);
+    }
+    const auto type = plan_.values()->Get(condition)->val_as_Tensor()->scalar_type();
+    ET_CHECK_OR_RETURN_ERROR(
+        type == fb::ScalarType::BOOL, InvalidProgram,
+        "method '%s', instruction %zu: JumpFalseCall on a tensor of scalar type "
+        "%d, expected BOOL (11)",
+        text(plan_.name()), index_, static_cast<int>(type));
+    return Error::Ok;
+  }
+
+  Error in_range(int32_t index, size_t size, const char* what) const {
+    ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < size, InvalidProgram,
+                             "method '%s', instruction %zu: %s %d of %zu", text(plan_.name()),
+                             index_, what, index, size);
+    return Error::Ok;
+  }
+
+  Error value(int32_t index, const char* call, Kind wanted) const {
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(index, count(plan_.values()), "value"));
+    ET_CHECK_OR_RETURN_ERROR(
+        kind(index) == wanted, InvalidProgram,
+        "method '%s', instruction %zu: %s on value %d of kind %u, expected kind %u",
+        text(plan_.name()), index_, call, index, static_cast<unsigned>(kind(index)),
+        static_cast<unsigned>(wanted));
+    return Error::Ok;
+  }
+
+  Kind kind(int32_t index) const { return plan_.values()->Get(index)->val_type(); }
+
+  const fb::ExecutionPlan& plan_;
+  size_t index_;
+  size_t instructions_;
+  WorkBudget* budget_;
+};
+
+}  // namespace
+
+Error verify_instructions(const fb::ExecutionPlan& plan, WorkBudget* budget) {
+  for (size_t c = 0; c < count(plan.chains()); ++c) {
+    const auto* instructions = plan.chains()->Get(c)->instructions();
+    for (size_t i = 0; i < count(instructions); ++i) {
+      const Checker checker(plan, i, count(instructions), budget);
+      ET_CHECK_OK_OR_RETURN_ERROR(checker.check(*instructions->Get(i)));
+    }
+  }
+  return Error::Ok;
+}
+
+}  // namespace executorch::runtime::internal

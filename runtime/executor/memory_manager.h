@@ -1,0 +1,54 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/portable_type/device.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/platform/assert.h>
+
+namespace executorch::runtime {
+
+/// All the memory that a Method may use. How much of it is needed, MethodMeta says before there is
+/// any.
+class MemoryManager final {
+ public:
+  /// All must outlive the methods loaded with them.
+  /// @param method_allocator For what is made while loading: MethodMeta::method_allocator_size()
+  /// bytes, aligned to 8,
+  ///     and what backends ask for.
+  /// @param planned_memory For tensors: a buffer of MethodMeta::memory_planned_buffer_size(i) bytes
+  /// for each i. May be
+  ///     nullptr if MethodMeta::num_memory_planned_buffers() is 0. No other method may use the
+  ///     buffers meanwhile.
+  /// @param temp_allocator For temporary memory of kernels and delegates, reset after each call of
+  /// one. May be nullptr;
+  ///     a kernel that needs some then fails.
+  explicit MemoryManager(MemoryAllocator* method_allocator,
+                         HierarchicalAllocator* planned_memory = nullptr,
+                         MemoryAllocator* temp_allocator = nullptr)
+      : method_allocator_(method_allocator),
+        planned_memory_(planned_memory),
+        temp_allocator_(temp_allocator) {
+    ET_CHECK_MSG(method_allocator != temp_allocator,
+                 "the temp allocator is reset while the method lives: it cannot be the method's");
+  }
+
+  MemoryAllocator* method_allocator() const { return method_allocator_; }
+  HierarchicalAllocator* planned_memory() const { return planned_memory_; }
+  MemoryAllocator* temp_allocator() const { return temp_allocator_; }
+
+  /// The devices of the planned buffers; empty if all are the CPU's.
+  Span<const etensor::Device> planned_buffer_devices() const {
+    return planned_memory_ == nullptr ? Span<const etensor::Device>()
+                                      : planned_memory_->planned_buffer_devices();
+  }
+  bool has_device_memory() const { return !planned_buffer_devices().empty(); }
+
+ private:
+  MemoryAllocator* method_allocator_;
+  HierarchicalAllocator* planned_memory_;
+  MemoryAllocator* temp_allocator_;
+};
+
+}  // namespace executorch::runtime

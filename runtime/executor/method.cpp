@@ -1,0 +1,241 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Running a method. How inputs and outputs come and go is in method_io.cpp.
+#include <executorch/runtime/executor/method.h>
+
+#include <utility>
+
+#include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/executor/call_failure.h>
+#include <executorch/runtime/executor/delegate_loader.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/value_loader.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::items;
+using internal::Instruction;
+using internal::Opcode;
+
+Method::Method(Method&& other) noexcept
+    : program_(other.program_),
+      plan_(other.plan_),
+      temp_allocator_(other.temp_allocator_),
+      event_tracer_(other.event_tracer_),
+      block_(other.block_),
+      delegates_made_(std::exchange(other.delegates_made_, 0)),
+      external_made_(std::exchange(other.external_made_, 0)),
+      next_(other.next_) {
+  // Nothing that the other does can reach what is ours now.
+  other.block_ = internal::MethodBlock();
+}
+
+Method::~Method() {
+  for (size_t i = 0; i < delegates_made_; ++i) {
+    internal::destroy_delegate(block_.delegates[i]);
+  }
+  for (size_t i = 0; i < external_made_; ++i) {
+    block_.external[i].~FreeableBuffer();
+  }
+}
+
+Error Method::begin() {
+  for (size_t i = 0; i < block_.inputs.size(); ++i) {
+    ET_CHECK_OR_RETURN_ERROR(
+        block_.inputs[i].is_set, InvalidState, "method '%s': input %zu is not set%s", name(), i,
+        block_.inputs[i].is_consumed ? " (each execution uses its memory for other values as well)"
+                                     : "");
+  }
+  for (internal::Input& input : block_.inputs) {
+    input.is_set = !input.is_consumed || input.tensor == nullptr;
+  }
+  return Error::Ok;
+}
+
+Error Method::execute() {
+  ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState,
+                           "method '%s': step() is at instruction %zu; reset_execution() first",
+                           name(), next_);
+  ET_CHECK_OK_OR_RETURN_ERROR(begin());
+  internal::event_tracer_create_event_block(event_tracer_, "Execute");
+  const internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
+  KernelRuntimeContext context(event_tracer_, temp_allocator_);
+  const size_t end = block_.instructions.size();
+  if (internal::tracing(event_tracer_)) {
+    while (next_ < end) {
+      ET_CHECK_OK_OR_RETURN_ERROR(run_next_traced(context));
+    }
+    for (size_t i = 0; i < outputs_size(); ++i) {
+      internal::event_tracer_log_evalue_output(event_tracer_, get_output(i));
+    }
+  } else {
+    while (next_ < end) {
+      ET_CHECK_OK_OR_RETURN_ERROR(run_next(context));
+    }
+  }
+  next_ = 0;
+  return Error::Ok;
+}
+
+Error Method::step() {
+  if (next_ >= block_.instructions.size()) {
+    // Of a method without instructions, the only step is the end.
+    return Error::EndOfMethod;
+  }
+  if (next_ == 0) {
+    ET_CHECK_OK_OR_RETURN_ERROR(begin());
+  }
+  KernelRuntimeContext context(event_tracer_, temp_allocator_);
+  return internal::tracing(event_tracer_) ? run_next_traced(context) : run_next(context);
+}
+
+Error Method::reset_execution() {
+  ET_CHECK_OR_RETURN_ERROR(next_ == block_.instructions.size(), InvalidState,
+                           "method '%s': step() is at instruction %zu of %zu", name(), next_,
+                           block_.instructions.size());
+  next_ = 0;
+  return Error::Ok;
+}
+
+namespace {
+
+/// Whether a branch is taken: a tensor is true if all of its elements are.
+bool is_true(const EValue& condition) {
+  if (condition.tag == Tag::Bool) {
+    return condition.payload.copyable_union.as_bool;
+  }
+  const executorch::aten::Tensor& tensor = condition.payload.as_tensor;
+  const auto* elements = static_cast<const uint8_t*>(tensor.const_data_ptr());
+  for (ssize_t i = 0; elements != nullptr && i < tensor.numel(); ++i) {
+    if (elements[i] == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool has_memory(const executorch::aten::Tensor& tensor) {
+  return tensor.const_data_ptr() != nullptr || tensor.numel() == 0;
+}
+
+bool has_memory(const EValue& value) {
+  if (value.isTensor()) {
+    return has_memory(value.toTensor());
+  }
+  if (value.isTensorList()) {
+    for (const auto& tensor : value.toTensorList()) {
+      if (!has_memory(tensor)) {
+        return false;
+      }
+    }
+  }
+  if (value.isListOptionalTensor()) {
+    for (const auto& tensor : value.toListOptionalTensor()) {
+      if (tensor.has_value() && !has_memory(*tensor)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Error Method::check_late_memory(const Instruction& instruction) const {
+  for (uint32_t i = 0; i < instruction.number; ++i) {
+    ET_CHECK_OR_RETURN_ERROR(has_memory(*instruction.arguments[i]), InvalidState,
+                             "method '%s', instruction %zu: argument %u has no memory; an output "
+                             "that is not planned needs set_output_data_ptr()",
+                             name(), next_, i);
+  }
+  return Error::Ok;
+}
+
+Error Method::run_delegate(const Instruction& instruction) {
+  BackendExecutionContext context(event_tracer_, temp_allocator_, name());
+  const internal::Delegate& delegate = *instruction.delegate;
+  return delegate.backend->execute(context, delegate.handle,
+                                   {instruction.arguments, instruction.number});
+}
+
+Error Method::run_next(KernelRuntimeContext& context) {
+  const Instruction& instruction = block_.instructions.data()[next_];
+  if (ET_UNLIKELY(instruction.has_late_memory)) {
+    const Error error = check_late_memory(instruction);
+    if (error != Error::Ok) {
+      return fail(error);
+    }
+  }
+  switch (instruction.opcode) {
+    case Opcode::Kernel:
+      instruction.kernel(context, {instruction.arguments, instruction.number});
+      if (temp_allocator_ != nullptr) {
+        temp_allocator_->reset();
+      }
+      if (ET_UNLIKELY(context.failure_state() != Error::Ok)) {
+        return fail(context.failure_state());
+      }
+      break;
+    case Opcode::Delegate: {
+      const Error error = run_delegate(instruction);
+      if (temp_allocator_ != nullptr) {
+        temp_allocator_->reset();
+      }
+      if (ET_UNLIKELY(error != Error::Ok)) {
+        return fail(error);
+      }
+      break;
+    }
+    case Opcode::Move:
+      *instruction.arguments[1] = *instruction.arguments[0];
+      break;
+    case Opcode::JumpFalse:
+      if (!is_true(*instruction.arguments[0])) {
+        next_ = instruction.number;
+        return Error::Ok;
+      }
+      break;
+    case Opcode::Free:
+      break;
+  }
+  ++next_;
+  return Error::Ok;
+}
+
+Error Method::run_next_traced(KernelRuntimeContext& context) {
+  const Instruction& instruction = block_.instructions[next_];
+  const internal::EventTracerProfileInstructionScope place(event_tracer_, 0,
+                                                           static_cast<DebugHandle>(next_));
+  const bool is_kernel = instruction.opcode == Opcode::Kernel;
+  const bool is_call = is_kernel || instruction.opcode == Opcode::Delegate;
+  Error error = Error::Ok;
+  if (is_call) {
+    const internal::EventTracerProfileOpScope scope(event_tracer_,
+                                                    is_kernel ? "OPERATOR_CALL" : "DELEGATE_CALL");
+    error = run_next(context);
+  } else {
+    error = run_next(context);
+  }
+  // The last argument is what the operator returns.
+  if (error == Error::Ok && is_call && instruction.number > 0) {
+    internal::event_tracer_log_evalue(event_tracer_,
+                                      *instruction.arguments[instruction.number - 1]);
+  }
+  return error;
+}
+
+Error Method::fail(Error error) {
+  internal::log_call_failure(*plan_, block_, next_, error);
+  restore_values();
+  return error;
+}
+
+void Method::restore_values() {
+  internal::point_values(*plan_, block_);
+  next_ = 0;
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

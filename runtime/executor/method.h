@@ -1,0 +1,146 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string_view>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/executor/memory_manager.h>
+#include <executorch/runtime/executor/method_layout.h>
+#include <executorch/runtime/executor/method_meta.h>
+#include <executorch/runtime/kernel/kernel_runtime_context.h>
+
+namespace executorch_flatbuffer {
+struct ExecutionPlan;
+}  // namespace executorch_flatbuffer
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+class Program;
+
+/// A method of a program, ready to run; made by Program::load_method(). Everything is resolved:
+/// executing is a loop over instructions. Not thread-safe, but independent of all other methods.
+///
+/// The Program, the MemoryManager and all that was given to load_method() must outlive it. After a
+/// failed execution the method can be used again: set the inputs and execute. (Buffers that the
+/// model itself updates keep what the failed execution wrote.)
+class Method final {
+ public:
+  Method(Method&& other) noexcept;
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+  Method& operator=(Method&&) = delete;
+  ~Method();
+
+  size_t inputs_size() const { return block_.inputs.size(); }
+  size_t outputs_size() const;
+  MethodMeta method_meta() const { return MethodMeta(plan_); }
+
+  /// Sets an input. A tensor must be of the input's dtype and rank, dense in its dim order, and of
+  /// its sizes (of a dynamic tensor: at most those). If the plan has memory for the input
+  /// (TensorInfo::is_memory_planned()) it is copied there; else the method uses the given memory,
+  /// which must outlive the execution. Ints, doubles, bools and strings are part of the program:
+  /// they are set from the start, and only the same value is accepted. An input stays set for
+  /// further executions, except where the plan uses its memory for other values as well.
+  /// @retval Error::InvalidArgument After a log message with what was expected and found.
+  [[nodiscard]] Error set_input(const EValue& input_evalue, size_t input_idx);
+  /// Sets all inputs.
+  [[nodiscard]] Error set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues);
+
+  /// Makes the method write an output to the caller's memory, which must outlive the execution and
+  /// the use of the output.
+  /// @retval Error::InvalidState The plan has memory for the output.
+  /// @retval Error::InvalidType The output is no tensor.
+  /// @retval Error::InvalidArgument `size` is less than the bytes of the output (if dynamic: at
+  /// most), the memory is not
+  ///     aligned to its elements, or there is no such output.
+  [[nodiscard]] Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
+
+  /// Output `i`, which must exist. Tensors refer to the method's memory: valid until it is executed
+  /// again.
+  const EValue& get_output(size_t i) const;
+  /// All outputs, and None in the rest of the array.
+  /// @retval Error::InvalidArgument `length` is less than outputs_size().
+  [[nodiscard]] Error get_outputs(EValue* output_evalues, size_t length);
+  /// Input `i`, which must exist, as it is set.
+  const EValue& get_input(size_t i) const;
+  [[nodiscard]] Error get_inputs(EValue* input_evalues, size_t length);
+
+  /// The tensor of that name (a parameter or buffer). Its data may be changed.
+  /// @retval Error::NotFound There is none.
+  Result<executorch::aten::Tensor> get_attribute(std::string_view name);
+
+  /// Runs the method.
+  /// @retval Error::InvalidState An input is not set, an output has no memory, or step() has begun
+  /// an execution. Other errors are those of the kernel or backend that failed; the log has its
+  /// arguments.
+  [[nodiscard]] Error execute();
+
+  /// Runs one instruction.
+  /// @retval Error::EndOfMethod There is none left; reset_execution() before anything else.
+  /// Other errors as execute(): the execution has then been reset.
+  [[nodiscard]] Error step();
+  [[nodiscard]] Error experimental_step() { return step(); }
+  /// True between the first step() and the last.
+  bool in_progress() const { return next_ > 0 && next_ < block_.instructions.size(); }
+  /// Back to the start after the last step().
+  /// @retval Error::InvalidState There are steps left.
+  [[nodiscard]] Error reset_execution();
+  [[nodiscard]] Error experimental_reset_execution() { return reset_execution(); }
+
+  EventTracer* get_event_tracer() { return event_tracer_; }
+
+ private:
+  friend class MethodLoader;
+
+  Method(const Program* program, const executorch_flatbuffer::ExecutionPlan* plan,
+         MemoryManager* memory_manager, EventTracer* event_tracer)
+      : program_(program),
+        plan_(plan),
+        temp_allocator_(memory_manager->temp_allocator()),
+        event_tracer_(event_tracer) {}
+
+  const char* name() const { return method_meta().name(); }
+  EValue& output(size_t index) const;
+  bool output_is_planned(size_t index) const;
+
+  Error check_tensor_input(const internal::Input& input, size_t index,
+                           const executorch::aten::Tensor& given) const;
+  Error set_tensor_input(internal::Input& input, size_t index,
+                         const executorch::aten::Tensor& given);
+  Error check_constant_input(const internal::Input& input, size_t index, const EValue& given) const;
+
+  /// What must be so before the first instruction; inputs that execution consumes are not set any
+  /// more.
+  Error begin();
+  /// Runs instruction next_ and sets it to the following one.
+  Error run_next(KernelRuntimeContext& context);
+  Error run_next_traced(KernelRuntimeContext& context);
+  Error run_delegate(const internal::Instruction& instruction);
+  Error check_late_memory(const internal::Instruction& instruction) const;
+  Error fail(Error error);
+  /// Makes values again what they were when the method was loaded: loop counters, and tensors that
+  /// were moved.
+  void restore_values();
+
+  const Program* program_;
+  const executorch_flatbuffer::ExecutionPlan* plan_;
+  MemoryAllocator* temp_allocator_;
+  EventTracer* event_tracer_;
+  internal::MethodBlock block_;
+  /// How many delegates and external buffers have been made, and must be given back.
+  size_t delegates_made_ = 0;
+  size_t external_made_ = 0;
+  /// The instruction to run next; the number of instructions at the end.
+  size_t next_ = 0;
+};
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

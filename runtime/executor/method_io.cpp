@@ -1,0 +1,225 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Inputs and outputs of a method.
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/tensor_source.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+namespace fb = executorch_flatbuffer;
+namespace et = executorch::aten;
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::items;
+using executorch::runtime::internal::tensor_source;
+using executorch::runtime::internal::TensorSource;
+using executorch::runtime::internal::text;
+
+namespace {
+
+bool is_dynamic(const fb::Tensor& tensor) {
+  return tensor.shape_dynamism() != fb::TensorShapeDynamism::STATIC;
+}
+
+/// Whether a tensor's elements lie one after the other in this dim order.
+bool is_dense(const et::Tensor& tensor, Span<const uint8_t> dim_order) {
+  const auto strides = tensor.strides();
+  int64_t expected = 1;
+  for (size_t i = dim_order.size(); i-- > 0;) {
+    const size_t dim = dim_order[i];
+    const int64_t size = tensor.sizes()[dim];
+    // Where there is nothing to step to, the stride does not matter.
+    if (size > 1 && strides[dim] != expected) {
+      return tensor.numel() == 0;
+    }
+    expected *= size > 1 ? size : 1;
+  }
+  return true;
+}
+
+bool same_double(double a, double b) { return a == b || (a != a && b != b); }
+
+bool same_value(const EValue& a, const EValue& b) {
+  switch (a.tag) {
+    case Tag::None:
+      return true;
+    case Tag::Int:
+      return a.toInt() == b.toInt();
+    case Tag::Bool:
+      return a.toBool() == b.toBool();
+    case Tag::Double:
+      return same_double(a.toDouble(), b.toDouble());
+    case Tag::String:
+      return a.toString() == b.toString();
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Error Method::check_tensor_input(const internal::Input& input, size_t index,
+                                 const et::Tensor& given) const {
+  const fb::Tensor& wanted = *input.tensor;
+  const auto type = static_cast<et::ScalarType>(wanted.scalar_type());
+  ET_CHECK_OR_RETURN_ERROR(given.scalar_type() == type, InvalidArgument,
+                           "method '%s', input %zu: dtype %s, expected %s", name(), index,
+                           toString(given.scalar_type()), toString(type));
+  const auto sizes = items(wanted.sizes());
+  bool fits = given.sizes().size() == sizes.size();
+  for (size_t i = 0; fits && i < sizes.size(); ++i) {
+    const auto size = static_cast<int64_t>(given.sizes()[i]);
+    fits = wanted.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND ||
+           (is_dynamic(wanted) ? size <= sizes[i] : size == sizes[i]);
+  }
+  ET_CHECK_OR_RETURN_ERROR(
+      fits, InvalidArgument, "method '%s', input %zu: sizes %s, expected %s%s", name(), index,
+      tensor_shape_to_c_string(
+          Span<const et::SizesType>(given.sizes().data(), given.sizes().size()))
+          .data(),
+      is_dynamic(wanted) ? "at most " : "", tensor_shape_to_c_string(sizes).data());
+  ET_CHECK_OR_RETURN_ERROR(
+      given.strides().size() == sizes.size() && is_dense(given, items(wanted.dim_order())),
+      InvalidArgument,
+      "method '%s', input %zu: not contiguous in the dim order that the program expects (%s)",
+      name(), index,
+      is_contiguous_dim_order(items(wanted.dim_order()).data(), sizes.size()) ? "the default one"
+                                                                              : "not the default");
+  ET_CHECK_OR_RETURN_ERROR(given.const_data_ptr() != nullptr || given.numel() == 0, InvalidArgument,
+                           "method '%s', input %zu: a tensor without memory", name(), index);
+  return Error::Ok;
+}
+
+Error Method::set_tensor_input(internal::Input& input, size_t index, const et::Tensor& given) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_tensor_input(input, index, given));
+  et::TensorImpl& impl = *input.impl;
+  if (tensor_source(*input.tensor) != TensorSource::None) {
+    const et::Tensor own(&impl);
+    ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(own, given.sizes()));
+    return internal::copy_tensor_data(own, given);
+  }
+  // The caller's memory holds the given sizes and no more.
+  return internal::rebind_tensor(et::Tensor(&impl), given.sizes(), given.mutable_data_ptr());
+}
+
+Error Method::check_constant_input(const internal::Input& input, size_t index,
+                                   const EValue& given) const {
+  ET_CHECK_OR_RETURN_ERROR(given.tag == input.value->tag, InvalidArgument,
+                           "method '%s', input %zu: a value of tag %u, expected tag %u", name(),
+                           index, static_cast<unsigned>(given.tag),
+                           static_cast<unsigned>(input.value->tag));
+  ET_CHECK_OR_RETURN_ERROR(same_value(*input.value, given), InvalidArgument,
+                           "method '%s', input %zu: another value than the one that the program "
+                           "was exported with",
+                           name(), index);
+  return Error::Ok;
+}
+
+Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
+  ET_CHECK_OR_RETURN_ERROR(input_idx < inputs_size(), InvalidArgument,
+                           "method '%s': input %zu of %zu", name(), input_idx, inputs_size());
+  ET_CHECK_OR_RETURN_ERROR(!in_progress(), InvalidState,
+                           "method '%s', input %zu: step() has begun an execution", name(),
+                           input_idx);
+  internal::Input& input = block_.inputs[input_idx];
+  if (input.tensor == nullptr) {
+    return check_constant_input(input, input_idx, input_evalue);
+  }
+  ET_CHECK_OR_RETURN_ERROR(input_evalue.isTensor(), InvalidArgument,
+                           "method '%s', input %zu: a value of tag %u, expected a tensor", name(),
+                           input_idx, static_cast<unsigned>(input_evalue.tag));
+  ET_CHECK_OK_OR_RETURN_ERROR(set_tensor_input(input, input_idx, input_evalue.toTensor()));
+  *input.value = EValue(et::Tensor(input.impl));
+  input.is_set = true;
+  return Error::Ok;
+}
+
+Error Method::set_inputs(const et::ArrayRef<EValue>& input_evalues) {
+  ET_CHECK_OR_RETURN_ERROR(input_evalues.size() == inputs_size(), InvalidArgument,
+                           "method '%s': %zu inputs, expected %zu", name(), input_evalues.size(),
+                           inputs_size());
+  for (size_t i = 0; i < input_evalues.size(); ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(set_input(input_evalues[i], i));
+  }
+  return Error::Ok;
+}
+
+size_t Method::outputs_size() const { return plan_ == nullptr ? 0 : count(plan_->outputs()); }
+
+EValue& Method::output(size_t index) const {
+  return block_.values[static_cast<size_t>(items(plan_->outputs())[index])];
+}
+
+const EValue& Method::get_output(size_t i) const {
+  ET_CHECK_MSG(i < outputs_size(), "method '%s': output %zu of %zu", name(), i, outputs_size());
+  return output(i);
+}
+
+const EValue& Method::get_input(size_t i) const {
+  ET_CHECK_MSG(i < inputs_size(), "method '%s': input %zu of %zu", name(), i, inputs_size());
+  return *block_.inputs[i].value;
+}
+
+Error Method::get_outputs(EValue* output_evalues, size_t length) {
+  ET_CHECK_OR_RETURN_ERROR(length >= outputs_size(), InvalidArgument,
+                           "method '%s': room for %zu outputs, expected %zu", name(), length,
+                           outputs_size());
+  for (size_t i = 0; i < length; ++i) {
+    output_evalues[i] = i < outputs_size() ? output(i) : EValue();
+  }
+  return Error::Ok;
+}
+
+Error Method::get_inputs(EValue* input_evalues, size_t length) {
+  ET_CHECK_OR_RETURN_ERROR(length >= inputs_size(), InvalidArgument,
+                           "method '%s': room for %zu inputs, expected %zu", name(), length,
+                           inputs_size());
+  for (size_t i = 0; i < length; ++i) {
+    input_evalues[i] = i < inputs_size() ? *block_.inputs[i].value : EValue();
+  }
+  return Error::Ok;
+}
+
+Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
+  ET_CHECK_OR_RETURN_ERROR(output_idx < outputs_size(), InvalidArgument,
+                           "method '%s': output %zu of %zu", name(), output_idx, outputs_size());
+  const auto index = items(plan_->outputs())[output_idx];
+  const fb::Tensor* tensor = plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
+  ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidType, "method '%s': output %zu is no tensor",
+                           name(), output_idx);
+  ET_CHECK_OR_RETURN_ERROR(tensor_source(*tensor) == TensorSource::None, InvalidState,
+                           "method '%s': output %zu has planned memory", name(), output_idx);
+  et::TensorImpl& impl = *output(output_idx).toTensor().unsafeGetTensorImpl();
+  const size_t element = static_cast<size_t>(impl.element_size());
+  const size_t most = impl.numel_capacity() * element;
+  ET_CHECK_OR_RETURN_ERROR(size >= most, InvalidArgument,
+                           "method '%s', output %zu: memory of %zu bytes, expected %zu", name(),
+                           output_idx, size, most);
+  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(buffer) % element == 0, InvalidArgument,
+                           "method '%s', output %zu: memory at %p is not aligned to its elements",
+                           name(), output_idx, buffer);
+  impl.set_data(buffer);
+  return Error::Ok;
+}
+
+Result<et::Tensor> Method::get_attribute(std::string_view name) {
+  for (size_t i = 0; i < block_.values.size(); ++i) {
+    const fb::Tensor* tensor = plan_->values()->Get(static_cast<uint32_t>(i))->val_as_Tensor();
+    const fb::ExtraTensorInfo* extra = tensor == nullptr ? nullptr : tensor->extra_tensor_info();
+    if (extra != nullptr && name == text(extra->fully_qualified_name())) {
+      return block_.values[i].toTensor();
+    }
+  }
+  ET_LOG(Error, "method '%s' has no attribute '%.*s'", this->name(), static_cast<int>(name.size()),
+         name.data());
+  return Error::NotFound;
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

@@ -1,0 +1,95 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/executor/method_loader.h>
+
+#include <new>
+#include <utility>
+
+#include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/executor/delegate_loader.h>
+#include <executorch/runtime/executor/input_lifetime.h>
+#include <executorch/runtime/executor/instruction_loader.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/value_loader.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::items;
+
+Result<Method> MethodLoader::load(const MethodRequest& request) {
+  internal::event_tracer_create_event_block(request.event_tracer, "Default");
+  const internal::EventTracerProfileMethodScope scope(request.event_tracer, "Method::init");
+  Method method(&request.program, &request.plan, &request.memory, request.event_tracer);
+  // If a step fails, the method gives back what the ones before have made.
+  ET_CHECK_OK_OR_RETURN_ERROR(MethodLoader(request, &method).run());
+  return method;
+}
+
+Error MethodLoader::run() {
+  const fb::ExecutionPlan& plan = request_.plan;
+  ET_CHECK_OK_OR_RETURN_ERROR(allocate());
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::ValueLoader(request_.program, plan,
+                                                    request_.memory.planned_memory(), data_,
+                                                    &method_.block_, &method_.external_made_)
+                                  .load());
+  bind_inputs();
+  // The lists' pointers come first, the instructions' after them.
+  size_t arguments = method_.block_.pointers.size();
+  for (const size_t of_lists : {method_.block_.int_items.size(), method_.block_.tensor_items.size(),
+                                method_.block_.optional_items.size()}) {
+    arguments -= of_lists;
+  }
+  const size_t lists = method_.block_.pointers.size() - arguments;
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      internal::InstructionLoader(plan, request_.kernels, method_.block_,
+                                  {method_.block_.pointers.data() + lists, arguments})
+          .load());
+  internal::mark_consumed_inputs(plan, method_.block_.inputs);
+  return load_delegates();
+}
+
+Error MethodLoader::allocate() {
+  const size_t size = internal::method_block_size(request_.plan);
+  void* memory =
+      request_.memory.method_allocator()->allocate(size, internal::kMethodBlockAlignment);
+  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
+                           "method '%s': the method allocator has no %zu bytes",
+                           request_.plan.name()->c_str(), size);
+  method_.block_ = internal::lay_out_method(request_.plan, static_cast<uint8_t*>(memory));
+  return Error::Ok;
+}
+
+void MethodLoader::bind_inputs() {
+  const auto indices = items(request_.plan.inputs());
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const auto index = static_cast<size_t>(indices[i]);
+    EValue* value = &method_.block_.values[index];
+    const fb::Tensor* tensor = request_.plan.values()->Get(indices[i])->val_as_Tensor();
+    executorch::aten::TensorImpl* impl =
+        tensor == nullptr ? nullptr : value->toTensor().unsafeGetTensorImpl();
+    // What is no tensor has its value from the program.
+    new (&method_.block_.inputs[i]) internal::Input{value, tensor, impl, tensor == nullptr, false};
+  }
+}
+
+Error MethodLoader::load_delegates() {
+  const internal::DelegateLoader loader(request_.program, request_.plan.name()->c_str(),
+                                        request_.memory.method_allocator(), request_.event_tracer,
+                                        data_, request_.backend_options);
+  Span<CompileSpec> specs = method_.block_.compile_specs;
+  for (size_t i = 0; i < method_.block_.delegates.size(); ++i) {
+    const fb::BackendDelegate& source = *request_.plan.delegates()->Get(i);
+    const size_t own = count(source.compile_specs());
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        loader.load(source, {specs.data(), own}, &method_.block_.delegates[i]));
+    ++method_.delegates_made_;
+    specs = {specs.data() + own, specs.size() - own};
+  }
+  return Error::Ok;
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

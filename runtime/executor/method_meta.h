@@ -1,0 +1,113 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string_view>
+
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/portable_type/device.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/core/tag.h>
+
+namespace executorch_flatbuffer {
+struct EValue;
+struct ExecutionPlan;
+struct Tensor;
+}  // namespace executorch_flatbuffer
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+/// What a program says of one of its tensors. A view: the Program must outlive it.
+class TensorInfo final {
+ public:
+  TensorInfo() = delete;
+
+  /// The sizes; of a dynamic tensor, the largest.
+  Span<const int32_t> sizes() const { return sizes_; }
+  Span<const uint8_t> dim_order() const { return dim_order_; }
+  executorch::aten::ScalarType scalar_type() const { return scalar_type_; }
+  /// False if the memory is the caller's to give.
+  bool is_memory_planned() const { return is_memory_planned_; }
+  /// Bytes at the sizes above.
+  size_t nbytes() const { return nbytes_; }
+  /// The name of the parameter or buffer that it is; empty if it is none.
+  std::string_view name() const { return name_; }
+
+ private:
+  friend class MethodMeta;
+  explicit TensorInfo(const executorch_flatbuffer::Tensor& tensor);
+
+  Span<const int32_t> sizes_;
+  Span<const uint8_t> dim_order_;
+  std::string_view name_;
+  size_t nbytes_;
+  executorch::aten::ScalarType scalar_type_;
+  bool is_memory_planned_;
+};
+
+/// Namespace and name, as "aten::add", and overload, as "out" or "". Lives as long as the Program.
+struct OperatorName {
+  const char* name;
+  const char* overload;
+};
+
+/// What a program says of one of its methods: all that can be known without loading it. A view: the
+/// Program must outlive it. Indices that are out of range give Error::InvalidArgument.
+class MethodMeta final {
+ public:
+  MethodMeta() = delete;
+
+  const char* name() const;
+
+  size_t num_inputs() const;
+  Result<Tag> input_tag(size_t index) const;
+  /// InvalidArgument if the input is no tensor.
+  Result<TensorInfo> input_tensor_meta(size_t index) const;
+
+  size_t num_outputs() const;
+  Result<Tag> output_tag(size_t index) const;
+  /// InvalidArgument if the output is no tensor.
+  Result<TensorInfo> output_tensor_meta(size_t index) const;
+
+  /// Tensors of the method that have a name.
+  size_t num_attributes() const;
+  Result<TensorInfo> attribute_tensor_meta(size_t index) const;
+
+  // Memory: what a MemoryManager must hold.
+
+  size_t num_memory_planned_buffers() const;
+  /// In bytes.
+  Result<int64_t> memory_planned_buffer_size(size_t index) const;
+  Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
+  /// The bytes, aligned to 8, that loading the method takes from the method allocator; backends
+  /// take theirs in addition.
+  size_t method_allocator_size() const;
+
+  bool uses_backend(const char* backend_name) const;
+  /// One for each delegate: a backend with several counts as often.
+  size_t num_backends() const;
+  Result<const char*> get_backend_name(size_t index) const;
+
+  size_t num_instructions() const;
+  size_t num_operators() const;
+  Result<OperatorName> operator_name(size_t index) const;
+
+ private:
+  friend class Program;
+  friend class Method;
+  explicit MethodMeta(const executorch_flatbuffer::ExecutionPlan* plan) : plan_(plan) {}
+
+  /// Value `index` of the method, whose index in `interface` is being asked for.
+  const executorch_flatbuffer::EValue& value(Span<const int32_t> interface, size_t index) const;
+  Result<Tag> tag(Span<const int32_t> interface, size_t index) const;
+  Result<TensorInfo> tensor_meta(Span<const int32_t> interface, size_t index) const;
+
+  const executorch_flatbuffer::ExecutionPlan* plan_;
+};
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

@@ -1,0 +1,40 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// An operator's name as kernels register it.
+#pragma once
+
+#include <string.h>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/executor/optional_vector.h>
+
+namespace executorch::runtime::internal {
+
+constexpr size_t kOperatorTextSize = 128;
+
+/// Writes "aten::add.out", or "aten::copy_" if there is no overload.
+/// @retval Error::InvalidProgram It does not fit.
+inline Error write_operator_text(const executorch_flatbuffer::Operator& op,
+                                 char (&out)[kOperatorTextSize]) {
+  const char* name = text(op.name());
+  const char* overload = text(op.overload());
+  const size_t name_size = strlen(name);
+  const size_t overload_size = strlen(overload);
+  ET_CHECK_OR_RETURN_ERROR(name_size < kOperatorTextSize && overload_size < kOperatorTextSize &&
+                               name_size + overload_size + 2 <= kOperatorTextSize,
+                           InvalidProgram,
+                           "operator '%.40s...': a name of %zu characters, expected less than %zu",
+                           name, name_size + overload_size + 1, kOperatorTextSize);
+  memcpy(out, name, name_size + 1);
+  if (overload_size > 0) {
+    out[name_size] = '.';
+    memcpy(out + name_size + 1, overload, overload_size + 1);
+  }
+  return Error::Ok;
+}
+
+/// Whether it is the operator that makes a tensor a view of another.
+inline bool is_view(const char* operator_text) {
+  return strcmp(operator_text, "executorch_prim::et_view.default") == 0;
+}
+
+}  // namespace executorch::runtime::internal

@@ -1,0 +1,30 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// A flatbuffer leaves an empty vector out as often as not: these read an absent one as empty.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/core/span.h>
+#include <executorch/schema/program_generated.h>
+
+namespace executorch::runtime::internal {
+
+template <typename T>
+size_t count(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+/// The scalars of a vector; they belong to the flatbuffer.
+template <typename T>
+Span<const T> items(const flatbuffers::Vector<T>* vector) {
+  static_assert(FLATBUFFERS_LITTLEENDIAN, "the file's scalars are used in place");
+  return vector == nullptr ? Span<const T>() : Span<const T>(vector->data(), vector->size());
+}
+
+/// The text of a string; "" if it is absent.
+inline const char* text(const flatbuffers::String* string) {
+  return string == nullptr ? "" : string->c_str();
+}
+
+}  // namespace executorch::runtime::internal

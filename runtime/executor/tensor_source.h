@@ -1,0 +1,43 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Where a tensor's data comes from: what its fields in the file say together.
+#pragma once
+
+#include <stdint.h>
+
+#include <executorch/schema/program_generated.h>
+
+namespace executorch::runtime::internal {
+
+enum class TensorSource : uint8_t {
+  /// Given at run time: an input, an output, or the result of a view.
+  None,
+  /// Planned memory.
+  Planned,
+  /// Part of the program, used in place.
+  Constant,
+  /// Planned memory, with an initial value that is part of the program.
+  Mutable,
+  /// Found by name outside of the program: used in place or, if memory is planned, copied there.
+  External,
+};
+
+inline TensorSource tensor_source(const executorch_flatbuffer::Tensor& tensor) {
+  const executorch_flatbuffer::ExtraTensorInfo* extra = tensor.extra_tensor_info();
+  if (extra != nullptr &&
+      extra->location() == executorch_flatbuffer::TensorDataLocation::EXTERNAL) {
+    return TensorSource::External;
+  }
+  const bool planned = tensor.allocation_info() != nullptr;
+  if (tensor.data_buffer_idx() > 0) {
+    return planned ? TensorSource::Mutable : TensorSource::Constant;
+  }
+  return planned ? TensorSource::Planned : TensorSource::None;
+}
+
+/// Offset in bytes in the planned buffer.
+inline uint64_t planned_offset(const executorch_flatbuffer::AllocationDetails& allocation) {
+  return static_cast<uint64_t>(allocation.memory_offset_high()) << 32 |
+         allocation.memory_offset_low();
+}
+
+}  // namespace executorch::runtime::internal

@@ -1,0 +1,274 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/executor/value_loader.h>
+
+#include <string.h>
+
+#include <new>
+#include <utility>
+
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/tensor_source.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+namespace fb = executorch_flatbuffer;
+namespace et = executorch::aten;
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::items;
+using executorch::runtime::internal::planned_offset;
+using executorch::runtime::internal::tensor_source;
+using executorch::runtime::internal::TensorSource;
+using executorch::runtime::internal::text;
+using Kind = fb::KernelTypes;
+
+void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
+  size_t tensors = 0;
+  size_t strings = 0;
+  size_t int_lists = 0;
+  size_t double_lists = 0;
+  size_t bool_lists = 0;
+  size_t tensor_lists = 0;
+  size_t optional_lists = 0;
+  for (size_t i = 0; i < block.values.size(); ++i) {
+    const fb::EValue& source = *plan.values()->Get(i);
+    EValue& value = block.values[i];
+    switch (source.val_type()) {
+      case Kind::Int:
+        value = EValue(source.val_as_Int()->int_val());
+        break;
+      case Kind::Bool:
+        value = EValue(source.val_as_Bool()->bool_val());
+        break;
+      case Kind::Double:
+        value = EValue(source.val_as_Double()->double_val());
+        break;
+      case Kind::Tensor:
+        value = EValue(et::Tensor(&block.tensors[tensors++]));
+        break;
+      case Kind::String:
+        value = EValue(&block.strings[strings++]);
+        break;
+      case Kind::IntList:
+        value = EValue(&block.int_lists[int_lists++]);
+        break;
+      case Kind::DoubleList:
+        value = EValue(&block.double_lists[double_lists++]);
+        break;
+      case Kind::BoolList:
+        value = EValue(&block.bool_lists[bool_lists++]);
+        break;
+      case Kind::TensorList:
+        value = EValue(&block.tensor_lists[tensor_lists++]);
+        break;
+      case Kind::OptionalTensorList:
+        value = EValue(&block.optional_lists[optional_lists++]);
+        break;
+      default:
+        value = EValue();
+        break;
+    }
+  }
+}
+
+Error ValueLoader::load() {
+  for (EValue& value : block_.values) {
+    new (&value) EValue();
+  }
+  for (used_.value = 0; used_.value < block_.values.size(); ++used_.value) {
+    const fb::EValue& source = *plan_.values()->Get(used_.value);
+    if (source.val_type() == Kind::Tensor) {
+      ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(*source.val_as_Tensor()));
+    } else {
+      load_list(source);
+    }
+  }
+  point_values(plan_, block_);
+  return Error::Ok;
+}
+
+Error ValueLoader::load_tensor(const fb::Tensor& tensor) {
+  const auto file_sizes = items(tensor.sizes());
+  const auto file_order = items(tensor.dim_order());
+  const size_t rank = file_sizes.size();
+  // A static tensor never writes its sizes, nor any tensor its dim order: those in the file will
+  // do.
+  auto* sizes = const_cast<et::SizesType*>(file_sizes.data());
+  auto* dim_order = const_cast<et::DimOrderType*>(file_order.data());
+  if (rank > 0 && tensor.shape_dynamism() != fb::TensorShapeDynamism::STATIC) {
+    sizes = &block_.sizes[used_.sizes];
+    used_.sizes += rank;
+    memcpy(sizes, file_sizes.data(), rank * sizeof(*sizes));
+  }
+  et::StridesType* strides = rank == 0 ? nullptr : &block_.strides[used_.strides];
+  used_.strides += rank;
+  ET_CHECK_OK_OR_RETURN_ERROR(dim_order_to_stride(sizes, dim_order, rank, strides));
+  const auto type = static_cast<et::ScalarType>(tensor.scalar_type());
+  const size_t nbytes = ET_UNWRAP(et::safe_nbytes(type, sizes, static_cast<ssize_t>(rank)));
+  void* data = ET_UNWRAP(bind(tensor, nbytes));
+  auto* impl = new (&block_.tensors[used_.tensors++])
+      et::TensorImpl(type, static_cast<ssize_t>(rank), sizes, data, dim_order, strides,
+                     static_cast<TensorShapeDynamism>(tensor.shape_dynamism()));
+  const auto alignment = static_cast<uintptr_t>(impl->element_size());
+  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % alignment == 0, InvalidArgument,
+                           "method '%s', tensor %zu: memory at %p, expected a multiple of its "
+                           "elements' %zu bytes",
+                           text(plan_.name()), used_.value, data, static_cast<size_t>(alignment));
+  return Error::Ok;
+}
+
+Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
+  switch (tensor_source(tensor)) {
+    case TensorSource::None:
+      return nullptr;
+    case TensorSource::Planned:
+      return bind_planned(tensor, nbytes);
+    case TensorSource::Constant:
+      return bind_constant(tensor, nbytes);
+    case TensorSource::Mutable:
+      return bind_mutable(tensor, nbytes);
+    case TensorSource::External:
+      return bind_external(tensor, nbytes);
+  }
+  return Error::Internal;
+}
+
+Result<void*> ValueLoader::bind_planned(const fb::Tensor& tensor, size_t nbytes) {
+  const fb::AllocationDetails& where = *tensor.allocation_info();
+  ET_CHECK_OR_RETURN_ERROR(planned_memory_ != nullptr, MemoryAllocationFailed,
+                           "method '%s', tensor %zu: planned memory is needed, none was given",
+                           text(plan_.name()), used_.value);
+  // The file counts buffers from 1.
+  return ET_UNWRAP(
+      planned_memory_->get_offset_address(where.memory_id() - 1, planned_offset(where), nbytes),
+      "method '%s', tensor %zu: no %zu bytes in planned buffer %u", text(plan_.name()), used_.value,
+      nbytes, where.memory_id());
+}
+
+Result<void*> ValueLoader::bind_constant(const fb::Tensor& tensor, size_t nbytes) {
+  if (nbytes == 0) {
+    return nullptr;
+  }
+  const void* data = ET_UNWRAP(program_.get_constant_buffer_data(tensor.data_buffer_idx(), nbytes));
+  return const_cast<void*>(data);
+}
+
+Result<void*> ValueLoader::bind_mutable(const fb::Tensor& tensor, size_t nbytes) {
+  void* memory = ET_UNWRAP(bind_planned(tensor, nbytes));
+  const fb::ExtraTensorInfo* extra = tensor.extra_tensor_info();
+  const auto segments =
+      static_cast<uint32_t>(extra == nullptr ? 0 : extra->mutable_data_segments_idx());
+  const fb::SubsegmentOffsets& offsets = *program_.program_->mutable_data_segments()->Get(segments);
+  if (nbytes > 0) {
+    ET_CHECK_OK_OR_RETURN_ERROR(program_.load_segment_into(
+        DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Mutable, offsets.segment_index()),
+        items(offsets.offsets())[tensor.data_buffer_idx()], nbytes, memory));
+  }
+  return memory;
+}
+
+Error ValueLoader::check_layout(const fb::Tensor& tensor, const char* key) const {
+  const TensorLayout layout =
+      ET_UNWRAP(data_.get_tensor_layout(key),
+                "method '%s', tensor %zu: no data named '%s' beside the program",
+                text(plan_.name()), used_.value, key);
+  const auto sizes = items(tensor.sizes());
+  const auto order = items(tensor.dim_order());
+  const bool same =
+      static_cast<int>(layout.scalar_type()) == static_cast<int>(tensor.scalar_type()) &&
+      layout.sizes().size() == sizes.size() &&
+      (sizes.empty() ||
+       (memcmp(layout.sizes().data(), sizes.data(), sizes.size() * sizeof(int32_t)) == 0 &&
+        memcmp(layout.dim_order().data(), order.data(), order.size()) == 0));
+  ET_CHECK_OR_RETURN_ERROR(same, InvalidExternalData,
+                           "method '%s', tensor %zu: data '%s' is of scalar type %d, rank %zu, "
+                           "expected type %d, rank %zu and the program's sizes and dim order",
+                           text(plan_.name()), used_.value, key,
+                           static_cast<int>(layout.scalar_type()), layout.sizes().size(),
+                           static_cast<int>(tensor.scalar_type()), sizes.size());
+  return Error::Ok;
+}
+
+Result<void*> ValueLoader::bind_external(const fb::Tensor& tensor, size_t nbytes) {
+  const char* key = text(tensor.extra_tensor_info()->fully_qualified_name());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_layout(tensor, key));
+  FreeableBuffer& external = *new (&block_.external[external_made_]) FreeableBuffer();
+  ++external_made_;
+  if (tensor.allocation_info() != nullptr) {
+    void* memory = ET_UNWRAP(bind_planned(tensor, nbytes));
+    ET_CHECK_OK_OR_RETURN_ERROR(data_.load_data_into(key, memory, nbytes));
+    return memory;
+  }
+  external = ET_UNWRAP(data_.get_data(key));
+  ET_CHECK_OR_RETURN_ERROR(external.size() >= nbytes, InvalidExternalData,
+                           "method '%s', tensor %zu: data '%s' has %zu bytes, expected %zu",
+                           text(plan_.name()), used_.value, key, external.size(), nbytes);
+  return const_cast<void*>(ET_UNWRAP(external.data_safe()));
+}
+
+template <typename T>
+EValue** ValueLoader::point_at(Span<const T> indices) {
+  EValue** pointers = block_.pointers.data() + used_.pointers;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    pointers[i] = indices[i] < 0 ? nullptr : &block_.values[static_cast<size_t>(indices[i])];
+  }
+  used_.pointers += indices.size();
+  return pointers;
+}
+
+void ValueLoader::load_list(const fb::EValue& source) {
+  switch (source.val_type()) {
+    case Kind::String: {
+      const fb::String& text = *source.val_as_String();
+      new (&block_.strings[used_.strings++])
+          et::ArrayRef<char>(text.string_val()->c_str(), text.string_val()->size());
+      break;
+    }
+    case Kind::DoubleList: {
+      const auto list = items(source.val_as_DoubleList()->items());
+      new (&block_.double_lists[used_.double_lists++])
+          et::ArrayRef<double>(list.data(), list.size());
+      break;
+    }
+    case Kind::BoolList: {
+      // Verified to be 0 and 1.
+      const auto list = items(source.val_as_BoolList()->items());
+      new (&block_.bool_lists[used_.bool_lists++])
+          et::ArrayRef<bool>(reinterpret_cast<const bool*>(list.data()), list.size());
+      break;
+    }
+    case Kind::IntList: {
+      const auto list = items(source.val_as_IntList()->items());
+      new (&block_.int_lists[used_.int_lists++]) BoxedEvalueList<int64_t>(
+          point_at(list), block_.int_items.data() + used_.int_items, static_cast<int>(list.size()));
+      used_.int_items += list.size();
+      break;
+    }
+    case Kind::TensorList: {
+      const auto list = items(source.val_as_TensorList()->items());
+      new (&block_.tensor_lists[used_.tensor_lists++]) BoxedEvalueList<et::Tensor>(
+          point_at(list), block_.tensor_items.data() + used_.tensor_items,
+          static_cast<int>(list.size()));
+      used_.tensor_items += list.size();
+      break;
+    }
+    case Kind::OptionalTensorList: {
+      const auto list = items(source.val_as_OptionalTensorList()->items());
+      new (&block_.optional_lists[used_.optional_lists++])
+          BoxedEvalueList<std::optional<et::Tensor>>(
+              point_at(list), block_.optional_items.data() + used_.optional_items,
+              static_cast<int>(list.size()));
+      used_.optional_items += list.size();
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch
