@@ -1,0 +1,173 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Loops over rows of float32 for the instruction set of the file that includes this; they make an
+// Isa.
+#pragma once
+
+#include <executorch/kernels/optimized/isa.h>
+#include <executorch/kernels/optimized/vector_math.h>
+
+namespace executorch::kernels::optimized {
+namespace {
+
+/// Calls f(vector, index, lanes in use) over a row; the lanes of the last vector that are beyond
+/// the end hold `fill`.
+template <int kBytes, class F>
+ET_VECTOR_INLINE void for_each_vector(const float* in, int64_t n, float fill, F&& f) {
+  using V = typename Lanes<kBytes>::Floats;
+  constexpr int64_t kCount = Lanes<kBytes>::kCount;
+  int64_t i = 0;
+  for (; i + kCount <= n; i += kCount) f(*reinterpret_cast<const V*>(in + i), i, kCount);
+  if (i < n) {
+    V rest = V{} + fill;
+    for (int64_t j = i; j < n; ++j) rest[j - i] = in[j];
+    f(rest, i, n - i);
+  }
+}
+
+template <int kBytes>
+ET_VECTOR_INLINE void put(float* out, const typename Lanes<kBytes>::Floats& value, int64_t count) {
+  using V = typename Lanes<kBytes>::Floats;
+  if (count == Lanes<kBytes>::kCount) {
+    *reinterpret_cast<V*>(out) = value;
+    return;
+  }
+  for (int64_t j = 0; j < count; ++j) out[j] = value[j];
+}
+
+template <int kBytes, class F>
+ET_VECTOR_INLINE void map(const float* in, float* out, int64_t n, F&& f) {
+  for_each_vector<kBytes>(
+      in, n, 0.0f,
+      [&](const typename Lanes<kBytes>::Floats& x, int64_t i, int64_t count)
+          __attribute__((always_inline)) { put<kBytes>(out + i, f(x), count); });
+}
+
+#define ET_MAP(name)                                                                               \
+  template <int kBytes>                                                                            \
+  void name##_row(const float* in, float* out, int64_t n) {                                        \
+    using V = typename Lanes<kBytes>::Floats;                                                      \
+    using I = typename Lanes<kBytes>::Ints;                                                        \
+    map<kBytes>(in, out, n,                                                                        \
+                [](const V& x) __attribute__((always_inline)) { return vector_##name<V, I>(x); }); \
+  }
+ET_MAP(exp)
+ET_MAP(sigmoid)
+ET_MAP(tanh)
+ET_MAP(erf)
+ET_MAP(gelu)
+ET_MAP(gelu_tanh)
+#undef ET_MAP
+
+template <int kBytes>
+ET_VECTOR_INLINE float sum_lanes(const typename Lanes<kBytes>::Floats& v) {
+  float sum = 0;
+  for (int64_t j = 0; j < Lanes<kBytes>::kCount; ++j) sum += v[j];
+  return sum;
+}
+
+template <int kBytes>
+ET_VECTOR_INLINE float max_of(const float* in, int64_t n) {
+  using V = typename Lanes<kBytes>::Floats;
+  V most = V{} - __builtin_inff();
+  for_each_vector<kBytes>(in, n, -__builtin_inff(),
+                          [&](const V& x, int64_t, int64_t)
+                              __attribute__((always_inline)) { most = x > most ? x : most; });
+  float result = most[0];
+  for (int64_t j = 1; j < Lanes<kBytes>::kCount; ++j) result = most[j] > result ? most[j] : result;
+  return result;
+}
+
+template <int kBytes>
+void softmax_row(const float* in, float* out, int64_t n) {
+  using V = typename Lanes<kBytes>::Floats;
+  using I = typename Lanes<kBytes>::Ints;
+  const float most = max_of<kBytes>(in, n);
+  V sums = {};
+  float rest = 0;
+  for_each_vector<kBytes>(in, n, 0.0f,
+                          [&](const V& x, int64_t i, int64_t count) __attribute__((always_inline)) {
+                            const V e = vector_exp<V, I>(x - most);
+                            put<kBytes>(out + i, e, count);
+                            if (count == Lanes<kBytes>::kCount) {
+                              sums += e;
+                            } else {
+                              for (int64_t j = 0; j < count; ++j) rest += e[j];
+                            }
+                          });
+  const float factor = 1.0f / (sum_lanes<kBytes>(sums) + rest);
+  map<kBytes>(out, out, n, [&](const V& e) __attribute__((always_inline)) { return e * factor; });
+}
+
+template <int kBytes>
+void log_softmax_row(const float* in, float* out, int64_t n) {
+  using V = typename Lanes<kBytes>::Floats;
+  using I = typename Lanes<kBytes>::Ints;
+  const float most = max_of<kBytes>(in, n);
+  V sums = {};
+  float rest = 0;
+  for_each_vector<kBytes>(in, n, 0.0f,
+                          [&](const V& x, int64_t, int64_t count) __attribute__((always_inline)) {
+                            const V e = vector_exp<V, I>(x - most);
+                            if (count == Lanes<kBytes>::kCount) {
+                              sums += e;
+                            } else {
+                              for (int64_t j = 0; j < count; ++j) rest += e[j];
+                            }
+                          });
+  const float shift = __builtin_logf(sum_lanes<kBytes>(sums) + rest);
+  map<kBytes>(in, out, n,
+              [&](const V& x) __attribute__((always_inline)) { return x - most - shift; });
+}
+
+template <int kBytes>
+void layer_norm_row(const float* in, float* out, int64_t n, const float* weight, const float* bias,
+                    float eps, float* mean, float* rstd) {
+  using V = typename Lanes<kBytes>::Floats;
+  constexpr int64_t kCount = Lanes<kBytes>::kCount;
+  V sums = {};
+  for_each_vector<kBytes>(
+      in, n, 0.0f, [&](const V& x, int64_t, int64_t) __attribute__((always_inline)) { sums += x; });
+  const float center = sum_lanes<kBytes>(sums) / float(n);
+  V squares = {};
+  // Lanes beyond the end are filled with the mean, so that they add nothing.
+  for_each_vector<kBytes>(in, n, center,
+                          [&](const V& x, int64_t, int64_t) __attribute__((always_inline)) {
+                            squares += (x - center) * (x - center);
+                          });
+  const float scale = 1.0f / __builtin_sqrtf(sum_lanes<kBytes>(squares) / float(n) + eps);
+  for_each_vector<kBytes>(
+      in, n, 0.0f, [&](const V& x, int64_t i, int64_t count) __attribute__((always_inline)) {
+        if (count == kCount) {
+          V y = (x - center) * scale;
+          if (weight) y *= *reinterpret_cast<const V*>(weight + i);
+          if (bias) y += *reinterpret_cast<const V*>(bias + i);
+          *reinterpret_cast<V*>(out + i) = y;
+          return;
+        }
+        for (int64_t j = 0; j < count; ++j) {
+          const float y = (x[j] - center) * scale * (weight ? weight[i + j] : 1.0f);
+          out[i + j] = y + (bias ? bias[i + j] : 0.0f);
+        }
+      });
+  *mean = center;
+  *rstd = scale;
+}
+
+/// All of it for vectors of kBytes.
+template <int kBytes>
+constexpr Isa vector_isa(const char* name, const portable::GemmTiles& tiles) {
+  return {name,
+          tiles,
+          &exp_row<kBytes>,
+          &sigmoid_row<kBytes>,
+          &tanh_row<kBytes>,
+          &erf_row<kBytes>,
+          &gelu_row<kBytes>,
+          &gelu_tanh_row<kBytes>,
+          &softmax_row<kBytes>,
+          &log_softmax_row<kBytes>,
+          &layer_norm_row<kBytes>};
+}
+
+}  // namespace
+}  // namespace executorch::kernels::optimized

@@ -1,0 +1,157 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Tensors made of a number: constants, ranges, the identity.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/copy.h>
+
+#include <cmath>
+
+namespace executorch::kernels::portable {
+namespace {
+
+Tensor& constant(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, const Scalar& value,
+                 Tensor& out) {
+  if (expect(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
+             size.size()) &&
+      resize(ctx, out, Shape(size))) {
+    fill(ctx, Strided(out), value);
+  }
+  return out;
+}
+
+Tensor& constant_like(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& value,
+                      Tensor& out) {
+  if (resize_like(ctx, out, self)) fill(ctx, Strided(out), value);
+  return out;
+}
+
+// start, start + step … to memory, computed as C: integers exactly, floating point in double.
+template <class C>
+void count_up(const Strided& to, C start, C step, int64_t n) {
+  const Convert writer = store(compute_type<C>, to.dtype);
+  const int64_t stride = to.rank > 0 ? to.strides[0] : 0;
+  C block[kBlock];
+  for (int64_t first = 0; first < n; first += kBlock) {
+    const int64_t count = n - first < kBlock ? n - first : kBlock;
+    for (int64_t i = 0; i < count; ++i) block[i] = start + static_cast<C>(first + i) * step;
+    writer(to.data + first * stride, stride, reinterpret_cast<const char*>(block), sizeof(C),
+           count);
+  }
+}
+
+Tensor& range(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end, const Scalar& step,
+              Tensor& out) {
+  const double from = as_double(start), to = as_double(end), by = as_double(step);
+  if (!expect(ctx,
+              std::isfinite(from) && std::isfinite(to) && std::isfinite(by) && by != 0 &&
+                  (to - from) * by >= 0,
+              "start %g, end %g and step %g make no range", from, to, by)) {
+    return out;
+  }
+  const bool exact = !start.isFloatingPoint() && !end.isFloatingPoint() && !step.isFloatingPoint();
+  const double length = std::ceil((to - from) / by);
+  if (!expect(ctx, length <= INT32_MAX && out.dim() == 1,
+              "a range of %g elements needs an out of rank 1, found rank %d", length,
+              static_cast<int>(out.dim()))) {
+    return out;
+  }
+  Shape shape;
+  shape.append(static_cast<int64_t>(length));
+  if (!resize(ctx, out, shape)) return out;
+  if (exact) {
+    count_up<int64_t>(Strided(out), as_int(start), as_int(step), shape.sizes[0]);
+  } else if (is_integral(out.scalar_type())) {
+    count_up<int64_t>(Strided(out), cast<int64_t>(from), cast<int64_t>(by), shape.sizes[0]);
+  } else {
+    count_up<double>(Strided(out), from, by, shape.sizes[0]);
+  }
+  return out;
+}
+
+Tensor& identity(KernelRuntimeContext& ctx, int64_t rows, int64_t columns, Tensor& out) {
+  const int64_t size[] = {rows, columns};
+  constant(ctx, ArrayRef<int64_t>(size, 2), Scalar(int64_t(0)), out);
+  if (ctx.failure_state() != Error::Ok) return out;
+  Strided diagonal(out);
+  diagonal.sizes[0] = rows < columns ? rows : columns;
+  diagonal.strides[0] += diagonal.strides[1];
+  diagonal.rank = 1;
+  fill(ctx, diagonal, Scalar(int64_t(1)));
+  return out;
+}
+
+}  // namespace
+
+Tensor& full_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, const Scalar& fill_value,
+                 Tensor& out) {
+  return constant(ctx, size, fill_value, out);
+}
+Tensor& zeros_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, Tensor& out) {
+  return constant(ctx, size, Scalar(int64_t(0)), out);
+}
+Tensor& ones_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, Tensor& out) {
+  return constant(ctx, size, Scalar(int64_t(1)), out);
+}
+Tensor& empty_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, std::optional<MemoryFormat>,
+                  Tensor& out) {
+  if (expect(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
+             size.size())) {
+    resize(ctx, out, Shape(size));
+  }
+  return out;
+}
+
+Tensor& full_like_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& fill_value,
+                      std::optional<MemoryFormat>, Tensor& out) {
+  return constant_like(ctx, self, fill_value, out);
+}
+Tensor& zeros_like_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<MemoryFormat>,
+                       Tensor& out) {
+  return constant_like(ctx, self, Scalar(int64_t(0)), out);
+}
+Tensor& ones_like_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<MemoryFormat>,
+                      Tensor& out) {
+  return constant_like(ctx, self, Scalar(int64_t(1)), out);
+}
+Tensor& empty_like_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<MemoryFormat>,
+                       Tensor& out) {
+  resize_like(ctx, out, self);
+  return out;
+}
+Tensor& fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& value,
+                        Tensor& out) {
+  return constant_like(ctx, self, value, out);
+}
+Tensor& fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& value,
+                        Tensor& out) {
+  if (!expect(ctx, value.dim() == 0, "value must have rank 0, found %d",
+              static_cast<int>(value.dim())) ||
+      !resize_like(ctx, out, self)) {
+    return out;
+  }
+  Strided repeated(value);
+  const Strided to(out);
+  for (int d = 0; d < to.rank; ++d) repeated.append(to.sizes[d], 0);
+  copy(ctx, to, repeated);
+  return out;
+}
+Tensor& scalar_tensor_out(KernelRuntimeContext& ctx, const Scalar& s, Tensor& out) {
+  return constant(ctx, ArrayRef<int64_t>(), s, out);
+}
+
+Tensor& arange_out(KernelRuntimeContext& ctx, const Scalar& end, Tensor& out) {
+  return range(ctx, Scalar(int64_t(0)), end, Scalar(int64_t(1)), out);
+}
+Tensor& arange_start_out(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end,
+                         const Scalar& step, Tensor& out) {
+  return range(ctx, start, end, step, out);
+}
+
+Tensor& eye_out(KernelRuntimeContext& ctx, int64_t n, Tensor& out) {
+  return identity(ctx, n, n, out);
+}
+Tensor& eye_m_out(KernelRuntimeContext& ctx, int64_t n, int64_t m, Tensor& out) {
+  return identity(ctx, n, m, out);
+}
+
+}  // namespace executorch::kernels::portable

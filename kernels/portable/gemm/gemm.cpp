@@ -1,0 +1,166 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+
+#include <executorch/kernels/portable/gemm/gemm.h>
+
+#include <algorithm>
+
+namespace executorch::kernels::portable {
+
+namespace {
+
+// Blocks for a level 2 cache of 512 KB: left 192 x 256 and right 256 x 240 floats.
+constexpr int64_t kBlockRows = 192;
+constexpr int64_t kBlockDepth = 256;
+constexpr int64_t kBlockColumnBytes = 960;
+constexpr int64_t kLineBytes = 64;
+// Up to so many tiles of rows, copying the right operand costs more than reading it where it is.
+constexpr int64_t kTilesReadInPlace = 2;
+
+int64_t up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+/// Rows of an odd number of cache lines, so that a column of lines does not fall into one set of
+/// the cache.
+template <class T>
+int64_t odd_lines(int64_t columns) {
+  constexpr int64_t kLine = kLineBytes / sizeof(T);
+  return (up(columns, kLine) / kLine | 1) * kLine;
+}
+
+/// Zeroes what a tile reads beyond the last column (the sums of it are thrown away).
+template <class T>
+void clear_edge(T* block, int64_t rows, int64_t columns, int64_t end, int64_t step) {
+  for (int64_t r = 0; r < rows; ++r)
+    std::fill(block + r * step + columns, block + r * step + end, T(0));
+}
+
+}  // namespace
+
+template <class T>
+Gemm<T>::Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k)
+    : tile_(tile), m_(m), n_(n), k_(k) {
+  const int64_t columns =
+      up(std::max<int64_t>(kBlockColumnBytes / sizeof(T), tile.columns), tile.columns);
+  block_rows_ = std::min(m, up(kBlockRows, tile.rows));
+  block_columns_ = std::min(up(n, tile.columns), columns);
+  block_depth_ = std::clamp<int64_t>(k, 1, kBlockDepth);
+  right_step_ = odd_lines<T>(block_columns_);
+  const auto bytes = [&] {
+    return (block_rows_ * block_depth_ + (block_depth_ + block_rows_) * right_step_) * sizeof(T);
+  };
+  auto scratch = ctx.allocate_temp(bytes() + kLineBytes, kLineBytes);
+  unsigned char* memory = small_;
+  if (scratch.ok()) {
+    memory = static_cast<unsigned char*>(*scratch);
+  } else {
+    block_rows_ = std::min<int64_t>(m, tile.rows);
+    block_columns_ = tile.columns;
+    right_step_ = tile.columns;
+    const int64_t values = kSmallBytes / sizeof(T) - block_rows_ * right_step_;
+    block_depth_ =
+        std::clamp<int64_t>(k, 1, std::max<int64_t>(values / (block_rows_ + right_step_), 1));
+  }
+  right_block_ = reinterpret_cast<T*>(memory);
+  sums_ = right_block_ + block_depth_ * right_step_;
+  left_block_ = sums_ + block_rows_ * right_step_;
+}
+
+template <class T>
+void Gemm<T>::shrink(int64_t m, int64_t n, int64_t k) {
+  m_ = m;
+  n_ = n;
+  k_ = k;
+}
+
+template <class T>
+void Gemm<T>::run(const BlockSource<T>& left, const BlockSource<T>& right, BlockSink<T>& out) {
+  right_held_ = nullptr;
+  for (int64_t column = 0; column < n_; column += block_columns_) {
+    for (int64_t row = 0; row < m_; row += block_rows_) {
+      const Block at = {row, std::min(block_rows_, m_ - row), column,
+                        std::min(block_columns_, n_ - column)};
+      T* sums = out.data ? out.data + row * out.row_step + column : sums_;
+      const int64_t step = out.data ? out.row_step : right_step_;
+      if (!few_rows(left, right, at, sums, step)) block(left, right, at, sums, step);
+      out.finish(row, at.rows, column, at.columns, sums, step);
+    }
+  }
+}
+
+template <class T>
+bool Gemm<T>::few_rows(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,
+                       T* sums, int64_t step) const {
+  if (m_ > GemmTile<T>::kFewRows || !left.data || left.column_step != 1 || !right.data)
+    return false;
+  const auto* functions = right.column_step == 1 ? tile_.few_rows : tile_.few_rows_transposed;
+  if (right.column_step != 1 && right.row_step != 1) return false;
+  const int64_t right_step = right.column_step == 1 ? right.row_step : right.column_step;
+  functions[m_ - 1](at.columns, k_, left.data, left.row_step,
+                    right.data + at.column * right.column_step, right_step, sums, step);
+  return true;
+}
+
+template <class T>
+void Gemm<T>::block(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,
+                    T* sums, int64_t step) {
+  const bool right_in_place =
+      right.data && right.column_step == 1 && m_ <= kTilesReadInPlace * tile_.rows;
+  const bool left_in_place = left.data && left.column_step == 1;
+  for (int64_t depth = 0; depth == 0 || depth < k_; depth += block_depth_) {
+    const int64_t depths = std::min(block_depth_, k_ - depth);
+    const T* right_from = right_block_;
+    int64_t right_step = right_step_;
+    if (right_in_place && at.columns % tile_.columns == 0) {
+      right_from = right.data + depth * right.row_step + at.column;
+      right_step = right.row_step;
+    } else if (right_held_ != &right || right_column_ != at.column || right_depth_ != depth) {
+      right.read(depth, depths, at.column, at.columns, right_block_, right_step_);
+      clear_edge(right_block_, depths, at.columns, up(at.columns, tile_.columns), right_step_);
+      right_held_ = &right;
+      right_column_ = at.column;
+      right_depth_ = depth;
+    }
+    const T* left_from = left_block_;
+    int64_t left_step = block_depth_;
+    if (left_in_place) {
+      left_from = left.data + at.row * left.row_step + depth;
+      left_step = left.row_step;
+    } else {
+      left.read(at.row, at.rows, depth, depths, left_block_, left_step);
+    }
+    accumulate(at, depths, left_from, left_step, right_from, right_step, sums, step, depth != 0);
+  }
+}
+
+template <class T>
+void Gemm<T>::accumulate(const Block& at, int64_t depth, const T* left, int64_t left_step,
+                         const T* right, int64_t right_step, T* sums, int64_t step,
+                         bool more) const {
+  constexpr int64_t kEdge = GemmTile<T>::kMaxRows * 256 / sizeof(T);
+  alignas(64) T edge[kEdge];
+  for (int64_t j = 0; j < at.columns; j += tile_.columns) {
+    const int64_t columns = std::min<int64_t>(tile_.columns, at.columns - j);
+    for (int64_t i = 0; i < at.rows; i += tile_.rows) {
+      const int64_t rows = std::min<int64_t>(tile_.rows, at.rows - i);
+      const auto tile = tile_.tile[rows - 1];
+      const T* a = left + i * left_step;
+      T* to = sums + i * step + j;
+      if (columns == tile_.columns) {
+        tile(depth, a, left_step, right + j, right_step, to, step, more);
+        continue;
+      }
+      tile(depth, a, left_step, right + j, right_step, edge, tile_.columns, false);
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < columns; ++c) {
+          const T sum = edge[r * tile_.columns + c];
+          to[r * step + c] = more ? to[r * step + c] + sum : sum;
+        }
+      }
+    }
+  }
+}
+
+template class Gemm<float>;
+template class Gemm<double>;
+template class Gemm<uint64_t>;
+
+}  // namespace executorch::kernels::portable

@@ -1,0 +1,93 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+
+/// Matrix products in blocks that fit the caches: the driver under matmul and convolution.
+///
+/// A product is out[m, n] = left[m, k] * right[k, n], computed in T (float, double, or uint64_t for
+/// integers, which wrap). Where the operands stand and in which dtype is known to a BlockSource
+/// alone, what becomes of the sums to a BlockSink: a convolution is a product whose right operand
+/// reads an image.
+#pragma once
+
+#include <executorch/kernels/portable/gemm/tiles.h>
+#include <executorch/kernels/portable/loops/types.h>
+
+namespace executorch::kernels::portable {
+
+/// A matrix that can be read by blocks in T.
+template <class T>
+struct BlockSource {
+  /// The matrix itself where it stands in memory as T (else null), with its steps in elements.
+  const T* data = nullptr;
+  int64_t row_step = 0;
+  int64_t column_step = 0;
+
+  /// Writes [rows, columns] values from (row, column) on to `to`, whose rows are `step` apart.
+  virtual void read(int64_t row, int64_t rows, int64_t column, int64_t columns, T* to,
+                    int64_t step) const = 0;
+
+ protected:
+  ~BlockSource() = default;
+};
+
+/// Where finished sums go, block by block.
+template <class T>
+struct BlockSink {
+  /// The result itself if sums may be built up in place (else null): column step 1, rows `row_step`
+  /// apart.
+  T* data = nullptr;
+  int64_t row_step = 0;
+
+  /// Takes the finished sums [rows, columns] at (row, column); `from` lies in `data` if that is
+  /// given.
+  virtual void finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* from,
+                      int64_t step) = 0;
+
+ protected:
+  ~BlockSink() = default;
+};
+
+/// Products up to one shape and the scratch they need, for any number of runs.
+template <class T>
+class Gemm {
+ public:
+  /// Takes scratch from `ctx`, which must outlive this; where there is none, works in smaller
+  /// blocks on the stack.
+  Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k);
+
+  /// Makes the coming runs smaller; no size may be above the one given at construction.
+  void shrink(int64_t m, int64_t n, int64_t k);
+
+  void run(const BlockSource<T>& left, const BlockSource<T>& right, BlockSink<T>& out);
+
+ private:
+  struct Block {
+    int64_t row, rows, column, columns;
+  };
+
+  bool few_rows(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at, T* sums,
+                int64_t step) const;
+  void accumulate(const Block& at, int64_t depth, const T* left, int64_t left_step, const T* right,
+                  int64_t right_step, T* sums, int64_t step, bool more) const;
+  void block(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at, T* sums,
+             int64_t step);
+
+  static constexpr int64_t kSmallBytes = 6144;
+
+  const GemmTile<T>& tile_;
+  int64_t m_, n_, k_;
+  int64_t block_rows_, block_columns_, block_depth_;
+  int64_t right_step_;
+  T* left_block_;
+  T* right_block_;
+  T* sums_;
+  int64_t right_column_ = -1;  ///< the block that right_block_ holds
+  int64_t right_depth_ = -1;
+  const BlockSource<T>* right_held_ = nullptr;
+  alignas(64) unsigned char small_[kSmallBytes];
+};
+
+extern template class Gemm<float>;
+extern template class Gemm<double>;
+extern template class Gemm<uint64_t>;
+
+}  // namespace executorch::kernels::portable

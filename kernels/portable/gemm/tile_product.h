@@ -1,0 +1,143 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+
+/// The innermost loops of a matrix product, for one instruction set.
+///
+/// A source file picks the vector size and the tile's shape, compiles this for the instruction set
+/// it wants (see kernels/optimized/isa_*.cpp) and hands the functions on as a GemmTile (tiles.h).
+/// All is in an unnamed namespace, because every such file must keep its own copy.
+#pragma once
+
+#include <executorch/kernels/portable/gemm/tiles.h>
+
+namespace executorch::kernels::portable {
+namespace {
+
+/// kBytes of T, at any address.
+template <class T, int kBytes>
+struct Vector {
+  typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+  static constexpr int kLanes = kBytes / sizeof(T);
+};
+
+/// c[kRows, kVectors * lanes] (+)= a[kRows, kc] * b[kc, kVectors * lanes], all of c in registers.
+template <class T, int kBytes, int kRows, int kVectors>
+void tile_product(int64_t kc, const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc,
+                  bool accumulate) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  V sum[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      const V* from = reinterpret_cast<const V*>(c + i * ldc + j * kLanes);
+      sum[i][j] = accumulate ? *from : V{};
+    }
+  }
+  for (int64_t p = 0; p < kc; ++p, b += ldb) {
+    V column[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) column[j] = *reinterpret_cast<const V*>(b + j * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const T value = a[i * lda + p];
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) sum[i][j] += value * column[j];
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) *reinterpret_cast<V*>(c + i * ldc + j * kLanes) = sum[i][j];
+  }
+}
+
+/// c[kRows, n] = a[kRows, k] * b[k, n] for few rows: b is read once, four of its rows at a time,
+/// and c stays in cache.
+template <class T, int kBytes, int kRows>
+void few_rows(int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
+              int64_t ldc) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  for (int i = 0; i < kRows; ++i) {
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = T(0);
+  }
+  int64_t p = 0;
+  for (; p + 4 <= k; p += 4) {
+    const T* row = b + p * ldb;
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+      V part[4];
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) part[q] = *reinterpret_cast<const V*>(row + q * ldb + j);
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        const T* weight = a + i * lda + p;
+        V* to = reinterpret_cast<V*>(c + i * ldc + j);
+        *to += (weight[0] * part[0] + weight[1] * part[1]) +
+               (weight[2] * part[2] + weight[3] * part[3]);
+      }
+    }
+    for (; j < n; ++j) {
+      for (int i = 0; i < kRows; ++i) {
+        for (int q = 0; q < 4; ++q) c[i * ldc + j] += a[i * lda + p + q] * row[q * ldb + j];
+      }
+    }
+  }
+  for (; p < k; ++p) {
+    for (int i = 0; i < kRows; ++i) {
+      for (int64_t j = 0; j < n; ++j) c[i * ldc + j] += a[i * lda + p] * b[p * ldb + j];
+    }
+  }
+}
+
+/// c[kRows, n] = a[kRows, k] * b[n, k]ᵀ for few rows: inner products along both operands' rows.
+template <class T, int kBytes, int kRows>
+void few_rows_transposed(int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+                         T* c, int64_t ldc) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  for (int64_t j = 0; j < n; ++j) {
+    const T* row = b + j * ldb;
+    V sum[kRows][2] = {};
+    int64_t p = 0;
+    for (; p + 2 * kLanes <= k; p += 2 * kLanes) {
+#pragma GCC unroll 2
+      for (int q = 0; q < 2; ++q) {
+        const V part = *reinterpret_cast<const V*>(row + p + q * kLanes);
+#pragma GCC unroll 4
+        for (int i = 0; i < kRows; ++i) {
+          sum[i][q] += *reinterpret_cast<const V*>(a + i * lda + p + q * kLanes) * part;
+        }
+      }
+    }
+    for (int i = 0; i < kRows; ++i) {
+      T total(0);
+      const V both = sum[i][0] + sum[i][1];
+      for (int lane = 0; lane < kLanes; ++lane) total += both[lane];
+      for (int64_t q = p; q < k; ++q) total += a[i * lda + q] * row[q];
+      c[i * ldc + j] = total;
+    }
+  }
+}
+
+template <class T, int kBytes, int kVectors, int... kRows>
+constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
+  return {sizeof...(kRows),
+          kVectors * Vector<T, kBytes>::kLanes,
+          {&tile_product<T, kBytes, kRows + 1, kVectors>...},
+          {&few_rows<T, kBytes, 1>, &few_rows<T, kBytes, 2>, &few_rows<T, kBytes, 3>,
+           &few_rows<T, kBytes, 4>},
+          {&few_rows_transposed<T, kBytes, 1>, &few_rows_transposed<T, kBytes, 2>,
+           &few_rows_transposed<T, kBytes, 3>, &few_rows_transposed<T, kBytes, 4>}};
+}
+
+/// The tile of kRows by kVectors vectors of kBytes; the functions for fewer rows serve the lower
+/// edge.
+template <class T, int kBytes, int kRows, int kVectors>
+constexpr GemmTile<T> gemm_tile() {
+  return make_tile<T, kBytes, kVectors>(std::make_integer_sequence<int, kRows>{});
+}
+
+}  // namespace
+}  // namespace executorch::kernels::portable

@@ -1,0 +1,192 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Operators that look at a mask: where it is true, filling there, taking from there, putting there.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/broadcast.h>
+#include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/copy.h>
+#include <executorch/kernels/portable/loops/index_order.h>
+#include <executorch/kernels/portable/loops/loop_nest.h>
+
+namespace executorch::kernels::portable {
+namespace {
+
+bool expect_mask(KernelRuntimeContext& ctx, const Tensor& mask) {
+  return expect(ctx,
+                mask.scalar_type() == ScalarType::Bool || mask.scalar_type() == ScalarType::Byte,
+                "mask must be bool or uint8, found %s", name_of(mask.scalar_type()));
+}
+
+bool common_shape(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask, Shape* shape) {
+  *shape = Shape(self);
+  return expect_mask(ctx, mask) && expect_broadcast(ctx, *shape, Shape(mask));
+}
+
+// out = self, both in the shape of self and mask together.
+bool copy_masked(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask, Shape* shape,
+                 Tensor& out) {
+  return expect_same_dtype(ctx, "self", self, "out", out) && common_shape(ctx, self, mask, shape) &&
+         resize(ctx, out, *shape) && copy(ctx, Strided(out), expanded(Strided(self), *shape));
+}
+
+template <class T>
+void fill_row(char* to, int64_t stride, const char* mask, int64_t mask_stride, const char* element,
+              int64_t n) {
+  const T value = *reinterpret_cast<const T*>(element);
+  for (int64_t i = 0; i < n; ++i) {
+    if (mask[i * mask_stride] != 0) *reinterpret_cast<T*>(to + i * stride) = value;
+  }
+}
+
+Tensor& masked_fill(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
+                    const Strided& value, Tensor& out) {
+  Shape shape;
+  alignas(8) char element[8];
+  Strided one;
+  one.data = element;
+  one.dtype = out.scalar_type();
+  if (!copy_masked(ctx, self, mask, &shape, out) || !copy(ctx, one, value)) return out;
+  const LoopNest nest(Strided(out), expanded(Strided(mask), shape));
+  visit_width(one.element_size(), [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    nest.for_each_row([&](char* const* at) {
+      fill_row<T>(at[0], nest.stride(0), at[1], nest.stride(1), element, nest.row());
+    });
+  });
+  return out;
+}
+
+int64_t count_true(const Strided& mask) {
+  int64_t count = 0;
+  const LoopNest nest(mask, mask);
+  nest.for_each_row([&](char* const* at) {
+    for (int64_t i = 0; i < nest.row(); ++i) count += at[0][i * nest.stride(0)] != 0;
+  });
+  return count;
+}
+
+}  // namespace
+
+Tensor& masked_fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
+                               const Scalar& value, Tensor& out) {
+  const Number number(value);
+  return masked_fill(ctx, self, mask, number.strided(), out);
+}
+
+Tensor& masked_fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
+                               const Tensor& value, Tensor& out) {
+  if (!expect(ctx, value.dim() == 0, "value must have rank 0, found %d",
+              static_cast<int>(value.dim())))
+    return out;
+  return masked_fill(ctx, self, mask, Strided(value), out);
+}
+
+Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
+                          Tensor& out) {
+  Shape shape, selected;
+  if (!expect_same_dtype(ctx, "self", self, "out", out) || !common_shape(ctx, self, mask, &shape))
+    return out;
+  const Strided from = expanded(Strided(self), shape), chosen = expanded(Strided(mask), shape);
+  selected.append(count_true(chosen));
+  if (!resize(ctx, out, selected)) return out;
+  const Convert mover = move(from.element_size());
+  IndexWalk source(from), where(chosen);
+  auto* to = static_cast<char*>(out.mutable_data_ptr());
+  for (int64_t i = 0, n = shape.numel(); i < n; ++i) {
+    const char* const element = source.next();
+    if (*where.next() == 0) continue;
+    mover(to, 0, element, 0, 1);
+    to += from.element_size();
+  }
+  return out;
+}
+
+Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
+                           const Tensor& source, Tensor& out) {
+  Shape shape;
+  if (!expect_same_dtype(ctx, "self", self, "source", source) ||
+      !copy_masked(ctx, self, mask, &shape, out))
+    return out;
+  const Strided to(out), chosen = expanded(Strided(mask), shape), from(source);
+  const int64_t needed = count_true(chosen);
+  if (!expect(ctx, needed <= source.numel(),
+              "mask has %" PRId64 " true elements, source only %" PRId64 " elements", needed,
+              int64_t(source.numel()))) {
+    return out;
+  }
+  const Convert mover = move(to.element_size());
+  IndexWalk target(to), where(chosen), values(from);
+  for (int64_t i = 0, n = shape.numel(); i < n; ++i) {
+    char* const element = target.next();
+    if (*where.next() != 0) mover(element, 0, values.next(), 0, 1);
+  }
+  return out;
+}
+
+Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
+  const Strided from(self);
+  const Convert truth = load(from.dtype, Compute::Bool);
+  if (!expect(ctx, truth != nullptr, "self has a dtype that no kernel can hold") ||
+      !expect_dtype(ctx, "out", out, ScalarType::Long)) {
+    return out;
+  }
+  const auto is_true = [&](const char* element) {
+    bool found;
+    truth(reinterpret_cast<char*>(&found), 0, element, 0, 1);
+    return found;
+  };
+  const int64_t n = from.numel();
+  Shape shape;
+  shape.append(0);
+  shape.append(from.rank);
+  IndexWalk counting(from);
+  for (int64_t i = 0; i < n; ++i) shape.sizes[0] += is_true(counting.next());
+  if (!resize(ctx, out, shape)) return out;
+  const Strided to(out);
+  IndexWalk walk(from);
+  char* row = to.data;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t at[kMaxRank];
+    for (int d = 0; d < from.rank; ++d) at[d] = walk.index(d);
+    if (!is_true(walk.next())) continue;
+    for (int d = 0; d < from.rank; ++d)
+      *reinterpret_cast<int64_t*>(row + d * to.strides[1]) = at[d];
+    row += to.strides[0];
+  }
+  return out;
+}
+
+Tensor& repeat_interleave_tensor_out(KernelRuntimeContext& ctx, const Tensor& repeats,
+                                     std::optional<int64_t> output_size, Tensor& out) {
+  if (!expect_index_dtype(ctx, "repeats", repeats) ||
+      !expect_same_dtype(ctx, "repeats", repeats, "out", out) ||
+      !expect(ctx, repeats.dim() == 1, "repeats must have rank 1, found %d",
+              static_cast<int>(repeats.dim()))) {
+    return out;
+  }
+  const Strided counts(repeats);
+  Shape shape;
+  shape.append(0);
+  for (int64_t i = 0; i < counts.sizes[0]; ++i) {
+    const int64_t times = read<int64_t>(counts.data + i * counts.strides[0], counts.dtype);
+    if (!expect(ctx, times >= 0 && times <= INT32_MAX - shape.sizes[0],
+                "repeats[%" PRId64 "] = %" PRId64 " is out of range", i, times)) {
+      return out;
+    }
+    shape.sizes[0] += times;
+  }
+  if (!expect(ctx, !output_size.has_value() || *output_size == shape.sizes[0],
+              "repeats add up to %" PRId64 ", not to output_size %" PRId64, shape.sizes[0],
+              output_size.value_or(0)) ||
+      !resize(ctx, out, shape)) {
+    return out;
+  }
+  const Strided to(out);
+  char* at = to.data;
+  for (int64_t i = 0; i < counts.sizes[0]; ++i) {
+    int64_t times = read<int64_t>(counts.data + i * counts.strides[0], counts.dtype);
+    for (; times > 0; --times, at += to.strides[0]) write<int64_t>(i, at, to.dtype);
+  }
+  return out;
+}
+
+}  // namespace executorch::kernels::portable

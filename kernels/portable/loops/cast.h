@@ -1,0 +1,45 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// One element from one type to another, defined for every value.
+#pragma once
+
+#include <executorch/kernels/portable/loops/types.h>
+
+#include <limits>
+#include <type_traits>
+
+namespace executorch::kernels::portable {
+
+template <class T>
+inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+/// What a 16-bit float is computed in; every other type itself.
+template <class T>
+using Opmath = std::conditional_t<is_half<T>, float, T>;
+
+/// As static_cast, except that a floating value that no int64 holds becomes INT64_MIN (what the x86
+/// conversion yields) before it is cut to the integer's width, where C++ leaves it undefined.
+template <class To, class From>
+inline To cast(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (is_half<From>) {
+    return cast<To>(static_cast<float>(value));
+  } else if constexpr (is_half<To>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint64_t>) {
+    if (value >= From(9223372036854775808.0) && value < From(18446744073709551616.0)) {
+      return static_cast<uint64_t>(value);
+    }
+    return static_cast<uint64_t>(cast<int64_t>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    const bool held = value >= From(-9223372036854775808.0) && value < From(9223372036854775808.0);
+    return static_cast<To>(held ? static_cast<int64_t>(value)
+                                : std::numeric_limits<int64_t>::min());
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+}  // namespace executorch::kernels::portable

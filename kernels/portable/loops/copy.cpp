@@ -1,0 +1,140 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/portable/loops/copy.h>
+
+#include <executorch/kernels/portable/loops/broadcast.h>
+#include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/loop_nest.h>
+
+#include <cstring>
+
+namespace executorch::kernels::portable {
+namespace {
+
+template <class T>
+void transpose_tile(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows,
+                    int64_t columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    auto* const target = reinterpret_cast<T*>(to + r * to_row);
+    const char* const source = from + r * int64_t(sizeof(T));
+    for (int64_t c = 0; c < columns; ++c) {
+      target[c] = *reinterpret_cast<const T*>(source + c * from_column);
+    }
+  }
+}
+
+// Rows of the target whose elements lie far apart in the source, but whose neighbouring rows lie
+// side by side there: copied in tiles, so that a cache line of the source is read once.
+template <class T>
+void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows,
+               int64_t columns) {
+  constexpr int64_t kTile = 16;
+  for (int64_t r = 0; r < rows; r += kTile) {
+    for (int64_t c = 0; c < columns; c += kTile) {
+      transpose_tile<T>(to + r * to_row + c * int64_t(sizeof(T)), to_row,
+                        from + r * int64_t(sizeof(T)) + c * from_column, from_column,
+                        rows - r < kTile ? rows - r : kTile,
+                        columns - c < kTile ? columns - c : kTile);
+    }
+  }
+}
+
+// The outer dimension of the nest along which the source is contiguous, or -1.
+int source_contiguous_dim(const LoopNest& nest, int64_t bytes) {
+  if (nest.stride(0) != bytes || nest.stride(1) == bytes || nest.stride(1) == 0) return -1;
+  for (int d = 0; d < nest.rank() - 1; ++d) {
+    if (nest.stride(1, d) == bytes) return d;
+  }
+  return -1;
+}
+
+bool copy_transposed(const Strided& to, const Strided& from, const LoopNest& nest, int64_t bytes) {
+  const int across = source_contiguous_dim(nest, bytes);
+  if (across < 0) return false;
+  const int64_t columns = nest.row(), to_row = nest.stride(0, across), from_column = nest.stride(1);
+  const int64_t rows = nest.size(across);
+  Strided outer_to, outer_from;
+  outer_to.data = to.data, outer_from.data = from.data;
+  outer_to.dtype = to.dtype, outer_from.dtype = from.dtype;
+  for (int d = 0; d < nest.rank() - 1; ++d) {
+    if (d == across) continue;
+    outer_to.append(nest.size(d), nest.stride(0, d));
+    outer_from.append(nest.size(d), nest.stride(1, d));
+  }
+  LoopNest outer(outer_to, outer_from);
+  return visit_width(bytes, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    outer.for_each_outer(outer.rank(), [&](char* const* at) {
+      transpose<T>(at[0], to_row, at[1], from_column, rows, columns);
+    });
+  });
+}
+
+bool copy_same_dtype(const Strided& to, const Strided& from) {
+  const int64_t bytes = to.element_size();
+  const LoopNest nest(to, from);
+  if (nest.empty()) return true;
+  if (copy_transposed(to, from, nest, bytes)) return true;
+  const int64_t n = nest.row(), to_stride = nest.stride(0), from_stride = nest.stride(1);
+  if (to_stride == bytes && from_stride == bytes) {
+    nest.for_each_row(
+        [&](char* const* at) { std::memcpy(at[0], at[1], static_cast<size_t>(n * bytes)); });
+    return true;
+  }
+  const Convert mover = move(bytes);
+  nest.for_each_row([&](char* const* at) { mover(at[0], to_stride, at[1], from_stride, n); });
+  return true;
+}
+
+// uint64 is the one dtype whose values do not fit its compute type: they are told by their sign
+// there.
+void widen_unsigned(const char* from, int64_t stride, double* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = static_cast<double>(*reinterpret_cast<const uint64_t*>(from + i * stride));
+  }
+}
+
+void copy_converting(const Strided& to, const Strided& from) {
+  const bool wide = from.dtype == ScalarType::UInt64 && is_floating(to.dtype);
+  const Compute through = wide ? Compute::Double : compute_of(from.dtype);
+  const Convert reader = load(from.dtype, through), writer = store(through, to.dtype);
+  const LoopNest nest(to, from);
+  const int64_t width = size_of(through);
+  alignas(8) char block[kBlock * 8];
+  nest.for_each_row([&](char* const* at) {
+    for (int64_t i = 0; i < nest.row(); i += kBlock) {
+      const int64_t n = nest.row() - i < kBlock ? nest.row() - i : kBlock;
+      const char* const source = at[1] + i * nest.stride(1);
+      if (wide) {
+        widen_unsigned(source, nest.stride(1), reinterpret_cast<double*>(block), n);
+      } else {
+        reader(block, width, source, nest.stride(1), n);
+      }
+      writer(at[0] + i * nest.stride(0), nest.stride(0), block, width, n);
+    }
+  });
+}
+
+}  // namespace
+
+bool copy(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
+  if (!expect(ctx, size_of(to.dtype) > 0 && size_of(from.dtype) > 0, "cannot copy from %s to %s",
+              name_of(from.dtype), name_of(to.dtype))) {
+    return false;
+  }
+  if (to.dtype == from.dtype) return copy_same_dtype(to, from);
+  copy_converting(to, from);
+  return true;
+}
+
+bool fill(KernelRuntimeContext& ctx, const Strided& to, const Scalar& value) {
+  const Number number(value);
+  alignas(8) char element[8];
+  Strided one;
+  one.data = element;
+  one.dtype = to.dtype;
+  if (!copy(ctx, one, number.strided())) return false;
+  for (int d = 0; d < to.rank; ++d) one.append(to.sizes[d], 0);
+  return copy(ctx, to, one);
+}
+
+}  // namespace executorch::kernels::portable

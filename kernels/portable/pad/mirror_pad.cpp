@@ -1,0 +1,115 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Padding with the input's own elements, mirrored at the border or the border repeated. Any dtype
+// but bool, as ATen; negative padding crops.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/spatial/plane.h>
+
+#include <algorithm>
+
+namespace executorch::kernels::portable {
+namespace {
+
+enum class Border { Reflect, Replicate };
+
+/// One spatial dimension: output q shows the input at source(q).
+struct PadAxis {
+  int64_t in, before, out;
+  Border border;
+
+  int64_t source(int64_t q) const {
+    int64_t at = q - before;
+    if (border == Border::Replicate) return std::clamp<int64_t>(at, 0, in - 1);
+    if (at < 0) at = -at;
+    return at < in ? at : 2 * (in - 1) - at;
+  }
+};
+
+bool pad_axes(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> padding, int spatial,
+              Border border, PadAxis* axes) {
+  if (!expect_images(ctx, "self", self, spatial) ||
+      !expect(ctx, padding.size() == size_t(2 * spatial), "padding must have %d values, found %zu",
+              2 * spatial, padding.size())) {
+    return false;
+  }
+  const Images images(self, spatial);
+  for (int d = 0; d < kSpatial; ++d) {
+    const int64_t in = images.sizes[d];
+    const int last = kSpatial - 1 - d;  // the list starts with the last dimension
+    const int64_t before = last < spatial ? padding[2 * last] : 0;
+    const int64_t after = last < spatial ? padding[2 * last + 1] : 0;
+    const int64_t most = border == Border::Reflect ? in : int64_t(1) << 31;
+    const bool fits = before < most && after < most && before > -most - 1 && after > -most - 1;
+    axes[d] = {in, before, fits ? in + before + after : 0, border};
+    if (!expect(ctx, in > 0 && fits && axes[d].out > 0,
+                "padding by %" PRId64 " and %" PRId64 " does not fit sizes %s", before, after,
+                ShapeText(self).text)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// A row: the part that shows the input as it is in one run, what lies around it one by one.
+void pad_row(const PadAxis& axis, Convert move_elements, char* to, int64_t to_stride,
+             const char* from, int64_t from_stride) {
+  const int64_t begin = std::clamp<int64_t>(axis.before, 0, axis.out);
+  const int64_t end = std::clamp(axis.before + axis.in, begin, axis.out);
+  const auto single = [&](int64_t q) {
+    move_elements(to + q * to_stride, to_stride, from + axis.source(q) * from_stride, from_stride,
+                  1);
+  };
+  for (int64_t q = 0; q < begin; ++q) single(q);
+  if (end > begin) {
+    move_elements(to + begin * to_stride, to_stride, from + (begin - axis.before) * from_stride,
+                  from_stride, end - begin);
+  }
+  for (int64_t q = end; q < axis.out; ++q) single(q);
+}
+
+Tensor& mirror_pad(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> padding,
+                   int spatial, Border border, Tensor& out) {
+  PadAxis axes[kSpatial];
+  const ScalarType dtype = self.scalar_type();
+  if (!expect(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
+              "padding with a border takes numbers, found %s", name_of(dtype)) ||
+      !expect_dtype(ctx, "out", out, dtype) ||
+      !pad_axes(ctx, self, padding, spatial, border, axes)) {
+    return out;
+  }
+  const int64_t sizes[] = {axes[0].out, axes[1].out, axes[2].out};
+  if (!resize(ctx, out, image_shape(self, spatial, sizes))) return out;
+  const Convert move_elements = move(size_of(dtype));
+  const Images from(self, spatial), to(out, spatial);
+  for (int64_t image = 0; image < from.batch; ++image) {
+    for (int64_t channel = 0; channel < from.channels; ++channel) {
+      const Plane in = from.plane(image, channel), result = to.plane(image, channel);
+      for (int64_t z = 0; z < axes[0].out; ++z) {
+        for (int64_t y = 0; y < axes[1].out; ++y) {
+          pad_row(axes[2], move_elements,
+                  result.data + z * result.strides[0] + y * result.strides[1], result.strides[2],
+                  in.data + axes[0].source(z) * in.strides[0] + axes[1].source(y) * in.strides[1],
+                  in.strides[2]);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+#define MIRROR_PAD(name, spatial, border)                                                \
+  Tensor& name(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> padding, \
+               Tensor& out) {                                                            \
+    return mirror_pad(ctx, self, padding, spatial, Border::border, out);                 \
+  }
+MIRROR_PAD(reflection_pad1d_out, 1, Reflect)
+MIRROR_PAD(reflection_pad2d_out, 2, Reflect)
+MIRROR_PAD(reflection_pad3d_out, 3, Reflect)
+MIRROR_PAD(replication_pad1d_out, 1, Replicate)
+MIRROR_PAD(replication_pad2d_out, 2, Replicate)
+MIRROR_PAD(replication_pad3d_out, 3, Replicate)
+#undef MIRROR_PAD
+
+}  // namespace executorch::kernels::portable

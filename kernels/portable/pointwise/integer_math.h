@@ -1,0 +1,113 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Integer arithmetic that is defined for every value: it wraps where torch's does, and reports a
+// division by zero instead of trapping.
+#pragma once
+
+#include <executorch/kernels/portable/loops/elementwise.h>
+
+#include <cmath>
+
+namespace executorch::kernels::portable {
+
+inline int64_t wrapping_add(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+}
+inline int64_t wrapping_sub(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(y));
+}
+inline int64_t wrapping_mul(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+}
+
+template <class C>
+C plus(C x, C y) {
+  if constexpr (std::is_integral_v<C>) {
+    return wrapping_add(x, y);
+  } else {
+    return x + y;
+  }
+}
+template <class C>
+C minus(C x, C y) {
+  if constexpr (std::is_integral_v<C>) {
+    return wrapping_sub(x, y);
+  } else {
+    return x - y;
+  }
+}
+template <class C>
+C times(C x, C y) {
+  if constexpr (std::is_integral_v<C>) {
+    return wrapping_mul(x, y);
+  } else {
+    return x * y;
+  }
+}
+
+/// The divisor, or 1 after noting that it is zero.
+inline int64_t nonzero(int64_t y, const Extra<int64_t>& extra) {
+  if (y != 0) return y;
+  extra.divided_by_zero = true;
+  return 1;
+}
+
+/// Rounds to zero.
+inline int64_t divide_trunc(int64_t x, int64_t y, const Extra<int64_t>& extra) {
+  const int64_t divisor = nonzero(y, extra);
+  return divisor == -1 ? wrapping_sub(0, x) : x / divisor;
+}
+template <class F>
+F divide_trunc(F x, F y, const Extra<F>&) {
+  return std::trunc(x / y);
+}
+
+/// C++'s remainder: the sign of the dividend.
+inline int64_t modulo_trunc(int64_t x, int64_t y, const Extra<int64_t>& extra) {
+  const int64_t divisor = nonzero(y, extra);
+  return divisor == -1 ? 0 : x % divisor;
+}
+template <class F>
+F modulo_trunc(F x, F y, const Extra<F>&) {
+  return std::fmod(x, y);
+}
+
+/// Python's remainder: the sign of the divisor.
+template <class C>
+C modulo_floor(C x, C y, const Extra<C>& extra) {
+  const C remainder = modulo_trunc(x, y, extra);
+  return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+}
+
+/// Rounds to minus infinity.
+inline int64_t divide_floor(int64_t x, int64_t y, const Extra<int64_t>& extra) {
+  const int64_t quotient = divide_trunc(x, y, extra);
+  return modulo_trunc(x, y, extra) != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
+}
+/// Floating point as Python's floor division: exact even where x / y rounds up to an integer.
+template <class F>
+F divide_floor(F x, F y, const Extra<F>&) {
+  if (y == 0) return x / y;
+  const F remainder = std::fmod(x, y);
+  F quotient = (x - remainder) / y;
+  if (remainder != 0 && (y < 0) != (remainder < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(F(0), x / y);
+  const F floored = std::floor(quotient);
+  return quotient - floored > F(0.5) ? floored + 1 : floored;
+}
+
+/// Integers by squaring, wrapping; a negative exponent leaves 1, -1 or 0.
+inline int64_t power(int64_t base, int64_t exponent) {
+  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  int64_t result = 1;
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2 == 1) result = wrapping_mul(result, base);
+    base = wrapping_mul(base, base);
+  }
+  return result;
+}
+template <class F>
+F power(F base, F exponent) {
+  return std::pow(base, exponent);
+}
+
+}  // namespace executorch::kernels::portable

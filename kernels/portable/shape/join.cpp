@@ -1,0 +1,175 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Several tensors into one, and one into several.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/copy.h>
+#include <executorch/kernels/portable/shape/view.h>
+
+namespace executorch::kernels::portable {
+namespace {
+
+// torch.cat skips what is one-dimensional and empty, whatever the rank of the others.
+bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
+
+const Tensor* first_not_skipped(ArrayRef<Tensor> tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!is_skipped(tensors[i])) return &tensors[i];
+  }
+  return nullptr;
+}
+
+bool infer_cat(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, const Tensor& first, int dim,
+               Shape& shape) {
+  shape = Shape(first);
+  int64_t length = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (is_skipped(tensors[i])) continue;
+    Shape part(tensors[i]);
+    const bool ranked = part.rank == shape.rank;
+    const int64_t own = ranked ? part.sizes[dim] : 0;
+    if (ranked) part.sizes[dim] = shape.sizes[dim];
+    if (!expect(ctx, ranked && part == shape,
+                "tensor %zu of shape %s does not fit %s outside of dimension %d", i,
+                ShapeText(tensors[i]).text, ShapeText(shape).text, dim)) {
+      return false;
+    }
+    length += own;
+  }
+  shape.sizes[dim] = length;
+  return true;
+}
+
+// The parts of self along a dimension, one for each output; their number and sizes have been
+// checked.
+template <class SizeOf>
+void split(KernelRuntimeContext& ctx, const Tensor& self, int dim, ArrayRef<Tensor> out,
+           SizeOf size_of_part) {
+  int64_t start = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    Strided part(self);
+    const int64_t size = size_of_part(i);
+    part.narrow(dim, start, size);
+    Tensor target = out[i];
+    copy_view(ctx, part, target);
+    if (ctx.failure_state() != Error::Ok) return;
+    start += size;
+  }
+}
+
+bool expect_split(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, int* normalized) {
+  return expect(ctx, self.dim() > 0, "split needs a tensor of rank 1 or more, found rank 0") &&
+         expect_dim(ctx, dim, static_cast<int>(self.dim()), normalized);
+}
+
+bool expect_outputs(KernelRuntimeContext& ctx, int64_t expected, ArrayRef<Tensor> out) {
+  return expect(ctx, expected == int64_t(out.size()), "%" PRId64 " outputs come of it, out has %zu",
+                expected, out.size());
+}
+
+}  // namespace
+
+Tensor& cat_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim, Tensor& out) {
+  if (!expect(ctx, tensors.size() > 0, "cat needs at least one tensor, found none")) return out;
+  const Tensor* const first = first_not_skipped(tensors);
+  if (first == nullptr) {
+    resize(ctx, out, Shape(tensors[0]));
+    return out;
+  }
+  int d;
+  Shape shape;
+  if (!expect(ctx, first->dim() > 0, "cat needs tensors of rank 1 or more, found rank 0") ||
+      !expect_dim(ctx, dim, static_cast<int>(first->dim()), &d) ||
+      !infer_cat(ctx, tensors, *first, d, shape) || !resize(ctx, out, shape)) {
+    return out;
+  }
+  const Strided whole(out);
+  int64_t start = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (is_skipped(tensors[i])) continue;
+    const Strided source(tensors[i]);
+    Strided target = whole;
+    target.narrow(d, start, source.sizes[d]);
+    start += source.sizes[d];
+    if (!expect_castable(ctx, source.dtype, out) || !copy(ctx, target, source)) return out;
+  }
+  return out;
+}
+
+Tensor& stack_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim, Tensor& out) {
+  if (!expect(ctx, tensors.size() > 0, "stack needs at least one tensor, found none")) return out;
+  Shape shape(tensors[0]);
+  int d;
+  if (!expect(ctx, shape.rank < kMaxRank, "the tensors have the highest rank already, %d",
+              kMaxRank) ||
+      !expect_dim(ctx, dim, shape.rank + 1, &d)) {
+    return out;
+  }
+  for (size_t i = 1; i < tensors.size(); ++i) {
+    if (!expect(ctx, Shape(tensors[i]) == shape, "tensor %zu has shape %s, the first %s", i,
+                ShapeText(tensors[i]).text, ShapeText(shape).text)) {
+      return out;
+    }
+  }
+  shape.insert(d, int64_t(tensors.size()));
+  if (!resize(ctx, out, shape)) return out;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Strided target(out);
+    target.narrow(d, int64_t(i), 1);
+    target.remove(d);
+    if (!expect_castable(ctx, tensors[i].scalar_type(), out) ||
+        !copy(ctx, target, Strided(tensors[i])))
+      return out;
+  }
+  return out;
+}
+
+void split_copy_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t split_size,
+                           int64_t dim, ArrayRef<Tensor> out) {
+  int d;
+  if (!expect_split(ctx, self, dim, &d)) return;
+  const int64_t size = self.size(d);
+  if (!expect(ctx, split_size > 0 || (split_size == 0 && size == 0),
+              "split_size must be positive, found %" PRId64, split_size)) {
+    return;
+  }
+  const int64_t parts = size == 0 ? 1 : (size - 1) / split_size + 1;
+  if (!expect_outputs(ctx, parts, out)) return;
+  split(ctx, self, d, out, [&](size_t i) {
+    const int64_t left = size - int64_t(i) * split_size;
+    return left < split_size ? left : split_size;
+  });
+}
+
+void split_with_sizes_copy_out(KernelRuntimeContext& ctx, const Tensor& self,
+                               ArrayRef<int64_t> split_sizes, int64_t dim, ArrayRef<Tensor> out) {
+  int d;
+  if (!expect_split(ctx, self, dim, &d) || !expect_outputs(ctx, int64_t(split_sizes.size()), out))
+    return;
+  int64_t left = self.size(d);
+  for (size_t i = 0; i < split_sizes.size(); ++i) {
+    if (!expect(ctx, split_sizes[i] >= 0 && split_sizes[i] <= left,
+                "split_sizes[%zu] must be within [0, %" PRId64 "], found %" PRId64, i, left,
+                split_sizes[i])) {
+      return;
+    }
+    left -= split_sizes[i];
+  }
+  if (!expect(ctx, left == 0,
+              "split_sizes must cover the dimension, %" PRId64 " of its %" PRId64 " are left", left,
+              int64_t(self.size(d)))) {
+    return;
+  }
+  split(ctx, self, d, out, [&](size_t i) { return split_sizes[i]; });
+}
+
+void unbind_copy_int_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
+                         ArrayRef<Tensor> out) {
+  int d;
+  if (!expect_split(ctx, self, dim, &d) || !expect_outputs(ctx, self.size(d), out)) return;
+  for (size_t i = 0; i < out.size(); ++i) {
+    Tensor target = out[i];
+    copy_view(ctx, selected(ctx, self, d, int64_t(i)), target);
+    if (ctx.failure_state() != Error::Ok) return;
+  }
+}
+
+}  // namespace executorch::kernels::portable

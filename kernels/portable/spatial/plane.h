@@ -1,0 +1,44 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Images in memory: [batch, channels, spatial...] or [channels, spatial...], of any dim order.
+#pragma once
+
+#include <executorch/kernels/portable/loops/check.h>
+#include <executorch/kernels/portable/loops/strided.h>
+#include <executorch/kernels/portable/spatial/window.h>
+
+namespace executorch::kernels::portable {
+
+/// Channels and spatial dimensions of one image, or of one group of its channels; strides in bytes.
+struct Plane {
+  char* data = nullptr;
+  ScalarType dtype = ScalarType::Undefined;
+  int64_t channel_stride = 0;
+  int64_t strides[kSpatial] = {0, 0, 0};
+};
+
+/// A tensor of images. The tensor must outlive it and have `spatial` or one or two more dimensions.
+struct Images {
+  Plane first;
+  int64_t batch = 1;
+  int64_t channels = 1;
+  int64_t batch_stride = 0;
+  int64_t sizes[kSpatial] = {1, 1, 1};
+
+  Images(const Tensor& tensor, int spatial);
+
+  /// The image from the given channel on.
+  Plane plane(int64_t image, int64_t channel) const;
+};
+
+/// The tensor has `spatial` dimensions, a channel dimension and, maybe, a batch.
+bool expect_images(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, int spatial);
+
+/// The sizes of `like` with other spatial ones (three, the last `spatial` of which count).
+Shape image_shape(const Tensor& like, int spatial, const int64_t* sizes);
+
+/// A list argument of one value for all spatial dimensions or one for each, into the last of three;
+/// the first ones become `missing`. Fails the context unless every value is in [least, 2^31).
+bool expect_spatial_list(KernelRuntimeContext& ctx, const char* name, ArrayRef<int64_t> list,
+                         int spatial, int64_t least, int64_t missing, int64_t* values);
+
+}  // namespace executorch::kernels::portable

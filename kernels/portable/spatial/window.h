@@ -1,0 +1,38 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Which input elements a sliding window meets: the arithmetic under convolution and pooling.
+#pragma once
+
+#include <cstdint>
+
+namespace executorch::kernels::portable {
+
+/// Spatial dimensions are always three, depth, height and width; missing ones have size 1.
+inline constexpr int kSpatial = 3;
+
+/// One spatial dimension of a loop over outputs and taps: output q (memory index out_first + q *
+/// out_step) and tap j (kernel index tap_first + j * tap_step) meet the input at
+/// origin + q * step + j * tap_shift, which may lie in the padding.
+struct WindowAxis {
+  int64_t in;
+  int64_t outputs, out_first, out_step;
+  int64_t taps, tap_first, tap_step;
+  int64_t origin, step, tap_shift;
+
+  int64_t input(int64_t q, int64_t j) const { return origin + q * step + j * tap_shift; }
+  bool inside(int64_t position) const { return position >= 0 && position < in; }
+  /// The outputs [first, last) for which the tap meets the input and not its padding.
+  void outputs_inside(int64_t tap, int64_t* first, int64_t* last) const;
+};
+
+/// The three nested loops.
+struct WindowLoops {
+  WindowAxis axis[kSpatial];
+
+  int64_t outputs() const { return axis[0].outputs * axis[1].outputs * axis[2].outputs; }
+  int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
+  /// Whether both products are below 2^31, as for anything that has room in memory. Each factor
+  /// must be.
+  bool fit() const;
+};
+
+}  // namespace executorch::kernels::portable

@@ -1,0 +1,78 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Compares one kernel with eager torch: same arguments, same results within the dtype's tolerance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from oracle.kernel_entry import call_kernel, dense
+
+# (rtol, atol) by the results' dtype, for sums of up to some thousand terms of size about one. Sums of 16-bit floats
+# are rounded once by the kernels and by eager at places that differ from version to version.
+TOLERANCE = {
+    torch.float16: (5e-3, 5e-3),
+    torch.bfloat16: (3e-2, 3e-2),
+    torch.float32: (1e-4, 1e-4),
+    torch.float64: (1e-9, 1e-9),
+}
+
+
+def functional_of(name: str) -> Any:
+    """``torch.ops.aten.mm.default`` for ``aten::mm.out``, ``….vec`` for ``….vec_out``."""
+    operator, _, overload = name.removeprefix("aten::").partition(".")
+    return getattr(getattr(torch.ops.aten, operator), overload.removesuffix("out").removesuffix("_") or "default")
+
+
+def eager(name: str, *args: Any, **kwargs: Any) -> list[torch.Tensor]:
+    """The results of the functional operator, as a list."""
+    results = functional_of(name)(*args, **kwargs)
+    return [results] if isinstance(results, torch.Tensor) else list(results)
+
+
+def assert_matches(found: torch.Tensor, expected: torch.Tensor, what: str) -> None:
+    """Sizes, dtype and values within TOLERANCE (NaN equals NaN)."""
+    rtol, atol = TOLERANCE.get(expected.dtype, (0.0, 0.0))
+    torch.testing.assert_close(
+        found, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False, msg=lambda m: f"{what}\n{m}"
+    )
+
+
+def assert_kernel_matches_eager(
+    name: str, *args: Any, memory_format: torch.memory_format | None = None, **kwargs: Any
+) -> None:
+    """Runs the kernel and eager; outputs have eager's strides, or ``memory_format``. What eager refuses must fail here too."""
+    args = tuple(dense(a) if isinstance(a, torch.Tensor) else a for a in args)
+    try:
+        expected = eager(name, *args, **kwargs)
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise AssertionError(f"eager refuses {name}: {error}") from error
+    outs = []
+    for result in expected:
+        out = torch.full_like(result, 77, memory_format=torch.contiguous_format)
+        if memory_format is not None and result.dim() == (5 if memory_format is torch.channels_last_3d else 4):
+            out = out.to(memory_format=memory_format)
+        outs.append(out)
+    call = call_kernel(name, *args, out=outs, **kwargs)
+    what = f"{name} of {[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in args]} {kwargs}"
+    assert call.error == 0, f"{what}: error {call.error}: {call.message}"
+    for found, wanted in zip(call.outputs, expected, strict=True):
+        assert_matches(found, wanted, what)
+
+
+def assert_kernel_refuses(name: str, *args: Any, out: Any, **kwargs: Any) -> str:
+    """The kernel fails with a message, which is returned."""
+    call = call_kernel(name, *args, out=out, **kwargs)
+    assert call.error != 0, f"{name} accepted what it must refuse"
+    assert call.message, f"{name} failed without a message"
+    return call.message
+
+
+def random_tensor(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Values about zero; small integers, so that eager's sums of them fit; uint8 from zero on."""
+    if dtype.is_floating_point:
+        return torch.randn(shape).to(dtype)
+    if dtype is torch.bool:
+        return torch.rand(shape) > 0.5
+    return torch.randint(0 if dtype is torch.uint8 else -9, 10, shape).to(dtype)

@@ -1,0 +1,223 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// One registered kernel, called from outside: kernel_entry.py hands over arguments and outputs as
+// plain structures, and gets back the error, the messages and the outputs' sizes.
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/platform.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace aten = executorch::aten;
+using executorch::runtime::BoxedEvalueList;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+
+std::string messages;
+
+void keep_message(et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t,
+                  const char* message, size_t) {
+  messages += message;
+  messages += '\n';
+}
+
+}  // namespace
+
+extern "C" {
+
+// The layouts of these are repeated in kernel_entry.py.
+struct OracleTensor {
+  void* data;
+  int32_t* sizes;  // Written back: an output may be resized.
+  int32_t* strides;
+  uint8_t* dim_order;
+  int32_t dtype;
+  int32_t rank;
+  int32_t resizable;
+};
+
+enum OracleKind : int32_t {
+  kNone,
+  kInt,
+  kBool,
+  kDouble,
+  kString,
+  kTensor,
+  kIntList,
+  kDoubleList,
+  kBoolList,
+  kTensorList,
+  kOptionalTensorList,
+};
+
+struct OracleValue {
+  int32_t kind;
+  int64_t integer;  // Also a bool, and a list's or string's length.
+  double real;
+  const char* text;
+  OracleTensor* tensor;
+  OracleValue* items;
+};
+
+}  // extern "C"
+
+namespace {
+
+// The values of one call, and all that they refer to.
+class Arguments {
+ public:
+  EValue make(const OracleValue& from);
+  /// After the call: sizes as the kernel left them.
+  void write_sizes_back();
+
+ private:
+  aten::Tensor tensor(OracleTensor& from);
+  template <class T, class Memory>
+  struct List {
+    std::deque<EValue> items;
+    std::vector<EValue*> pointers;
+    std::vector<Memory> memory;
+    BoxedEvalueList<T> list;
+  };
+  template <class T, class Memory>
+  EValue boxed(const OracleValue& from, std::deque<List<T, Memory>>& lists);
+
+  struct Tensor {
+    OracleTensor* origin;
+    aten::TensorImpl impl;
+  };
+  std::deque<Tensor> tensors_;
+  std::deque<List<int64_t, int64_t>> int_lists_;
+  std::deque<List<aten::Tensor, char>> tensor_lists_;  // A Tensor cannot be made empty.
+  std::deque<List<std::optional<aten::Tensor>, std::optional<aten::Tensor>>> optional_lists_;
+  std::deque<std::vector<char>> bytes_;
+  std::deque<std::vector<double>> doubles_;
+  std::deque<aten::ArrayRef<char>> strings_;
+  std::deque<aten::ArrayRef<double>> double_lists_;
+  std::deque<aten::ArrayRef<bool>> bool_lists_;
+};
+
+aten::Tensor Arguments::tensor(OracleTensor& from) {
+  const auto dynamism = from.resizable != 0 ? aten::TensorShapeDynamism::DYNAMIC_BOUND
+                                            : aten::TensorShapeDynamism::STATIC;
+  tensors_.push_back(
+      {&from, aten::TensorImpl(static_cast<aten::ScalarType>(from.dtype), from.rank, from.sizes,
+                               from.data, from.dim_order, from.strides, dynamism)});
+  return aten::Tensor(&tensors_.back().impl);
+}
+
+template <class T, class Memory>
+EValue Arguments::boxed(const OracleValue& from, std::deque<List<T, Memory>>& lists) {
+  const size_t count = static_cast<size_t>(from.integer);
+  auto& list = lists.emplace_back();
+  for (size_t i = 0; i < count; ++i) list.items.push_back(make(from.items[i]));
+  for (EValue& item : list.items) list.pointers.push_back(item.isNone() ? nullptr : &item);
+  list.memory.resize(count * sizeof(T) / sizeof(Memory) + 1);
+  list.list = {list.pointers.data(), reinterpret_cast<T*>(list.memory.data()),
+               static_cast<int>(count)};
+  return EValue(&list.list);
+}
+
+EValue Arguments::make(const OracleValue& from) {
+  const size_t count = static_cast<size_t>(from.integer);
+  switch (from.kind) {
+    case kInt:
+      return EValue(from.integer);
+    case kBool:
+      return EValue(from.integer != 0);
+    case kDouble:
+      return EValue(from.real);
+    case kTensor:
+      return EValue(tensor(*from.tensor));
+    case kString:
+      strings_.emplace_back(from.text, count);
+      return EValue(&strings_.back());
+    case kIntList:
+      return boxed(from, int_lists_);
+    case kDoubleList: {
+      auto& list = doubles_.emplace_back();
+      for (size_t i = 0; i < count; ++i) list.push_back(from.items[i].real);
+      double_lists_.emplace_back(list.data(), count);
+      return EValue(&double_lists_.back());
+    }
+    case kBoolList: {
+      auto& list = bytes_.emplace_back(count);
+      for (size_t i = 0; i < count; ++i) list[i] = from.items[i].integer != 0;
+      bool_lists_.emplace_back(reinterpret_cast<const bool*>(list.data()), count);
+      return EValue(&bool_lists_.back());
+    }
+    case kTensorList:
+      return boxed(from, tensor_lists_);
+    case kOptionalTensorList:
+      return boxed(from, optional_lists_);
+    default:
+      return EValue();
+  }
+}
+
+void Arguments::write_sizes_back() {
+  for (Tensor& t : tensors_) {
+    for (ssize_t d = 0; d < t.impl.dim(); ++d) {
+      t.origin->sizes[d] = static_cast<int32_t>(t.impl.size(d));
+      t.origin->strides[d] = static_cast<int32_t>(t.impl.strides()[d]);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+/// Runs the kernel registered as `name`; outputs are the last arguments. `temp` is its temporary
+/// memory. Returns the Error, and in `message` the log messages. An Error before the kernel ran has
+/// `ran` = 0.
+int32_t call_kernel(const char* name, OracleValue* values, int64_t count, uint8_t* temp,
+                    int64_t temp_bytes, char* message, int64_t message_bytes, int32_t* ran) {
+  namespace rt = executorch::runtime;
+  static const bool registered [[maybe_unused]] =
+      rt::register_pal(rt::PalImpl::create(keep_message, "kernel_entry.cpp"));
+  messages.clear();
+  *ran = 0;
+  Arguments arguments;
+  std::deque<EValue> storage;
+  std::vector<EValue*> stack;
+  for (int64_t i = 0; i < count; ++i) storage.push_back(arguments.make(values[i]));
+  for (EValue& value : storage) stack.push_back(&value);
+
+  Error error = Error::Ok;
+  const auto kernel = rt::find_kernel(name);
+  if (!kernel.ok()) {
+    error = kernel.error();
+  } else if (kernel.get()->check_ != nullptr) {
+    error = kernel.get()->check_(rt::Span<EValue* const>(stack.data(), stack.size()));
+  }
+  if (error == Error::Ok) {
+    rt::MemoryAllocator allocator(static_cast<uint32_t>(temp_bytes), temp);
+    rt::KernelRuntimeContext context(nullptr, &allocator);
+    kernel.get()->op_(context, rt::Span<EValue*>(stack.data(), stack.size()));
+    error = context.failure_state();
+    *ran = 1;
+    arguments.write_sizes_back();
+  }
+  const size_t length = std::min(messages.size(), static_cast<size_t>(message_bytes - 1));
+  messages.copy(message, length);
+  message[length] = 0;
+  return static_cast<int32_t>(error);
+}
+
+/// Registered kernels, and the i-th one's name.
+int64_t kernel_count() {
+  return static_cast<int64_t>(executorch::runtime::registered_kernel_count());
+}
+const char* kernel_name(int64_t index) {
+  return executorch::runtime::registered_kernel(static_cast<size_t>(index)).name_;
+}
+
+}  // extern "C"

@@ -1,0 +1,60 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Runs a planned graph of out variants with torch's own kernels: what the program means, without the runtime."""
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.utils import _pytree as pytree
+
+from executorch.exir import memory
+from executorch.exir.tensor import ViewSpec, stride_from_dim_order
+
+
+class _Interpreter(fx.Interpreter):
+    """Allocations are empty (out variants resize them); a view is a part of its base's memory, as its spec says."""
+
+    node: fx.Node
+
+    def run_node(self, n: fx.Node) -> Any:
+        self.node = n
+        return super().run_node(n)
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target is memory.alloc:
+            return torch.empty(0, dtype=self.node.meta["spec"].dtype)
+        if target is memory.view:
+            return self._view(*args)
+        if target is torch.ops.higher_order.cond:
+            pred, yes, no, operands = args
+            return _Interpreter(yes if pred else no).run(*operands)
+        returned = super().call_function(target, args, kwargs)
+        return (
+            kwargs["out"] if returned is None and "out" in kwargs else returned
+        )  # operators that fill a list of tensors
+
+    def _view(self, base: torch.Tensor, size: list[int]) -> torch.Tensor:
+        spec = self.node.meta["spec"]
+        if spec.is_dynamic_shape_tensor:
+            return base.view(size)
+        assert isinstance(spec, ViewSpec)
+        base_spec = self.node.args[0].meta["spec"]
+        inside = spec.byte_offset - getattr(base_spec, "byte_offset", 0)
+        offset = base.storage_offset() + inside // base.element_size()
+        return base.as_strided(spec.shape, stride_from_dim_order(spec.shape, spec.dim_order), offset)
+
+
+def run_planned(program: ExportedProgram, *inputs: Any) -> list[Any]:
+    """The flat outputs of one call. Buffers that the program updates are updated in its state_dict."""
+    user = iter(pytree.tree_leaves(inputs))
+    bound = []
+    for spec in program.graph_signature.input_specs:
+        if spec.kind is InputKind.USER_INPUT:
+            bound.append(next(user))
+        else:
+            found = program.state_dict.get(spec.target, program.constants.get(spec.target))
+            bound.append(found.detach() if isinstance(found, torch.Tensor) else found)
+    with torch.no_grad():
+        return pytree.tree_leaves(_Interpreter(program.graph_module).run(*bound))
