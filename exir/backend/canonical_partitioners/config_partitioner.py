@@ -1,0 +1,116 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A partitioner made of configurations: one object an operator says when a node may be delegated and what comes with
+it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.fx.passes.infra.partitioner import Partition
+
+from executorch.exir.backend.canonical_partitioners.pattern_op_partitioner import (
+    generate_grouped_partitions_from_list_of_nodes,
+)
+from executorch.exir.backend.constant_tagging import is_constant_data
+from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+
+__all__ = ["ConfigerationBasedPartitioner", "PartitionerConfig", "format_target_name", "is_constant_data"]
+
+
+def format_target_name(target_name: str) -> str:
+    """The operator's name without its namespace: `aten.add.Tensor` → `add.Tensor`."""
+    parts = target_name.split(".")
+    return ".".join(parts[1:] if len(parts) > 2 else parts)
+
+
+class PartitionerConfig(ABC):
+    """What a ConfigerationBasedPartitioner knows about one operator. Subclasses set `target_name` and write the rest.
+
+    target_name: the operator as `format_target_name` gives it, such as `linear.default`.
+    """
+
+    target_name: str
+
+    @abstractmethod
+    def check_constraints(self, node: Node, ep: ExportedProgram) -> bool:
+        """Whether `node` can be delegated."""
+
+    @abstractmethod
+    def get_original_aten(self) -> torch._ops.OpOverload | None:
+        """The ATen operator to keep from decomposition where `check_constraints` holds; None: decompose as usual."""
+
+    @abstractmethod
+    def get_partition(self, node: Node, ep: ExportedProgram) -> list[Node]:
+        """`node` and all nodes that have to be delegated with it."""
+
+
+class ConfigerationBasedPartitioner(Partitioner):
+    """Delegates what its configurations ask for; the nodes that one of them names stay together.
+
+    RuntimeError: two configurations for one operator. (The name's spelling is part of the documented API.)
+    """
+
+    def __init__(self, delegation_spec: DelegationSpec, partitioner_configs: Iterable[PartitionerConfig]) -> None:
+        super().__init__()
+        self.delegation_spec = delegation_spec
+        self.target_partitioner_configs: dict[str, PartitionerConfig] = {}
+        for config in partitioner_configs:
+            other = self.target_partitioner_configs.setdefault(config.target_name, config)
+            if other is not config:
+                raise RuntimeError(
+                    f"PartitionerConfig: {config} and {other} have the same target_name: {config.target_name}"
+                )
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
+        def keep_whole(node: Node) -> bool:
+            config = self._config_of(node)
+            return config is not None and config.get_original_aten() is not None and config.check_constraints(node, ep)
+
+        originals = [config.get_original_aten() for config in self.target_partitioner_configs.values()]
+        return [original for original in originals if original is not None], keep_whole
+
+    def get_matched_nodes_from_configs(self, ep: ExportedProgram) -> list[list[Node]]:
+        """Groups of nodes that have to stay together; configurations whose nodes overlap make one group.
+
+        A constant belongs to the first group that names it: lowering gives it to every partition that reads it.
+        """
+        group_of: dict[Node, list[Node]] = {}
+        for node in ep.graph.nodes:
+            config = self._config_of(node)
+            if config is None or not config.check_constraints(node, ep):
+                continue
+            named = [n for n in config.get_partition(node, ep) if not (n in group_of and is_constant_data(ep, n))]
+            merged: dict[Node, None] = {}
+            for member in named:
+                merged.update(dict.fromkeys(group_of.get(member, [member])))
+            group = list(merged)
+            group_of.update(dict.fromkeys(group, group))
+        return list({id(group): group for group in group_of.values()}.values())
+
+    def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
+        """The partitions to delegate. A backend may override it."""
+        return generate_grouped_partitions_from_list_of_nodes(ep.graph_module, self.get_matched_nodes_from_configs(ep))
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        partition_tags: dict[str, DelegationSpec] = {}
+        for partition in self.generate_partitions(exported_program):
+            tag = f"tag{partition.id}"
+            for node in partition.nodes:
+                if "delegation_tag" in node.meta:
+                    raise RuntimeError(
+                        f"{type(self).__name__}: node {node} is in partition {node.meta['delegation_tag']} and in {tag}"
+                    )
+                node.meta["delegation_tag"] = tag
+                partition_tags[tag] = self.delegation_spec
+        return PartitionResult(exported_program, partition_tags)
+
+    def _config_of(self, node: Node) -> PartitionerConfig | None:
+        if node.op != "call_function":
+            return None
+        return self.target_partitioner_configs.get(format_target_name(getattr(node.target, "__name__", "")))

@@ -1,0 +1,76 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Why nodes were not delegated: partitioners tell it here, users read it as a log or a table."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+import torch
+from torch.fx import Node
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from executorch.exir.error import operator_name
+
+__all__ = ["ReportRejected", "WhyNoPartition", "WhyNoPartitionReporter"]
+
+
+class WhyNoPartition:
+    """`why = WhyNoPartition(logger); why(node, "reason")` logs each refusal at debug level."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self.logger = logger
+        self.node: Node | None = None
+        self.reason = ""
+
+    def __call__(self, node: Node, reason: str) -> None:
+        self.node, self.reason = node, reason
+        self.logger.debug(str(self))
+
+    def __str__(self) -> str:
+        return f"WhyNoPartition: Node {self.node} was not partitioned because {self.reason}."
+
+
+class WhyNoPartitionReporter:
+    """Collects the first reason for each refused node."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[Node, str] = {}
+
+    def report_reject(self, node: Node, reason: str) -> None:
+        self._reasons.setdefault(node, reason)
+
+    def get_table_report(self) -> str:
+        """A table: node name, operator, the torch function it came from, reason. Placeholders and outputs are left
+        out."""
+        rows = [
+            (node.name, operator_name(node.target), node.meta.get("torch_fn", "-"), reason)
+            for node, reason in self._reasons.items()
+            if node.op not in ("placeholder", "output")
+        ]
+        if not rows:
+            return "No nodes rejected."
+        from tabulate import tabulate
+
+        headers = ("Node name", "Target", "Torch func", "Reason")
+        return str(tabulate(rows, headers=headers, tablefmt="fancy_grid", maxcolwidths=35))
+
+    def wrap_check(self, operator_support: OperatorSupportBase, message: str) -> OperatorSupportBase:
+        """The same check, reporting what it refuses with `message`."""
+        return ReportRejected(operator_support, self, message)
+
+
+class ReportRejected(OperatorSupportBase):
+    """`operator_support`, with every refusal told to `reporter`."""
+
+    def __init__(self, operator_support: OperatorSupportBase, reporter: WhyNoPartitionReporter, message: str) -> None:
+        super().__init__()
+        self.operator_support = operator_support
+        self.reporter = reporter
+        self.message = message
+
+    def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
+        if self.operator_support.is_node_supported(submodules, node):
+            return True
+        self.reporter.report_reject(node, self.message)
+        return False

@@ -1,0 +1,68 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Partitioner: says which nodes of a program go to which backend, by tagging them; it changes nothing else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+import torch
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.backend_details import enforcedmethod
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+
+__all__ = ["CompileSpec", "DelegationSpec", "ExportedProgram", "PartitionResult", "Partitioner"]
+
+
+class DelegationSpec(NamedTuple):
+    """Which backend compiles a partition, and with what configuration."""
+
+    backend_id: str
+    compile_specs: list[CompileSpec]
+
+
+@dataclass
+class PartitionResult:
+    """tagged_exported_program: the program given, `node.meta["delegation_tag"]` set on what is to be delegated.
+    partition_tags: tag → where that partition goes.
+    """
+
+    tagged_exported_program: ExportedProgram
+    partition_tags: dict[str, DelegationSpec]
+
+
+class Partitioner(ABC):
+    """Derive from it and write `partition`; one partitioner may serve several backends.
+
+    Nodes of one tag in one graph become one delegate. Together they must be convex: no value may leave the partition
+    and come back into it; lowering refuses what is not, naming the nodes. Constants (parameters, buffers, lifted
+    tensors) that carry a tag move into the delegate.
+    """
+
+    def __init__(self, spec: Mapping[str | int | float | bool, object] = MappingProxyType({})) -> None:
+        self._spec = spec
+
+    def __call__(self, exported_program: ExportedProgram) -> PartitionResult:
+        return self.partition(exported_program)
+
+    @property
+    def spec(self) -> Mapping[str | int | float | bool, object]:
+        return self._spec
+
+    @enforcedmethod
+    @abstractmethod
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tags nodes of `exported_program` (edge dialect) and returns it with the meaning of each tag."""
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[torch.fx.Node], bool] | None]:
+        """ATen operators that the backend wants whole, and an optional filter: node → keep this one whole.
+
+        Heeded by `to_edge_transform_and_lower`. Without a filter, every node of these operators is kept whole.
+        """
+        return ([], None)

@@ -1,0 +1,53 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A copy of a program whose graph may be changed: graph and signature are copied, weights are shared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch.export import ExportedProgram
+from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
+from torch.export.graph_signature import ExportGraphSignature
+
+from executorch.exir.graph_module import copy_graph_module
+
+__all__ = ["copy_call", "copy_program"]
+
+
+def copy_program(program: ExportedProgram) -> ExportedProgram:
+    """The same program with a graph (subgraphs included), signature and weight tables of its own; tensors are
+    shared."""
+    graph_module = copy_graph_module(program.graph_module)
+    signature = program.graph_signature
+    return ExportedProgram(
+        root=graph_module,
+        graph=graph_module.graph,
+        graph_signature=ExportGraphSignature(
+            [replace(spec, arg=replace(spec.arg)) for spec in signature.input_specs],
+            [replace(spec, arg=replace(spec.arg)) for spec in signature.output_specs],
+        ),
+        state_dict=dict(program.state_dict),
+        range_constraints=dict(program.range_constraints),
+        module_call_graph=[copy_call(entry) for entry in program.module_call_graph],
+        example_inputs=program.example_inputs,
+        constants=dict(program.constants),
+        verifiers=list(program.verifiers),
+    )
+
+
+def copy_call(entry: ModuleCallEntry) -> ModuleCallEntry:
+    """A copy whose argument names may be changed (torch renames them in place)."""
+    call = entry.signature
+    if call is None:
+        return ModuleCallEntry(entry.fqn)
+    names = call.forward_arg_names
+    return ModuleCallEntry(
+        entry.fqn,
+        ModuleCallSignature(
+            inputs=[replace(argument) for argument in call.inputs],
+            outputs=[replace(argument) for argument in call.outputs],
+            in_spec=call.in_spec,
+            out_spec=call.out_spec,
+            forward_arg_names=None if names is None else list(names),
+        ),
+    )

@@ -1,0 +1,43 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""BackendWithCompilerDemo: the smallest backend that really compiles something."""
+
+from __future__ import annotations
+
+from typing import final
+
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.backend.delegate_mapping import debug_handles, one_to_one
+from executorch.exir.backend.test.demo_payload import encode
+
+# What the compiler takes, and the payload's name for it. The last two are there to show that a partitioner can keep
+# operators whole; the demo's runtime does not have them and says so when such a program is loaded.
+_NAMES = {
+    "aten.add.Tensor": "add",
+    "aten.sub.Tensor": "sub",
+    "aten.mul.Tensor": "mul",
+    "aten.sin.default": "sin",
+    "aten.mm.default": "mm",
+    "aten.linear.default": "linear",
+    "aten.scaled_dot_product_attention.default": "scaled_dot_product_attention",
+    "aten.upsample_nearest2d.vec": "upsample_nearest2d",
+}
+
+
+@final
+class BackendWithCompilerDemo(BackendDetails):
+    """Compiles add, sub, mul, sin, mm and linear on float32 to the payload that `demo_payload` describes.
+
+    RuntimeError: any other operator or dtype, and updates of buffers.
+    """
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        handles = debug_handles(edge_program.graph)
+        return PreprocessResult(
+            processed_bytes=encode(edge_program, _NAMES, BackendWithCompilerDemo.__name__),
+            debug_handle_map=one_to_one(handles),
+            _delegate_info_meta="test",
+        )

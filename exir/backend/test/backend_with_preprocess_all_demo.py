@@ -1,0 +1,103 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Two backends that look at all partitions of all methods at once, and the partitioner that serves both."""
+
+from __future__ import annotations
+
+from typing import final
+
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.backend.constant_tagging import is_constant_data
+from executorch.exir.backend.delegate_mapping import debug_handles, one_to_one
+from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.test.demo_payload import operator_of
+from executorch.exir.backend.test.operator_supports import OperatorsNamed, tag_partitions
+
+_FIRST = ("aten.add.Tensor", "aten.sin.default")
+_SECOND = ("aten.sub.Tensor", "aten.cos.default")
+
+
+def _describe_all(
+    backend: str,
+    operators: tuple[str, ...],
+    programs: dict[str, list[ExportedProgram]],
+    specs: dict[str, list[list[CompileSpec]]],
+) -> dict[str, list[PreprocessResult]]:
+    """Payloads `backend#operators in all partitions#operator:operator:…#key:value;…`."""
+    every = [program for of_method in programs.values() for program in of_method]
+    total = sum(n.op == "call_function" and operator_of(n) in operators for p in every for n in p.graph.nodes)
+    return {
+        method: [_describe(backend, operators, total, *item) for item in zip(of_method, specs[method], strict=True)]
+        for method, of_method in programs.items()
+    }
+
+
+def _describe(
+    backend: str, operators: tuple[str, ...], total: int, program: ExportedProgram, specs: list[CompileSpec]
+) -> PreprocessResult:
+    parts = []
+    for node in program.graph.nodes:
+        if node.op == "call_function" and operator_of(node) not in operators:
+            raise RuntimeError(f"{node.op} {operator_of(node)} is not supported in backend {backend}")
+        if node.op == "call_function":
+            parts.append(f"{operator_of(node)}:")
+        elif is_constant_data(program, node):
+            parts.append(f"CONST{node.name}:")
+    text = f"{backend}#{total}#{''.join(parts)}#" + "".join(f"{spec.key}:{spec.value!r};" for spec in specs)
+    handles = debug_handles(program.graph)
+    return PreprocessResult(text.encode(), one_to_one(handles))
+
+
+@final
+class FirstBackendWithPreprocessAll(BackendDetails):
+    """Takes add and sin. Its payloads say how many of them all partitions hold together."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        every = {"forward": [edge_program]}
+        return FirstBackendWithPreprocessAll.preprocess_multimethod(every, {"forward": [compile_specs]})["forward"][0]
+
+    @classmethod
+    def preprocess_multimethod(
+        cls, edge_programs: dict[str, list[ExportedProgram]], compile_specs: dict[str, list[list[CompileSpec]]]
+    ) -> dict[str, list[PreprocessResult]]:
+        return _describe_all(cls.__name__, _FIRST, edge_programs, compile_specs)
+
+
+@final
+class SecondBackendWithPreprocessAll(BackendDetails):
+    """Takes sub and cos. Its payloads say how many of them all partitions hold together."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        every = {"forward": [edge_program]}
+        return SecondBackendWithPreprocessAll.preprocess_multimethod(every, {"forward": [compile_specs]})["forward"][0]
+
+    @classmethod
+    def preprocess_multimethod(
+        cls, edge_programs: dict[str, list[ExportedProgram]], compile_specs: dict[str, list[list[CompileSpec]]]
+    ) -> dict[str, list[PreprocessResult]]:
+        return _describe_all(cls.__name__, _SECOND, edge_programs, compile_specs)
+
+
+@final
+class BackendWithPreprocessAllPartitioner(Partitioner):
+    """Delegates add and sin to the first backend, sub and cos to the second, constants with the first's operators."""
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        tags: dict[str, DelegationSpec] = {}
+        for operators, backend, prefix in (
+            (_FIRST, FirstBackendWithPreprocessAll, "first_tag"),
+            (_SECOND, SecondBackendWithPreprocessAll, "second_tag"),
+        ):
+            delegation = DelegationSpec(backend.__name__, [CompileSpec("operators", ",".join(operators).encode())])
+            tags.update(tag_partitions(exported_program.graph_module, OperatorsNamed(*operators), delegation, prefix))
+        for node in exported_program.graph.find_nodes(op="placeholder"):
+            readers = sorted(
+                tag for user in node.users if (tag := user.meta.get("delegation_tag", "")).startswith("first")
+            )
+            if readers and is_constant_data(exported_program, node):
+                node.meta["delegation_tag"] = readers[0]
+        return PartitionResult(exported_program, tags)

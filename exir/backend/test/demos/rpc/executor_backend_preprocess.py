@@ -1,0 +1,24 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""ExecutorBackend: a backend whose payload is a complete program, to be run by another runtime (on another machine,
+say)."""
+
+from __future__ import annotations
+
+from typing import final
+
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+
+
+@final
+class ExecutorBackend(BackendDetails):
+    """The payload is a `.pte` with the partition as its method `forward`."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        from executorch.exir.program import EdgeProgramManager
+
+        program = EdgeProgramManager({"forward": edge_program}).to_executorch()
+        return PreprocessResult(processed_bytes=bytes(program.buffer), debug_handle_map={})

@@ -1,0 +1,6 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What a user can configure."""
+
+from executorch.exir.capture._config import EdgeCompileConfig, ExecutorchBackendConfig
+
+__all__ = ["EdgeCompileConfig", "ExecutorchBackendConfig"]

@@ -1,0 +1,92 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The two configurations: of the way to the edge dialect, and of the way from there to a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from torch._ops import OpOverload
+from torch.fx import Node
+
+from executorch.exir.dynamic_shape import DynamicMemoryPlanningMode
+from executorch.exir.error import ExportError, ExportErrorType
+from executorch.exir.pass_base import PassType
+from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
+from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
+from executorch.exir.passes.to_out_var_pass import ToOutVarPass
+
+
+@dataclass
+class EdgeCompileConfig:
+    """_check_ir_validity: run the dialects' verifiers.
+    _skip_dim_order: keep memory formats (`_to_copy`, `clone`) instead of dim orders.
+    _core_aten_ops_exception_list: operators outside of Core ATen that may stay in the graph.
+    preserve_ops: operators that are not decomposed, and may stay in the graph.
+    """
+
+    _check_ir_validity: bool = True
+    _skip_dim_order: bool = False
+    _core_aten_ops_exception_list: list[OpOverload] = field(default_factory=list)
+    preserve_ops: list[OpOverload] = field(default_factory=list)
+
+
+@dataclass
+class ExecutorchBackendConfig:
+    """passes: run on the edge program before anything else.
+    memory_planning_pass, sym_shape_eval_pass: one pass, or a dict by method name.
+    to_out_var_pass: makes out variants and allocations.
+    emit_stacktrace: instructions carry the stack trace they come from.
+    extract_delegate_segments: delegates' payloads are segments instead of parts of the flatbuffer.
+    segment_alignment, constant_tensor_alignment, delegate_alignment: in bytes; None leaves it to the serializer.
+    remove_view_copy: copies that show memory in another shape become views.
+    external_constants: True, or a function from a constant's node to the name of the .ptd file it goes to.
+    external_mutable_weights: initial values of buffers the method updates go to a .ptd file.
+    emit_mutable_buffer_names: those buffers carry their names.
+    check_target: refuse operators that the target's manifest has no kernel for (ours; see program/target.py).
+    target_manifest: names of the target's kernels ("aten::add.out", …); None: the kernel libraries beside this package.
+
+    A field that is not supported yet raises `ExportError` when it is set.
+    """
+
+    passes: list[PassType] = field(default_factory=list)
+    memory_planning_pass: PassType | dict[str, PassType] = field(default_factory=MemoryPlanningPass)
+    propagate_device_config: Any = None
+    to_out_var_pass: PassType = field(default_factory=ToOutVarPass)
+    dynamic_memory_planning_mode: DynamicMemoryPlanningMode = DynamicMemoryPlanningMode.UPPER_BOUND
+    emit_stacktrace: bool = False
+    extract_delegate_segments: bool = True
+    segment_alignment: int = 128
+    constant_tensor_alignment: int | None = None
+    delegate_alignment: int | None = None
+    sym_shape_eval_pass: PassType | dict[str, PassType] = field(default_factory=ConstraintBasedSymShapeEvalPass)
+    remove_view_copy: bool = True
+    external_constants: bool | Callable[[Node], str | None] = False
+    external_mutable_weights: bool = False
+    emit_mutable_buffer_names: bool = False
+    do_quant_fusion_and_const_prop: bool = False
+    run_reinplace_pass: bool = False
+    enable_non_cpu_memory_planning: bool = True
+    reinplace_extra_ops: frozenset[Any] | None = None
+    check_target: bool = True
+    target_manifest: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        defaults = {entry.name: entry.default for entry in fields(self)}
+        for name in _NOT_SUPPORTED:
+            if getattr(self, name) != defaults[name]:
+                raise ExportError(
+                    ExportErrorType.NOT_SUPPORTED,
+                    f"ExecutorchBackendConfig.{name}={getattr(self, name)!r} is not supported yet",
+                )
+
+
+_NOT_SUPPORTED = (
+    "external_constants",
+    "external_mutable_weights",
+    "propagate_device_config",
+    "do_quant_fusion_and_const_prop",
+    "run_reinplace_pass",
+    "reinplace_extra_ops",
+)

@@ -1,0 +1,144 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What the edge dialect demands of a node."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import HigherOrderOperator, OpOverload
+
+from executorch.exir.dialects.backend._ops import BackendOpOverload
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
+from executorch.exir.dialects.legal_dtypes import dtype_violation
+from executorch.exir.dialects.legal_ops import is_core_aten, is_legal_in_edge
+from executorch.exir.dialects.verifier import Rule
+from executorch.exir.operator.convert import is_functional
+
+_MEMORY_FORMAT_OPERATORS = ("aten::_to_copy", "aten::clone", "aten::empty.memory_format")
+_SIZE_OPERATORS = ("aten::sym_size.int", "aten::sym_numel", "aten::sym_stride.int", "aten::sym_storage_offset")
+_PYTHON_MODULES = ("_operator", "math")
+_NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _is_size_function(target: Any) -> bool:
+    known = target is operator.getitem or target in PRIM_OF_PYTHON_FUNCTION or target is torch.sym_sum
+    return known or getattr(target, "__module__", "") in _PYTHON_MODULES
+
+
+def _edge(node: fx.Node) -> EdgeOpOverload | None:
+    target = node.target
+    return target if isinstance(target, EdgeOpOverload) and not isinstance(target, BackendOpOverload) else None
+
+
+def _is_foreign(node: fx.Node) -> bool:
+    target = node.target
+    if isinstance(target, OpOverload):
+        return target.name() not in _SIZE_OPERATORS
+    known = isinstance(target, (EdgeOpOverload, HigherOrderOperator)) or _is_size_function(target)
+    return node.op != "call_function" or not known
+
+
+def _numbers_for_tensors(node: fx.Node) -> list[str]:
+    op = _edge(node)
+    if op is None:
+        return []
+    return [
+        item.name
+        for item, value in zip(op._schema.arguments, node.args, strict=False)
+        if str(item.type) == "Tensor" and isinstance(value, _NUMBERS)
+    ]
+
+
+def _is_dense(value: Any) -> bool:
+    return not isinstance(value, torch.Tensor) or not any(
+        isinstance(step, int) and step == 0 for step in value.stride()
+    )
+
+
+def _results(node: fx.Node) -> list[Any]:
+    value = node.meta.get("val")
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+# Only operators of the dialect may be called.
+FOREIGN = Rule(
+    _is_foreign, lambda node: f"a {node.op} of {node.target} is not in the edge dialect; expected an edge operator"
+)
+# A value is written once: no in-place operators, no views.
+FUNCTIONAL = Rule(
+    lambda node: (op := _edge(node)) is not None and op.namespace != "executorch_prim" and not is_functional(op._op),
+    lambda node: f"{node.target} writes to or aliases an argument; the edge dialect is functional",
+)
+# Every operand is a tensor where the schema says so.
+ALL_TENSORS = Rule(
+    lambda node: bool(_numbers_for_tensors(node)),
+    lambda node: f"argument {_numbers_for_tensors(node)} is a number; expected a tensor (see ScalarToTensorPass)",
+)
+DTYPES = Rule(
+    lambda node: _edge(node) is not None and bool(dtype_violation(node)),
+    lambda node: dtype_violation(node),
+)
+# Dim orders instead of memory formats.
+NO_MEMORY_FORMATS = Rule(
+    lambda node: (op := _edge(node)) is not None and op.name() in _MEMORY_FORMAT_OPERATORS,
+    lambda node: f"{node.target} takes a memory format; expected its dim_order_ops counterpart",
+)
+MEMORY_FORMATS = Rule(
+    lambda node: (op := _edge(node)) is not None and op.namespace == "dim_order_ops",
+    lambda node: f"{node.target} takes a dim order, but the configuration asks for memory formats (_skip_dim_order)",
+)
+# A result that overlaps itself cannot be stored.
+DENSE = Rule(
+    lambda node: _edge(node) is not None and not all(_is_dense(value) for value in _results(node)),
+    lambda node: "a result has a stride of 0; expected a dense tensor",
+)
+
+
+def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
+    """Only Core ATen and what goes beyond it: the table, custom operators, and `exceptions` of the user."""
+    names = {op.name() for op in exceptions}
+
+    def broken(node: fx.Node) -> bool:
+        op = _edge(node)
+        return op is not None and op.name() not in names and not is_legal_in_edge(op._op)
+
+    return Rule(
+        broken,
+        lambda node: (
+            f"{node.target} is not a Core ATen operator; decompose it, or allow it with "
+            "EdgeCompileConfig(_core_aten_ops_exception_list=[...])"
+        ),
+    )
+
+
+def edge_rules(skip_dim_order: bool = False, exceptions: Collection[OpOverload] = ()) -> list[Rule]:
+    """The rules of the edge dialect, the most basic one first."""
+    formats = MEMORY_FORMATS if skip_dim_order else NO_MEMORY_FORMATS
+    return [FOREIGN, FUNCTIONAL, legal_operators(exceptions), ALL_TENSORS, DTYPES, formats, DENSE]
+
+
+def core_aten_rules(exceptions: Collection[OpOverload] = ()) -> list[Rule]:
+    """The rules of a graph of ATen operators that claims to be decomposed to Core ATen."""
+    names = {op.name() for op in exceptions}
+
+    def broken(node: fx.Node) -> bool:
+        op = node.target
+        if not isinstance(op, OpOverload) or op.namespace != "aten" or op.name() in names:
+            return False
+        return not (is_core_aten(op) or is_legal_in_edge(op))
+
+    return [ATEN_CALLS, Rule(broken, lambda node: f"{node.target} is not a Core ATen operator")]
+
+
+ATEN_CALLS = Rule(
+    lambda node: (
+        node.op != "call_function"
+        or not (isinstance(node.target, (OpOverload, HigherOrderOperator)) or _is_size_function(node.target))
+    ),
+    lambda node: f"a {node.op} of {node.target} is not an ATen operator",
+)

@@ -1,0 +1,61 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators `executorch_prim::…`: arithmetic on sizes, done by the runtime itself on integers instead of tensors."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from executorch.exir.dialects._ops import edge_op
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+
+library = torch.library.Library("executorch_prim", "DEF")
+
+_BINARY = "(Scalar a, Scalar b) -> Scalar"
+_COMPARE = "(Scalar a, Scalar b) -> bool"
+_UNARY = "(Scalar a) -> Scalar"
+
+# operator name → (schema, the Python functions that torch.export writes for it; the first one computes it)
+_PRIMS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
+    "add": (_BINARY, (operator.add,)),
+    "sub": (_BINARY, (operator.sub,)),
+    "mul": (_BINARY, (operator.mul,)),
+    "floordiv": (_BINARY, (operator.floordiv,)),
+    "truediv": (_BINARY, (operator.truediv,)),
+    "mod": ("(SymInt a, SymInt b) -> SymInt", (operator.mod,)),
+    "eq": (_COMPARE, (operator.eq,)),
+    "gt": (_COMPARE, (operator.gt,)),
+    "lt": (_COMPARE, (operator.lt,)),
+    "ge": (_COMPARE, (operator.ge,)),
+    "le": (_COMPARE, (operator.le,)),
+    "neg": (_UNARY, (operator.neg,)),
+    "ceil": (_UNARY, (math.ceil,)),
+    "round": (_UNARY, (builtins.round,)),
+    "trunc": (_UNARY, (math.trunc,)),
+    "sym_float": (_UNARY, (torch.sym_float,)),
+    "sym_int": (_UNARY, (torch.sym_int,)),
+    "sym_max": (_BINARY, (torch.sym_max,)),
+    "sym_min": (_BINARY, (torch.sym_min,)),
+    "sym_not": ("(Scalar a) -> bool", (torch.sym_not,)),
+    "sym_ite": ("(Scalar b, Scalar t, Scalar f) -> Scalar", (torch.sym_ite,)),
+}
+
+
+def _register() -> dict[Any, EdgeOpOverload]:
+    replacements: dict[Any, EdgeOpOverload] = {}
+    for name, (schema, functions) in _PRIMS.items():
+        library.define(f"{name}.Scalar{schema}")
+        library.impl(f"{name}.Scalar", functions[0], "CompositeExplicitAutograd")
+        overload = getattr(torch.ops.executorch_prim, name).Scalar
+        for function in functions:
+            replacements[function] = edge_op(overload)
+    return replacements
+
+
+# Python function on sizes → the edge operator that the runtime has for it
+PRIM_OF_PYTHON_FUNCTION = _register()

@@ -1,0 +1,65 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Which operators Core ATen, and so Edge, allow: those PyTorch tags as core, and a short list beyond."""
+
+from __future__ import annotations
+
+import torch
+from torch._ops import OpOverload
+
+from executorch.exir.operator.convert import is_functional
+
+# Operators without the core tag that stay: PyTorch does not decompose them to core, or not without loss of speed.
+BEYOND_CORE = frozenset(
+    {
+        "aten::_conj_physical",
+        "aten::_upsample_bilinear2d_aa",
+        "aten::bitwise_left_shift.Tensor",
+        "aten::bitwise_left_shift.Tensor_Scalar",
+        "aten::bitwise_right_shift.Tensor",
+        "aten::bitwise_right_shift.Tensor_Scalar",
+        "aten::floor_divide",
+        "aten::glu",
+        "aten::logit",
+        "aten::masked_select",
+        "aten::max",
+        "aten::min",
+        "aten::pixel_unshuffle",
+        "aten::repeat_interleave.Tensor",
+        "aten::roll",
+        "aten::tril",
+        "aten::triu",
+        "aten::unfold",
+        "aten::var_mean.correction",
+        "aten::view_as_real",
+        "aten::split.Tensor",
+        "aten::unbind.int",
+        "aten::transpose.int",
+        "aten::t",
+        "aten::stack",
+        "aten::narrow",
+    }
+)
+
+
+def _without_copy(name: str) -> str:
+    base, _, overload = name.partition(".")
+    return base.removesuffix("_copy") + (f".{overload}" if overload else "")
+
+
+def is_core_aten(op: OpOverload) -> bool:
+    """Whether `op`, or the view whose copying form it is, is in the Core ATen set."""
+    if torch.Tag.core in op.tags:
+        return True
+    view = _without_copy(op.name())
+    if view == op.name():
+        return False
+    packet = getattr(torch.ops.aten, view.split("::")[1].split(".")[0], None)
+    base = getattr(packet, op._overloadname, None) if packet is not None else None
+    return isinstance(base, OpOverload) and torch.Tag.core in base.tags
+
+
+def is_legal_in_edge(op: OpOverload) -> bool:
+    """Whether the edge dialect has `op`: Core ATen, the list beyond it, or anybody's functional custom operator."""
+    if op.namespace in ("aten", "prims"):
+        return is_core_aten(op) or op.name() in BEYOND_CORE or _without_copy(op.name()) in BEYOND_CORE
+    return is_functional(op)

@@ -1,0 +1,46 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Dim orders and the memory formats that PyTorch names them by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+_CHANNELS_LAST = {4: [0, 2, 3, 1], 5: [0, 2, 3, 4, 1]}
+
+
+def get_dim_order(memory_format: torch.memory_format | None, ndim: int) -> list[int] | None:
+    """Dim order that `memory_format` means for `ndim` dimensions; None for preserve_format (the input's own).
+
+    Raises ValueError for a memory format that tensors of this rank cannot have.
+    """
+    if memory_format in (None, torch.preserve_format):
+        return None
+    if memory_format is torch.contiguous_format:
+        return list(range(ndim))
+    wanted = {torch.channels_last: 4, torch.channels_last_3d: 5}.get(memory_format)
+    if wanted != ndim:
+        raise ValueError(f"{memory_format} needs {wanted} dimensions, found {ndim}")
+    return list(_CHANNELS_LAST[ndim])
+
+
+def get_memory_format(dim_order: Sequence[int] | None) -> torch.memory_format:
+    """Memory format of a dim order; raises ValueError if PyTorch has no name for it."""
+    if dim_order is None:
+        return torch.preserve_format
+    if is_contiguous_dim_order(dim_order):
+        return torch.contiguous_format
+    if is_channel_last_dim_order(dim_order):
+        return torch.channels_last if len(dim_order) == 4 else torch.channels_last_3d
+    raise ValueError(f"dim order {list(dim_order)} is neither contiguous nor channels last")
+
+
+def is_contiguous_dim_order(dim_order: Sequence[int]) -> bool:
+    """Whether memory runs through the dimensions in their own order."""
+    return list(dim_order) == list(range(len(dim_order)))
+
+
+def is_channel_last_dim_order(dim_order: Sequence[int]) -> bool:
+    """Whether memory runs through the dimensions as N, H, W, C (or N, D, H, W, C)."""
+    return list(dim_order) == _CHANNELS_LAST.get(len(dim_order))

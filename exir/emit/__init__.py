@@ -1,0 +1,6 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Planned graphs → Program values."""
+
+from executorch.exir.emit.program import EmitterOutput, emit_program
+
+__all__ = ["EmitterOutput", "emit_program"]

@@ -1,0 +1,121 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Python arguments of an operator → values, guided by the operator's schema."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from executorch.exir.emit.state import MethodState, Ref
+from executorch.exir.scalar_type import to_scalar_type
+from executorch.exir.schema import (
+    Bool,
+    BoolList,
+    Double,
+    DoubleList,
+    Int,
+    IntList,
+    KernelTypes,
+    Null,
+    OptionalTensorList,
+    String,
+    TensorList,
+)
+
+LAYOUTS = {torch.strided: 0, torch.sparse_coo: 1}
+MEMORY_FORMATS = {
+    torch.contiguous_format: 0,
+    torch.preserve_format: 1,
+    torch.channels_last: 2,
+    torch.channels_last_3d: 3,
+}
+
+
+def argument(state: MethodState, value: Any, schema_type: Any = None) -> Ref:
+    """The value for one argument; `schema_type`: the type in the operator's schema, None if there is no schema.
+
+    Raises ValueError for what the format can not hold.
+    """
+    kind = schema_type.kind() if schema_type is not None else ""
+    if isinstance(value, Ref):
+        # One int where the schema has a list of them, as in `int[1] dim`.
+        return state.constant(IntList([value.id])) if kind == "ListType" and _is_int_list(schema_type) else value
+    if value is None:
+        return state.constant(Null())
+    if kind == "OptionalType":
+        return argument(state, value, schema_type.getElementType())
+    if isinstance(value, (list, tuple)):
+        return _list(state, value, schema_type.getElementType() if kind == "ListType" else None)
+    if kind == "ListType":
+        return _list(state, [value], schema_type.getElementType())
+    return state.constant(scalar(value, as_float=kind == "FloatType"))
+
+
+def scalar(value: Any, as_float: bool = False) -> KernelTypes:
+    """The value of a Python scalar, dtype, layout or memory format. Raises ValueError for anything else."""
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        number = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else value.node.constant
+        if number is None:
+            raise ValueError(f"{value} is only known at run time and no node computes it")
+        value = number
+    if isinstance(value, bool):
+        return Bool(value)
+    if isinstance(value, float) or (as_float and isinstance(value, int)):
+        return Double(float(value))
+    if isinstance(value, int):
+        return Int(value)
+    if isinstance(value, str):
+        return String(value)
+    if isinstance(value, torch.dtype):
+        return Int(int(to_scalar_type(value)))
+    if isinstance(value, torch.layout) and value in LAYOUTS:
+        return Int(LAYOUTS[value])
+    if isinstance(value, torch.memory_format):
+        return Int(MEMORY_FORMATS[value])
+    if isinstance(value, torch.device) and value.type in ("cpu", "meta"):
+        return Null()
+    raise ValueError(f"the program format has no value for {value!r} of type {type(value).__name__}")
+
+
+def _list(state: MethodState, items: Sequence[Any], element_type: Any) -> Ref:
+    kind = element_type.kind() if element_type is not None else _kind_of(items)
+    if kind == "OptionalType":
+        return state.constant(OptionalTensorList([-1 if item is None else _tensor(item).id for item in items]))
+    if kind == "TensorType":
+        return state.constant(TensorList([_tensor(item).id for item in items]))
+    if kind == "FloatType":
+        return state.constant(DoubleList([float(_number(item)) for item in items]))
+    if kind == "BoolType":
+        return state.constant(BoolList([bool(_number(item)) for item in items]))
+    if kind in ("IntType", "SymIntType"):
+        return state.constant(IntList([argument(state, item).id for item in items]))
+    if kind == "NumberType":
+        return _list(state, items, None)
+    raise ValueError(f"the program format has no list of {element_type} for {items!r}")
+
+
+def _is_int_list(list_type: Any) -> bool:
+    return list_type.getElementType().kind() in ("IntType", "SymIntType")
+
+
+def _kind_of(items: Sequence[Any]) -> str:
+    """The kind of a list without a schema, from what is in it."""
+    if items and all(isinstance(item, bool) for item in items):
+        return "BoolType"
+    if items and any(isinstance(item, float) for item in items):
+        return "FloatType"
+    if any(isinstance(item, Ref) for item in items) and not any(isinstance(item, int) for item in items):
+        return "TensorType"
+    return "IntType"
+
+
+def _tensor(item: Any) -> Ref:
+    if not isinstance(item, Ref):
+        raise ValueError(f"expected a tensor; found {item!r}")
+    return item
+
+
+def _number(item: Any) -> int | float | bool:
+    if not isinstance(item, (int, float, bool)):
+        raise ValueError(f"expected a number known when the program is made; found {item!r}")
+    return item

@@ -1,0 +1,177 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""cond, map, while_loop and scan as jumps. Subgraphs are emitted in place; their inputs are the outer values.
+
+    cond:  jump_if_false p else      loop:  i = 0; carry = init
+             true branch             begin: condition; jump_if_false end
+             jump end                         body; carry = its outputs; collect y[i]; i += 1
+    else:    false branch                     jump begin
+    end:                             end:
+
+A loop tests before it runs, so that no iteration is legal too. Everything a loop starts from is set when it starts:
+an execution that was stopped half-way leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_leaves
+
+from executorch.exir.emit.arguments import argument
+from executorch.exir.emit.state import MethodState, Ref
+from executorch.exir.error import ExportError
+from executorch.exir.schema import Bool, Int, MoveCall, Tensor, TensorShapeDynamism
+
+if TYPE_CHECKING:
+    from executorch.exir.emit.graph import GraphEmitter
+
+hop = torch.ops.higher_order
+
+
+def emit_control_flow(emitter: GraphEmitter, node: Node) -> list[Ref]:
+    """Emits the node with its subgraphs; the values of its results."""
+    emit = _EMIT.get(node.target)
+    if emit is None:
+        raise ExportError("emit", node, f"control flow {node.target} is not supported")
+    results = [ref for ref in tree_leaves(emitter.spec_values(node)) if isinstance(ref, Ref)]
+    emit(emitter, node, results)
+    return results
+
+
+def _run(emitter: GraphEmitter, subgraph: Any, inputs: Sequence[Any]) -> list[Any]:
+    if not isinstance(subgraph, GraphModule):
+        raise TypeError(f"expected a subgraph; found {type(subgraph).__name__}")
+    return type(emitter)(emitter.state, subgraph).run(inputs)
+
+
+def _cond(emitter: GraphEmitter, node: Node, results: list[Ref]) -> None:
+    state = emitter.state
+    predicate, true_branch, false_branch, operands = emitter.bound(node.args)
+    to_else = state.jump_if_false(argument(state, predicate), node)
+    _assign(state, results, _run(emitter, true_branch, operands), node)
+    to_end = state.jump(node)
+    to_else.destination_instruction = state.next_instruction
+    _assign(state, results, _run(emitter, false_branch, operands), node)
+    to_end.destination_instruction = state.next_instruction
+
+
+def _while(emitter: GraphEmitter, node: Node, results: list[Ref]) -> None:
+    state = emitter.state
+    condition, body, initial, extra = emitter.bound(node.args)
+    _assign(state, results, initial, node)
+    begin = state.next_instruction
+    (go_on,) = _run(emitter, condition, [*results, *extra])
+    to_end = state.jump_if_false(argument(state, go_on), node)
+    _assign(state, results, _run(emitter, body, [*results, *extra]), node)
+    state.jump(node, begin)
+    to_end.destination_instruction = state.next_instruction
+
+
+def _map(emitter: GraphEmitter, node: Node, results: list[Ref]) -> None:
+    body, over, extra = emitter.bound(node.args)
+    _counted_loop(emitter, node, body, [], over, extra, results)
+
+
+def _scan(emitter: GraphEmitter, node: Node, results: list[Ref]) -> None:
+    body, initial, over, extra = emitter.bound(node.args)
+    _assign(emitter.state, results[: len(initial)], initial, node)
+    _counted_loop(emitter, node, body, results[: len(initial)], over, extra, results[len(initial) :])
+
+
+def _counted_loop(
+    emitter: GraphEmitter,
+    node: Node,
+    body: GraphModule,
+    carried: list[Ref],
+    over: Sequence[Ref],
+    extra: Sequence[Any],
+    collected: list[Ref],
+) -> None:
+    """Runs `body` for each slice of `over` along dimension 0: (carried…, slices…, extra…) → (carried…, collected…)."""
+    state = emitter.state
+    if not over:
+        raise ExportError("emit", node, "a loop needs at least one tensor to go over")
+    for ref in collected:
+        # The runtime collects slices as a tensor that grows, and refuses to resize a static one.
+        _tensor(state, ref).shape_dynamism = TensorShapeDynamism.DYNAMIC_BOUND
+    zero, one = state.constant(Int(0)), state.constant(Int(1))
+    count, index, go_on = _length(state, over[0], node), state.fresh(Int(0)), state.fresh(Bool(False))
+    state.add(MoveCall(zero.id, index.id), node)
+    begin = state.next_instruction
+    state.call("executorch_prim::lt", "Scalar", [index, count, go_on], node)
+    to_end = state.jump_if_false(go_on, node)
+
+    loop = type(emitter)(state, body)
+    own = [each for each in body.graph.nodes if each.op == "placeholder"][len(carried) : len(carried) + len(over)]
+    slices = [loop.spec_values(placeholder) for placeholder in own]
+    for source, piece in zip(over, slices, strict=True):
+        state.call("aten::select_copy", "int_out", [source, zero, index, piece, piece], node)
+    outputs = loop.run([*carried, *slices, *extra])
+    for target, value in zip(collected, outputs[len(carried) :], strict=True):
+        state.call("executorch_prim::et_copy_index", "tensor", [target, value, index], node)
+    _assign(state, carried, outputs[: len(carried)], node)
+    state.call("executorch_prim::add", "Scalar", [index, one, index], node)
+    state.jump(node, begin)
+    to_end.destination_instruction = state.next_instruction
+
+
+def _assign(state: MethodState, targets: Sequence[Ref], values: Sequence[Any], node: Node) -> None:
+    """All targets get their values as if at once: a target that is also a value is read before it is written."""
+    pending = [
+        (target, value if isinstance(value, Ref) else argument(state, value))
+        for target, value in zip(targets, values, strict=True)
+    ]
+    pending = [(target, value) for target, value in pending if target != value]
+    while pending:
+        free = next((pair for pair in pending if all(pair[0] != value for _, value in pending)), None)
+        if free is None:
+            raise ExportError(
+                "emit", node, "a loop's body or a branch returns its inputs in another order; clone one of them in it"
+            )
+        _copy(state, *free, node)
+        pending.remove(free)
+
+
+def _copy(state: MethodState, target: Ref, value: Ref, node: Node) -> None:
+    kind = state.values[target.id].val
+    if not isinstance(kind, Tensor):
+        state.add(MoveCall(value.id, target.id), node)
+    elif kind.shape_dynamism is TensorShapeDynamism.STATIC:
+        state.call("aten::copy_", "", [target, value, state.constant(Bool(False)), target], node)
+    else:
+        # Unlike copy_, this one gives its output the input's sizes.
+        keep = state.constant(Bool(False))
+        order = _dim_order(state, value)
+        state.call("dim_order_ops::_clone_dim_order", "out", [value, keep, order, target, target], node)
+
+
+def _dim_order(state: MethodState, ref: Ref) -> Ref:
+    return argument(state, list(_tensor(state, ref).dim_order), torch.ListType.ofInts())
+
+
+def _length(state: MethodState, ref: Ref, node: Node) -> Ref:
+    """The size of a tensor's dimension 0: a constant, or asked for at run time."""
+    tensor = _tensor(state, ref)
+    if tensor.shape_dynamism is TensorShapeDynamism.STATIC:
+        return state.constant(Int(tensor.sizes[0]))
+    size = state.fresh(Int(0))
+    state.call("aten::sym_size", "int", [ref, state.constant(Int(0)), size], node)
+    return size
+
+
+def _tensor(state: MethodState, ref: Ref) -> Tensor:
+    value = state.values[ref.id].val
+    if not isinstance(value, Tensor):
+        raise ValueError(f"expected a tensor; found {value}")
+    return value
+
+
+_EMIT: dict[Any, Callable[[Any, Node, list[Ref]], None]] = {
+    hop.cond: _cond,
+    hop.map_impl: _map,
+    hop.while_loop: _while,
+    hop.scan: _scan,
+}

@@ -1,0 +1,64 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Calls of delegates, and their payloads: each distinct one once for the whole program."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from torch.fx import Node
+from torch.utils._pytree import tree_leaves
+
+from executorch.exir.emit.arguments import argument
+from executorch.exir.emit.state import MethodState, ProgramState, Ref
+from executorch.exir.schema import (
+    BackendDelegate,
+    BackendDelegateDataReference,
+    BackendDelegateInlineData,
+    CompileSpec,
+    DataLocation,
+    DelegateCall,
+)
+
+
+class LoweredModule(Protocol):
+    """What the emitter needs to know of a lowered module."""
+
+    meta: dict[str, Any] | None
+
+    @property
+    def backend_id(self) -> str: ...
+    @property
+    def processed_bytes(self) -> bytes: ...
+    @property
+    def compile_specs(self) -> list[CompileSpec]: ...
+    @property
+    def original_module(self) -> Any: ...
+
+
+def emit_delegate(
+    state: MethodState, lowered: LoweredModule, inputs: Sequence[Any], outputs: Sequence[Ref], node: Node
+) -> None:
+    """One delegate an call: a delegate has state of its own, even where payloads are equal."""
+    reference = BackendDelegateDataReference(DataLocation.INLINE, _payload(state.program, lowered.processed_bytes))
+    specs = [CompileSpec(spec.key, spec.value) for spec in lowered.compile_specs]
+    state.delegates.append(BackendDelegate(lowered.backend_id, reference, specs))
+    args = [argument(state, each) for each in tree_leaves(list(inputs), is_leaf=lambda leaf: leaf is None)]
+    index = state.add(DelegateCall(len(state.delegates) - 1, [ref.id for ref in [*args, *outputs]]), node)
+
+    calls = (each for each in lowered.original_module.graph.nodes if each.op == "call_function")
+    handles = (each.meta.get("debug_handle") for each in calls)
+    state.debug_handles[index] = [handle for handle in handles if handle is not None]
+    state.output_counts[index] = len(outputs)
+    state.delegate_maps[index] = {
+        "name": lowered.backend_id,
+        "delegate_map": (lowered.meta or {}).get("debug_handle_map", {}),
+    }
+    node.meta["debug_handle"] = index
+
+
+def _payload(program: ProgramState, data: bytes) -> int:
+    digest = hashlib.sha256(data).digest()
+    if digest not in program.delegate_index:
+        program.delegate_index[digest] = len(program.delegate_data)
+        program.delegate_data.append(BackendDelegateInlineData(data))
+    return program.delegate_index[digest]

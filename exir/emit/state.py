@@ -1,0 +1,131 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What is collected while a method is emitted: values, operators, delegates, instructions."""
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.fx import Node
+
+from executorch.exir.emit.constants import ConstantPool
+from executorch.exir.emit.stack_trace import frames
+from executorch.exir.schema import (
+    BackendDelegate,
+    BackendDelegateInlineData,
+    Bool,
+    BoolList,
+    Double,
+    DoubleList,
+    EValue,
+    FrameList,
+    Instruction,
+    InstructionArguments,
+    Int,
+    IntList,
+    JumpFalseCall,
+    KernelCall,
+    KernelTypes,
+    Null,
+    Operator,
+    OptionalTensorList,
+    String,
+    TensorList,
+)
+from executorch.exir.tensor import TensorSpec
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A value of the method, by its index."""
+
+    id: int
+
+
+@dataclass
+class ProgramState:
+    """What the methods of a program share."""
+
+    constants: ConstantPool = field(default_factory=ConstantPool)
+    mutable_data: ConstantPool = field(default_factory=ConstantPool)
+    delegate_data: list[BackendDelegateInlineData] = field(default_factory=list)
+    delegate_index: dict[bytes, int] = field(default_factory=dict)
+
+
+@dataclass
+class EmitOptions:
+    emit_stacktrace: bool = False
+    emit_mutable_buffer_names: bool = False
+
+
+# How equal constants are recognized; a float by its bits, so that 0.0 is not -0.0 and a NaN is itself.
+_KEYS: dict[type, Callable[[Any], Any]] = {
+    Null: lambda value: None,
+    Int: lambda value: value.int_val,
+    Bool: lambda value: value.bool_val,
+    Double: lambda value: struct.pack("<d", value.double_val),
+    String: lambda value: value.string_val,
+    IntList: lambda value: tuple(value.items),
+    BoolList: lambda value: tuple(value.items),
+    DoubleList: lambda value: struct.pack(f"<{len(value.items)}d", *value.items),
+    TensorList: lambda value: tuple(value.items),
+    OptionalTensorList: lambda value: tuple(value.items),
+}
+
+
+class MethodState:
+    def __init__(self, program: ProgramState, options: EmitOptions) -> None:
+        self.program = program
+        self.options = options
+        self.values: list[EValue] = []
+        self.operators: list[Operator] = []
+        self.delegates: list[BackendDelegate] = []
+        self.instructions: list[Instruction] = []
+        self.stack_traces: list[FrameList] = []
+        self.debug_handles: dict[int, int | list[int]] = {}
+        self.delegate_maps: dict[int, dict[str, Any]] = {}
+        self.output_counts: dict[int, int] = {}
+        self.spec_values: dict[TensorSpec, Ref] = {}
+        self._constants: dict[tuple[type, Any], Ref] = {}
+        self._operator_index: dict[tuple[str, str], int] = {}
+
+    def fresh(self, value: KernelTypes) -> Ref:
+        """A value of its own: for what is written while the method runs."""
+        self.values.append(EValue(value))
+        return Ref(len(self.values) - 1)
+
+    def constant(self, value: KernelTypes) -> Ref:
+        """A value that nothing writes to: equal ones are one."""
+        key = (type(value), _KEYS[type(value)](value))
+        if key not in self._constants:
+            self._constants[key] = self.fresh(value)
+        return self._constants[key]
+
+    @property
+    def next_instruction(self) -> int:
+        return len(self.instructions)
+
+    def add(self, call: InstructionArguments, node: Node) -> int:
+        """Appends an instruction that `node` is the reason for; returns its index."""
+        self.instructions.append(Instruction(call))
+        if self.options.emit_stacktrace:
+            self.stack_traces.append(frames(node))
+        return len(self.instructions) - 1
+
+    def call(self, name: str, overload: str, args: Sequence[Ref], node: Node) -> int:
+        """Appends a kernel call: inputs, outputs, then what the kernel returns."""
+        key = (name, overload)
+        if key not in self._operator_index:
+            self._operator_index[key] = len(self.operators)
+            self.operators.append(Operator(name, overload))
+        return self.add(KernelCall(self._operator_index[key], [ref.id for ref in args]), node)
+
+    def jump_if_false(self, condition: Ref, node: Node, to: int = 0) -> JumpFalseCall:
+        """Appends a jump; its destination may be set later."""
+        jump = JumpFalseCall(condition.id, to)
+        self.add(jump, node)
+        return jump
+
+    def jump(self, node: Node, to: int = 0) -> JumpFalseCall:
+        """Appends a jump that is always taken."""
+        return self.jump_if_false(self.constant(Bool(False)), node, to)

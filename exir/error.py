@@ -1,0 +1,109 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The errors of the compiler: each names stage, node, operator, dtypes, module path and source line, and says why."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch.fx import Node
+
+
+class ExportErrorType(Enum):
+    """What kind of fault an `ExportError` reports."""
+
+    INVALID_INPUT_TYPE = 1
+    INVALID_OUTPUT_TYPE = 2
+    VIOLATION_OF_SPEC = 3
+    NOT_SUPPORTED = 4
+    MISSING_PROPERTY = 5
+    UNINITIALIZED = 6
+
+
+def source_line(node: Node) -> str:
+    """`file:line, in function` of the user's code that `node` came from, or "" if it is not recorded."""
+    trace = node.meta.get("stack_trace")
+    frames = [line.strip() for line in str(trace or "").splitlines() if line.strip().startswith("File ")]
+    return frames[-1].replace('File "', "").replace('", line ', ":") if frames else ""
+
+
+def module_path(node: Node) -> str:
+    """Dotted path of the nn.Module that `node` came from, or "" if it is not recorded."""
+    stack = node.meta.get("nn_module_stack")
+    if not stack:
+        return ""
+    path, kind = list(stack.values())[-1]
+    return f"{path or '<root>'} ({getattr(kind, '__name__', kind)})"
+
+
+def _tensor_text(value: Any) -> str:
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"{str(value.dtype).removeprefix('torch.')}{[str(size) for size in value.shape]}".replace("'", "")
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(_tensor_text(item) for item in value)})"
+    return repr(value)
+
+
+def operator_name(target: Any) -> str:
+    """Name of a call target: `aten.add.Tensor` for operators, `module.function` for Python functions."""
+    name = getattr(target, "_name", None) or getattr(target, "_op", None) or target
+    if isinstance(name, str):
+        return name
+    if isinstance(getattr(target, "name", None), str) or not hasattr(target, "__name__"):
+        return str(target)
+    return f"{getattr(target, '__module__', '')}.{target.__name__}"
+
+
+def describe_node(node: Node) -> str:
+    """One readable paragraph: name, operator, argument and result dtypes with sizes, module path, source line."""
+    parts = [f"node '{node.name}'"]
+    if node.op in ("call_function", "call_method"):
+        parts.append(f"operator {operator_name(node.target)}")
+        args = [_tensor_text(arg.meta["val"]) for arg in node.all_input_nodes if "val" in arg.meta]
+        parts.append(f"arguments ({', '.join(args)})")
+    if "val" in node.meta:
+        parts.append(f"result {_tensor_text(node.meta['val'])}")
+    if module_path(node):
+        parts.append(f"module {module_path(node)}")
+    parts.append(f"at {source_line(node) or 'no recorded source line'}")
+    return ", ".join(parts)
+
+
+class ExportError(Exception):
+    """A fault found while a program is compiled.
+
+    `ExportError(stage, node, why)`: stage is the name of the step, node the offending fx node (or a name, or None).
+    `ExportError(kind, message)` with an `ExportErrorType` is the short form that users' passes raise.
+    """
+
+    def __init__(self, stage: str | ExportErrorType, node: Node | str | None = None, why: str = "") -> None:
+        self.error_code = stage if isinstance(stage, ExportErrorType) else ExportErrorType.VIOLATION_OF_SPEC
+        self.stage = stage.name if isinstance(stage, ExportErrorType) else stage
+        self.node = node
+        self.why = why
+        where = "" if node is None else node if isinstance(node, str) else describe_node(node)
+        super().__init__(f"[{self.stage}] " + ": ".join(part for part in (where, why) if part))
+
+
+class VerificationError(ExportError):
+    """A graph breaks a rule of the dialect it claims to be in. Holds every finding, one a line."""
+
+    def __init__(self, stage: str, findings: list[tuple[Node | str | None, str]]) -> None:
+        first_node, first_why = findings[0]
+        super().__init__(stage, first_node, first_why)
+        self.findings = findings
+        self.args = ("\n".join(str(ExportError(stage, node, why)) for node, why in findings),)
+
+
+class InternalError(Exception):
+    """The compiler broke a promise it makes to itself: a bug to report, not a fault of the model."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+
+def internal_assert(condition: bool, message: str) -> None:
+    """Raises `InternalError` with `message` unless `condition` holds."""
+    if not condition:
+        raise InternalError(message)

@@ -1,0 +1,71 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Plans a whole method: liveness, the algorithm, the check."""
+
+from torch.export.graph_signature import ExportGraphSignature
+from torch.fx import GraphModule
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.memory.liveness import Liveness, find_lifetimes
+from executorch.exir.memory.result import MemoryAlgoResult, MemoryPlanningAlgorithm
+from executorch.exir.memory.specs import (
+    constant_names,
+    get_graph_input_tensors,
+    get_graph_output_tensors,
+    mutable_buffer_names,
+    placeholder_specs,
+    share_specs_of_written_tensors,
+)
+from executorch.exir.memory.subgraphs import bind_subgraphs
+from executorch.exir.memory.validator import validate_plan
+from executorch.exir.tensor import TensorSpec
+
+
+def apply_algo(
+    algo: MemoryPlanningAlgorithm,
+    graph_module: GraphModule,
+    alignment: int,
+    graph_signature: ExportGraphSignature | None = None,
+    alloc_graph_input: bool = True,
+    alloc_graph_output: bool = True,
+    alloc_mutable_buffers: bool = True,
+    enable_non_cpu_memory_planning: bool = False,
+    *,
+    allow_overlap: bool = False,
+) -> list[int]:
+    """Plans the method and its control-flow subgraphs in one go and checks the result.
+
+    The places are written to the specs, the arenas' sizes in bytes to graph_module.meta["non_const_buffer_sizes"] and
+    returned. enable_non_cpu_memory_planning: accepted; every tensor is in CPU memory. allow_overlap: do not insist
+    on tensors alive together being apart. Raises MemoryPlanningError.
+    """
+    liveness = prepare(graph_module, graph_signature)
+    left_out: set[TensorSpec] = set()
+    if not alloc_graph_input:
+        left_out |= get_graph_input_tensors(graph_module.graph.nodes, graph_signature)
+    if not alloc_graph_output:
+        left_out |= get_graph_output_tensors(graph_module.graph.nodes)
+    mutable = placeholder_specs(graph_module.graph.nodes, mutable_buffer_names(graph_signature))
+    left_out = left_out - mutable if alloc_mutable_buffers else left_out | mutable
+    planned = [
+        spec
+        for spec in liveness.names
+        if spec not in left_out and not spec.const and not spec.is_dynamic_unbound_tensor
+    ]
+    outcome = algo(alignment, planned, graph_module, graph_signature, 0)
+    if isinstance(outcome, MemoryAlgoResult):
+        outcome.write_to_specs()
+        outcome = outcome.bufsizes
+    sizes = list(outcome) + [0] * (2 - len(outcome))
+    validate_plan({spec: liveness.names[spec] for spec in planned}, sizes, allow_overlap)
+    graph_module.meta["non_const_buffer_sizes"] = sizes
+    return sizes
+
+
+def prepare(graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None) -> Liveness:
+    """Everything before the algorithm: specs of allocs, constants and subgraphs put in order, lifetimes set."""
+    for module in all_graph_modules(graph_module):
+        share_specs_of_written_tensors(module)
+    for spec in placeholder_specs(graph_module.graph.nodes, constant_names(graph_signature)):
+        spec.const = True
+    bind_subgraphs(graph_module)
+    return find_lifetimes(graph_module, graph_signature)

@@ -1,0 +1,92 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""From which step to which step every tensor of a method must hold its value.
+
+Steps number all nodes of the method in the order they are emitted, the nodes of control-flow subgraphs included: one
+numbering, so that one plan covers everything. What a subgraph takes from outside lives until the subgraph's node is
+done; what a loop carries or collects lives during all of the loop. A view's uses are its base's.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.export.graph_signature import ExportGraphSignature
+from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_leaves
+
+from executorch.exir.graph_module import get_control_flow_submodules
+from executorch.exir.memory.specs import get_node_tensor_specs, mutable_buffer_names, placeholder_specs
+from executorch.exir.memory.subgraphs import hop, result_specs
+from executorch.exir.tensor import TensorSpec, ViewSpec
+
+
+@dataclass
+class Liveness:
+    """`names` has every tensor of the method with the name of the first node that stands for it; the specs'
+    `lifetime` is [first, last] step, both included."""
+
+    names: dict[TensorSpec, str] = field(default_factory=dict)
+    last_step: int = 0
+
+
+def find_lifetimes(graph_module: GraphModule, signature: ExportGraphSignature | None = None) -> Liveness:
+    """Sets the lifetime of every tensor's spec. Subgraphs must be bound first (`bind_subgraphs`)."""
+    walk = _Walk(signature)
+    walk.method(graph_module)
+    return Liveness(walk.names, walk.step)
+
+
+class _Walk:
+    def __init__(self, signature: ExportGraphSignature | None) -> None:
+        self.signature = signature
+        self.step = 0
+        self.names: dict[TensorSpec, str] = {}
+
+    def method(self, graph_module: GraphModule) -> None:
+        self.graph(graph_module, results=())
+        nodes = graph_module.graph.nodes
+        for node in nodes:
+            if node.op == "placeholder":
+                for spec in get_node_tensor_specs(node):
+                    spec.lifetime = [0, spec.lifetime[1]]
+        for spec in placeholder_specs(nodes, mutable_buffer_names(self.signature)):
+            spec.lifetime = [0, self.step]
+
+    def graph(self, graph_module: GraphModule, results: Iterable[Any]) -> None:
+        """`results`: the specs of the outer node, which hold from where this graph ends."""
+        calls: dict[Node, list[GraphModule]] = {}
+        for _, subgraph, node in get_control_flow_submodules(graph_module):
+            calls.setdefault(node, []).append(subgraph)
+        for node in graph_module.graph.nodes:
+            self.step += 1
+            self.use(node, node.meta.get("spec") if node not in calls else None)
+            for used in node.all_input_nodes:
+                self.use(used, used.meta.get("spec"))
+            if node in calls:
+                self.control_flow(node, calls[node])
+            elif node.op == "output":
+                self.use(node, results)
+
+    def control_flow(self, node: Node, subgraphs: list[GraphModule]) -> None:
+        is_loop = node.target is not hop.cond
+        results = result_specs(node)
+        if is_loop:
+            self.use(node, results)
+        for subgraph in subgraphs:
+            self.graph(subgraph, () if is_loop else results)
+        self.step += 1
+        self.use(node, results)
+        for used in node.all_input_nodes:
+            self.use(used, used.meta.get("spec"))
+
+    def use(self, node: Node, specs: Any) -> None:
+        """Extends the lifetimes of the tensors among `specs` to the current step."""
+        for spec in tree_leaves(specs):
+            if not isinstance(spec, TensorSpec):
+                continue
+            spec = spec.base if isinstance(spec, ViewSpec) else spec
+            if spec not in self.names:
+                self.names[spec] = node.name
+                spec.lifetime = [self.step, self.step]
+            # Steps only grow, so the first one stays.
+            spec.lifetime = [spec.lifetime[0], self.step]

@@ -1,0 +1,47 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Several algorithms, the best result taken."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from torch.export.graph_signature import ExportGraphSignature
+from torch.fx import GraphModule
+
+from executorch.exir.memory.errors import MemoryPlanningError
+from executorch.exir.memory.greedy import greedy
+from executorch.exir.memory.result import MemoryAlgoResult
+from executorch.exir.tensor import TensorSpec
+
+
+class MemoryPlanningAlgorithmSuite:
+    """Runs every algorithm of `algo_list` (by default `greedy` alone) and keeps the one with the smallest arenas.
+
+    After a call, `result` holds the decision taken, with lower bound and gap.
+    """
+
+    def __init__(self, algo_list: Sequence[Callable[..., MemoryAlgoResult]] | None = None) -> None:
+        self.algo_list = [greedy] if algo_list is None else list(algo_list)
+        self.result: MemoryAlgoResult | None = None
+        if not self.algo_list:
+            raise ValueError("algo_list is empty: give at least one algorithm")
+
+    def __call__(
+        self,
+        alignment: int,
+        specs: Collection[TensorSpec],
+        graph_module: GraphModule,
+        graph_signature: ExportGraphSignature | None,
+        extra_padding: int = 0,
+    ) -> list[int]:
+        """Writes the places to the specs and returns the arenas' sizes in bytes."""
+        results = []
+        for algorithm in self.algo_list:
+            result = algorithm(alignment, specs, graph_module, graph_signature, extra_padding)
+            if not isinstance(result, MemoryAlgoResult):
+                raise MemoryPlanningError(
+                    getattr(algorithm, "__name__", repr(algorithm)),
+                    f"an algorithm of a suite returns a MemoryAlgoResult; found {type(result).__name__}",
+                )
+            results.append(result)
+        self.result = min(results, key=lambda each: sum(each.bufsizes))
+        self.result.write_to_specs()
+        return self.result.bufsizes

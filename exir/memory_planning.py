@@ -1,0 +1,38 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The documented names of memory planning; they live in `executorch.exir.memory`."""
+
+from executorch.exir.memory.apply import apply_algo
+from executorch.exir.memory.errors import MemoryPlanningError
+from executorch.exir.memory.greedy import greedy
+from executorch.exir.memory.liveness import Liveness, find_lifetimes
+from executorch.exir.memory.naive import naive
+from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
+from executorch.exir.memory.specs import (
+    collect_specs_from_nodes,
+    get_graph_input_tensors,
+    get_graph_output_tensors,
+    get_node_tensor_specs,
+)
+from executorch.exir.memory.suite import MemoryPlanningAlgorithmSuite
+from executorch.exir.memory.unbound import insert_calls_to_free
+from executorch.exir.memory.validator import validate_plan
+from executorch.exir.memory.verifier import Verifier
+
+__all__ = [
+    "Liveness",
+    "MemoryAlgoResult",
+    "MemoryPlanningAlgorithmSuite",
+    "MemoryPlanningError",
+    "SpecAllocResult",
+    "Verifier",
+    "apply_algo",
+    "collect_specs_from_nodes",
+    "find_lifetimes",
+    "get_graph_input_tensors",
+    "get_graph_output_tensors",
+    "get_node_tensor_specs",
+    "greedy",
+    "insert_calls_to_free",
+    "naive",
+    "validate_plan",
+]

@@ -1,0 +1,91 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""From one variant of an operator to another, told from the schemas alone: functional, out, view, copy."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+from torch._ops import OpOverload
+
+from executorch.exir.error import ExportError
+
+# Arguments that describe a result that is handed in already made: out variants leave them out.
+_RESULT_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
+
+
+def out_argument_names(op: OpOverload) -> tuple[str, ...]:
+    """Names of the arguments that an out variant writes its results to, in order; empty for other operators."""
+    return tuple(
+        argument.name
+        for argument in op._schema.arguments
+        if argument.kwarg_only and argument.alias_info is not None and argument.alias_info.is_write
+    )
+
+
+def is_out_variant(op: OpOverload) -> bool:
+    """Whether `op` writes its results to arguments of its own for that."""
+    return bool(out_argument_names(op))
+
+
+def is_functional(op: OpOverload) -> bool:
+    """Whether `op` neither writes to an argument nor returns a view of one."""
+    schema = op._schema
+    return not schema.is_mutable and not any(item.alias_info is not None for item in schema.returns)
+
+
+def is_view(op: OpOverload) -> bool:
+    """Whether `op` returns a view of an argument without writing to it."""
+    schema = op._schema
+    return not schema.is_mutable and any(item.alias_info is not None for item in schema.returns)
+
+
+def _overloads(op: OpOverload) -> list[OpOverload]:
+    packet = op.overloadpacket
+    return [getattr(packet, name) for name in packet.overloads()]
+
+
+def _signature(op: OpOverload, leave_out: frozenset[str]) -> list[tuple[str, str]]:
+    return [(item.name, str(item.type)) for item in op._schema.arguments if item.name not in leave_out]
+
+
+@cache
+def find_out_variant(op: OpOverload) -> OpOverload | None:
+    """The overload of the same name with the same inputs that writes to `out=` arguments, or None."""
+    if is_out_variant(op):
+        return op
+    for candidate in _overloads(op):
+        names = frozenset(out_argument_names(candidate))
+        if not names:
+            continue
+        inputs = _signature(candidate, names)
+        dropped = _RESULT_OPTIONS - {name for name, _ in inputs}
+        if len(names) == len(op._schema.returns) and inputs == _signature(op, dropped):
+            return candidate
+    return None
+
+
+def to_out_variant(op: OpOverload) -> OpOverload:
+    """The out variant of `op`. Raises `ExportError` if none is registered with PyTorch."""
+    found = find_out_variant(op)
+    if found is None:
+        raise ExportError(
+            "to out variant", op.name(), f"no overload of {op._schema.name} takes these inputs and writes to out="
+        )
+    return found
+
+
+@cache
+def to_copy_variant(op: OpOverload) -> OpOverload | None:
+    """The operator that computes what the view `op` shows as a tensor of its own (`view` → `view_copy`), or None."""
+    name = op._schema.name.split("::")[1]
+    packet = getattr(getattr(torch.ops, op.namespace), f"{name}_copy", None)
+    if packet is None or op._overloadname not in packet.overloads():
+        return None
+    found: OpOverload = getattr(packet, op._overloadname)
+    return found
+
+
+def get_out_args_from_opoverload(op: OpOverload) -> list[str]:
+    """Names of the out arguments of `op`, in order."""
+    return list(out_argument_names(op))

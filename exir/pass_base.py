@@ -1,0 +1,437 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The base of users' passes: a pass interprets a graph node by node and builds a new one from what its hooks return.
+
+Each hook receives `ProxyValue`s (a fake tensor or symbol, with the node of the new graph that makes it) and may emit
+any number of operators through `super()`. New nodes inherit the metadata of the node that is being interpreted, and get
+their own `val`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Union
+
+import torch
+from torch import fx
+from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import detect_fake_mode
+from torch._ops import OpOverload, OpOverloadPacket
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.export import ExportedProgram
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.utils import _pytree as pytree
+
+from executorch.exir import memory
+from executorch.exir.delegate import executorch_call_delegate
+from executorch.exir.dialects._ops import EdgeOpOverload
+from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
+
+Argument = Any
+Fn = Callable[..., Any]
+PassType = Union["ExportedProgramPassBase", Callable[[fx.GraphModule], PassResult | None]]
+
+PROTECTED_KEYS = frozenset({"val", "stack_trace", "nn_module_stack", "debug_handle", "tensor_meta"})
+
+_MEMORY_FUNCTIONS = (memory.alloc, memory.view, memory.free)
+
+
+class ExportPassBaseError(RuntimeError):
+    """A graph holds something that a pass cannot interpret."""
+
+
+class NodeMetadata:
+    """Metadata of the node that is being interpreted. The keys in `PROTECTED_KEYS` cannot be overwritten."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = dict(data)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key in PROTECTED_KEYS:
+            raise RuntimeError(f"metadata '{key}' belongs to the compiler: a pass must not overwrite it")
+        self.data[key] = value
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.data
+
+    def copy(self) -> NodeMetadata:
+        """A copy whose entries can be changed without changing this one."""
+        return NodeMetadata(self.data)
+
+
+class ProxyValue:
+    """A value while a pass runs: `data` is its fake tensor, number or symbol, `node` makes it in the new graph."""
+
+    def __init__(self, data: Any, proxy: fx.Proxy | fx.Node) -> None:
+        self.data = data
+        self.proxy_or_node = proxy
+
+    @property
+    def node(self) -> fx.Node:
+        """The node of the new graph."""
+        return self.proxy_or_node if isinstance(self.proxy_or_node, fx.Node) else self.proxy_or_node.node
+
+    @property
+    def proxy(self) -> fx.Proxy:
+        """The fx proxy, for values that were made with one."""
+        if not isinstance(self.proxy_or_node, fx.Proxy):
+            raise RuntimeError(f"value of node '{self.node.name}' has no fx.Proxy; use .node")
+        return self.proxy_or_node
+
+    def to_tensor(self) -> torch.Tensor:
+        """The fake tensor; raises AssertionError for other values."""
+        assert self.is_tensor(), f"node '{self.node.name}' holds a {type(self.data).__name__}, not a tensor"
+        return self.data  # type: ignore[no-any-return]
+
+    def is_tensor(self) -> bool:
+        """Whether this is a tensor."""
+        return isinstance(self.data, torch.Tensor)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.data
+
+    def __bool__(self) -> bool:
+        return bool(self.data)
+
+    def __int__(self) -> int:
+        return int(self.data)
+
+    def __float__(self) -> float:
+        return float(self.data)
+
+    def __index__(self) -> int:
+        return self.data.__index__()  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class ArgSchema:
+    """Name and schema type of one argument of an operator."""
+
+    name: str
+    type: Any
+
+
+def map_args(
+    target: Any, fn: Callable[[Any, ArgSchema], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Applies `fn(value, schema)` to every argument that an operator is called with; returns the new (args, kwargs)."""
+    schema = {item.name: ArgSchema(item.name, item.type) for item in target._schema.arguments}
+    ordered = list(schema.values())
+    new_args = tuple(fn(value, ordered[index]) for index, value in enumerate(args))
+    return new_args, {name: fn(value, schema[name]) for name, value in kwargs.items()}
+
+
+@dataclass(frozen=True)
+class ExportedProgramPassResult:
+    """What a pass over a whole program returns."""
+
+    exported_program: ExportedProgram
+    modified: bool
+
+
+class ExportedProgramPassBase(ABC):
+    """A pass that needs more than the graph: weights, signature, constants."""
+
+    def __call__(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
+        self.requires(exported_program)
+        result = self.call(exported_program)
+        self.ensures(result.exported_program)
+        return result
+
+    @abstractmethod
+    def call(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
+        """The transformation itself."""
+
+    def requires(self, exported_program: ExportedProgram) -> None:  # noqa: B027
+        """Checks before the pass; override to raise."""
+
+    def ensures(self, exported_program: ExportedProgram) -> None:  # noqa: B027
+        """Checks after the pass; override to raise."""
+
+
+def fake_mode_of(graph_module: fx.GraphModule) -> FakeTensorMode:
+    """The fake tensor mode that the values of a graph were made in, or a new one if it has none."""
+    values = [node.meta["val"] for node in graph_module.graph.nodes if "val" in node.meta]
+    return detect_fake_mode(values) or FakeTensorMode(allow_non_fake_inputs=True)
+
+
+class ExportPass(PassBase):
+    """Interpreter-style pass: override hooks, call `super()`'s to emit; see the module's docstring."""
+
+    class ExportTracer:
+        """The graph under construction, and the module that holds its constants and inner graphs."""
+
+        def __init__(self, callback: ExportPass, codegen: fx.graph.CodeGen) -> None:
+            self.callback = callback
+            self.root = torch.nn.Module()
+            self.graph = fx.Graph()
+            self.graph.set_codegen(codegen)
+            self.fake_tensor_mode: FakeTensorMode | None = None
+
+        def attribute(self, stem: str, value: Any) -> fx.Node:
+            """A get_attr node for `value`, which the new module keeps."""
+            for name, held in [*self.root.named_children(), *vars(self.root).items()]:
+                if held is value:
+                    return self.graph.get_attr(name)
+            index = 0
+            while hasattr(self.root, f"{stem}{index}"):
+                index += 1
+            name = f"{stem}{index}"
+            if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
+                self.root.register_buffer(name, value)
+            else:
+                setattr(self.root, name, value)
+            node = self.graph.get_attr(name)
+            if isinstance(value, torch.Tensor):
+                node.meta["val"] = self.as_fake(value)
+            return node
+
+        def as_fake(self, value: Any) -> Any:
+            """A fake tensor for a real one; anything else as it is."""
+            if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
+                assert self.fake_tensor_mode is not None
+                return self.fake_tensor_mode.from_tensor(value, static_shapes=True)
+            return value
+
+        def to_node(self, value: Any) -> Any:
+            """What stands for `value` in the argument list of a node of the new graph."""
+            if isinstance(value, ProxyValue):
+                return value.node
+            if isinstance(value, torch.Tensor):
+                return self.attribute("_tensor_constant", value)
+            if isinstance(value, torch.nn.Module):
+                stem = "lowered_module_" if hasattr(value, "backend_id") else "submodule_"
+                return self.attribute(stem, value)
+            return value
+
+    class ExportInterpreter(fx.Interpreter):
+        """Walks the old graph and calls the hooks of the pass."""
+
+        def __init__(self, callback: ExportPass, gm: fx.GraphModule) -> None:
+            super().__init__(gm)
+            self.callback = callback
+            self.node: fx.Node = next(iter(gm.graph.nodes))
+
+        def run_node(self, n: fx.Node) -> Any:
+            self.node = n
+            return super().run_node(n)
+
+        def _meta(self) -> NodeMetadata:
+            return NodeMetadata(self.node.meta)
+
+        def placeholder(self, target: Any, args: Any, kwargs: Any) -> ProxyValue:
+            value = super().placeholder(target, args, kwargs)
+            return self.callback.placeholder(str(target), value, self._meta())
+
+        def output(self, target: Any, args: Any, kwargs: Any) -> Any:
+            return self.callback.output(args[0], self._meta())
+
+        def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+            value = super().get_attr(target, args, kwargs)
+            if not isinstance(value, torch.Tensor):
+                return value
+            tracer = self.callback.tracer
+            node = tracer.attribute("_tensor_constant", value)
+            node.meta = {**self.node.meta, **node.meta}
+            proxy = ProxyValue(node.meta["val"], node)
+            self.callback.on_attr(proxy)
+            return proxy
+
+        def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+            meta = self._meta()
+            hook = self.callback._hooks.get(target)
+            if hook is not None:
+                return hook(*args, meta)
+            if target is executorch_call_delegate:
+                return self.callback.call_delegate(args[0], args[1:], kwargs, meta)
+            if isinstance(target, (OpOverload, OpOverloadPacket, EdgeOpOverload)):
+                return self.callback.call_operator(target, args, kwargs, meta)
+            if target in _MEMORY_FUNCTIONS:
+                return self.callback._fx("call_function", target, args, kwargs, meta)
+            if target in PRIM_OF_PYTHON_FUNCTION or getattr(target, "__module__", "") in ("_operator", "math"):
+                return self.callback.call_sym(target, args, meta)
+            raise ExportPassBaseError(f"{type(self.callback).__name__}: cannot interpret call of {target}")
+
+        def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
+            raise ExportPassBaseError(
+                f"{type(self.callback).__name__}: call_module '{target}' is not in the edge dialect"
+            )
+
+        def call_method(self, target: Any, args: Any, kwargs: Any) -> Any:
+            raise ExportPassBaseError(
+                f"{type(self.callback).__name__}: call_method '{target}' is not in the edge dialect"
+            )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tracers: list[ExportPass.ExportTracer] = []
+
+    @property
+    def tracer(self) -> ExportPass.ExportTracer:
+        """The graph that is being built: the innermost one inside of control flow."""
+        return self._tracers[-1]
+
+    @property
+    def _hooks(self) -> dict[Any, Callable[..., Any]]:
+        import operator
+
+        higher_order = torch.ops.higher_order
+        return {
+            operator.getitem: self.call_getitem,
+            higher_order.cond: self.call_cond,
+            higher_order.map_impl: self.call_map,
+            higher_order.while_loop: self.call_while,
+            higher_order.scan: self.call_scan,
+        }
+
+    def _emit(self, kind: str, target: Any, args: Any, kwargs: Any, meta: NodeMetadata, data: Any) -> ProxyValue:
+        tracer = self.tracer
+        leaf = lambda value: isinstance(value, ProxyValue)  # noqa: E731
+        node_args = pytree.tree_map(tracer.to_node, args, is_leaf=leaf)
+        node_kwargs = pytree.tree_map(tracer.to_node, kwargs, is_leaf=leaf)
+        node = tracer.graph.create_node(kind, target, tuple(node_args), node_kwargs)
+        node.meta = dict(meta.data)
+        node.meta["val"] = data
+        return ProxyValue(data, node)
+
+    def _fx(
+        self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata
+    ) -> ProxyValue:
+        """Emits a node, its value computed by calling `target` on the fake values of its arguments."""
+        unwrap = lambda value: self.tracer.as_fake(value.data if isinstance(value, ProxyValue) else value)  # noqa: E731
+        leaf = lambda value: isinstance(value, ProxyValue)  # noqa: E731
+        fake_args = pytree.tree_map(unwrap, args, is_leaf=leaf)
+        fake_kwargs = pytree.tree_map(unwrap, kwargs, is_leaf=leaf)
+        mode = self.tracer.fake_tensor_mode
+        assert mode is not None
+        # Hooks run outside of the fake mode: the tensors they make are real, and become constants.
+        with enable_python_dispatcher(), mode, torch.no_grad():
+            data = target(*fake_args, **fake_kwargs)
+        return self._emit(kind, target, args, kwargs, meta, data)
+
+    def inputs(self, graph_module: fx.GraphModule) -> list[Any]:
+        """Values of the placeholders that the graph is interpreted with: the fake tensors it was exported with."""
+        return [node.meta.get("val") for node in graph_module.graph.nodes if node.op == "placeholder"]
+
+    def on_attr(self, attr: ProxyValue) -> None:
+        """Called with every tensor attribute that the graph reads."""
+
+    def placeholder(self, name: str, arg: Any, meta: NodeMetadata) -> ProxyValue:
+        """An input of the graph."""
+        node = self.tracer.graph.placeholder(name)
+        node.meta = dict(meta.data)
+        node.meta["val"] = arg
+        return ProxyValue(arg, node)
+
+    def output(self, results: Any, meta: NodeMetadata) -> ProxyValue:
+        """The outputs of the graph, in the structure that the graph returns."""
+        leaf = lambda value: isinstance(value, ProxyValue)  # noqa: E731
+        node = self.tracer.graph.output(pytree.tree_map(self.tracer.to_node, results, is_leaf=leaf))
+        node.meta = dict(meta.data)
+        data = pytree.tree_map(lambda v: v.data if isinstance(v, ProxyValue) else v, results, is_leaf=leaf)
+        node.meta["val"] = data
+        return ProxyValue(data, node)
+
+    def call_operator(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata) -> ProxyValue:
+        """An operator call. `op` is an edge or ATen overload; args and kwargs hold ProxyValues and plain values."""
+        return self._fx("call_function", op, args, kwargs, meta)
+
+    def call_sym(self, target: Fn, args: tuple[Any, ...], meta: NodeMetadata) -> ProxyValue:
+        """Arithmetic on sizes."""
+        return self._fx("call_function", target, args, {}, meta)
+
+    def call_getitem(self, value: ProxyValue, key: int, meta: NodeMetadata) -> ProxyValue:
+        """One of the results of an operator that has several."""
+        import operator
+
+        return self._fx("call_function", operator.getitem, (value, key), {}, meta)
+
+    def call_cond(
+        self,
+        pred: ProxyValue,
+        true_fn: fx.GraphModule,
+        false_fn: fx.GraphModule,
+        inputs: list[Any],
+        meta: NodeMetadata,
+    ) -> ProxyValue:
+        """`torch.cond`; both branches are interpreted by this pass."""
+        yes = self.call_submodule(true_fn, tuple(inputs)).graph_module
+        no = self.call_submodule(false_fn, tuple(inputs)).graph_module
+        return self._higher_order(torch.ops.higher_order.cond, (pred, yes, no, list(inputs)), meta)
+
+    def call_map(
+        self, f: fx.GraphModule, mapped_args: list[ProxyValue], operands: list[ProxyValue], meta: NodeMetadata
+    ) -> ProxyValue:
+        """`map`: the body sees one slice of each mapped argument."""
+        body = self.call_submodule(f, (*_slices(mapped_args), *operands)).graph_module
+        return self._higher_order(torch.ops.higher_order.map_impl, (body, list(mapped_args), list(operands)), meta)
+
+    def call_while(
+        self,
+        cond_fn: fx.GraphModule,
+        body_fn: fx.GraphModule,
+        carried_inputs: list[Any],
+        additional_inputs: list[Any],
+        meta: NodeMetadata,
+    ) -> ProxyValue:
+        """`while_loop`; condition and body are interpreted by this pass."""
+        inputs = (*carried_inputs, *additional_inputs)
+        condition = self.call_submodule(cond_fn, inputs).graph_module
+        body = self.call_submodule(body_fn, inputs).graph_module
+        args = (condition, body, tuple(carried_inputs), tuple(additional_inputs))
+        return self._higher_order(torch.ops.higher_order.while_loop, args, meta)
+
+    def call_scan(
+        self,
+        combine_fn: fx.GraphModule,
+        init: list[ProxyValue],
+        xs: list[Any],
+        additional_inputs: list[ProxyValue],
+        meta: NodeMetadata,
+    ) -> ProxyValue:
+        """`scan`: the body sees the carried values and one slice of each of `xs`."""
+        body = self.call_submodule(combine_fn, (*init, *_slices(xs), *additional_inputs)).graph_module
+        args = (body, list(init), list(xs), list(additional_inputs))
+        return self._higher_order(torch.ops.higher_order.scan, args, meta)
+
+    def call_delegate(
+        self, lowered_module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata
+    ) -> ProxyValue:
+        """A call of a lowered module: its results stay as they are."""
+        return self._emit(
+            "call_function", executorch_call_delegate, (lowered_module, *args), kwargs, meta, meta.data.get("val")
+        )
+
+    def _higher_order(self, target: Any, args: tuple[Any, ...], meta: NodeMetadata) -> ProxyValue:
+        return self._emit("call_function", target, args, {}, meta, meta.data.get("val"))
+
+    def call_submodule(self, graph_module: fx.GraphModule, inputs: tuple[Any, ...]) -> PassResult:
+        """Interprets a graph with `inputs` (values or ProxyValues) and returns the new one."""
+        values = [value.data if isinstance(value, ProxyValue) else value for value in inputs]
+        tracer = self.ExportTracer(self, graph_module.graph._codegen)
+        mode = (self.tracer.fake_tensor_mode if self._tracers else None) or fake_mode_of(graph_module)
+        tracer.fake_tensor_mode = mode
+        self._tracers.append(tracer)
+        try:
+            self.ExportInterpreter(self, graph_module).run(*values, enable_io_processing=False)
+        finally:
+            self._tracers.pop()
+        made = fx.GraphModule(tracer.root, tracer.graph)
+        made.meta.update(graph_module.meta)
+        return PassResult(made, True)
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        """Interprets the whole graph; override to transform the graph module in another way."""
+        if not hasattr(self, "_tracers"):  # a subclass that defines __init__ without calling super()'s
+            self._tracers = []
+        return self.call_submodule(graph_module, tuple(self.inputs(graph_module)))
+
+
+def _slices(values: list[Any]) -> list[Any]:
+    """The fake value of the first slice along dimension 0 of each value."""
+    data = [value.data if isinstance(value, ProxyValue) else value for value in values]
+    return [torch.ops.aten.select.int(item, 0, 0) if isinstance(item, torch.Tensor) else item for item in data]

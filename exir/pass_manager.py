@@ -1,0 +1,81 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Running passes one after another, with checks between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch.fx.passes.infra.pass_manager as fx_passes
+from torch import fx, nn
+from torch.export import ExportedProgram
+
+from executorch.exir.error import ExportError, ExportErrorType
+from executorch.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResult, PassType
+
+
+def _flatten(passes: Sequence[Any]) -> list[Any]:
+    return [one for entry in passes for one in (_flatten(entry) if isinstance(entry, (list, tuple)) else [entry])]
+
+
+class PassManager(fx_passes.PassManager):
+    """`PassManager(passes=[...])(graph_module)` runs graph passes in order; nested lists of passes are flattened."""
+
+    def __init__(
+        self,
+        passes: Sequence[PassType] | Sequence[Sequence[PassType]] | None = None,
+        run_checks_after_each_pass: bool = False,
+        suppress_check_failures: bool = False,
+        steps: int = 1,
+    ) -> None:
+        super().__init__(
+            passes=_flatten(passes or []),
+            run_checks_after_each_pass=run_checks_after_each_pass,
+            suppress_check_failures=suppress_check_failures,
+            steps=steps,
+        )
+
+    def check(self, module: nn.Module) -> None:
+        """Checks that `module` is a graph module whose graph is well-formed; raises `ExportError` if not."""
+        if not isinstance(module, fx.GraphModule):
+            raise ExportError(
+                ExportErrorType.INVALID_OUTPUT_TYPE, f"a pass must return a GraphModule, found {type(module).__name__}"
+            )
+        module.graph.lint()
+        super().check(module)
+
+
+class ExportedProgramPassManager:
+    """Runs passes over whole programs; a graph pass among them runs on the program's graph.
+
+    `update_graph` puts the graph a graph pass returned back into the program.
+    """
+
+    def __init__(
+        self,
+        passes: Sequence[PassType],
+        update_graph: Callable[[ExportedProgram, fx.GraphModule], ExportedProgram],
+    ) -> None:
+        self.passes = _flatten(passes)
+        self._update_graph = update_graph
+
+    def __call__(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
+        modified = False
+        for one in self.passes:
+            if isinstance(one, ExportedProgramPassBase):
+                result = one(exported_program)
+                exported_program = result.exported_program
+                modified = modified or result.modified
+                continue
+            graph_result = one(exported_program.graph_module)
+            if graph_result is None:
+                continue
+            if not hasattr(graph_result, "graph_module"):
+                name = getattr(one, "__name__", type(one).__name__)
+                raise ExportError(
+                    ExportErrorType.INVALID_OUTPUT_TYPE, f"pass {name} must return a PassResult, found {graph_result!r}"
+                )
+            if graph_result.modified or graph_result.graph_module is not exported_program.graph_module:
+                exported_program = self._update_graph(exported_program, graph_result.graph_module)
+                modified = True
+        return ExportedProgramPassResult(exported_program, modified)

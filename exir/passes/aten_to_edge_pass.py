@@ -1,0 +1,34 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""ATen operators become edge operators, and nodes are named for them."""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.dialects._ops import edge_op
+from executorch.exir.graph_module import all_graph_modules
+
+# Operators on sizes, not on tensors: they are the same in every dialect.
+SIZE_OPERATORS = (
+    torch.ops.aten.sym_size.int,
+    torch.ops.aten.sym_numel.default,
+    torch.ops.aten.sym_stride.int,
+    torch.ops.aten.sym_storage_offset.default,
+)
+
+
+class AtenToEdgePass(PassBase):
+    """Wraps the target of every operator call; a node `add_3` becomes `aten_add_tensor_3`."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in held.graph.nodes:
+                if isinstance(node.target, OpOverload) and node.target not in SIZE_OPERATORS:
+                    node.target = edge_op(node.target)
+                    node._rename(str(node.target).replace(".", "_").lower())
+                    modified = True
+        return PassResult(graph_module, modified)

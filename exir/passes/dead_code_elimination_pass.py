@@ -1,0 +1,38 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Removes calls whose results nothing reads and that write to nothing."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from torch import fx
+from torch._ops import HigherOrderOperator, OpOverload
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
+from executorch.exir.graph_module import all_graph_modules
+
+
+def has_effect(target: Any) -> bool:
+    """Whether a call matters even if its result is not read."""
+    if isinstance(target, (OpOverload, EdgeOpOverload)):
+        return bool(target._schema.is_mutable) or not target._schema.returns
+    if isinstance(target, HigherOrderOperator):
+        return False
+    return target is not operator.getitem and target not in PRIM_OF_PYTHON_FUNCTION
+
+
+class DeadCodeEliminationPass(PassBase):
+    """One sweep from the outputs up, so that chains of dead calls go together."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in reversed(list(held.graph.nodes)):
+                removable = node.op == "get_attr" or (node.op == "call_function" and not has_effect(node.target))
+                if removable and not node.users:
+                    held.graph.erase_node(node)
+                    modified = True
+        return PassResult(graph_module, modified)

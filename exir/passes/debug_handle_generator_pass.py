@@ -1,0 +1,48 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Debug handles: one number for each node of the exported program, kept by all that it is lowered to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.graph_module import bfs_trace_with_node_process
+
+
+def source_of(node: fx.Node) -> Any:
+    """What identifies the node of the exported program that `node` comes from; the node itself if none is recorded."""
+    sources = node.meta.get("from_node")
+    if not sources:
+        return node
+    root = sources[-1] if isinstance(sources, list) else sources
+    while getattr(root, "from_node", None):
+        root = root.from_node[-1]
+    return (getattr(root, "graph_id", None), getattr(root, "name", str(root)))
+
+
+class DebugHandleGeneratorPass(PassBase):
+    """Numbers call nodes from 1 in graph order; nodes of one source share a number. Numbers given before are kept."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        handles: dict[Any, int] = {}
+        unnumbered: list[fx.Node] = []
+
+        def collect(node: fx.Node) -> None:
+            if isinstance(node.meta.get("debug_handle"), int):
+                handles.setdefault(source_of(node), node.meta["debug_handle"])
+            elif node.op == "call_function":
+                unnumbered.append(node)
+
+        bfs_trace_with_node_process(graph_module, collect)
+        following = max(handles.values(), default=0) + 1
+        for node in unnumbered:
+            node.meta["debug_handle"] = handles.setdefault(source_of(node), following)
+            following = max(following, node.meta["debug_handle"] + 1)
+        return PassResult(graph_module, bool(unnumbered))
+
+
+def generate_missing_debug_handles(graph_module: fx.GraphModule) -> None:
+    """Numbers the call nodes that have no debug handle yet."""
+    DebugHandleGeneratorPass()(graph_module)

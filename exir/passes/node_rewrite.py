@@ -1,0 +1,93 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Rewriting nodes in place: new nodes inherit where they come from, and carry a value of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.node import map_arg
+
+# What says where a node came from; a node made while rewriting another one inherits it.
+ORIGIN_KEYS = (
+    "stack_trace",
+    "nn_module_stack",
+    "from_node",
+    "source_fn_stack",
+    "torch_fn",
+    "seq_nr",
+    "custom",
+    "debug_handle",
+)
+
+
+def origin_of(node: fx.Node) -> dict[str, Any]:
+    """The metadata that a node made in the place of `node` inherits."""
+    return {key: node.meta[key] for key in ORIGIN_KEYS if key in node.meta}
+
+
+def insert_before(
+    where: fx.Node,
+    target: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    value: Any,
+    origin: fx.Node | None = None,
+) -> fx.Node:
+    """A call of `target` in front of `where`, with `value` as its `val` and the origin of `origin` (or `where`)."""
+    with where.graph.inserting_before(where):
+        node = where.graph.call_function(target, args, kwargs)
+    node.meta = origin_of(origin or where)
+    node.meta["val"] = value
+    return node
+
+
+def retarget(
+    node: fx.Node, target: Any, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None
+) -> None:
+    """Makes `node` call another operator, with other arguments where given."""
+    node.target = target
+    if args is not None:
+        node.args = args
+    if kwargs is not None:
+        node.kwargs = kwargs
+
+
+def replace_by(node: fx.Node, replacement: fx.Node) -> None:
+    """All users of `node` use `replacement`; `node` is removed."""
+    node.replace_all_uses_with(replacement)
+    node.graph.erase_node(node)
+
+
+def argument(node: fx.Node, name: str) -> Any:
+    """Value of the named argument of an operator call: given by position, by name, or the schema's default."""
+    for index, item in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
+        if item.name == name:
+            if index < len(node.args) and not item.kwarg_only:
+                return node.args[index]
+            return node.kwargs.get(name, item.default_value)
+    raise KeyError(f"{node.target} has no argument '{name}'")
+
+
+def with_values(arguments: Any) -> Any:
+    """`arguments` of a node with every node replaced by its `val`."""
+    return map_arg(arguments, lambda held: held.meta["val"])
+
+
+def same_layout(one: Any, other: Any) -> bool:
+    """Whether two values have equal dtypes, sizes and strides (symbols compared by their expressions)."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return (
+            one.dtype == other.dtype
+            and one.dim() == other.dim()
+            and _texts(one.shape) == _texts(other.shape)
+            and _texts(one.stride()) == _texts(other.stride())
+        )
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(same_layout(a, b) for a, b in zip(one, other, strict=True))
+    return not isinstance(one, torch.Tensor) and not isinstance(other, torch.Tensor)
+
+
+def _texts(sizes: Any) -> list[Any]:
+    return [size if isinstance(size, int) else str(size) for size in sizes]

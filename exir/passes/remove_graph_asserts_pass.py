@@ -1,0 +1,39 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Assertions and range hints leave the graph: they were for the exporter, the runtime checks its inputs itself."""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.graph_module import all_graph_modules
+
+_aten = torch.ops.aten
+
+ASSERTIONS = frozenset(
+    {
+        _aten._assert_async.msg,
+        _aten._assert_async.default,
+        _aten._assert_scalar.default,
+        _aten._assert_tensor_metadata.default,
+        _aten.sym_constrain_range.default,
+        _aten.sym_constrain_range_for_size.default,
+        _aten._functional_assert_async.msg,
+        _aten._functional_sym_constrain_range.default,
+        torch._check,
+    }
+)
+
+
+class RemoveGraphAssertsPass(PassBase):
+    """Erases calls of `ASSERTIONS`; what only they used is left to dead-code elimination."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in reversed(list(held.graph.nodes)):
+                if node.op == "call_function" and node.target in ASSERTIONS and not node.users:
+                    held.graph.erase_node(node)
+                    modified = True
+        return PassResult(graph_module, modified)

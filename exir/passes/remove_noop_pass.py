@@ -1,0 +1,72 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Removes calls that return what they are given: copies, conversions, expands and views that change nothing."""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.node_rewrite import argument, replace_by, same_layout
+
+# Equal layouts of first argument and result make a call of these a no-op.
+_COPIES = frozenset(
+    {
+        "aten::clone",
+        "aten::_to_copy",
+        "aten::expand_copy",
+        "aten::view_copy",
+        "aten::alias_copy",
+        "aten::detach_copy",
+        "aten::lift_fresh_copy",
+        "aten::unsqueeze_copy",
+        "aten::squeeze_copy.dims",
+        "aten::squeeze_copy.dim",
+        "aten::constant_pad_nd",
+        "dim_order_ops::_to_dim_order_copy",
+        "dim_order_ops::_clone_dim_order",
+    }
+)
+
+
+def _is_identity(node: fx.Node, name: str) -> bool:
+    source = node.args[0]
+    if not isinstance(source, fx.Node) or not same_layout(source.meta.get("val"), node.meta.get("val")):
+        return False
+    if name == "aten::constant_pad_nd":
+        pads = argument(node, "pad")
+        return all(isinstance(pad, int) and pad == 0 for pad in pads)
+    return isinstance(node.meta["val"], torch.Tensor)
+
+
+def _is_full_slice(node: fx.Node, name: str) -> bool:
+    """A slice that takes everything: it returns as many elements of the dimension as there are, in steps of one."""
+    return name == "aten::slice_copy.Tensor" and argument(node, "step") == 1 and _is_identity(node, name)
+
+
+def _is_identity_permute(node: fx.Node, name: str) -> bool:
+    return name == "aten::permute_copy" and list(argument(node, "dims")) == list(range(len(argument(node, "dims"))))
+
+
+class RemoveNoopPass(PassBase):
+    """Removes no-ops, but never one between an input (or constant) and an output: the two must not share memory."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            outputs = set(held.graph.output_node().all_input_nodes)
+            for node in list(held.graph.nodes):
+                target = node.target
+                name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
+                noop = (name in _COPIES and _is_identity(node, name)) or _is_full_slice(node, name)
+                if not (noop or _is_identity_permute(node, name)):
+                    continue
+                source = node.args[0]
+                if node in outputs and (source.op != "call_function" or source in outputs):
+                    continue
+                if node in outputs:
+                    outputs.add(source)
+                replace_by(node, source)
+                modified = True
+        return PassResult(graph_module, modified)

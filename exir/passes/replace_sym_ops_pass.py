@@ -1,0 +1,51 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Python arithmetic on sizes (`operator.add` on a SymInt) becomes calls of the runtime's own operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
+from executorch.exir.error import ExportError
+from executorch.exir.graph_module import all_graph_modules
+
+
+class ReplaceSymOpsPass(PassBase):
+    """Raises `ExportError` for a function on sizes that the runtime has no operator for."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in list(held.graph.nodes):
+                if node.op != "call_function":
+                    continue
+                if node.target in (torch.ops.aten.sym_size.default, torch.ops.aten.sym_stride.default):
+                    raise ExportError("replace size operators", node, "sizes must be taken one dimension at a time")
+                if node.target is torch.sym_sum:
+                    modified = _chain_of_additions(node) or modified
+                elif node.target in PRIM_OF_PYTHON_FUNCTION:
+                    node.target = PRIM_OF_PYTHON_FUNCTION[node.target]
+                    modified = True
+                elif getattr(node.target, "__module__", "") in ("math", "torch.utils._sympy.functions"):
+                    raise ExportError("replace size operators", node, "the runtime has no operator for this function")
+        return PassResult(graph_module, modified)
+
+
+def _chain_of_additions(node: fx.Node) -> bool:
+    import operator
+
+    add = PRIM_OF_PYTHON_FUNCTION[operator.add]
+    parts: Any = node.args[0]
+    total, *rest = parts
+    for item in rest:
+        with node.graph.inserting_before(node):
+            values: list[Any] = [part.meta["val"] if isinstance(part, fx.Node) else part for part in (total, item)]
+            total = node.graph.call_function(add, (total, item))
+        total.meta["val"] = values[0] + values[1]
+    node.replace_all_uses_with(total)
+    node.graph.erase_node(node)
+    return True

@@ -1,0 +1,88 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Sizes that are unknown until run time get their upper bound: memory is planned for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+from torch.utils import _pytree as pytree
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import bound_sympy
+
+from executorch.exir.error import ExportError
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.schema import TensorShapeDynamism
+from executorch.exir.tensor import TensorSpec, stride_from_dim_order
+
+
+def upper_bound(size: int | torch.SymInt) -> int | None:
+    """Largest value that a size can have by the ranges of its symbols, or None if nothing bounds it."""
+    if isinstance(size, int):
+        return size
+    node = size.node
+    if node.expr.is_number:
+        return int(node.expr)
+    largest = bound_sympy(node.expr, node.shape_env.var_to_range).upper
+    # A bound at the end of what an index can be says nothing: the exporter invents it.
+    if largest is int_oo or not largest.is_finite or int(largest) >= torch.iinfo(torch.int64).max // 2:
+        return None
+    return int(largest)
+
+
+def hint(size: int | torch.SymInt) -> int | None:
+    """The size in the example inputs, or None if it depends on data."""
+    if isinstance(size, int):
+        return size
+    return size.node.hint if size.node.has_hint() else None
+
+
+class _SymShapeEvalPass(PassBase):
+    """Replaces symbolic sizes in specs by a number and marks the spec as dynamic with a bound."""
+
+    _missing = ""
+
+    def evaluate(self, size: int | torch.SymInt) -> int | None:
+        raise NotImplementedError
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        for held in all_graph_modules(graph_module):
+            for node in held.graph.nodes:
+                for spec in pytree.tree_leaves(node.meta.get("spec")):
+                    if isinstance(spec, TensorSpec) and not all(isinstance(size, int) for size in spec.shape):
+                        self._bound(node, spec)
+        return PassResult(graph_module, True)
+
+    def _bound(self, node: fx.Node, spec: TensorSpec) -> None:
+        sizes: list[Any] = []
+        for dim, size in enumerate(spec.shape):
+            number = self.evaluate(size)
+            if number is None:
+                raise ExportError("size bounds", node, f"size {size} of dimension {dim} {self._missing}")
+            sizes.append(number)
+        spec.shape = sizes
+        spec.stride = tuple(stride_from_dim_order(sizes, spec.dim_order))
+        spec.shape_dynamism = TensorShapeDynamism.DYNAMIC_BOUND
+
+
+class ConstraintBasedSymShapeEvalPass(_SymShapeEvalPass):
+    """Takes the upper bounds that `torch.export.Dim(…, max=…)` and `torch._check` state.
+
+    Raises `ExportError` for a size that has none.
+    """
+
+    _missing = "has no upper bound; give one with torch.export.Dim(name, max=...) or torch._check(size <= ...)"
+
+    def evaluate(self, size: int | torch.SymInt) -> int | None:
+        return upper_bound(size)
+
+
+class HintBasedSymShapeEvalPass(_SymShapeEvalPass):
+    """Takes the sizes of the example inputs as upper bounds. Raises `ExportError` for a size that depends on data."""
+
+    _missing = "depends on data: the example inputs say nothing about it; use ConstraintBasedSymShapeEvalPass"
+
+    def evaluate(self, size: int | torch.SymInt) -> int | None:
+        return hint(size)

@@ -1,0 +1,73 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A program as text, for people."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from typing import TextIO
+
+from executorch.exir.schema import (
+    DelegateCall,
+    ExecutionPlan,
+    FreeCall,
+    JumpFalseCall,
+    KernelCall,
+    MoveCall,
+    Program,
+    Tensor,
+    TensorShapeDynamism,
+)
+
+
+def _value(plan: ExecutionPlan, index: int, show_meminfo: bool, mark_dynamic: bool) -> str:
+    value = plan.values[index].val
+    if not isinstance(value, Tensor):
+        held = [getattr(value, entry.name) for entry in fields(value)]
+        return f"%{index}={held[0] if held else None}"
+    text = f"%{index}:{value.scalar_type.name}{value.sizes}"
+    if mark_dynamic and value.shape_dynamism != TensorShapeDynamism.STATIC:
+        text += "?"
+    place = value.allocation_info
+    if show_meminfo and place is not None:
+        text += f"@{place.memory_id}+{(place.memory_offset_high << 32) + place.memory_offset_low}"
+    elif show_meminfo and value.data_buffer_idx:
+        text += f"@constant {value.data_buffer_idx}"
+    return text
+
+
+def _instruction(
+    plan: ExecutionPlan, arguments: KernelCall | DelegateCall | MoveCall | JumpFalseCall | FreeCall
+) -> tuple[str, list[int]]:
+    if isinstance(arguments, KernelCall):
+        op = plan.operators[arguments.op_index]
+        return f"{op.name}.{op.overload}" if op.overload else op.name, list(arguments.args)
+    if isinstance(arguments, DelegateCall):
+        return f"delegate {plan.delegates[arguments.delegate_index].id}", list(arguments.args)
+    if isinstance(arguments, MoveCall):
+        return "move", [arguments.move_from, arguments.move_to]
+    if isinstance(arguments, JumpFalseCall):
+        return f"jump to {arguments.destination_instruction} if false", [arguments.cond_value_index]
+    return "free", [arguments.value_index]
+
+
+def print_program(
+    program: Program, show_meminfo: bool = True, mark_dynamic_shape_tensor: bool = False, out: TextIO | None = None
+) -> None:
+    """Writes each method: arenas in bytes, inputs, instructions with their values, outputs.
+
+    A tensor reads %value:DTYPE[sizes]@arena+offset, with "?" if its shape is dynamic.
+    """
+    out = out or sys.stdout
+    for plan in program.execution_plan:
+
+        def show(index: int, plan: ExecutionPlan = plan) -> str:
+            return _value(plan, index, show_meminfo, mark_dynamic_shape_tensor)
+
+        print(f"method {plan.name}: arenas {plan.non_const_buffer_sizes[1:]} bytes", file=out)
+        print(f"  inputs  {', '.join(map(show, plan.inputs))}", file=out)
+        for chain in plan.chains:
+            for number, instruction in enumerate(chain.instructions):
+                name, args = _instruction(plan, instruction.instr_args)
+                print(f"  {number:4} {name}({', '.join(map(show, args))})", file=out)
+        print(f"  outputs {', '.join(map(show, plan.outputs))}", file=out)

@@ -1,0 +1,17 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The way of a program: `edge` (to the edge dialect), `edge_manager`, `executorch_steps`, `executorch_manager`.
+
+The order of all transformations is in `pipeline`.
+"""
+
+from executorch.exir.program.edge import to_edge
+from executorch.exir.program.edge_manager import EdgeProgramManager
+from executorch.exir.program.executorch_manager import ExecutorchProgramManager
+from executorch.exir.program.lowering import to_edge_transform_and_lower
+
+__all__ = [
+    "EdgeProgramManager",
+    "ExecutorchProgramManager",
+    "to_edge",
+    "to_edge_transform_and_lower",
+]

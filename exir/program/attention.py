@@ -1,0 +1,73 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Scaled dot-product attention as matmul, softmax, matmul: exact, and without PyTorch's "safe softmax" over all scores.
+
+Safe means: a query that may look at no key gives zeros instead of NaN. That depends on the mask alone, so it is decided
+on the mask (one row a query, often shared by all heads), never on the scores; without a mask, or with a causal one, it
+cannot happen.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+_sdpa = torch.ops.aten.scaled_dot_product_attention.default
+
+
+def _repeat_heads(tensor: torch.Tensor, heads: int) -> torch.Tensor:
+    """(B, KV, S, E) → (B, heads, S, E), each key/value head repeated for its group of query heads."""
+    groups = heads // tensor.shape[-3]
+    if groups == 1:
+        return tensor
+    shape = list(tensor.shape)
+    widened = tensor.unsqueeze(-3).expand(*shape[:-2], groups, *shape[-2:])
+    return widened.reshape(*shape[:-3], heads, *shape[-2:])
+
+
+def _causal_mask(queries: int, keys: int, like: torch.Tensor) -> torch.Tensor:
+    rows = torch.arange(queries, device=like.device).unsqueeze(1)
+    columns = torch.arange(keys, device=like.device).unsqueeze(0)
+    return columns <= rows
+
+
+def attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """softmax(query · keyᵀ · scale + mask) · value. Sizes (…, L, E), (…, S, E), (…, S, Ev) → (…, L, Ev).
+
+    attn_mask: bool (True: may look) or floating (added), broadcastable to (…, L, S).
+    Follows the reference in the documentation of torch.nn.functional.scaled_dot_product_attention.
+    """
+    if dropout_p > 0.0:
+        not_decomposed: Any = NotImplemented  # PyTorch then takes its own decomposition
+        return not_decomposed  # type: ignore[no-any-return]
+    if enable_gqa:
+        key, value = _repeat_heads(key, query.shape[-3]), _repeat_heads(value, query.shape[-3])
+    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = torch.matmul(query * factor, key.transpose(-2, -1))
+    if is_causal:
+        allowed = _causal_mask(query.shape[-2], key.shape[-2], query)
+        scores = torch.where(allowed, scores, float("-inf"))
+    if attn_mask is None:
+        return torch.matmul(torch.softmax(scores, -1), value)
+    if attn_mask.dtype == torch.bool:
+        scores = torch.where(attn_mask, scores, float("-inf"))
+        visible = attn_mask
+    else:
+        scores = scores + attn_mask
+        visible = attn_mask != float("-inf")
+    result = torch.matmul(torch.softmax(scores, -1), value)
+    return torch.where(visible.any(-1, keepdim=True), result, 0.0)
+
+
+ATTENTION_DECOMPOSITION: dict[Any, Any] = {_sdpa: attention}

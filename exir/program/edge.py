@@ -1,0 +1,77 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""ATen → Core ATen → edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+
+from executorch.exir.capture import EdgeCompileConfig
+from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
+from executorch.exir.dialects.verifier import verify
+from executorch.exir.error import ExportError, ExportErrorType
+from executorch.exir.program.decomposition import decompose
+from executorch.exir.program.edge_manager import EdgeProgramManager
+from executorch.exir.program.pipeline import steps_to_edge
+from executorch.exir.program.program_graph import set_verifiers
+from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
+
+
+def methods_of(programs: Any) -> dict[str, ExportedProgram]:
+    """Programs by method name; a single program is the method `forward`. Raises `ExportError` for anything else."""
+    methods = dict(programs) if isinstance(programs, Mapping) else {"forward": programs}
+    for name, program in methods.items():
+        if not isinstance(program, ExportedProgram):
+            raise ExportError(
+                ExportErrorType.INVALID_INPUT_TYPE,
+                f"method '{name}': expected torch.export.export's ExportedProgram, found {type(program).__name__}",
+            )
+    return methods
+
+
+def edge_program(
+    program: ExportedProgram, config: EdgeCompileConfig, preserve: Iterable[OpOverload] = ()
+) -> ExportedProgram:
+    """A new program in the edge dialect, weights shared with `program`. Raises `ExportError` naming what is not legal.
+
+    preserve: operators to keep whole, in addition to the configuration's.
+    """
+    kept = [*config.preserve_ops, *preserve]
+    allowed = [*config._core_aten_ops_exception_list, *kept]
+    if config._check_ir_validity:
+        verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
+    made = decompose(program, kept)
+    made._verifiers = [WellFormed]
+    for position, step in enumerate(steps_to_edge(config)):
+        step(made)
+        if position == 0 and config._check_ir_validity:
+            verify(made.graph_module, core_aten_rules(allowed), "Core ATen verifier")
+    made.graph_module.recompile()
+    set_verifiers(made, [EXIREdgeDialectVerifier(config, class_only=True, core_aten_ops_exception_list=allowed)])
+    return made
+
+
+def to_edge(
+    programs: ExportedProgram | dict[str, ExportedProgram],
+    constant_methods: dict[str, Any] | None = None,
+    compile_config: EdgeCompileConfig | None = None,
+    generate_etrecord: bool = False,
+) -> EdgeProgramManager:
+    """Lowers exported programs to the edge dialect.
+
+    programs: one program (method `forward`) or programs by method name. constant_methods: values that methods of these
+    names return. generate_etrecord is not supported yet and raises `ExportError`.
+    """
+    refuse_etrecord(generate_etrecord)
+    config = compile_config or EdgeCompileConfig()
+    edge = {name: edge_program(program, config) for name, program in methods_of(programs).items()}
+    return EdgeProgramManager(edge, constant_methods, config)
+
+
+def refuse_etrecord(wanted: bool) -> None:
+    """Raises `ExportError` if an ETRecord is asked for."""
+    if wanted:
+        raise ExportError(ExportErrorType.NOT_SUPPORTED, "generate_etrecord=True is not supported yet")

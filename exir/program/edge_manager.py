@@ -1,0 +1,124 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""EdgeProgramManager: programs in the edge dialect, to be transformed, delegated and turned into a `.pte` program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from torch._export.verifier import Verifier
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend
+from executorch.exir.backend.partitioner import Partitioner
+from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
+from executorch.exir.error import ExportError, ExportErrorType
+from executorch.exir.pass_manager import ExportedProgramPassManager, PassManager
+from executorch.exir.passes.debug_handle_generator_pass import generate_missing_debug_handles
+from executorch.exir.program.program_graph import set_verifiers, with_graph
+from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
+
+if TYPE_CHECKING:
+    from executorch.exir.program.executorch_manager import ExecutorchProgramManager
+
+
+class EdgeProgramManager:
+    """Edge programs by method name. Every step returns a new manager; this one stays as it is.
+
+    edge_programs: programs in the edge dialect, verified here. constant_methods: what methods of these names return.
+    Raises `ExportError` naming the node that is not legal.
+    """
+
+    def __init__(
+        self,
+        edge_programs: ExportedProgram | dict[str, ExportedProgram],
+        constant_methods: dict[str, Any] | None = None,
+        compile_config: EdgeCompileConfig | None = None,
+        core_aten_ops_exception_list: list[OpOverload] | None = None,
+        preserve_ops: list[OpOverload] | None = None,
+    ) -> None:
+        self.compile_config = compile_config or EdgeCompileConfig()
+        self._allowed = [*(core_aten_ops_exception_list or []), *(preserve_ops or [])]
+        self._edge_programs = (
+            {"forward": edge_programs} if isinstance(edge_programs, ExportedProgram) else dict(edge_programs)
+        )
+        self._config_methods = dict(constant_methods or {})
+        for program in self._edge_programs.values():
+            set_verifiers(program, [self._verifier(self.compile_config)])
+
+    def _verifier(self, config: EdgeCompileConfig) -> type[Verifier]:
+        made: type[Verifier] = EXIREdgeDialectVerifier(config, True, self._allowed)
+        return made
+
+    @property
+    def methods(self) -> set[str]:
+        """Names of the methods that are programs."""
+        return set(self._edge_programs)
+
+    @property
+    def config_methods(self) -> set[str]:
+        """Names of the methods that return a constant."""
+        return set(self._config_methods)
+
+    def exported_program(self, method_name: str = "forward") -> ExportedProgram:
+        """The program of a method; raises KeyError naming the methods there are."""
+        if method_name not in self._edge_programs:
+            raise KeyError(f"no method '{method_name}', found {sorted(self._edge_programs)}")
+        return self._edge_programs[method_name]
+
+    def _with(
+        self, programs: dict[str, ExportedProgram], config: EdgeCompileConfig | None = None
+    ) -> EdgeProgramManager:
+        return EdgeProgramManager(programs, self._config_methods, config or self.compile_config, self._allowed)
+
+    def transform(
+        self,
+        passes: Sequence[Any] | dict[str, Sequence[Any]] | PassManager,
+        compile_config: EdgeCompileConfig | None = None,
+    ) -> EdgeProgramManager:
+        """Runs passes on every method (a list or PassManager), or on the methods that a dict names.
+
+        A pass is called with a graph module and returns a PassResult, or is an ExportedProgramPassBase.
+        """
+        from executorch.exir.backend.program_copy import copy_program
+
+        by_method = passes if isinstance(passes, dict) else dict.fromkeys(self._edge_programs, passes)
+        unknown = sorted(set(by_method) - self.methods)
+        if unknown:
+            raise ExportError(
+                ExportErrorType.INVALID_INPUT_TYPE,
+                f"passes for methods {unknown}, found methods {sorted(self.methods)}",
+            )
+        programs = dict(self._edge_programs)
+        for name, wanted in by_method.items():
+            copied = copy_program(self._edge_programs[name])
+            programs[name] = run_passes(copied, wanted)
+            generate_missing_debug_handles(programs[name].graph_module)
+        return self._with(programs, compile_config)
+
+    def to_backend(self, partitioner: Partitioner | dict[str, Partitioner]) -> EdgeProgramManager:
+        """Delegates what a partitioner takes: of every method, or of the methods that a dict names."""
+        by_method = partitioner if isinstance(partitioner, dict) else dict.fromkeys(self._edge_programs, partitioner)
+        return self._with(to_backend(MethodProgramsPartitionerSpec(self._edge_programs, by_method)))
+
+    def to_executorch(self, config: ExecutorchBackendConfig | None = None) -> ExecutorchProgramManager:
+        """Out variants, memory plan, emission: a program that can be written to a file."""
+        from executorch.exir.program.executorch_manager import ExecutorchProgramManager
+        from executorch.exir.program.executorch_steps import to_executorch_programs
+
+        config = config or ExecutorchBackendConfig()
+        planned, named_data = to_executorch_programs(self._edge_programs, config)
+        return ExecutorchProgramManager(planned, self._config_methods, config, named_data)
+
+
+def run_passes(program: ExportedProgram, passes: Sequence[Any] | PassManager) -> ExportedProgram:
+    """`program` after `passes`; verification is left to the caller."""
+    program._verifiers = [WellFormed]
+    if isinstance(passes, PassManager):
+        passes = [passes]
+    elif isinstance(passes, ExportedProgramPassManager):
+        passes = passes.passes
+    elif not isinstance(passes, (list, tuple)):
+        passes = [passes]
+    return ExportedProgramPassManager(passes, with_graph)(program).exported_program

@@ -1,0 +1,122 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""ExecutorchProgramManager: a finished program, to be looked at and written."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any, BinaryIO, TextIO
+
+from torch.export import ExportedProgram
+
+from executorch.exir.capture import ExecutorchBackendConfig
+from executorch.exir.emit import EmitterOutput, emit_program
+from executorch.exir.error import ExportError, ExportErrorType
+from executorch.exir.named_data import NamedDataStoreOutput
+from executorch.exir.print_program import print_program
+from executorch.exir.schema import Program
+from executorch.exir.serialize import Cord, PteFile, PteLayout, named_blobs, serialize_pte
+
+
+class ExecutorchProgramManager:
+    """Planned programs by method name, emitted and serialized. Made by `EdgeProgramManager.to_executorch`."""
+
+    def __init__(
+        self,
+        execution_programs: dict[str, ExportedProgram],
+        config_methods: dict[str, Any] | None = None,
+        backend_config: ExecutorchBackendConfig | None = None,
+        named_data: NamedDataStoreOutput | None = None,
+    ) -> None:
+        self._execution_programs = dict(execution_programs)
+        self._config_methods = dict(config_methods or {})
+        self._config = backend_config or ExecutorchBackendConfig()
+        self._named_data = named_data
+        self._emitter_output: EmitterOutput = emit_program(
+            self._execution_programs,
+            self._config.emit_stacktrace,
+            self._config_methods,
+            self._config.emit_mutable_buffer_names,
+        )
+        self._serialized: Cord | None = None
+        self._bytes: bytes | None = None
+
+    @property
+    def methods(self) -> set[str]:
+        """Names of the methods that are programs."""
+        return set(self._execution_programs)
+
+    @property
+    def config_methods(self) -> set[str]:
+        """Names of the methods that return a constant."""
+        return set(self._config_methods)
+
+    def exported_program(self, method_name: str = "forward") -> ExportedProgram:
+        """The planned program of a method; raises KeyError naming the methods there are."""
+        if method_name not in self._execution_programs:
+            raise KeyError(f"no method '{method_name}', found {sorted(self._execution_programs)}")
+        return self._execution_programs[method_name]
+
+    def dump_executorch_program(self, verbose: bool = False, out: TextIO | None = None) -> None:
+        """Writes the program as text to `out` (standard output if None); `verbose`: with every value."""
+        print_program(self.executorch_program, show_meminfo=True, mark_dynamic_shape_tensor=True, out=out or sys.stdout)
+        if verbose:
+            for plan in self.executorch_program.execution_plan:
+                for index, value in enumerate(plan.values):
+                    print(f"{plan.name} %{index}: {value.val}", file=out or sys.stdout)
+
+    @property
+    def debug_handle_map(self) -> dict[str, dict[int, int | list[int]]]:
+        """Method → instruction → debug handle(s) of the edge program's nodes."""
+        return self._emitter_output.debug_handle_map
+
+    @property
+    def delegate_map(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """Method → delegate call → name and debug map of its backend."""
+        return self._emitter_output.method_to_delegate_debug_id_map
+
+    @property
+    def instruction_id_to_num_outs_map(self) -> dict[str, dict[int, int]]:
+        """Method → delegate call → number of outputs."""
+        return self._emitter_output.instruction_id_to_num_outs_map
+
+    @property
+    def executorch_program(self) -> Program:
+        """The program before serialization."""
+        return self._emitter_output.program
+
+    def _cord(self) -> Cord:
+        if self._serialized is None:
+            config = self._config
+            layout = PteLayout(
+                extract_delegate_segments=config.extract_delegate_segments,
+                segment_alignment=config.segment_alignment,
+                constant_tensor_alignment=config.constant_tensor_alignment,
+                delegate_alignment=config.delegate_alignment,
+            )
+            file = PteFile(self.executorch_program, self._emitter_output.mutable_data, named_blobs(self._named_data))
+            self._serialized = serialize_pte(file, layout)
+        return self._serialized
+
+    @property
+    def buffer(self) -> bytes:
+        """The bytes of the `.pte` file. `write_to_file` and `save` write them without making this copy."""
+        if self._bytes is None:
+            self._bytes = bytes(self._cord())
+        return self._bytes
+
+    def write_to_file(self, open_file: io.BufferedIOBase | BinaryIO) -> None:
+        """Writes the `.pte` to a file that is open for binary writing."""
+        self._cord().write_to_file(open_file)  # type: ignore[arg-type]
+
+    def write_tensor_data_to_file(self, outdir: str) -> None:
+        """Writes the data that lives beside the program. Raises `ExportError` if there is any: not supported yet."""
+        if self._named_data is not None and self._named_data.external_data:
+            raise ExportError(ExportErrorType.NOT_SUPPORTED, "writing .ptd files is not supported yet")
+
+    def save(self, path: str) -> None:
+        """Writes the `.pte` to `path`. Raises ValueError for another ending."""
+        if not str(path).endswith(".pte"):
+            raise ValueError(f"expected a path that ends in .pte, found {path}")
+        with open(path, "wb") as file:
+            self.write_to_file(file)

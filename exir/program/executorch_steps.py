@@ -1,0 +1,72 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Edge programs → planned programs of out variants, ready to be emitted."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.capture import ExecutorchBackendConfig
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.lowered_backend_module import get_lowered_backend_modules
+from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
+from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
+from executorch.exir.program.edge_manager import run_passes
+from executorch.exir.program.pipeline import for_method, steps_to_out_variants
+from executorch.exir.program.target import check_target
+from executorch.exir.verification.verifier import WellFormed
+
+
+def to_executorch_programs(
+    programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig
+) -> tuple[dict[str, ExportedProgram], NamedDataStoreOutput]:
+    """New programs of out variants with their memory planned, and the named data of all their delegates."""
+    made = {name: _out_variants(name, program, config) for name, program in programs.items()}
+    named_data = NamedDataStore()
+    planners = []
+    for name, program in made.items():
+        for held in all_graph_modules(program.graph_module):
+            for lowered in get_lowered_backend_modules(held):
+                if lowered.named_data_store_output is not None:
+                    named_data.merge_named_data_store(lowered.named_data_store_output)
+        planner = for_method(config.memory_planning_pass, name)
+        _plan(program, planner)
+        planners.append(planner)
+    for planner in dict.fromkeys(planners):
+        if isinstance(planner, MemoryPlanningPass):
+            planner.run_multimethod()
+    for program in made.values():
+        program.graph_module.recompile()
+    return made, named_data.get_named_data_store_output()
+
+
+def _out_variants(name: str, program: ExportedProgram, config: ExecutorchBackendConfig) -> ExportedProgram:
+    verifiers = list(program.verifiers)
+    copied = copy_program(program)
+    copied._verifiers = [WellFormed]
+    if config.passes:
+        copied = run_passes(copied, config.passes)
+        for verifier in verifiers:
+            verifier().check(copied)
+    for step in steps_to_out_variants(config, name):
+        step(copied)
+    if config.check_target:
+        check_target(copied.graph_module, config.target_manifest)
+    return copied
+
+
+def _plan(program: ExportedProgram, planner: Any) -> None:
+    """Runs the planning pass on the program's graph: its `run`, with the signature if it takes one, or the pass."""
+    run = getattr(planner, "run", None)
+    if run is None:
+        result = planner(program.graph_module)
+    elif len(inspect.signature(run).parameters) > 1:
+        result = run(program.graph_module, program.graph_signature)
+    else:
+        result = run(program.graph_module)
+    planned = getattr(result, "graph_module", None)
+    if planned is not None and planned is not program.graph_module:
+        program._graph_module = planned

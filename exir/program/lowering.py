@@ -1,0 +1,81 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""To the edge dialect and straight to backends, keeping whole what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import fx
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.partitioner import Partitioner
+from executorch.exir.capture import EdgeCompileConfig
+from executorch.exir.dialects._ops import EdgeOpOverload
+from executorch.exir.pass_manager import PassManager
+from executorch.exir.program.edge import edge_program, methods_of, refuse_etrecord
+from executorch.exir.program.edge_manager import EdgeProgramManager
+from executorch.exir.program.late_decomposition import calls_of, decompose_calls
+
+# What a partitioner asks for: operators to keep whole, and which calls of them (None: all).
+Keep = tuple[list[OpOverload], Callable[[fx.Node], bool] | None]
+
+
+def _partitioners_of(partitioner: Any, method: str) -> list[Partitioner]:
+    wanted = partitioner.get(method) if isinstance(partitioner, dict) else partitioner
+    if wanted is None:
+        return []
+    return list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+
+
+def _is_wanted(node: fx.Node, keeps: list[Keep]) -> bool:
+    op = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
+    return any(op in operators and (accepts is None or accepts(node)) for operators, accepts in keeps)
+
+
+def _lower_method(
+    program: ExportedProgram, partitioners: Sequence[Partitioner], config: EdgeCompileConfig
+) -> tuple[ExportedProgram, list[OpOverload]]:
+    """The edge program in which just those calls are whole that a partitioner wants, and the operators it wants."""
+    keeps: list[Keep] = [one.ops_to_not_decompose(program) for one in partitioners]
+    kept = list(dict.fromkeys(op for operators, _ in keeps for op in operators))
+    edge = edge_program(program, config, kept)
+    decomposable = [op for op in kept if op not in config.preserve_ops]
+    rejected = [(held, node) for held, node in calls_of(edge, decomposable) if not _is_wanted(node, keeps)]
+    decompose_calls(edge, rejected, config)
+    return edge, decomposable
+
+
+def to_edge_transform_and_lower(
+    programs: ExportedProgram | dict[str, ExportedProgram],
+    transform_passes: Sequence[Any] | dict[str, Sequence[Any]] | PassManager | None = None,
+    partitioner: list[Partitioner] | dict[str, list[Partitioner]] | None = None,
+    constant_methods: dict[str, Any] | None = None,
+    compile_config: EdgeCompileConfig | None = None,
+    generate_etrecord: bool = False,
+) -> EdgeProgramManager:
+    """Lowers exported programs to the edge dialect, runs `transform_passes`, delegates with each partitioner in turn.
+
+    Operators that a partitioner's `ops_to_not_decompose` names reach it whole; what no partitioner takes is decomposed
+    after all. Without partitioners this is `to_edge` with passes. partitioner: one list, or a list by method name.
+    """
+    refuse_etrecord(generate_etrecord)
+    config = compile_config or EdgeCompileConfig()
+    methods = methods_of(programs)
+    chosen = {name: _partitioners_of(partitioner, name) for name in methods}
+    lowered = {name: _lower_method(program, chosen[name], config) for name, program in methods.items()}
+    kept = {op for _, operators in lowered.values() for op in operators}
+    edge = {name: program for name, (program, _) in lowered.items()}
+    manager = EdgeProgramManager(edge, constant_methods, config, sorted(kept, key=str))
+    if transform_passes is not None:
+        manager = manager.transform(transform_passes)
+    for position in range(max((len(wanted) for wanted in chosen.values()), default=0)):
+        manager = manager.to_backend(
+            {name: wanted[position] for name, wanted in chosen.items() if position < len(wanted)}
+        )
+    for name in manager.methods if kept else ():
+        program = manager.exported_program(name)
+        decompose_calls(program, calls_of(program, kept), config)
+    finished = {name: manager.exported_program(name) for name in methods}
+    return EdgeProgramManager(finished, constant_methods, config)

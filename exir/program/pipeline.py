@@ -1,0 +1,97 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The order of all transformations, and the reason for each one's place. Nothing else decides what runs when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
+from executorch.exir.error import ExportError
+from executorch.exir.passes.aten_to_edge_pass import AtenToEdgePass
+from executorch.exir.passes.cse_pass import CSEPass
+from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
+from executorch.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
+from executorch.exir.passes.fold_constants import fold_constants
+from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
+from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
+from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
+from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
+from executorch.exir.passes.program_constants import drop_unused_constants, lift_tensor_attributes
+from executorch.exir.passes.promote_dtypes_pass import PromoteDtypesPass
+from executorch.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
+from executorch.exir.passes.remove_noop_pass import RemoveNoopPass
+from executorch.exir.passes.replace_sym_ops_pass import ReplaceSymOpsPass
+from executorch.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
+from executorch.exir.passes.scalar_to_tensor_pass import ScalarToTensorPass
+from executorch.exir.passes.spec_prop_pass import SpecPropPass, constant_names
+from executorch.exir.program.program_graph import sync_signature
+
+Step = Callable[[ExportedProgram], None]
+
+
+def _on_graph(one: Any) -> Step:
+    def step(program: ExportedProgram) -> None:
+        one(program.graph_module)
+
+    return step
+
+
+def _give_specs(program: ExportedProgram) -> None:
+    SpecPropPass().propagate(program.graph_module, constant_names(program))
+
+
+def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
+    """Core ATen → edge. Every step rewrites the graph in place."""
+    steps = [
+        _on_graph(RemoveGraphAssertsPass()),  # first: asserts keep values alive that nothing else needs
+        _on_graph(FunctionalViewsPass()),  # before all that looks at layouts: copies are contiguous, views are not
+        _on_graph(RemoveNoopPass()),  # matmul's decomposition leaves expands and views that change nothing
+        _on_graph(ScalarToTensorPass()),  # before promotion, which looks at the dtypes of tensors
+        _on_graph(PromoteDtypesPass()),  # before dim orders: it inserts _to_copy
+    ]
+    if not config._skip_dim_order:
+        steps.append(_on_graph(MemoryFormatOpsPass()))  # all copies that will be are there now
+    return [
+        *steps,
+        _on_graph(AtenToEdgePass()),  # from here on the graph is in the edge dialect
+        lift_tensor_attributes,  # the scalars that became tensors are constants of the program
+        _on_graph(DeadCodeEliminationPass()),  # what asserts and scalars used
+        _on_graph(DebugHandleGeneratorPass()),  # numbers what the user's backends will see
+        sync_signature,  # nodes were renamed and replaced
+    ]
+
+
+def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[Step]:
+    """Edge (and delegates) → out variants with specs, ready to be planned. Every step rewrites the graph in place."""
+    steps: list[Step] = [
+        _on_graph(RemoveNoopPass()),  # users' passes and delegation may leave some
+        _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
+    ]
+    if not config.external_constants:
+        steps.append(fold_constants)  # transposed weights; not if weights are found by name in another file
+    steps += [
+        drop_unused_constants,  # weights that only delegates use are in their payloads
+        _on_graph(DeadCodeEliminationPass()),
+        _on_graph(ReplaceSymOpsPass()),  # the runtime's own arithmetic on sizes
+        insert_write_back_for_buffers,  # after all that moves code: nothing may follow the writes
+        _on_graph(NormalizeViewsPass()),  # reshaping operators in one form
+        _give_specs,  # the last step that reads fake values
+        _on_graph(for_method(config.sym_shape_eval_pass, method)),  # bounds, before anything is allocated
+    ]
+    if config.remove_view_copy:
+        steps.append(_on_graph(ReplaceViewCopyWithViewPass()))  # before out variants: a view allocates nothing
+    steps.append(_on_graph(config.to_out_var_pass))
+    return steps
+
+
+def for_method(configured: object, method: str) -> Callable[[fx.GraphModule], object]:
+    """The pass that a configuration gives a method: one for all, or a dict by name."""
+    if isinstance(configured, dict):
+        if method not in configured:
+            raise ExportError("configuration", None, f"no pass for method '{method}', found {sorted(configured)}")
+        configured = configured[method]
+    return configured  # type: ignore[return-value]

@@ -1,0 +1,44 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Bytes as a list of parts, so that large ones are neither copied nor joined before they are written."""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from executorch.exir.schema import BytesLike
+
+
+class Cord:
+    """Holds references to its parts, not copies: they must not change while the cord is in use."""
+
+    def __init__(self, *parts: BytesLike) -> None:
+        self._parts: list[memoryview] = []
+        self._size = 0
+        for part in parts:
+            self.append(part)
+
+    def append(self, part: "BytesLike | Cord") -> None:
+        if isinstance(part, Cord):
+            self._parts.extend(part._parts)
+            self._size += part._size
+            return
+        view = memoryview(part).cast("B")
+        if len(view):
+            self._parts.append(view)
+            self._size += len(view)
+
+    def pad_to(self, alignment: int) -> None:
+        """Appends zero bytes until the size is a multiple of `alignment`."""
+        self.append(bytes(-self._size % alignment))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[memoryview]:
+        return iter(self._parts)
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self._parts)
+
+    def write_to_file(self, file: BinaryIO) -> None:
+        for part in self._parts:
+            file.write(part)

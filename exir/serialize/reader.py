@@ -1,0 +1,163 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Flatbuffer → program values, by the description in `tables.py`. Safe on any bytes: every read is checked."""
+
+import struct
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from executorch.exir.schema import BytesLike
+from executorch.exir.serialize import tables as t
+from executorch.exir.serialize.errors import MalformedProgramError
+
+_T = TypeVar("_T")
+_EMPTY: dict[type, Any] = {t.String: "", t.Bytes: b""}
+
+
+class FlatbufferReader:
+    """Reads tables out of `data`; offsets count from its first byte. Bytes fields are copied out.
+
+    A valid file says each thing once, so that what is read can not exceed what the file holds by much; the budget
+    stops small files whose offsets point many times at the same large part.
+    """
+
+    def __init__(self, data: BytesLike) -> None:
+        self._data = memoryview(data).cast("B")
+        self._budget = 16 * len(self._data)
+
+    def root(self, table: type[_T]) -> _T:
+        """The table that the first four bytes point to. Raises MalformedProgramError."""
+        if len(self._data) < 8:
+            raise MalformedProgramError(f"a program has at least 8 bytes; found {len(self._data)}")
+        identifier = bytes(self._data[4:8])
+        if identifier != t.FILE_IDENTIFIER:
+            raise MalformedProgramError(f"byte 4: expected the identifier {t.FILE_IDENTIFIER!r}; found {identifier!r}")
+        value: _T = self._table(table, self._number("I", 0))
+        return value
+
+    def _number(self, code: str, at: int) -> Any:
+        try:
+            if at < 0:
+                raise struct.error("negative position")
+            return struct.unpack_from("<" + code, self._data, at)[0]
+        except struct.error as error:
+            raise MalformedProgramError(f"byte {at}: outside of the file's {len(self._data)} bytes") from error
+
+    def _follow(self, at: int) -> int:
+        return at + int(self._number("I", at))
+
+    def _spend(self, amount: int, at: int) -> None:
+        self._budget -= amount
+        if self._budget < 0:
+            raise MalformedProgramError(f"byte {at}: the file refers to more than it can hold")
+
+    def _table(self, table: type, at: int) -> Any:
+        vtable = at - int(self._number("i", at))
+        vtable_size = int(self._number("H", vtable))
+        self._spend(4, at)
+        values = {}
+        for slot, field in t.slots(table):
+            entry = 4 + 2 * slot
+            offset = int(self._number("H", vtable + entry)) if entry + 2 <= vtable_size else 0
+            if isinstance(field.kind, t.Union):
+                tag = int(self._number("B", at + offset)) if offset else 0
+                entry += 2
+                offset = int(self._number("H", vtable + entry)) if entry + 2 <= vtable_size else 0
+                values[field.name] = self._union(table, field, field.kind, tag, at, offset)
+            elif offset:
+                values[field.name] = self._READ[type(field.kind)](self, field.kind, at + offset)
+            else:
+                values[field.name] = self._absent(table, field, at)
+        return table(**values)
+
+    def _absent(self, table: type, field: t.Field, at: int) -> Any:
+        kind = field.kind
+        if field.optional:
+            return None
+        if isinstance(kind, t.Scalar):
+            return kind.default
+        if isinstance(kind, t.Enum):
+            return kind.type(0)
+        if isinstance(kind, (t.Vector, t.TableVector)):
+            return []
+        if type(kind) in _EMPTY:
+            return _EMPTY[type(kind)]
+        if isinstance(kind, t.Table) and field.name in _MAY_BE_ABSENT:
+            return _default(kind.type)
+        raise MalformedProgramError(f"byte {at}: {table.__name__}.{field.name} is missing")
+
+    def _union(self, table: type, field: t.Field, kind: t.Union, tag: int, at: int, offset: int) -> Any:
+        if not 1 <= tag <= len(kind.types) or not offset:
+            raise MalformedProgramError(
+                f"byte {at}: {table.__name__}.{field.name}: expected a tag from 1 to {len(kind.types)}; found {tag}"
+            )
+        return self._table(kind.types[tag - 1], self._follow(at + offset))
+
+    def _scalar(self, kind: t.Scalar, at: int) -> Any:
+        return self._number(kind.code, at)
+
+    def _enum(self, kind: t.Enum, at: int) -> Any:
+        number = self._number("b", at)
+        try:
+            return kind.type(number)
+        except ValueError as error:
+            raise MalformedProgramError(f"byte {at}: {number} is no {kind.type.__name__}") from error
+
+    def _extent(self, at: int, item_size: int) -> tuple[int, int]:
+        """Start and number of items of the vector that the offset at `at` points to."""
+        start = self._follow(at)
+        count = int(self._number("I", start))
+        if start + 4 + count * item_size > len(self._data):
+            raise MalformedProgramError(
+                f"byte {start}: a vector of {count} items of {item_size} bytes ends outside of the file"
+            )
+        self._spend(4 + count * item_size, start)
+        return start + 4, count
+
+    def _bytes(self, kind: t.Bytes, at: int) -> bytes:
+        start, count = self._extent(at, 1)
+        return bytes(self._data[start : start + count])
+
+    def _string(self, kind: t.String, at: int) -> str:
+        start, count = self._extent(at, 1)
+        try:
+            return bytes(self._data[start : start + count]).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise MalformedProgramError(f"byte {start}: a string is not UTF-8: {error.reason}") from error
+
+    def _vector(self, kind: t.Vector, at: int) -> list[Any]:
+        start, count = self._extent(at, struct.calcsize(kind.item.code))
+        return list(struct.unpack_from(f"<{count}{kind.item.code}", self._data, start))
+
+    def _sub_table(self, kind: t.Table, at: int) -> Any:
+        return self._table(kind.type, self._follow(at))
+
+    def _table_vector(self, kind: t.TableVector, at: int) -> list[Any]:
+        start, count = self._extent(at, 4)
+        return [self._table(kind.type, self._follow(start + 4 * i)) for i in range(count)]
+
+    _READ: dict[type, Callable[..., Any]] = {
+        t.Scalar: _scalar,
+        t.Enum: _enum,
+        t.String: _string,
+        t.Bytes: _bytes,
+        t.Vector: _vector,
+        t.Table: _sub_table,
+        t.TableVector: _table_vector,
+    }
+
+
+# Tables that older or smaller writers leave out although a program always has them.
+_MAY_BE_ABSENT = {"constant_segment", "container_meta_type"}
+
+
+def _default(table: type) -> Any:
+    """The value of a table with no field set."""
+    blank = {f.name: _BLANK[type(f.kind)](f.kind) for f in t.TABLES[table]}
+    return table(**blank)
+
+
+_BLANK: dict[type, Callable[..., Any]] = {
+    t.Scalar: lambda kind: kind.default,
+    t.String: lambda kind: "",
+    t.Vector: lambda kind: [],
+}

@@ -1,0 +1,84 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The dialects' rules in the form that `torch.export.ExportedProgram(verifiers=[…])` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from torch import fx
+from torch._export.verifier import Verifier
+from torch._ops import HigherOrderOperator, OpOverload
+from torch.export import ExportedProgram
+
+from executorch.exir.capture import EdgeCompileConfig
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.dialects.edge_rules import core_aten_rules, edge_rules
+from executorch.exir.dialects.verifier import Rule, verify
+
+
+class WellFormed(Verifier):
+    """Only what every program must be: a sound graph that fits its signature, whatever operators it calls.
+
+    For programs between two steps; the dialects' verifiers add their rules to it.
+    """
+
+    dialect = "EDGE_IN_TRANSIT"
+    rules: Sequence[Rule] = ()
+
+    def allowed_op_types(self) -> tuple[type[Any], ...]:
+        return (OpOverload, HigherOrderOperator, EdgeOpOverload, FunctionType, BuiltinFunctionType)
+
+    def allowed_getattr_types(self) -> tuple[type[Any], ...]:
+        return super().allowed_getattr_types_for_subgm()
+
+    def check_additional(self, gm: fx.GraphModule) -> None:
+        verify(gm, self.rules, f"{self.dialect} verifier")
+
+    def __call__(self, *args: Any) -> Any:
+        for program in args:
+            self.check_additional(program.graph_module if isinstance(program, ExportedProgram) else program)
+
+
+def _verifier(name: str, rules: Sequence[Rule]) -> type[Verifier]:
+    class DialectVerifier(WellFormed):
+        dialect = name
+
+    DialectVerifier.rules = rules
+    return DialectVerifier
+
+
+def _exceptions(
+    config: EdgeCompileConfig, extra: list[OpOverload] | None, preserve: list[OpOverload] | None
+) -> list[OpOverload]:
+    return [*config._core_aten_ops_exception_list, *config.preserve_ops, *(extra or []), *(preserve or [])]
+
+
+def EXIREdgeDialectVerifier(
+    edge_compile_config: EdgeCompileConfig | None = None,
+    class_only: bool = False,
+    core_aten_ops_exception_list: list[OpOverload] | None = None,
+    preserve_ops: list[OpOverload] | None = None,
+) -> Any:
+    """A verifier of the edge dialect: an instance, or its class with `class_only`."""
+    config = edge_compile_config or EdgeCompileConfig()
+    exceptions = _exceptions(config, core_aten_ops_exception_list, preserve_ops)
+    made = _verifier("EDGE", edge_rules(config._skip_dim_order, exceptions) if config._check_ir_validity else ())
+    return made if class_only else made()
+
+
+def EXIRATenDialectVerifier(
+    edge_compile_config: EdgeCompileConfig | None = None,
+    class_only: bool = False,
+    core_aten_ops_exception_list: list[OpOverload] | None = None,
+    preserve_ops: list[OpOverload] | None = None,
+) -> Any:
+    """A verifier of Core ATen: an instance, or its class with `class_only`."""
+    config = edge_compile_config or EdgeCompileConfig()
+    exceptions = _exceptions(config, core_aten_ops_exception_list, preserve_ops)
+    made = _verifier("OLD_EXIR_ATEN", core_aten_rules(exceptions) if config._check_ir_validity else ())
+    return made if class_only else made()
+
+
+__all__ = ["EXIRATenDialectVerifier", "EXIREdgeDialectVerifier", "WellFormed"]

@@ -1,0 +1,178 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The command line: a script's model to a `.pte`, with a summary of what is in it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import logging
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from executorch.export.progress import Steps
+
+if TYPE_CHECKING:
+    from executorch.exir import ExecutorchProgramManager
+    from executorch.export.user_model import UserModel
+
+__all__ = ["main"]
+
+_DESCRIPTION = "Exports a PyTorch model to an ExecuTorch program (.pte) and says what is in it."
+_EXAMPLES = """\
+MODULE:CALLABLE is a dotted module or a .py file, a colon, and a function in it. The function returns one of
+  model, args                                  an nn.Module and a tuple of example inputs
+  model, args, kwargs                          with keyword inputs
+  model, args, kwargs, dynamic_shapes          with torch.export's dynamic shapes
+  {"model": ..., "args": ..., ...}             the same by name
+  model                                        with --inputs MODULE:CALLABLE for the inputs
+  an ExportedProgram
+
+examples:
+  python -m executorch.export my_model.py:make
+  python -m executorch.export package.models:resnet -o resnet.pte
+  python -m executorch.export bert.py:model --inputs bert.py:inputs --dynamic input_ids:1=tokens:1..512
+  python -m executorch.export my_model.py:make --partitioner my_backend.partitioner:MyPartitioner
+  python -m executorch.export my_model.py:make --json > summary.json
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns the exit code: 0, 1 if the export failed, 2 for wrong arguments (argparse exits)."""
+    options = _parser().parse_args(arguments)
+    _be_quiet(options.verbose)
+    try:
+        summary = _run(options)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:  # noqa: BLE001 (the one place where every fault becomes a line and an exit code)
+        if options.verbose:
+            traceback.print_exc()
+        print(f"error: {_one_line(error)}", file=sys.stderr)
+        if not options.verbose:
+            print("(--verbose shows where it happened)", file=sys.stderr)
+        return 1
+    print(summary)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m executorch.export",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODULE:CALLABLE", help="what makes the model; see below")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: CALLABLE.pte)")
+    parser.add_argument(
+        "--inputs", metavar="MODULE:CALLABLE", help="makes the example inputs: a tuple, or a dict by keyword"
+    )
+    parser.add_argument(
+        "--dynamic",
+        metavar="INPUT:DIM=NAME[:MIN..MAX]",
+        action="append",
+        default=[],
+        help="makes a dimension of an input dynamic; may be repeated",
+    )
+    parser.add_argument("--method", metavar="NAME", default="forward", help="name of the method (default: forward)")
+    parser.add_argument(
+        "--partitioner",
+        metavar="MODULE:CLASS",
+        action="append",
+        default=[],
+        help="delegates to a backend; may be repeated, the first takes what it wants first",
+    )
+    parser.add_argument("--strict", action="store_true", help="trace with torch.export's strict mode")
+    parser.add_argument(
+        "--no-check-target", action="store_true", help="do not check that our runtime has all operators"
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--verbose", action="store_true", help="show warnings, logs, and the trace of an error")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> str:
+    steps = Steps(count=5, quiet=options.quiet or options.verbose)
+    with steps.step("import"):
+        user, partitioners = _load(options)
+    # torch prints whole graphs before it raises.
+    torch_says = contextlib.nullcontext() if options.verbose else contextlib.redirect_stderr(io.StringIO())
+    with steps.step("export"), torch_says:
+        program = _export(user, options.strict)
+    with steps.step("lower"):
+        from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+
+        edge = to_edge_transform_and_lower({options.method: program}, partitioner=partitioners or None)
+    with steps.step("plan and emit"):
+        manager = edge.to_executorch(ExecutorchBackendConfig(check_target=not options.no_check_target))
+    with steps.step("write"):
+        path = _output_path(options)
+        _write(manager, path)
+
+    from executorch.export.program_summary import summarize
+    from executorch.export.summary_table import render
+
+    summary = summarize(manager, str(path), steps.seconds)
+    return json.dumps(summary.as_dict(), indent=2) if options.json else render(summary)
+
+
+def _load(options: argparse.Namespace) -> tuple[UserModel, list[Any]]:
+    from executorch.export.dynamic_dimensions import apply_dynamic_dimensions
+    from executorch.export.user_model import UserError, load_name, load_user_model
+
+    user = load_user_model(options.model, options.inputs)
+    apply_dynamic_dimensions(user, options.dynamic)
+    from executorch.exir.backend.partitioner import Partitioner
+
+    partitioners = []
+    for name in options.partitioner:
+        made = load_name(name)()
+        if not isinstance(made, Partitioner):
+            raise UserError(
+                f"--partitioner {name}: expected a Partitioner class, its call gave a {type(made).__name__}"
+            )
+        partitioners.append(made)
+    return user, partitioners
+
+
+def _export(user: UserModel, strict: bool) -> Any:
+    import torch
+
+    if isinstance(user.model, torch.export.ExportedProgram):
+        return user.model
+    with torch.no_grad():
+        return torch.export.export(
+            user.model.eval(), user.args, user.kwargs, dynamic_shapes=user.dynamic_shapes, strict=strict
+        )
+
+
+def _output_path(options: argparse.Namespace) -> Path:
+    name = options.output or options.model.rpartition(":")[2].rpartition(".")[2]
+    return Path(name if name.endswith(".pte") else f"{name}.pte")
+
+
+def _write(manager: ExecutorchProgramManager, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        manager.write_to_file(file)
+
+
+def _be_quiet(verbose: bool) -> None:
+    """torch warns and logs about its own matters; what concerns the user comes as an error."""
+    if not verbose:
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+
+
+def _one_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(lines[:3]) if lines else "no message"
+    return text if type(error).__name__ == "UserError" else f"{type(error).__name__}: {text}"

@@ -1,0 +1,69 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Dynamic dimensions from the command line: `INPUT:DIMENSION=NAME[:MIN..MAX]`, as torch.export's `dynamic_shapes`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from torch.export import Dim
+
+from executorch.export.user_model import UserError, UserModel
+
+__all__ = ["apply_dynamic_dimensions"]
+
+_FORM = re.compile(r"(?P<input>\w+):(?P<dim>\d+)=(?P<name>[A-Za-z_]\w*)(?::(?P<min>\d+)\.\.(?P<max>\d+))?")
+
+
+def apply_dynamic_dimensions(user: UserModel, options: Sequence[str]) -> None:
+    """Sets `user.dynamic_shapes` from options such as `input_ids:1=tokens:1..512`; the same name is the same size.
+
+    UserError: an option of another form, an input or dimension that there is none of, shapes given by the model
+    already.
+    """
+    if not options:
+        return
+    if user.dynamic_shapes is not None:
+        raise UserError("--dynamic: the model's callable returns dynamic_shapes already; use one of the two")
+    inputs = _inputs_by_name(user)
+    dims: dict[str, Any] = {}
+    shapes: dict[str, dict[int, Any] | None] = dict.fromkeys(inputs)
+    for option in options:
+        match = _FORM.fullmatch(option)
+        if match is None:
+            raise UserError(f"--dynamic {option}: expected INPUT:DIMENSION=NAME or INPUT:DIMENSION=NAME:MIN..MAX")
+        name, dimension = match["input"], int(match["dim"])
+        if name not in inputs:
+            raise UserError(f"--dynamic {option}: there is no input {name!r}; inputs: {', '.join(inputs)}")
+        rank = getattr(inputs[name], "ndim", 0)
+        if dimension >= rank:
+            raise UserError(f"--dynamic {option}: input {name!r} has {rank} dimensions")
+        shapes[name] = {**(shapes[name] or {}), dimension: _dim(dims, option, match)}
+    user.dynamic_shapes = shapes
+
+
+def _dim(dims: dict[str, Any], option: str, match: re.Match[str]) -> Any:
+    name = match["name"]
+    if match["min"] is None:
+        return dims.setdefault(name, Dim(name))
+    low, high = int(match["min"]), int(match["max"])
+    if low > high:
+        raise UserError(f"--dynamic {option}: the minimum {low} is above the maximum {high}")
+    made = dims.setdefault(name, Dim(name, min=low, max=high))
+    if (made.min, made.max) != (low, high):
+        raise UserError(f"--dynamic {option}: {name} has the range {made.min}..{made.max} already")
+    return made
+
+
+def _inputs_by_name(user: UserModel) -> dict[str, Any]:
+    if not hasattr(user.model, "forward"):
+        raise UserError("--dynamic: the program is exported already, its shapes are fixed")
+    bound = inspect.signature(user.model.forward).bind(*user.args, **user.kwargs)
+    named = dict(bound.arguments)
+    for name, value in list(named.items()):
+        if isinstance(value, dict) and bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            named.pop(name)
+            named.update(value)
+    return named

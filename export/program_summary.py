@@ -1,0 +1,219 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What is in a finished program: operators, delegates, bytes, memory. Plain values, for tables and for JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.memory import alloc
+from executorch.exir.memory.packing import Block, lower_bound
+from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+    from executorch.exir import ExecutorchProgramManager
+
+__all__ = ["Arena", "Delegate", "LargeTensor", "MethodSummary", "ProgramSummary", "summarize"]
+
+_LARGEST = 8
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Planned memory. lower_bound_bytes: the largest sum of bytes alive at one step, which no plan can stay below."""
+
+    memory_id: int
+    planned_bytes: int
+    lower_bound_bytes: int
+
+
+@dataclass(frozen=True)
+class Delegate:
+    backend: str
+    calls: int
+    payload_bytes: int
+
+
+@dataclass(frozen=True)
+class LargeTensor:
+    """kind: "constant", "state" (a buffer that the method updates) or "planned". name: of the weight or the first
+    node."""
+
+    name: str
+    kind: str
+    dtype: str
+    sizes: tuple[int, ...]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class MethodSummary:
+    """One method. operators: name → calls, most frequent first. method_allocator_bytes: what the runtime says that
+    loading it takes from the method allocator; None if the runtime is not there or cannot load it (`note` says why).
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    instructions: int
+    operators: dict[str, int]
+    delegates: tuple[Delegate, ...]
+    arenas: tuple[Arena, ...]
+    largest: tuple[LargeTensor, ...]
+    method_allocator_bytes: int | None
+    note: str
+
+
+@dataclass(frozen=True)
+class ProgramSummary:
+    """path and file_bytes: of the file written. constant_bytes: all weights in it, each once. seconds: step → time."""
+
+    path: str
+    file_bytes: int
+    constant_bytes: int
+    constants: int
+    delegate_bytes: int
+    methods: tuple[MethodSummary, ...]
+    seconds: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as dicts and lists, for JSON."""
+        return asdict(self)
+
+
+def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, float]) -> ProgramSummary:
+    """The summary of the program in `manager`, which was written to `path`."""
+    program = manager.executorch_program
+    payloads = [len(inline.data) for inline in program.backend_delegate_data]
+    sizes = [len(buffer.storage) for buffer in program.constant_buffer]
+    methods = []
+    for plan in program.execution_plan:
+        exported = manager.exported_program(plan.name) if plan.name in manager.methods else None
+        allocator_bytes, note = _method_allocator_bytes(path, plan.name)
+        methods.append(
+            MethodSummary(
+                name=plan.name,
+                inputs=tuple(_describe(plan, index) for index in plan.inputs),
+                outputs=tuple(_describe(plan, index) for index in plan.outputs),
+                instructions=sum(len(chain.instructions) for chain in plan.chains),
+                operators=_operators(plan),
+                delegates=_delegates(plan, payloads),
+                arenas=_arenas(plan, exported),
+                largest=_largest(exported),
+                method_allocator_bytes=allocator_bytes,
+                note=note,
+            )
+        )
+    return ProgramSummary(
+        path=path,
+        file_bytes=Path(path).stat().st_size,
+        constant_bytes=sum(sizes),
+        constants=sum(size > 0 for size in sizes),
+        delegate_bytes=sum(payloads),
+        methods=tuple(methods),
+        seconds=dict(seconds),
+    )
+
+
+def _instructions(plan: ExecutionPlan, kind: type) -> list[Any]:
+    return [i.instr_args for chain in plan.chains for i in chain.instructions if isinstance(i.instr_args, kind)]
+
+
+def _operators(plan: ExecutionPlan) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for call in _instructions(plan, KernelCall):
+        operator = plan.operators[call.op_index]
+        counts[f"{operator.name}.{operator.overload}" if operator.overload else operator.name] += 1
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _delegates(plan: ExecutionPlan, payloads: list[int]) -> tuple[Delegate, ...]:
+    calls = Counter(call.delegate_index for call in _instructions(plan, DelegateCall))
+    return tuple(
+        Delegate(delegate.id, calls[index], payloads[delegate.processed.index])
+        for index, delegate in enumerate(plan.delegates)
+    )
+
+
+def _describe(plan: ExecutionPlan, index: int) -> str:
+    value = plan.values[index].val
+    if not isinstance(value, Tensor):
+        return type(value).__name__.lower()
+    bound = "≤" if value.shape_dynamism else ""
+    return f"{value.scalar_type.name.lower()}{bound}{list(value.sizes)}"
+
+
+def _arenas(plan: ExecutionPlan, exported: ExportedProgram | None) -> tuple[Arena, ...]:
+    bounds = {} if exported is None else _lower_bounds(exported)
+    return tuple(
+        Arena(memory_id, size, bounds.get(memory_id, 0))
+        for memory_id, size in enumerate(plan.non_const_buffer_sizes)
+        if memory_id > 0
+    )
+
+
+def _lower_bounds(exported: ExportedProgram) -> dict[int, int]:
+    blocks: dict[int, list[Block]] = {}
+    for spec in _planned_specs(exported):
+        blocks.setdefault(spec.mem_id, []).append(Block(spec.allocated_memory, *spec.lifetime))
+    return {memory_id: lower_bound(members) for memory_id, members in blocks.items()}
+
+
+def _planned_specs(exported: ExportedProgram) -> dict[Any, str]:
+    """Specs that have a place in planned memory → name of the first node that stands for them."""
+    specs: dict[Any, str] = {}
+    allocated: dict[Any, str] = {}
+    for graph_module in all_graph_modules(exported.graph_module):
+        for node in graph_module.graph.nodes:
+            for spec in get_node_tensor_specs(node):
+                if spec.mem_id is None or spec.mem_offset is None or None in spec.lifetime:
+                    continue
+                if node.target is alloc:
+                    allocated.setdefault(spec, node.name)  # the operator that fills it says more
+                else:
+                    specs.setdefault(spec, node.name)
+    return {**allocated, **specs}
+
+
+def _largest(exported: ExportedProgram | None) -> tuple[LargeTensor, ...]:
+    """The largest tensors that the file or the arenas hold."""
+    if exported is None:
+        return ()
+    signature = exported.graph_signature
+    updated = set(signature.buffers_to_mutate.values())
+    found = []
+    for spec in signature.input_specs:
+        value = exported.state_dict.get(spec.target, exported.constants.get(spec.target))
+        if isinstance(value, torch.Tensor):
+            kind = "state" if spec.target in updated else "constant"
+            found.append(_large_tensor(str(spec.target), kind, value.dtype, value.shape, value.nbytes))
+    states = {name for name, target in signature.inputs_to_buffers.items() if target in updated}
+    for planned, name in _planned_specs(exported).items():
+        if name not in states:
+            found.append(_large_tensor(name, "planned", planned.dtype, planned.shape, planned.allocated_memory))
+    return tuple(sorted(found, key=lambda tensor: -tensor.bytes)[:_LARGEST])
+
+
+def _large_tensor(name: str, kind: str, dtype: torch.dtype, sizes: Iterable[int], size: int) -> LargeTensor:
+    return LargeTensor(name, kind, str(dtype).removeprefix("torch."), tuple(int(one) for one in sizes), size)
+
+
+def _method_allocator_bytes(path: str, method: str) -> tuple[int | None, str]:
+    try:
+        from executorch.runtime import Runtime
+    except ImportError:
+        return None, "the runtime is not installed"
+    try:
+        meta = Runtime.get().load_program(path).metadata(method)
+        return int(meta.method_allocator_size()), ""
+    except (RuntimeError, AttributeError) as error:
+        return None, str(error).splitlines()[0]

@@ -1,0 +1,154 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Recipes: how a model is to be exported, as values that can be kept, shared and combined."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, EnumMeta
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from executorch.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchBackendConfig, ExportedProgram
+from executorch.exir.backend.partitioner import Partitioner
+from executorch.exir.pass_base import PassType
+from executorch.exir.pass_manager import PassManager
+from executorch.export.types import StageType
+
+if TYPE_CHECKING:  # torchao takes seconds to import, and only quantization needs it
+    from torchao.core.config import AOBaseConfig  # type: ignore[import-untyped]
+    from torchao.quantization.pt2e.quantizer import Quantizer  # type: ignore[import-untyped]
+
+__all__ = ["AOQuantizationConfig", "ExportRecipe", "LoweringRecipe", "Mode", "QuantizationRecipe", "RecipeType"]
+
+Passes = list[PassType] | PassManager
+
+
+class _EnumWithAbstractMethods(EnumMeta, ABCMeta):
+    pass
+
+
+class RecipeType(Enum, metaclass=_EnumWithAbstractMethods):
+    """A backend's own recipes: derive an enum from it, one member a recipe."""
+
+    @classmethod
+    @abstractmethod
+    def get_backend_name(cls) -> str:
+        """The backend that provides these recipes, as in `recipe_registry`."""
+
+
+class Mode(str, Enum):
+    DEBUG = "debug"
+    RELEASE = "release"
+
+
+@dataclass
+class AOQuantizationConfig:
+    """A torchao weight quantization (`quantize_`), and which modules it applies to: (module, fqn) → bool; None: all."""
+
+    ao_base_config: AOBaseConfig
+    filter_fn: Callable[[torch.nn.Module, str], bool] | None = None
+
+
+@dataclass
+class QuantizationRecipe:
+    """quantizers: for PT2E quantization (prepare, calibrate with all example inputs, convert).
+    ao_quantization_configs: applied to the model's source before anything else; at most one.
+    """
+
+    quantizers: list[Quantizer] | None = None
+    ao_quantization_configs: list[AOQuantizationConfig] | None = None
+
+    def get_quantizers(self) -> list[Quantizer] | None:
+        return self.quantizers
+
+
+@dataclass
+class LoweringRecipe:
+    """partitioners: in the order in which they may take nodes.
+    edge_transform_passes: functions (method, program) → passes to run on the edge program.
+    edge_manager_transform_passes: functions EdgeProgramManager → passes, one after the other (stage
+    EDGE_PROGRAM_MANAGER_TRANSFORM).
+    """
+
+    partitioners: list[Partitioner] | None = None
+    edge_transform_passes: list[Callable[[str, ExportedProgram], Passes]] | None = None
+    edge_manager_transform_passes: list[Callable[[EdgeProgramManager], Passes]] | None = None
+    edge_compile_config: EdgeCompileConfig | None = None
+
+
+@dataclass
+class ExportRecipe:
+    """How to export. Everything is optional; an empty recipe gives a portable program.
+
+    aten_transform_passes: functions (method, program) → program, run on what torch.export gives.
+    pipeline_stages: None for the default pipeline of the given kind of model.
+    strict: the flag of torch.export.
+    """
+
+    name: str | None = None
+    quantization_recipe: QuantizationRecipe | None = None
+    aten_transform_passes: list[Callable[[str, ExportedProgram], ExportedProgram]] | None = None
+    lowering_recipe: LoweringRecipe | None = None
+    executorch_backend_config: ExecutorchBackendConfig | None = None
+    pipeline_stages: list[StageType] | None = None
+    mode: Mode = Mode.RELEASE
+    strict: bool = True
+
+    @classmethod
+    def get_recipe(cls, recipe: RecipeType, **kwargs: Any) -> ExportRecipe:
+        """The recipe that a registered backend provides for `recipe`. ValueError if there is none."""
+        from executorch.export.recipe_registry import recipe_registry
+
+        if not isinstance(recipe, RecipeType):
+            raise ValueError(f"Invalid recipe type: expected a member of a RecipeType, found {recipe!r}")
+        backend = recipe.get_backend_name()
+        found = recipe_registry.create_recipe(recipe, backend, **kwargs)
+        if found is None:
+            supported = [one.value for one in recipe_registry.get_supported_recipes(backend)]
+            raise ValueError(f"Recipe {recipe.value!r} not supported by {backend!r}. Supported: {supported}")
+        return found
+
+    @classmethod
+    def combine(cls, recipes: list[ExportRecipe], recipe_name: str | None = None) -> ExportRecipe:
+        """One recipe that does what all do: partitioners, quantizers and passes in the order given; of single settings
+        (edge_compile_config, executorch_backend_config) the first. ValueError without recipes.
+        """
+        if not recipes:
+            raise ValueError("Recipes cannot be empty")
+        if len(recipes) == 1:
+            return recipes[0]
+        backend_config = next((r.executorch_backend_config for r in recipes if r.executorch_backend_config), None)
+        return cls(
+            name=recipe_name or "_".join(recipe.name for recipe in recipes if recipe.name is not None),
+            quantization_recipe=_combine_quantization([recipe.quantization_recipe for recipe in recipes]),
+            aten_transform_passes=_concatenate(recipe.aten_transform_passes for recipe in recipes),
+            lowering_recipe=_combine_lowering([recipe.lowering_recipe for recipe in recipes]),
+            executorch_backend_config=copy.deepcopy(backend_config),
+        )
+
+
+def _combine_quantization(recipes: list[QuantizationRecipe | None]) -> QuantizationRecipe | None:
+    present = [recipe for recipe in recipes if recipe is not None]
+    quantizers = _concatenate(recipe.quantizers for recipe in present)
+    configs = _concatenate(recipe.ao_quantization_configs for recipe in present)
+    return QuantizationRecipe(quantizers, configs) if quantizers or configs else None
+
+
+def _combine_lowering(recipes: list[LoweringRecipe | None]) -> LoweringRecipe | None:
+    present = [recipe for recipe in recipes if recipe is not None]
+    if not present:
+        return None
+    return LoweringRecipe(
+        partitioners=_concatenate(recipe.partitioners for recipe in present),
+        edge_transform_passes=_concatenate(recipe.edge_transform_passes for recipe in present),
+        edge_manager_transform_passes=_concatenate(recipe.edge_manager_transform_passes for recipe in present),
+        edge_compile_config=next((r.edge_compile_config for r in present if r.edge_compile_config), None),
+    )
+
+
+def _concatenate(lists: Iterable[list[Any] | None]) -> list[Any] | None:
+    return [item for items in lists for item in items or ()] or None

@@ -1,0 +1,32 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""BackendRecipeProvider: what a backend implements to offer ready recipes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from executorch.export.recipe import ExportRecipe, RecipeType
+
+__all__ = ["BackendRecipeProvider"]
+
+
+class BackendRecipeProvider(ABC):
+    """Register an instance with `recipe_registry.register_backend_recipe_provider`."""
+
+    @property
+    @abstractmethod
+    def backend_name(self) -> str:
+        """The name that the backend's RecipeType gives in `get_backend_name`."""
+
+    @abstractmethod
+    def get_supported_recipes(self) -> Sequence[RecipeType]:
+        """The recipes it can make."""
+
+    @abstractmethod
+    def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
+        """Makes a recipe from its parameters; None if this type is not supported."""
+
+    def supports_recipe(self, recipe_type: RecipeType) -> bool:
+        return recipe_type in self.get_supported_recipes()

@@ -1,0 +1,41 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The recipes that backends provide, by backend name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from executorch.export.recipe import ExportRecipe, RecipeType
+from executorch.export.recipe_provider import BackendRecipeProvider
+
+__all__ = ["RecipeRegistry", "recipe_registry"]
+
+
+class RecipeRegistry:
+    """Use the one instance `recipe_registry`."""
+
+    def __init__(self) -> None:
+        self._providers: dict[str, BackendRecipeProvider] = {}
+
+    def register_backend_recipe_provider(self, provider: BackendRecipeProvider) -> None:
+        """Makes `provider`'s recipes known; a later one of the same backend takes its place."""
+        self._providers[provider.backend_name] = provider
+
+    def create_recipe(self, recipe_type: RecipeType, backend: str, **kwargs: Any) -> ExportRecipe | None:
+        """The recipe, or None if the backend does not support this type. ValueError: no such backend."""
+        return self._provider(backend).create_recipe(recipe_type, **kwargs)
+
+    def get_supported_recipes(self, backend: str) -> Sequence[RecipeType]:
+        return self._provider(backend).get_supported_recipes()
+
+    def list_backends(self) -> Sequence[str]:
+        return list(self._providers)
+
+    def _provider(self, backend: str) -> BackendRecipeProvider:
+        if backend not in self._providers:
+            raise ValueError(f"Backend {backend!r} not available. Available: {self.list_backends()}")
+        return self._providers[backend]
+
+
+recipe_registry = RecipeRegistry()

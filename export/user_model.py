@@ -1,0 +1,127 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Finding the user's model: importing what `MODULE:CALLABLE` names, and understanding what it returns."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+
+__all__ = ["UserError", "UserModel", "load_name", "load_user_model"]
+
+
+class UserError(Exception):
+    """Something on the command line, or what it names, cannot be used; the message is complete in one line."""
+
+
+@dataclass
+class UserModel:
+    """model: an nn.Module, or a program that is exported already. dynamic_shapes: as torch.export takes them."""
+
+    model: torch.nn.Module | ExportedProgram
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    dynamic_shapes: Any = None
+
+
+def load_user_model(name: str, inputs_name: str | None = None) -> UserModel:
+    """Calls what `name` names. It returns `model`, `(model, args)`, `(model, args, kwargs)` or
+    `(model, args, kwargs, dynamic_shapes)`, or a dict with keys of these names; an ExportedProgram needs no inputs.
+
+    inputs_name: names a callable that returns args, or a dict with kwargs, in place of those.
+    UserError: anything else.
+    """
+    returned = _call(name)
+    if isinstance(returned, dict):
+        parts = dict(returned)
+    else:
+        values = returned if isinstance(returned, tuple) else (returned,)
+        names = ("model", "args", "kwargs", "dynamic_shapes")
+        if len(values) > len(names):
+            raise UserError(f"{name} returned {len(values)} values; expected at most {', '.join(names)}")
+        parts = dict(zip(names, values, strict=False))
+    unknown = sorted(set(parts) - {"model", "args", "kwargs", "dynamic_shapes"})
+    if unknown or "model" not in parts:
+        raise UserError(f"{name} returned a dict with {sorted(parts)}; expected model, args, kwargs, dynamic_shapes")
+    if inputs_name is not None:
+        inputs = _call(inputs_name)
+        parts.update({"args": (), "kwargs": inputs} if isinstance(inputs, dict) else {"args": inputs, "kwargs": {}})
+    return _checked(name, parts)
+
+
+def load_name(name: str) -> Any:
+    """The object that `MODULE:NAME` names; MODULE is a dotted name or the path of a .py file, NAME may have dots."""
+    module_name, colon, path = name.rpartition(":")
+    if not colon or not module_name or not path:
+        raise UserError(f"expected MODULE:NAME (a dotted module or a .py file, a colon, a name in it), found {name!r}")
+    found: Any = _import_file(Path(module_name)) if module_name.endswith(".py") else _import_dotted(module_name)
+    for part in path.split("."):
+        if not hasattr(found, part):
+            public = ", ".join(sorted(entry for entry in vars(found) if not entry.startswith("_"))[:12])
+            raise UserError(f"{module_name} has no {path!r}; it has: {public}")
+        found = getattr(found, part)
+    return found
+
+
+def _call(name: str) -> Any:
+    function: Callable[[], Any] = load_name(name)
+    if not callable(function):
+        raise UserError(f"{name} is a {type(function).__name__}; expected something to call")
+    try:
+        return function()
+    except Exception as error:
+        raise UserError(f"{name}() failed: {type(error).__name__}: {error}") from error
+
+
+def _import_dotted(name: str) -> Any:
+    # A script run with -m finds what lies beside it; so does this command.
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise UserError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+
+
+def _import_file(path: Path) -> Any:
+    if not path.is_file():
+        raise UserError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)  # so that classes in it can be found again by their module's name
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UserError(f"cannot import {path}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(path.parent.resolve()))
+    return module
+
+
+def _checked(name: str, parts: dict[str, Any]) -> UserModel:
+    model = parts["model"]
+    if not isinstance(model, (torch.nn.Module, ExportedProgram)):
+        raise UserError(f"{name} returned a {type(model).__name__}; expected an nn.Module or an ExportedProgram")
+    if isinstance(model, torch.nn.Module) and not parts.get("args") and not parts.get("kwargs"):
+        raise UserError(
+            f"{name} returned a model without example inputs; return (model, args) or give --inputs MODULE:NAME"
+        )
+    args = parts.get("args") or ()
+    if isinstance(args, torch.Tensor):
+        args = (args,)
+    if not isinstance(args, (tuple, list)):
+        raise UserError(f"example inputs of {name}: expected a tuple, found a {type(args).__name__}")
+    kwargs = parts.get("kwargs") or {}
+    if not isinstance(kwargs, dict):
+        raise UserError(f"keyword inputs of {name}: expected a dict, found a {type(kwargs).__name__}")
+    return UserModel(model, tuple(args), kwargs, parts.get("dynamic_shapes"))

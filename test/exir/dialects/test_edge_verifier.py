@@ -1,0 +1,102 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The rules of the edge dialect: each is broken once, and the message says where."""
+
+import pytest
+import torch
+from torch.export import export
+
+from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.error import ExportError, VerificationError
+from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
+
+
+class Add(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y
+
+
+def _edge(dtype=torch.float32):
+    return to_edge(export(Add(), (torch.ones(2, dtype=dtype), torch.ones(2, dtype=dtype)))).exported_program()
+
+
+def _call(program):
+    return next(node for node in program.graph.nodes if node.op == "call_function")
+
+
+def _verify(program, **config):
+    EXIREdgeDialectVerifier(EdgeCompileConfig(**config))(program)
+
+
+def test_a_legal_program_passes():
+    _verify(_edge())
+
+
+def test_the_message_names_node_operator_dtypes_and_source_line():
+    program = _edge()
+    node = _call(program)
+    node.target = torch.ops.aten.add.Tensor
+    with pytest.raises(VerificationError) as caught:
+        _verify(program)
+    text = str(caught.value)
+    for part in (node.name, "aten.add.Tensor", "float32[2]", "test_edge_verifier.py", "in forward", "EDGE verifier"):
+        assert part in text
+    assert isinstance(caught.value, ExportError)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda node: setattr(node, "target", torch.add), "not in the edge dialect"),
+        (lambda node: setattr(node, "target", exir_ops.edge.aten.add_.Tensor), "functional"),
+        (lambda node: setattr(node, "args", (node.args[0], 1.0)), "expected a tensor"),
+        (lambda node: setattr(node, "target", exir_ops.edge.aten.special_bessel_j0.default), "not a Core ATen"),
+        (lambda node: node.args[0].meta.update(val=torch.ones(2, dtype=torch.int32)), "one dtype"),
+        (lambda node: node.args[0].meta.update(val=torch.ones(2, dtype=torch.complex64)), "complex64"),
+        (lambda node: node.meta.update(val=torch.ones(1).expand(2)), "stride of 0"),
+    ],
+)
+def test_each_rule_is_enforced(change, why):
+    program = _edge()
+    change(_call(program))
+    with pytest.raises(VerificationError, match=why):
+        _verify(program)
+
+
+def test_memory_formats_and_dim_orders_exclude_each_other():
+    class Copy(torch.nn.Module):
+        def forward(self, x):
+            return x.to(memory_format=torch.channels_last).double()
+
+    exported = export(Copy(), (torch.ones(1, 2, 3, 4),))
+    with_dim_orders = to_edge(exported).exported_program()
+    without = to_edge(exported, compile_config=EdgeCompileConfig(_skip_dim_order=True)).exported_program()
+    with pytest.raises(VerificationError, match="_skip_dim_order"):
+        _verify(with_dim_orders, _skip_dim_order=True)
+    with pytest.raises(VerificationError, match="dim_order_ops"):
+        _verify(without)
+    assert "dim_order_ops" in with_dim_orders.graph_module.code
+    assert "dim_order_ops" not in without.graph_module.code
+
+
+def test_verification_can_be_switched_off_and_exceptions_made():
+    program = _edge()
+    node = _call(program)
+    node.target = exir_ops.edge.aten.special_bessel_j0.default
+    node.args = (node.args[0],)
+    _verify(program, _check_ir_validity=False)
+    _verify(program, _core_aten_ops_exception_list=[torch.ops.aten.special_bessel_j0.default])
+    with pytest.raises(VerificationError, match="special_bessel_j0"):
+        EdgeProgramManager(program)
+
+
+def test_an_operator_outside_of_core_aten_is_refused_with_its_source_line():
+    class Bessel(torch.nn.Module):
+        def forward(self, x):
+            return torch.special.bessel_j0(x)
+
+    exported = export(Bessel(), (torch.ones(2),))
+    with pytest.raises(VerificationError, match=r"bessel_j0.*test_edge_verifier.py"):
+        to_edge(exported)
+    allowed = EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.aten.special_bessel_j0.default])
+    assert "bessel_j0" in to_edge(exported, compile_config=allowed).exported_program().graph_module.code

@@ -1,0 +1,54 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Our decomposition of attention: eager's numbers, and no safe softmax over the scores."""
+
+import pytest
+import torch
+from torch.export import export
+
+from executorch.exir import to_edge
+
+Q, K, V = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 6, 8), torch.randn(2, 4, 6, 3)
+MASK = torch.rand(2, 1, 5, 6) > 0.4
+MASK[0, 0, 2] = False  # a query that may look at nothing
+CASES = {
+    "plain": ((Q, K, V), {}),
+    "scaled": ((Q, K, V), {"scale": 0.3}),
+    "causal": ((Q, K[:, :, :5], V[:, :, :5]), {"is_causal": True}),
+    "causal, more keys": ((Q, K, V), {"is_causal": True}),
+    "bool mask": ((Q, K, V, MASK), {}),
+    "float mask": ((Q, K, V, torch.zeros(5, 6).masked_fill(torch.rand(5, 6) > 0.7, -1e4)), {}),
+    "float mask with hidden rows": ((Q, K, V, torch.zeros(2, 1, 5, 6).masked_fill(~MASK, float("-inf"))), {}),
+    "grouped heads": ((Q, K[:, :2], V[:, :2]), {"enable_gqa": True}),
+    "three dimensions": ((Q[0], K[0], V[0]), {}),
+}
+
+
+class Attention(torch.nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.options = options
+
+    def forward(self, *inputs):
+        return torch.nn.functional.scaled_dot_product_attention(*inputs, **self.options)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_attention_is_eagers(name):
+    inputs, options = CASES[name]
+    program = to_edge(export(Attention(**options), inputs)).exported_program()
+    found = program.module()(*inputs)
+    torch.testing.assert_close(found, Attention(**options)(*inputs), atol=1e-6, rtol=1e-5)
+    assert not found.isnan().any()
+
+
+@pytest.mark.parametrize(("name", "allowed"), [("plain", ()), ("causal", ("where.self",)), ("bool mask", ("any.dim",))])
+def test_nothing_is_computed_over_scores_that_the_mask_can_say(name, allowed):
+    inputs, options = CASES[name]
+    program = to_edge(export(Attention(**options), inputs)).exported_program()
+    called = [node for node in program.graph.nodes if node.op == "call_function"]
+    names = [str(node.target) for node in called]
+    for operator in ("aten.where.self", "aten.any.dim", "aten.eq.Scalar", "aten.logical_not.default"):
+        if not any(operator.endswith(one) for one in allowed) and not (allowed and "where" in operator):
+            assert operator not in names
+    scores = (2, 4, 5, inputs[1].shape[2])
+    assert not [n for n in called if "any" in str(n.target) and n.args[0].meta["val"].shape == scores]

@@ -1,0 +1,74 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Whatever the bytes are, reading them gives a program or a MalformedProgramError."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from executorch.exir.serialize import MalformedProgramError, PteFile, deserialize_pte, serialize_pte
+
+PEER = sorted((Path(__file__).parents[2] / "data" / "peer").glob("*.pte"))
+
+
+def read(data: bytes) -> PteFile | None:
+    try:
+        return deserialize_pte(data)
+    except MalformedProgramError:
+        return None
+
+
+@pytest.mark.parametrize("path", PEER, ids=lambda path: path.stem)
+def test_the_peers_files_are_read_and_written_again(path: Path) -> None:
+    file = deserialize_pte(path.read_bytes())
+    assert file.program.execution_plan
+    assert deserialize_pte(bytes(serialize_pte(file))) == file
+
+
+@given(st.binary(max_size=200))
+def test_random_bytes_are_refused(data: bytes) -> None:
+    assert read(data) is None
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300))
+def test_random_tables_are_read_or_refused(data: bytes) -> None:
+    read(struct.pack("<I", 8) + b"ET12" + data)
+
+
+@pytest.mark.parametrize("path", PEER[:3], ids=lambda path: path.stem)
+def test_a_file_cut_off_anywhere_is_refused_or_whole(path: Path) -> None:
+    data = path.read_bytes()
+    step = max(1, len(data) // 300)
+    assert all(read(data[:end]) is None for end in range(0, len(data) // 2, step))
+    for end in range(len(data) // 2, len(data), step):
+        read(data[:end])
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(PEER), st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 255)), min_size=1, max_size=6))
+def test_changed_bytes_are_read_or_refused(path: Path, changes: list[tuple[int, int]]) -> None:
+    data = bytearray(path.read_bytes())
+    for position, value in changes:
+        data[position % len(data)] = value
+    read(bytes(data))
+
+
+def test_a_small_file_can_not_grow_by_pointing_at_one_place_again_and_again() -> None:
+    # A root table whose execution_plan is a vector of many offsets to one table with a long list of its own.
+    count = 4000
+    data = bytearray(b"\0" * 8)
+    vtable = struct.pack("<4H", 8, 8, 0, 4)
+    plan_vtable = struct.pack("<10H", 20, 8, 0, 0, 0, 4, 0, 0, 0, 0)
+    data += vtable
+    root = len(data)
+    data += struct.pack("<iI", 8, 4) + struct.pack("<I", count)
+    plans = len(data)
+    plan = plans + 4 * count + len(plan_vtable)
+    data += b"".join(struct.pack("<I", plan - (plans + 4 * i)) for i in range(count))
+    data += plan_vtable + struct.pack("<iI", len(plan_vtable), 4) + struct.pack("<I", count) + bytes(4 * count)
+    data[0:8] = struct.pack("<I4s", root, b"ET12")
+    with pytest.raises(MalformedProgramError):
+        deserialize_pte(bytes(data))

@@ -1,0 +1,84 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The description that writer and reader follow is the schema file's."""
+
+import dataclasses
+import re
+from enum import IntEnum
+from pathlib import Path
+
+import pytest
+
+from executorch.exir import schema as s
+from executorch.exir.serialize import tables as t
+
+SCHEMA = Path(__file__).parents[3] / "runtime" / "schema" / "program.fbs"
+TEXT = re.sub(r"//[^\n]*", "", SCHEMA.read_text())
+# Names of one type in the schema language.
+ALIASES = {"int8": "byte", "uint8": "ubyte", "int32": "int", "uint32": "uint", "int64": "long", "ulong": "uint64"}
+ALIASES |= {"float64": "double"}
+
+
+def declared_fields(table: str) -> list[tuple[str, str]]:
+    """(name, type) of each field of a table in the schema file."""
+    match = re.search(rf"\btable\s+{table}\s*\{{(.*?)\}}", TEXT, re.S)
+    assert match, f"{table} is not in {SCHEMA.name}"
+    rows = re.findall(r"(\w+)\s*:\s*(\[?\w+\]?)\s*(?:=\s*\w+)?\s*(?:\([^)]*\))?\s*;", match[1])
+    assert len(rows) == match[1].count(";")
+    return rows
+
+
+def normal(name: str) -> str:
+    inner = name.strip("[]")
+    inner = ALIASES.get(inner, inner)
+    return f"[{inner}]" if name.startswith("[") else inner
+
+
+def type_name(kind: t.Kind) -> str:
+    if isinstance(kind, t.Scalar):
+        return kind.fbs
+    if isinstance(kind, t.Vector):
+        return f"[{kind.item.fbs}]"
+    if isinstance(kind, t.TableVector):
+        return f"[{kind.type.__name__}]"
+    if isinstance(kind, (t.Table, t.Enum)):
+        return kind.type.__name__
+    return kind.name if isinstance(kind, t.Union) else {t.String: "string", t.Bytes: "[ubyte]"}[type(kind)]
+
+
+@pytest.mark.parametrize("table", t.TABLES, ids=lambda table: table.__name__)
+def test_fields_have_the_schemas_order_and_types(table: type) -> None:
+    ours = [(field.name, type_name(field.kind)) for field in t.TABLES[table]]
+    assert [(name, normal(kind)) for name, kind in declared_fields(table.__name__)] == ours
+
+
+@pytest.mark.parametrize("table", t.TABLES, ids=lambda table: table.__name__)
+def test_every_field_of_a_value_is_written(table: type) -> None:
+    assert {field.name for field in dataclasses.fields(table)} == {field.name for field in t.TABLES[table]}
+
+
+def test_no_table_of_the_schema_is_missing() -> None:
+    assert set(re.findall(r"\btable\s+(\w+)", TEXT)) == {table.__name__ for table in t.TABLES}
+
+
+def test_unions_have_the_schemas_members_in_order() -> None:
+    unions = {f.kind.name: f.kind.types for rows in t.TABLES.values() for f in rows if isinstance(f.kind, t.Union)}
+    declared = dict(re.findall(r"\bunion\s+(\w+)\s*\{(.*?)\}", TEXT, re.S))
+    assert set(unions) == set(declared)
+    for name, members in declared.items():
+        assert re.findall(r"\w+", members) == [member.__name__ for member in unions[name]]
+
+
+ENUMS = [s.ScalarType, s.TensorShapeDynamism, s.TensorDataLocation, s.DeviceType, s.DataLocation]
+
+
+@pytest.mark.parametrize("enum", ENUMS, ids=lambda enum: enum.__name__)
+def test_enums_have_the_schemas_numbers(enum: type[IntEnum]) -> None:
+    match = re.search(rf"\benum\s+{enum.__name__}\s*:\s*byte\s*\{{(.*?)\}}", TEXT, re.S)
+    assert match
+    declared = {name.upper(): int(number) for name, number in re.findall(r"(\w+)\s*=\s*(\d+)", match[1])}
+    ours = {each.name.upper(): each.value for each in enum if not each.name.startswith("COMPLEX")}
+    assert declared == ours
+
+
+def test_the_identifier_is_the_schemas() -> None:
+    assert f'file_identifier "{t.FILE_IDENTIFIER.decode()}";' in TEXT
