@@ -18,7 +18,7 @@ target_compile_options(executorch_strict INTERFACE -Wall -Wextra -Werror -ffunct
 if(EXECUTORCH_SANITIZE)
   # The vptr check wants type information, which our libraries have not.
   target_compile_options(executorch_strict INTERFACE -fsanitize=${EXECUTORCH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer
-                                                     -fno-sanitize-recover=all -fno-sanitize=vptr)
+                                                     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${EXECUTORCH_SANITIZE})
 endif()
 add_library(executorch_embedded_cxx INTERFACE)

@@ -1,0 +1,149 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// executor_runner: loads a program, runs one of its methods, shows what comes out.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/listing.h>
+#include <executorch/extension/executor_runner/options.h>
+#include <executorch/extension/executor_runner/output.h>
+#include <executorch/extension/module/method_memory.h>
+#include <executorch/extension/runner_util/inputs.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/platform/clock.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace executorch::extension::executor_runner {
+namespace {
+
+using runtime::Method;
+using runtime::Program;
+
+std::string method_to_run(const Program& program, const Options& options) {
+  if (!options.method.empty()) {
+    return options.method;
+  }
+  std::string names;
+  for (size_t i = 0; i < program.num_methods(); ++i) {
+    const std::string name = require(program.get_method_name(i), "the file does not name a method");
+    if (name == "forward" || program.num_methods() == 1) {
+      return name;
+    }
+    names += (i == 0 ? "" : ", ") + name;
+  }
+  fail("no method 'forward': choose one with --method: " + names);
+}
+
+std::vector<char> read_file(const std::string& path) {
+  FILE* file = fopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    fail("cannot read input '" + path + "': " + strerror(errno));
+  }
+  std::vector<char> bytes;
+  char block[1 << 16];
+  for (size_t count = 0; (count = fread(block, 1, sizeof(block), file)) > 0;) {
+    bytes.insert(bytes.end(), block, block + count);
+  }
+  const bool failed = ferror(file) != 0;
+  fclose(file);
+  if (failed) {
+    fail("cannot read input '" + path + "': " + strerror(errno));
+  }
+  return bytes;
+}
+
+/// The bytes of the input files, empty if ones are asked for.
+std::vector<std::vector<char>> read_inputs(const Options& options) {
+  std::vector<std::vector<char>> files;
+  for (const std::string& path : options.inputs) {
+    files.push_back(read_file(path));
+  }
+  return files;
+}
+
+BufferCleanup set_inputs(Method& method, std::vector<std::vector<char>>& files) {
+  std::vector<std::pair<char*, size_t>> buffers;
+  for (std::vector<char>& file : files) {
+    buffers.emplace_back(file.data(), file.size());
+  }
+  return require(prepare_input_tensors(method, {}, buffers), "cannot set the inputs");
+}
+
+/// Memory for the outputs that the plan has none for.
+std::vector<HeapBlock> set_output_memory(Method& method) {
+  std::vector<HeapBlock> blocks;
+  const runtime::MethodMeta meta = method.method_meta();
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    if (require(meta.output_tag(i), "the file does not describe an output") !=
+        runtime::Tag::Tensor) {
+      continue;
+    }
+    const runtime::TensorInfo info =
+        require(meta.output_tensor_meta(i), "the file does not describe an output");
+    if (!info.is_memory_planned()) {
+      blocks.push_back(require(HeapBlock::allocate(info.nbytes()), "no memory for an output"));
+      require(method.set_output_data_ptr(blocks.back().bytes().data(), info.nbytes(), i),
+              "cannot set an output");
+    }
+  }
+  return blocks;
+}
+
+void run(const Program& program, const Options& options) {
+  const std::string name = method_to_run(program, options);
+  const runtime::MethodMeta meta = require(program.method_meta(name.c_str()), "cannot run");
+  const std::unique_ptr<MethodMemory> memory =
+      require(MethodMemory::allocate(meta), "no memory for '" + name + "'");
+  Method method = require(program.load_method(name.c_str(), memory->manager()),
+                          "cannot load the method '" + name + "'");
+  const std::vector<HeapBlock> outputs = set_output_memory(method);
+  std::vector<std::vector<char>> files = read_inputs(options);
+  // Ticks, not time of day: the platform's clock is the one that events are measured with.
+  uint64_t ticks = 0;
+  for (size_t i = 0; i < options.num_executions; ++i) {
+    // Set anew each time: a method may use an input's planned memory for other values.
+    const BufferCleanup inputs = set_inputs(method, files);
+    const et_timestamp_t begin = runtime::pal_current_ticks();
+    require(method.execute(), "'" + name + "' failed");
+    ticks += runtime::pal_current_ticks() - begin;
+    if (i + 1 == options.num_executions) {
+      printf("ran '%s' %zu times, %.3f ms each\n", name.c_str(), options.num_executions,
+             static_cast<double>(runtime::ticks_to_ns(ticks)) / 1e6 /
+                 static_cast<double>(options.num_executions));
+      if (options.print_output != PrintOutput::None) {
+        print_outputs(method, options.print_output == PrintOutput::All);
+      }
+      if (!options.output_file.empty()) {
+        write_outputs(method, options.output_file);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace executorch::extension::executor_runner
+
+int main(int argc, char** argv) {
+  using namespace executorch::extension;
+  using namespace executorch::extension::executor_runner;
+  executorch::runtime::runtime_init();
+  collect_messages();
+  const Options options = parse_options(argc, argv);
+  if (options.help) {
+    print_help();
+    return 0;
+  }
+  MmapDataLoader loader = require(
+      MmapDataLoader::from(options.model_path.c_str(), MmapDataLoader::MlockConfig::NoMlock),
+      "cannot read '" + options.model_path + "'");
+  const Program program =
+      require(Program::load(&loader), "cannot load '" + options.model_path + "'");
+  if (options.list) {
+    print_listing(program);
+  } else {
+    run(program, options);
+  }
+  return 0;
+}

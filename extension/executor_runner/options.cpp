@@ -1,0 +1,120 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/executor_runner/options.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <executorch/extension/executor_runner/failure.h>
+
+namespace executorch::extension::executor_runner {
+namespace {
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t comma = 0; comma != std::string::npos; begin = comma + 1) {
+    comma = text.find(',', begin);
+    parts.push_back(text.substr(begin, comma == std::string::npos ? comma : comma - begin));
+  }
+  return parts;
+}
+
+size_t positive_number(const char* option, const char* text) {
+  char* end = nullptr;
+  errno = 0;
+  const long long value = strtoll(text, &end, 10);
+  if (end == text || *end != '\0' || errno != 0 || value < 1) {
+    fail(std::string("--") + option + ": expected a number from 1 on, found '" + text + "'");
+  }
+  return static_cast<size_t>(value);
+}
+
+struct PrintOutputName {
+  const char* name;
+  PrintOutput value;
+};
+
+constexpr PrintOutputName kPrintOutputNames[] = {
+    {"all", PrintOutput::All}, {"shape", PrintOutput::Shape}, {"none", PrintOutput::None}};
+
+PrintOutput print_output_named(const char* text) {
+  for (const PrintOutputName& row : kPrintOutputNames) {
+    if (strcmp(row.name, text) == 0) {
+      return row.value;
+    }
+  }
+  fail(std::string("--print_output: expected all, shape or none, found '") + text + "'");
+}
+
+/// An option, the name of its value (null if it takes none), what it does, and what sets it.
+struct Row {
+  const char* name;
+  const char* value;
+  const char* help;
+  void (*set)(Options& options, const char* text);
+};
+
+constexpr Row kRows[] = {
+    {"model_path", "FILE", "the program (.pte); required",
+     [](Options& options, const char* text) { options.model_path = text; }},
+    {"method", "NAME", "the method to run; default: forward, or the only one",
+     [](Options& options, const char* text) { options.method = text; }},
+    {"inputs", "FILE,...", "a file of raw bytes for each tensor input; default: ones",
+     [](Options& options, const char* text) { options.inputs = split_at_commas(text); }},
+    {"num_executions", "N", "how often to run; default: 1",
+     [](Options& options, const char* text) {
+       options.num_executions = positive_number("num_executions", text);
+     }},
+    {"print_output", "WHAT", "all, shape or none of the outputs; default: all",
+     [](Options& options, const char* text) { options.print_output = print_output_named(text); }},
+    {"output_file", "PREFIX", "write the bytes of output tensor I to PREFIX-I.bin",
+     [](Options& options, const char* text) { options.output_file = text; }},
+    {"list", nullptr, "print methods, inputs, outputs, operators, backends and memory; run nothing",
+     [](Options& options, const char*) { options.list = true; }},
+    {"help", nullptr, "print this", [](Options& options, const char*) { options.help = true; }},
+};
+constexpr size_t kRowCount = sizeof(kRows) / sizeof(kRows[0]);
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  option table[kRowCount + 1] = {};
+  for (size_t i = 0; i < kRowCount; ++i) {
+    table[i].name = kRows[i].name;
+    table[i].has_arg = kRows[i].value == nullptr ? no_argument : required_argument;
+  }
+  Options options;
+  opterr = 0;
+  int row = 0;
+  for (int found = 0; (found = getopt_long(argc, argv, ":", table, &row)) != -1;) {
+    if (found == ':') {
+      fail(std::string(argv[optind - 1]) + " needs a value; see --help");
+    }
+    if (found != 0) {
+      fail(std::string("unknown option ") + argv[optind - 1] + "; see --help");
+    }
+    kRows[row].set(options, optarg);
+  }
+  if (optind < argc) {
+    fail(std::string("unexpected argument '") + argv[optind] + "'; see --help");
+  }
+  if (options.model_path.empty() && !options.help) {
+    fail("--model_path is required; see --help");
+  }
+  return options;
+}
+
+void print_help() {
+  printf(
+      "executor_runner runs a method of a program, in exactly the memory that its file asks "
+      "for.\n\n");
+  for (const Row& row : kRows) {
+    const std::string name = std::string("--") + row.name + (row.value == nullptr ? "" : " ");
+    printf("  %-26s %s\n", (name + (row.value == nullptr ? "" : row.value)).c_str(), row.help);
+  }
+}
+
+}  // namespace executorch::extension::executor_runner

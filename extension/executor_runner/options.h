@@ -1,0 +1,34 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The command line of executor_runner.
+#pragma once
+
+#include <stddef.h>
+
+#include <string>
+#include <vector>
+
+namespace executorch::extension::executor_runner {
+
+enum class PrintOutput { All, Shape, None };
+
+struct Options {
+  std::string model_path;
+  /// Empty: "forward", or the only method.
+  std::string method;
+  /// Empty: ones.
+  std::vector<std::string> inputs;
+  size_t num_executions = 1;
+  PrintOutput print_output = PrintOutput::All;
+  /// Empty: outputs are not written.
+  std::string output_file;
+  bool list = false;
+  bool help = false;
+};
+
+/// Reads the command line; ends the process with a line on stderr if it is wrong.
+Options parse_options(int argc, char** argv);
+
+/// Prints all options.
+void print_help();
+
+}  // namespace executorch::extension::executor_runner

@@ -1,0 +1,17 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What becomes of a method's outputs: text on stdout, bytes in files.
+#pragma once
+
+#include <string>
+
+#include <executorch/runtime/executor/method.h>
+
+namespace executorch::extension::executor_runner {
+
+/// One output a line; with `with_values`, tensors and lists in full.
+void print_outputs(const runtime::Method& method, bool with_values);
+
+/// Writes tensor output i to "<prefix>-<i>.bin", its elements as they lie in memory.
+void write_outputs(const runtime::Method& method, const std::string& prefix);
+
+}  // namespace executorch::extension::executor_runner

@@ -1,0 +1,111 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/module/method_memory.h>
+
+#include <stdlib.h>
+
+#include <new>
+
+#include <executorch/runtime/core/overflow.h>
+
+namespace executorch::extension {
+
+using runtime::Error;
+using runtime::Result;
+using runtime::Span;
+
+Result<HeapBlock> HeapBlock::allocate(size_t size) {
+  size_t padded = 0;
+  ET_CHECK_OR_RETURN_ERROR(!runtime::add_overflows(size, kAlignment, &padded),
+                           MemoryAllocationFailed, "%zu bytes cannot be allocated", size);
+  // calloc() leaves large blocks to the system's zero pages; aligned_alloc() would have to be
+  // cleared, which touches every page.
+  Memory memory(calloc(1, padded), free);
+  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
+                           "%zu bytes cannot be allocated", size);
+  const uintptr_t address = reinterpret_cast<uintptr_t>(memory.get());
+  auto* begin = reinterpret_cast<uint8_t*>((address + kAlignment - 1) & ~(kAlignment - 1));
+  return HeapBlock(std::move(memory), begin, size);
+}
+
+GrowingAllocator::GrowingAllocator(HeapBlock first)
+    : MemoryAllocator(static_cast<uint32_t>(first.bytes().size()), first.bytes().data()),
+      first_(std::move(first)) {}
+
+void* GrowingAllocator::allocate(size_t size, size_t alignment) {
+  size_t worst_case = 0;
+  if (!runtime::add_overflows(size, alignment - 1, &worst_case) && worst_case <= free_size()) {
+    return MemoryAllocator::allocate(size, alignment);
+  }
+  const uintptr_t next = reinterpret_cast<uintptr_t>(base_address()) + used_size();
+  const size_t padding = (alignment - next % alignment) % alignment;
+  if (size <= free_size() && padding <= free_size() - size) {
+    return MemoryAllocator::allocate(size, alignment);
+  }
+  if (alignment > HeapBlock::kAlignment) {
+    ET_LOG(Error, "alignment %zu is more than %zu", alignment, HeapBlock::kAlignment);
+    return nullptr;
+  }
+  Result<HeapBlock> block = HeapBlock::allocate(size);
+  if (!block.ok()) {
+    return nullptr;
+  }
+  overflow_.push_back(std::move(*block));
+  overflow_size_ += size;
+  return overflow_.back().bytes().data();
+}
+
+void GrowingAllocator::reset() {
+  MemoryAllocator::reset();
+  overflow_.clear();
+  overflow_size_ = 0;
+}
+
+Result<std::unique_ptr<MethodMemory>> MethodMemory::allocate(const runtime::MethodMeta& meta,
+                                                             const Given& given) {
+  const size_t method_size = given.method_allocator != nullptr ? 0 : meta.method_allocator_size();
+  ET_CHECK_OR_RETURN_ERROR(method_size <= UINT32_MAX, MemoryAllocationFailed,
+                           "method '%s' needs %zu bytes for itself, more than an allocator has",
+                           meta.name(), method_size);
+  HeapBlock method_block = ET_UNWRAP(HeapBlock::allocate(method_size));
+  const size_t buffers = given.planned != nullptr ? 0 : meta.num_memory_planned_buffers();
+  std::vector<HeapBlock> blocks;
+  for (size_t i = 0; i < buffers; ++i) {
+    const int64_t size = ET_UNWRAP(meta.memory_planned_buffer_size(i));
+    blocks.push_back(ET_UNWRAP(HeapBlock::allocate(static_cast<size_t>(size)),
+                               "method '%s' needs %" PRId64 " bytes in planned buffer %zu",
+                               meta.name(), size, i));
+  }
+  std::unique_ptr<MethodMemory> memory(
+      new (std::nothrow) MethodMemory(std::move(method_block), std::move(blocks), given));
+  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed, "no memory for a method");
+  return memory;
+}
+
+namespace {
+
+std::vector<Span<uint8_t>> spans_of(const std::vector<HeapBlock>& blocks) {
+  std::vector<Span<uint8_t>> spans;
+  for (const HeapBlock& block : blocks) {
+    spans.push_back(block.bytes());
+  }
+  return spans;
+}
+
+template <typename T>
+T* given_or(T* given, T* own) {
+  return given != nullptr ? given : own;
+}
+
+}  // namespace
+
+MethodMemory::MethodMemory(HeapBlock method_block, std::vector<HeapBlock> planned_blocks,
+                           const Given& given)
+    : planned_blocks_(std::move(planned_blocks)),
+      planned_spans_(spans_of(planned_blocks_)),
+      method_allocator_(std::move(method_block)),
+      own_planned_({planned_spans_.data(), planned_spans_.size()}),
+      manager_(given_or<runtime::MemoryAllocator>(given.method_allocator, &method_allocator_),
+               given_or(given.planned, &own_planned_),
+               given_or<runtime::MemoryAllocator>(given.temp_allocator, &temp_allocator_)) {}
+
+}  // namespace executorch::extension

@@ -1,0 +1,94 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <vector>
+
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/memory_manager.h>
+#include <executorch/runtime/executor/method_meta.h>
+
+namespace executorch::extension {
+
+/// A block of memory from the heap.
+class HeapBlock final {
+ public:
+  /// What addresses of planned tensors are multiples of, as far as their offsets are.
+  static constexpr size_t kAlignment = 64;
+
+  /// `size` zeroed bytes; MemoryAllocationFailed if there are not as many.
+  static runtime::Result<HeapBlock> allocate(size_t size);
+
+  runtime::Span<uint8_t> bytes() const { return {begin_, size_}; }
+
+ private:
+  using Memory = std::unique_ptr<void, void (*)(void*)>;
+
+  HeapBlock(Memory memory, uint8_t* begin, size_t size)
+      : memory_(std::move(memory)), begin_(begin), size_(size) {}
+
+  Memory memory_;
+  uint8_t* begin_;
+  size_t size_;
+};
+
+/// An allocator over one block that goes on with further ones when that is used up: the block is
+/// what the method's file asks for, the rest what its delegates take beyond that.
+class GrowingAllocator final : public runtime::MemoryAllocator {
+ public:
+  explicit GrowingAllocator(HeapBlock first);
+
+  void* allocate(size_t size, size_t alignment = kDefaultAlignment) override;
+  /// Bytes allocated beyond the first block.
+  size_t overflow_size() const { return overflow_size_; }
+  void reset() override;
+
+ private:
+  HeapBlock first_;
+  std::vector<HeapBlock> overflow_;
+  size_t overflow_size_ = 0;
+};
+
+/// The memory that one method needs, as its file states it. Must outlive the method.
+class MethodMemory final {
+ public:
+  /// What the caller has memory for already; it must outlive the MethodMemory. Null: it has not.
+  struct Given {
+    runtime::HierarchicalAllocator* planned = nullptr;
+    runtime::MemoryAllocator* method_allocator = nullptr;
+    runtime::MemoryAllocator* temp_allocator = nullptr;
+  };
+
+  /// Memory for the method that `meta` describes, beyond what is given. MemoryAllocationFailed if
+  /// there is not enough.
+  static runtime::Result<std::unique_ptr<MethodMemory>> allocate(const runtime::MethodMeta& meta,
+                                                                 const Given& given);
+  static runtime::Result<std::unique_ptr<MethodMemory>> allocate(const runtime::MethodMeta& meta) {
+    return allocate(meta, Given{});
+  }
+
+  runtime::MemoryManager* manager() { return &manager_; }
+  /// One a memory id; empty if the planned buffers are the caller's.
+  runtime::Span<const runtime::Span<uint8_t>> planned_buffers() const {
+    return {planned_spans_.data(), planned_spans_.size()};
+  }
+
+ private:
+  MethodMemory(HeapBlock method_block, std::vector<HeapBlock> planned_blocks, const Given& given);
+
+  std::vector<HeapBlock> planned_blocks_;
+  std::vector<runtime::Span<uint8_t>> planned_spans_;
+  GrowingAllocator method_allocator_;
+  MallocMemoryAllocator temp_allocator_;
+  runtime::HierarchicalAllocator own_planned_;
+  runtime::MemoryManager manager_;
+};
+
+}  // namespace executorch::extension

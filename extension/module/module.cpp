@@ -1,0 +1,225 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/module/module.h>
+
+#include <executorch/extension/data_loader/file_data_loader.h>
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+
+namespace executorch::extension {
+
+using runtime::Error;
+using runtime::EValue;
+using runtime::Method;
+using runtime::MethodMeta;
+using runtime::Program;
+using runtime::Result;
+
+namespace {
+
+/// A program and what it reads from; a shared pointer to the program owns both.
+struct OwnedProgram {
+  std::unique_ptr<runtime::DataLoader> loader;
+  Program program;
+};
+
+template <typename Loader>
+Result<std::unique_ptr<runtime::DataLoader>> on_heap(Result<Loader> loader) {
+  if (!loader.ok()) {
+    return loader.error();
+  }
+  return std::unique_ptr<runtime::DataLoader>(std::make_unique<Loader>(std::move(*loader)));
+}
+
+Result<std::unique_ptr<runtime::DataLoader>> open(const char* path, Module::LoadMode mode) {
+  using Mlock = MmapDataLoader::MlockConfig;
+  switch (mode) {
+    case Module::LoadMode::File:
+      return on_heap(FileDataLoader::from(path));
+    case Module::LoadMode::Mmap:
+      return on_heap(MmapDataLoader::from(path, Mlock::NoMlock));
+    case Module::LoadMode::MmapUseMlock:
+      return on_heap(MmapDataLoader::from(path, Mlock::UseMlock));
+    case Module::LoadMode::MmapUseMlockIgnoreErrors:
+      return on_heap(MmapDataLoader::from(path, Mlock::UseMlockIgnoreErrors));
+  }
+  return Error::InvalidArgument;
+}
+
+std::vector<EValue> outputs_of(const Method& method) {
+  std::vector<EValue> outputs;
+  outputs.reserve(method.outputs_size());
+  for (size_t i = 0; i < method.outputs_size(); ++i) {
+    outputs.push_back(method.get_output(i));
+  }
+  return outputs;
+}
+
+Result<EValue> first_of(Result<std::vector<EValue>> outputs) {
+  if (!outputs.ok()) {
+    return outputs.error();
+  }
+  ET_CHECK_OR_RETURN_ERROR(!outputs->empty(), InvalidArgument, "the method returns nothing");
+  return outputs->front();
+}
+
+}  // namespace
+
+Module::Module(std::string file_path, LoadMode load_mode,
+               std::unique_ptr<runtime::EventTracer> event_tracer,
+               std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
+               std::unique_ptr<runtime::MemoryAllocator> temp_allocator)
+    : file_path_(std::move(file_path)),
+      load_mode_(load_mode),
+      event_tracer_(std::move(event_tracer)),
+      memory_allocator_(std::move(memory_allocator)),
+      temp_allocator_(std::move(temp_allocator)) {}
+
+Module::Module(std::unique_ptr<runtime::DataLoader> data_loader,
+               std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
+               std::unique_ptr<runtime::MemoryAllocator> temp_allocator,
+               std::unique_ptr<runtime::EventTracer> event_tracer)
+    : data_loader_(std::move(data_loader)),
+      event_tracer_(std::move(event_tracer)),
+      memory_allocator_(std::move(memory_allocator)),
+      temp_allocator_(std::move(temp_allocator)) {}
+
+Module::Module(std::shared_ptr<Program> program,
+               std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
+               std::unique_ptr<runtime::MemoryAllocator> temp_allocator,
+               std::unique_ptr<runtime::EventTracer> event_tracer)
+    : event_tracer_(std::move(event_tracer)),
+      memory_allocator_(std::move(memory_allocator)),
+      temp_allocator_(std::move(temp_allocator)),
+      program_(std::move(program)) {}
+
+Error Module::load(Program::Verification verification) {
+  if (is_loaded()) {
+    return Error::Ok;
+  }
+  if (data_loader_ == nullptr) {
+    data_loader_ = ET_UNWRAP(open(file_path_.c_str(), load_mode_));
+  }
+  Program program = ET_UNWRAP(Program::load(data_loader_.get(), verification));
+  std::shared_ptr<OwnedProgram> owned(
+      new OwnedProgram{std::move(data_loader_), std::move(program)});
+  program_ = std::shared_ptr<Program>(owned, &owned->program);
+  return Error::Ok;
+}
+
+Result<size_t> Module::num_methods() {
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  return program_->num_methods();
+}
+
+Result<std::unordered_set<std::string>> Module::method_names() {
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  std::unordered_set<std::string> names;
+  for (size_t i = 0; i < program_->num_methods(); ++i) {
+    names.emplace(ET_UNWRAP(program_->get_method_name(i)));
+  }
+  return names;
+}
+
+Error Module::load_method(const std::string& method_name,
+                          runtime::HierarchicalAllocator* planned_memory,
+                          runtime::EventTracer* event_tracer) {
+  if (is_method_loaded(method_name)) {
+    return Error::Ok;
+  }
+  const MethodMeta meta = ET_UNWRAP(method_meta(method_name));
+  std::unique_ptr<MethodMemory> memory = ET_UNWRAP(MethodMemory::allocate(
+      meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get()}));
+  Method method = ET_UNWRAP(
+      program_->load_method(method_name.c_str(), memory->manager(),
+                            event_tracer != nullptr ? event_tracer : event_tracer_.get()));
+  methods_.emplace(method_name, LoadedMethod{std::move(memory), std::move(method)});
+  return Error::Ok;
+}
+
+bool Module::unload_method(const std::string& method_name) {
+  return methods_.erase(method_name) != 0;
+}
+
+bool Module::is_method_loaded(const std::string& method_name) const {
+  return methods_.find(method_name) != methods_.end();
+}
+
+Result<Method*> Module::method(const std::string& method_name) {
+  ET_CHECK_OK_OR_RETURN_ERROR(load_method(method_name));
+  return &methods_.at(method_name).method;
+}
+
+Result<MethodMeta> Module::method_meta(const std::string& method_name) {
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  return program_->method_meta(method_name.c_str());
+}
+
+Result<std::vector<EValue>> Module::execute(const std::string& method_name,
+                                            const std::vector<EValue>& input_values) {
+  Method* const method = ET_UNWRAP(this->method(method_name));
+  ET_CHECK_OK_OR_RETURN_ERROR(method->set_inputs({input_values.data(), input_values.size()}));
+  ET_CHECK_OK_OR_RETURN_ERROR(method->execute());
+  return outputs_of(*method);
+}
+
+Result<std::vector<EValue>> Module::execute(const std::string& method_name) {
+  Method* const method = ET_UNWRAP(this->method(method_name));
+  ET_CHECK_OK_OR_RETURN_ERROR(method->execute());
+  return outputs_of(*method);
+}
+
+Result<EValue> Module::get(const std::string& method_name,
+                           const std::vector<EValue>& input_values) {
+  return first_of(execute(method_name, input_values));
+}
+
+Result<EValue> Module::get(const std::string& method_name) {
+  return first_of(execute(method_name));
+}
+
+Error Module::set_input(const std::string& method_name, const EValue& input_value,
+                        size_t input_index) {
+  Method* const method = ET_UNWRAP(this->method(method_name));
+  return method->set_input(input_value, input_index);
+}
+
+Error Module::set_inputs(const std::string& method_name, const std::vector<EValue>& input_values) {
+  Method* const method = ET_UNWRAP(this->method(method_name));
+  return method->set_inputs({input_values.data(), input_values.size()});
+}
+
+Error Module::set_output(const std::string& method_name, const EValue& output_value,
+                         size_t output_index) {
+  Method* const method = ET_UNWRAP(this->method(method_name));
+  ET_CHECK_OR_RETURN_ERROR(output_value.isTensor(), InvalidType,
+                           "output %zu of '%s' can only be set to a tensor", output_index,
+                           method_name.c_str());
+  const aten::Tensor& tensor = output_value.toTensor();
+  return method->set_output_data_ptr(tensor.mutable_data_ptr(), tensor.nbytes(), output_index);
+}
+
+Error Module::set_outputs(const std::string& method_name,
+                          const std::vector<EValue>& output_values) {
+  Method* const method = ET_UNWRAP(this->method(method_name));
+  ET_CHECK_OR_RETURN_ERROR(output_values.size() == method->outputs_size(), InvalidArgument,
+                           "'%s' has %zu outputs, not %zu", method_name.c_str(),
+                           method->outputs_size(), output_values.size());
+  for (size_t i = 0; i < output_values.size(); ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(set_output(method_name, output_values[i], i));
+  }
+  return Error::Ok;
+}
+
+Result<std::vector<EValue>> Module::get_outputs(const std::string& method_name) {
+  Method* const method = ET_UNWRAP(this->method(method_name));
+  return outputs_of(*method);
+}
+
+Result<EValue> Module::get_output(const std::string& method_name, size_t output_index) {
+  Method* const method = ET_UNWRAP(this->method(method_name));
+  ET_CHECK_OR_RETURN_ERROR(output_index < method->outputs_size(), InvalidArgument,
+                           "'%s' has %zu outputs, none of index %zu", method_name.c_str(),
+                           method->outputs_size(), output_index);
+  return method->get_output(output_index);
+}
+
+}  // namespace executorch::extension

@@ -1,0 +1,182 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Module: a program file and its methods behind one object that owns all they need.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/module/method_memory.h>
+#include <executorch/runtime/core/data_loader.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program.h>
+
+namespace executorch::extension {
+
+/// Loads program and methods when they are first needed. Not thread-safe; modules that share a
+/// program() are independent of each other.
+///
+/// Tensors in results refer to the method's memory: they are valid until the method runs again, is
+/// unloaded, or the module is gone. clone_tensor_ptr() makes copies.
+class Module {
+ public:
+  /// How the file is read.
+  enum class LoadMode {
+    /// Into memory.
+    File,
+    /// Mapped; pages are read when they are touched.
+    Mmap,
+    /// Mapped and locked in memory.
+    MmapUseMlock,
+    /// Mapped and, as far as the system allows, locked in memory.
+    MmapUseMlockIgnoreErrors,
+  };
+
+  /// The file at `file_path`, which is not touched before load(). Allocators that are given serve
+  /// all methods; without them every method has exactly what the file states.
+  explicit Module(std::string file_path, LoadMode load_mode = LoadMode::File,
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr);
+
+  /// What `data_loader` loads.
+  explicit Module(std::unique_ptr<runtime::DataLoader> data_loader,
+                  std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr);
+
+  /// A loaded program, of another module for instance: constants exist once.
+  explicit Module(std::shared_ptr<runtime::Program> program,
+                  std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr);
+
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  Module(Module&&) = delete;
+  Module& operator=(Module&&) = delete;
+
+  /// Loads the program if it is not; errors as DataLoader and Program::load().
+  [[nodiscard]] runtime::Error load(
+      runtime::Program::Verification verification = runtime::Program::Verification::Minimal);
+  bool is_loaded() const { return program_ != nullptr; }
+  /// The program, which keeps what it was loaded from alive; null if it is not loaded.
+  std::shared_ptr<runtime::Program> program() const { return program_; }
+
+  // The functions below load the program, and the method they name, if need be; they return the
+  // errors of that too.
+
+  runtime::Result<size_t> num_methods();
+  runtime::Result<std::unordered_set<std::string>> method_names();
+
+  /// With `planned_memory`, which must outlive the method, planned buffers lie there;
+  /// `event_tracer` takes the place of the module's and must outlive the method. Both only matter
+  /// for a method that is not loaded.
+  [[nodiscard]] runtime::Error load_method(const std::string& method_name,
+                                           runtime::HierarchicalAllocator* planned_memory = nullptr,
+                                           runtime::EventTracer* event_tracer = nullptr);
+  /// False if the method is not loaded.
+  bool unload_method(const std::string& method_name);
+  bool is_method_loaded(const std::string& method_name) const;
+  /// Valid until the method is unloaded.
+  runtime::Result<runtime::Method*> method(const std::string& method_name);
+  /// Does not load the method. Valid as long as program().
+  runtime::Result<runtime::MethodMeta> method_meta(const std::string& method_name);
+
+  /// Runs a method with `input_values`, one for each input; returns all outputs.
+  runtime::Result<std::vector<runtime::EValue>> execute(
+      const std::string& method_name, const std::vector<runtime::EValue>& input_values);
+  /// Runs a method with one input.
+  runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name,
+                                                        const runtime::EValue& input_value) {
+    return execute(method_name, std::vector<runtime::EValue>{input_value});
+  }
+  /// Runs a method without inputs, or with those that set_input() has set.
+  runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name);
+
+  /// The same, returning the first output.
+  runtime::Result<runtime::EValue> get(const std::string& method_name,
+                                       const std::vector<runtime::EValue>& input_values);
+  runtime::Result<runtime::EValue> get(const std::string& method_name,
+                                       const runtime::EValue& input_value) {
+    return get(method_name, std::vector<runtime::EValue>{input_value});
+  }
+  runtime::Result<runtime::EValue> get(const std::string& method_name);
+
+  /// Sets one input. A tensor's memory must live until the method has run.
+  [[nodiscard]] runtime::Error set_input(const std::string& method_name,
+                                         const runtime::EValue& input_value, size_t input_index);
+  [[nodiscard]] runtime::Error set_inputs(const std::string& method_name,
+                                          const std::vector<runtime::EValue>& input_values);
+
+  /// Makes the method write an output into the memory of `output_value`, a tensor, which must live
+  /// as long as the method runs with it; InvalidState if the plan has memory for the output.
+  [[nodiscard]] runtime::Error set_output(const std::string& method_name,
+                                          const runtime::EValue& output_value,
+                                          size_t output_index = 0);
+  [[nodiscard]] runtime::Error set_outputs(const std::string& method_name,
+                                           const std::vector<runtime::EValue>& output_values);
+  /// The outputs of the last run.
+  runtime::Result<std::vector<runtime::EValue>> get_outputs(
+      const std::string& method_name = "forward");
+  runtime::Result<runtime::EValue> get_output(const std::string& method_name = "forward",
+                                              size_t output_index = 0);
+
+  // The same for the method "forward".
+
+  [[nodiscard]] runtime::Error load_forward(
+      runtime::HierarchicalAllocator* planned_memory = nullptr,
+      runtime::EventTracer* event_tracer = nullptr) {
+    return load_method("forward", planned_memory, event_tracer);
+  }
+  bool unload_forward() { return unload_method("forward"); }
+  runtime::Result<std::vector<runtime::EValue>> forward(
+      const std::vector<runtime::EValue>& input_values) {
+    return execute("forward", input_values);
+  }
+  runtime::Result<std::vector<runtime::EValue>> forward(const runtime::EValue& input_value) {
+    return execute("forward", input_value);
+  }
+  runtime::Result<std::vector<runtime::EValue>> forward() { return execute("forward"); }
+  [[nodiscard]] runtime::Error set_input(const runtime::EValue& input_value, size_t input_index) {
+    return set_input("forward", input_value, input_index);
+  }
+  [[nodiscard]] runtime::Error set_inputs(const std::vector<runtime::EValue>& input_values) {
+    return set_inputs("forward", input_values);
+  }
+  [[nodiscard]] runtime::Error set_output(const runtime::EValue& output_value,
+                                          size_t output_index = 0) {
+    return set_output("forward", output_value, output_index);
+  }
+  [[nodiscard]] runtime::Error set_outputs(const std::vector<runtime::EValue>& output_values) {
+    return set_outputs("forward", output_values);
+  }
+
+  /// Null if none was given.
+  runtime::EventTracer* event_tracer() const { return event_tracer_.get(); }
+
+ private:
+  struct LoadedMethod {
+    std::unique_ptr<MethodMemory> memory;
+    runtime::Method method;
+  };
+
+  std::string file_path_;
+  LoadMode load_mode_ = LoadMode::File;
+  std::unique_ptr<runtime::DataLoader> data_loader_;
+  std::unique_ptr<runtime::EventTracer> event_tracer_;
+  std::unique_ptr<runtime::MemoryAllocator> memory_allocator_;
+  std::unique_ptr<runtime::MemoryAllocator> temp_allocator_;
+  std::shared_ptr<runtime::Program> program_;
+  // Methods go before the program and the allocators.
+  std::unordered_map<std::string, LoadedMethod> methods_;
+};
+
+}  // namespace executorch::extension

@@ -1,0 +1,206 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/pybindings/input_slot.h>
+
+#include <cstdint>
+#include <limits>
+
+#include <executorch/extension/pybindings/raise.h>
+
+namespace py = pybind11;
+
+namespace executorch::extension::pybindings {
+namespace {
+
+using runtime::EValue;
+using runtime::Tag;
+
+struct TagName {
+  Tag tag;
+  const char* name;
+};
+
+constexpr TagName kTagNames[] = {
+    {Tag::None, "None"},      {Tag::Tensor, "a tensor"}, {Tag::String, "a str"},
+    {Tag::Double, "a float"}, {Tag::Int, "an int"},      {Tag::Bool, "a bool"},
+};
+
+template <typename Sizes>
+std::string in_brackets(const Sizes& sizes, size_t rank) {
+  std::string text = "[";
+  for (size_t i = 0; i < rank; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
+  }
+  return text + "]";
+}
+
+std::string type_name_of(py::handle object) {
+  return py::str(py::type::handle_of(object).attr("__qualname__"));
+}
+
+[[noreturn]] void refuse(runtime::Error error, const ArgumentPlace& place,
+                         const std::string& expected, const std::string& found) {
+  raise_error(error, place.text() + ": expected " + expected + ", found " + found);
+}
+
+/// Whether the object is a bool of Python's or numpy's, which are the same in name only.
+bool is_bool(py::handle object) {
+  if (PyBool_Check(object.ptr())) {
+    return true;
+  }
+  const std::string name = Py_TYPE(object.ptr())->tp_name;
+  return name == "numpy.bool" || name == "numpy.bool_";
+}
+
+/// The number of elements, or nothing if it is more than a tensor can have.
+std::optional<int64_t> checked_count(const StridedView& view) {
+  int64_t count = 1;
+  for (size_t i = 0; i < view.rank; ++i) {
+    if (view.sizes[i] < 0 || view.sizes[i] > std::numeric_limits<int32_t>::max() ||
+        __builtin_mul_overflow(count, view.sizes[i], &count)) {
+      return std::nullopt;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+InputSlot::InputSlot(const runtime::MethodMeta& meta, size_t index, const EValue& unset) {
+  const auto tag = meta.input_tag(index);
+  if (!tag.ok()) {
+    raise_error(tag.error(), std::string("cannot describe input ") + std::to_string(index) +
+                                 " of the method '" + meta.name() + "'");
+  }
+  tag_ = *tag;
+  if (tag_ != Tag::Tensor) {
+    return;
+  }
+  const auto info = meta.input_tensor_meta(index);
+  if (!info.ok()) {
+    raise_error(info.error(), std::string("cannot describe input ") + std::to_string(index) +
+                                  " of the method '" + meta.name() + "'");
+  }
+  type_ = element_type(info->scalar_type());
+  type_name_ = element_type_name(info->scalar_type());
+  is_planned_ = info->is_memory_planned();
+  is_dynamic_ = unset.isTensor() &&
+                unset.toTensor().shape_dynamism() != executorch::aten::TensorShapeDynamism::STATIC;
+  rank_ = info->sizes().size();
+  for (size_t i = 0; i < rank_; ++i) {
+    largest_sizes_[i] = info->sizes()[i];
+    largest_count_ *= largest_sizes_[i];
+    dim_order_[i] = info->dim_order()[i];
+  }
+}
+
+std::string InputSlot::expected() const {
+  if (tag_ == Tag::Tensor) {
+    return "a " + type_name_ + " tensor " + (is_dynamic_ ? "of at most " : "") +
+           in_brackets(largest_sizes_, rank_);
+  }
+  for (const TagName& row : kTagNames) {
+    if (row.tag == tag_) {
+      return row.name;
+    }
+  }
+  return "a list";
+}
+
+std::string InputSlot::found() const {
+  if (view_.type != nullptr) {
+    return "a " + view_.describe();
+  }
+  return object_ ? type_name_of(object_) : "nothing";
+}
+
+bool InputSlot::lends(const void* address) const {
+  if (!is_lent_ || view_.data == nullptr) {
+    return false;
+  }
+  const auto* byte = static_cast<const uint8_t*>(address);
+  return byte >= view_.data && byte < view_.data + view_.count() * view_.type->size;
+}
+
+EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind& kind) {
+  object_ = py::reinterpret_borrow<py::object>(object);
+  view_.type = nullptr;
+  if (tag_ == Tag::Tensor) {
+    const TensorType type = tensor_type(Py_TYPE(object.ptr()));
+    if (type.access == TensorAccess::None) {
+      refuse(runtime::Error::InvalidType, place, expected(), type_name_of(object));
+    }
+    kind.saw_input(object, type);
+    view_ = view_tensor(object, type, place, keep_alive_);
+    return tensor_value(place);
+  }
+  return scalar_value(place);
+}
+
+EValue InputSlot::tensor_value(const ArgumentPlace& place) {
+  if (type_ != view_.type || view_.rank != rank_) {
+    refuse(runtime::Error::InvalidArgument, place, expected(), found());
+  }
+  const std::optional<int64_t> count = checked_count(view_);
+  if (!count || *count > largest_count_) {
+    refuse(runtime::Error::InvalidArgument, place, expected(), found());
+  }
+  int32_t step = 1;
+  for (size_t i = rank_; i-- > 0;) {
+    const size_t dim = dim_order_[i];
+    sizes_[dim] = static_cast<int32_t>(view_.sizes[dim]);
+    strides_[dim] = step;
+    step *= sizes_[dim] > 1 ? sizes_[dim] : 1;
+  }
+  // Memory that must not be written is not lent: a program may update its inputs in place.
+  is_lent_ = !is_planned_ && !view_.read_only && is_dense(view_, dim_order_.data());
+  const uint8_t* data = view_.data;
+  if (!is_lent_ && (!is_planned_ || !is_dense(view_, dim_order_.data()))) {
+    copy_.resize(static_cast<size_t>(*count) * type_->size);
+    copy_dense(view_, dim_order_.data(), copy_.data());
+    data = copy_.data();
+  }
+  tensor_.emplace(type_->type, static_cast<ssize_t>(rank_), sizes_.data(),
+                  const_cast<uint8_t*>(data), dim_order_.data(), strides_.data());
+  return EValue(executorch::aten::Tensor(&*tensor_));
+}
+
+EValue InputSlot::scalar_value(const ArgumentPlace& place) {
+  PyObject* const object = object_.ptr();
+  if (tag_ == Tag::None && object_.is_none()) {
+    return EValue();
+  }
+  if (tag_ == Tag::Bool && is_bool(object_)) {
+    return EValue(PyObject_IsTrue(object) == 1);
+  }
+  if (tag_ == Tag::Int && PyIndex_Check(object) != 0 && !is_bool(object_)) {
+    const py::object integer = py::reinterpret_steal<py::object>(PyNumber_Index(object));
+    int overflow = 0;
+    const int64_t value = integer ? PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow) : -1;
+    if (overflow != 0) {
+      refuse(runtime::Error::InvalidArgument, place, "an int of 64 bits", py::repr(object_));
+    }
+    if (PyErr_Occurred() == nullptr) {
+      return EValue(value);
+    }
+    raise_from_python(place.text() + " is no int");
+  }
+  if (tag_ == Tag::Double && PyNumber_Check(object) != 0 && !is_bool(object_)) {
+    const double value = PyFloat_AsDouble(object);
+    if (PyErr_Occurred() != nullptr) {
+      raise_from_python(place.text() + " is no float");
+    }
+    return EValue(value);
+  }
+  if (tag_ == Tag::String && PyUnicode_Check(object)) {
+    ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+    if (text == nullptr) {
+      raise_from_python(place.text() + " has no UTF-8 form");
+    }
+    text_.emplace(const_cast<char*>(text), static_cast<size_t>(size));
+    return EValue(&*text_);
+  }
+  refuse(runtime::Error::InvalidType, place, expected(), found());
+}
+
+}  // namespace executorch::extension::pybindings

@@ -1,0 +1,73 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <executorch/extension/pybindings/output_kind.h>
+#include <executorch/extension/pybindings/tensor_object.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/executor/method_meta.h>
+
+namespace executorch::extension::pybindings {
+
+/// One input of a method: what it must be, and the Python object that it is now. It does not move
+/// once it holds a value.
+class InputSlot final {
+ public:
+  /// `unset` is the method's own value for the input before any is set.
+  InputSlot(const runtime::MethodMeta& meta, size_t index, const runtime::EValue& unset);
+
+  /// Makes a value of `object`, which is held until release(). Raises InvalidArgumentError (or
+  /// InvalidTypeError) that names `place`, what is expected and what was found.
+  runtime::EValue read(pybind11::handle object, const ArgumentPlace& place, OutputKind& kind);
+
+  /// Lets go of the object.
+  void release() {
+    object_ = pybind11::object();
+    keep_alive_ = pybind11::object();
+    view_.data = nullptr;
+  }
+
+  /// Whether `address` lies in memory that the object owns and the method uses as it is.
+  bool lends(const void* address) const;
+
+  /// For messages: "a float32 tensor [4, 8]", or "a float32 tensor of at most [4, 8]".
+  std::string expected() const;
+  /// For messages: what the object is, "float32 tensor [3, 8]".
+  std::string found() const;
+
+ private:
+  runtime::EValue tensor_value(const ArgumentPlace& place);
+  runtime::EValue scalar_value(const ArgumentPlace& place);
+
+  runtime::Tag tag_;
+  const ElementTypeInfo* type_ = nullptr;
+  std::string type_name_;
+  bool is_planned_ = false;
+  bool is_dynamic_ = false;
+  size_t rank_ = 0;
+  int64_t largest_count_ = 1;
+  std::array<int32_t, kMaxRank> largest_sizes_;
+  std::array<uint8_t, kMaxRank> dim_order_;
+
+  pybind11::object object_;
+  pybind11::object keep_alive_;
+  StridedView view_;
+  /// Whether the method uses the object's own memory.
+  bool is_lent_ = false;
+  std::array<int32_t, kMaxRank> sizes_;
+  std::array<int32_t, kMaxRank> strides_;
+  /// For objects whose layout is not the method's.
+  std::vector<uint8_t> copy_;
+  std::optional<executorch::aten::TensorImpl> tensor_;
+  std::optional<executorch::aten::ArrayRef<char>> text_;
+};
+
+}  // namespace executorch::extension::pybindings

@@ -1,0 +1,280 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/pybindings/loaded_method.h>
+
+#include <executorch/extension/pybindings/log_capture.h>
+#include <executorch/extension/pybindings/raise.h>
+
+namespace py = pybind11;
+
+namespace executorch::extension::pybindings {
+
+using runtime::Error;
+using runtime::EValue;
+using runtime::Result;
+using runtime::Tag;
+
+/// The right to use a method, of one thread at a time. It is waited for without the GIL, so that
+/// whoever has it may wait for the GIL.
+class LoadedMethod::Turn final {
+ public:
+  explicit Turn(LoadedMethod& method) : method_(method) {
+    if (method.running_in_.load() == std::this_thread::get_id()) {
+      raise_error(Error::InvalidState,
+                  method.name_ + "() is running in this thread already (called back from Python)");
+    }
+    if (!method.mutex_.try_lock()) {
+      const py::gil_scoped_release release;
+      method.mutex_.lock();
+    }
+    method.running_in_.store(std::this_thread::get_id());
+  }
+  ~Turn() {
+    method_.running_in_.store(std::thread::id());
+    method_.mutex_.unlock();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  LoadedMethod& method_;
+  const LogCapture capture_;
+};
+
+std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> program,
+                                                 const std::string& name) {
+  const LogCapture capture;
+  const runtime::MethodMeta meta = program->method_meta(name);
+  std::shared_ptr<LoadedMethod> method(new LoadedMethod(std::move(program), name));
+  Error error = Error::Ok;
+  {
+    const py::gil_scoped_release release;
+    Result<std::unique_ptr<MethodMemory>> memory = MethodMemory::allocate(meta);
+    error = memory.error();
+    if (memory.ok()) {
+      method->memory_ = std::move(*memory);
+      Result<runtime::Method> loaded =
+          method->program_->program().load_method(name.c_str(), method->memory_->manager());
+      error = loaded.error();
+      if (loaded.ok()) {
+        method->method_.emplace(std::move(*loaded));
+      }
+    }
+  }
+  if (error != Error::Ok) {
+    raise_error(error, "cannot load the method '" + name + "' of the program from " +
+                           method->program_->source());
+  }
+  method->prepare(meta);
+  return method;
+}
+
+LoadedMethod::~LoadedMethod() {
+  // A tensor that shows the method's memory may be the last to go, in a thread without the GIL.
+  if (Py_IsInitialized() != 0) {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    slots_.clear();
+    output_kind_ = OutputKind();
+    PyGILState_Release(state);
+  }
+}
+
+void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
+  slots_.reserve(meta.num_inputs());
+  for (size_t i = 0; i < meta.num_inputs(); ++i) {
+    slots_.emplace_back(meta, i, method_->get_input(i));
+  }
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    const Result<Tag> tag = meta.output_tag(i);
+    if (!tag.ok() || *tag != Tag::Tensor) {
+      continue;
+    }
+    const Result<runtime::TensorInfo> info = meta.output_tensor_meta(i);
+    if (!info.ok() || info->is_memory_planned()) {
+      continue;
+    }
+    Result<HeapBlock> block = HeapBlock::allocate(info->nbytes());
+    Error error = block.error();
+    if (block.ok()) {
+      error = method_->set_output_data_ptr(block->bytes().data(), info->nbytes(), i);
+      output_blocks_.push_back(std::move(*block));
+    }
+    if (error != Error::Ok) {
+      raise_error(error, name_ + "(): no memory of " + std::to_string(info->nbytes()) +
+                             " bytes for output " + std::to_string(i));
+    }
+  }
+}
+
+py::list LoadedMethod::call(py::handle inputs, bool clone_outputs) {
+  const Turn turn(*this);
+  struct ReleaseInputs {
+    LoadedMethod& method;
+    ~ReleaseInputs() { method.release_inputs(); }
+  } release{*this};
+  take_inputs(inputs);
+  run();
+  return collect_outputs(clone_outputs);
+}
+
+void LoadedMethod::set_inputs(py::handle inputs) {
+  const Turn turn(*this);
+  take_inputs(inputs);
+}
+
+void LoadedMethod::execute() {
+  const Turn turn(*this);
+  run();
+}
+
+py::list LoadedMethod::outputs(bool clone_outputs) {
+  const Turn turn(*this);
+  if (!has_run_) {
+    raise_error(Error::InvalidState, name_ + "() has not run: there are no outputs");
+  }
+  return collect_outputs(clone_outputs);
+}
+
+void LoadedMethod::release_inputs() {
+  inputs_are_set_ = false;
+  for (InputSlot& slot : slots_) {
+    slot.release();
+  }
+}
+
+void LoadedMethod::take_inputs(py::handle inputs) {
+  release_inputs();
+  output_kind_ = OutputKind();
+  // One tensor stands for a sequence of it.
+  const bool is_tensor = tensor_type(Py_TYPE(inputs.ptr())).access != TensorAccess::None;
+  const py::object sequence =
+      is_tensor ? py::object(py::make_tuple(inputs))
+                : py::reinterpret_steal<py::object>(PySequence_Fast(inputs.ptr(), "inputs"));
+  if (!sequence || PyUnicode_Check(inputs.ptr())) {
+    PyErr_Clear();
+    raise_error(Error::InvalidType, name_ + "(): expected a list or tuple of inputs, found " +
+                                        Py_TYPE(inputs.ptr())->tp_name);
+  }
+  const size_t count = static_cast<size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
+  if (count != slots_.size()) {
+    raise_error(Error::InvalidArgument, name_ + "(): expected " + std::to_string(slots_.size()) +
+                                            " inputs, found " + std::to_string(count));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const ArgumentPlace place{name_, i};
+    // Reading an input may run Python code, which may change a list.
+    if (PySequence_Fast_GET_SIZE(sequence.ptr()) != static_cast<ssize_t>(count)) {
+      raise_error(Error::InvalidArgument, name_ + "(): the list of inputs changed meanwhile");
+    }
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.ptr(), static_cast<ssize_t>(i));
+    const Error error = method_->set_input(slots_[i].read(item, place, output_kind_), i);
+    if (error != Error::Ok) {
+      raise_error(error, place.text() + ": expected " + slots_[i].expected() + ", found " +
+                             slots_[i].found());
+    }
+  }
+  inputs_are_set_ = true;
+}
+
+void LoadedMethod::run() {
+  if (!inputs_are_set_ && !slots_.empty()) {
+    raise_error(Error::InvalidState, name_ + "(): the inputs are not set");
+  }
+  Error error = Error::Ok;
+  {
+    const py::gil_scoped_release release;
+    error = method_->execute();
+  }
+  has_run_ = error == Error::Ok;
+  if (!has_run_) {
+    raise_error(error, name_ + "() failed");
+  }
+}
+
+py::list LoadedMethod::collect_outputs(bool clone_outputs) {
+  const size_t count = method_->outputs_size();
+  py::list outputs(count);
+  for (size_t i = 0; i < count; ++i) {
+    PyList_SET_ITEM(outputs.ptr(), static_cast<ssize_t>(i),
+                    to_python(method_->get_output(i), clone_outputs).release().ptr());
+  }
+  return outputs;
+}
+
+template <typename Items, typename Convert>
+py::list list_of(const Items& items, Convert&& convert) {
+  py::list list;
+  for (const auto& item : items) {
+    list.append(convert(item));
+  }
+  return list;
+}
+
+py::object LoadedMethod::to_python(const EValue& value, bool clone) {
+  const auto convert_tensor = [&](const executorch::aten::Tensor& tensor) {
+    return tensor_to_python(tensor, clone);
+  };
+  switch (value.tag) {
+    case Tag::Tensor:
+      return convert_tensor(value.toTensor());
+    case Tag::None:
+      return py::none();
+    case Tag::Int:
+      return py::int_(value.toInt());
+    case Tag::Double:
+      return py::float_(value.toDouble());
+    case Tag::Bool:
+      return py::bool_(value.toBool());
+    case Tag::String: {
+      const std::string_view text = value.toString();
+      return py::str(text.data(), text.size());
+    }
+    case Tag::ListInt:
+      return list_of(value.toIntList(), [](int64_t item) { return py::int_(item); });
+    case Tag::ListDouble:
+      return list_of(value.toDoubleList(), [](double item) { return py::float_(item); });
+    case Tag::ListBool:
+      return list_of(value.toBoolList(), [](bool item) { return py::bool_(item); });
+    case Tag::ListTensor:
+      return list_of(value.toTensorList(), convert_tensor);
+    case Tag::ListOptionalTensor:
+      return list_of(value.toListOptionalTensor(), [&](const auto& item) -> py::object {
+        return item.has_value() ? convert_tensor(*item) : py::none();
+      });
+    default:
+      raise_error(Error::NotSupported, name_ + "(): an output is of a kind unknown to Python");
+  }
+}
+
+py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor, bool clone) {
+  StridedView view;
+  view.type = element_type(tensor.scalar_type());
+  if (view.type == nullptr) {
+    raise_error(Error::NotSupported, name_ + "(): an output is a tensor of " +
+                                         element_type_name(tensor.scalar_type()) +
+                                         ", which no Python tensor can hold");
+  }
+  view.data = static_cast<const uint8_t*>(tensor.const_data_ptr());
+  view.rank = static_cast<size_t>(tensor.dim());
+  std::copy(tensor.sizes().begin(), tensor.sizes().end(), view.sizes.begin());
+  set_dense_strides(view, tensor.dim_order().data());
+  if (view.data == nullptr && view.count() != 0) {
+    raise_error(Error::Internal, name_ + "(): an output tensor has no memory");
+  }
+  // A view may show the method's memory, which it keeps alive, but not that of an input.
+  for (size_t i = 0; !clone && i < slots_.size(); ++i) {
+    clone = slots_[i].lends(view.data);
+  }
+  return clone ? output_kind_.make_copy(view)
+               : output_kind_.make_view(SharedTensor{view, shared_from_this()});
+}
+
+py::object LoadedMethod::attribute(const std::string& name) {
+  const Turn turn(*this);
+  const Result<executorch::aten::Tensor> tensor = method_->get_attribute(name);
+  if (!tensor.ok()) {
+    raise_error(tensor.error(), name_ + "() has no attribute '" + name + "'");
+  }
+  return tensor_to_python(*tensor, /*clone=*/false);
+}
+
+}  // namespace executorch::extension::pybindings

@@ -1,0 +1,77 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <executorch/extension/module/method_memory.h>
+#include <executorch/extension/pybindings/input_slot.h>
+#include <executorch/extension/pybindings/loaded_program.h>
+#include <executorch/extension/pybindings/output_kind.h>
+#include <executorch/runtime/executor/method.h>
+
+namespace executorch::extension::pybindings {
+
+/// A method with the memory that it runs in. Calls from several threads take turns; while one runs,
+/// the GIL is free. All functions need the GIL.
+class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
+ public:
+  static std::shared_ptr<LoadedMethod> load(std::shared_ptr<LoadedProgram> program,
+                                            const std::string& name);
+  ~LoadedMethod();
+
+  const std::string& name() const { return name_; }
+  const std::shared_ptr<LoadedProgram>& program() const { return program_; }
+
+  /// Sets the inputs, runs, and returns the outputs. With `clone_outputs` they have memory of their
+  /// own; without, tensors show the method's memory, which the next call overwrites, and keep it
+  /// alive.
+  pybind11::list call(pybind11::handle inputs, bool clone_outputs);
+
+  // The same in steps. The inputs are kept alive until others are set.
+  void set_inputs(pybind11::handle inputs);
+  void execute();
+  pybind11::list outputs(bool clone_outputs);
+
+  /// The named tensor of the method's state, in memory that it shares with it.
+  pybind11::object attribute(const std::string& name);
+
+ private:
+  class Turn;
+
+  LoadedMethod(std::shared_ptr<LoadedProgram> program, std::string name)
+      : program_(std::move(program)), name_(std::move(name)) {}
+
+  /// Describes the inputs, and gives outputs memory that the plan does not.
+  void prepare(const runtime::MethodMeta& meta);
+  void take_inputs(pybind11::handle inputs);
+  void release_inputs();
+  void run();
+  pybind11::list collect_outputs(bool clone_outputs);
+  pybind11::object to_python(const runtime::EValue& value, bool clone);
+  pybind11::object tensor_to_python(const executorch::aten::Tensor& tensor, bool clone);
+
+  std::shared_ptr<LoadedProgram> program_;
+  std::string name_;
+  std::unique_ptr<MethodMemory> memory_;
+  /// For outputs whose memory is the caller's to give.
+  std::vector<HeapBlock> output_blocks_;
+  std::optional<runtime::Method> method_;
+
+  std::mutex mutex_;
+  std::atomic<std::thread::id> running_in_{};
+
+  std::vector<InputSlot> slots_;
+  bool inputs_are_set_ = false;
+  bool has_run_ = false;
+  OutputKind output_kind_;
+};
+
+}  // namespace executorch::extension::pybindings

@@ -1,0 +1,48 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <executorch/extension/pybindings/python_reference.h>
+#include <executorch/runtime/core/data_loader.h>
+#include <executorch/runtime/executor/program.h>
+
+namespace executorch::extension::pybindings {
+
+/// A program with all that it needs to live: methods, metadata and views share it.
+class LoadedProgram final {
+ public:
+  /// Maps the file. Raises AccessError if it cannot be read, InvalidProgramError if it is none.
+  static std::shared_ptr<LoadedProgram> from_file(const std::string& path,
+                                                  runtime::Program::Verification verification);
+
+  /// Uses the memory of `bytes`, which cannot change, and keeps it alive.
+  static std::shared_ptr<LoadedProgram> from_bytes(pybind11::bytes bytes,
+                                                   runtime::Program::Verification verification);
+
+  const runtime::Program& program() const { return *program_; }
+  /// For messages: the file's path, or what was loaded instead.
+  const std::string& source() const { return source_; }
+
+  /// Raises MethodNotFoundError, naming the methods that there are.
+  runtime::MethodMeta method_meta(const std::string& method) const;
+  std::vector<std::string> method_names() const;
+
+ private:
+  LoadedProgram(std::string source, PythonReference memory,
+                std::unique_ptr<runtime::DataLoader> loader)
+      : source_(std::move(source)), memory_(std::move(memory)), loader_(std::move(loader)) {}
+
+  void load(runtime::Program::Verification verification);
+
+  std::string source_;
+  PythonReference memory_;
+  std::unique_ptr<runtime::DataLoader> loader_;
+  std::optional<runtime::Program> program_;
+};
+
+}  // namespace executorch::extension::pybindings

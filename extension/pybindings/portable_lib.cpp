@@ -1,0 +1,188 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The extension module executorch.extension.pybindings._portable_lib.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <executorch/extension/pybindings/loaded_method.h>
+#include <executorch/extension/pybindings/loaded_module.h>
+#include <executorch/extension/pybindings/loaded_program.h>
+#include <executorch/extension/pybindings/log_capture.h>
+#include <executorch/extension/pybindings/metadata.h>
+#include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/pybindings/shared_tensor.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace py = pybind11;
+
+namespace executorch::extension::pybindings {
+namespace {
+
+using runtime::Error;
+using Verification = runtime::Program::Verification;
+
+/// Parameters of the documented functions whose subject is not part of this build.
+void refuse_unavailable(bool enable_etdump, bool external_data) {
+  if (enable_etdump) {
+    raise_error(Error::NotImplemented, "enable_etdump=True: event dumps are not implemented");
+  }
+  if (external_data) {
+    raise_error(Error::NotImplemented,
+                "data outside of the program (.ptd files) is not implemented");
+  }
+}
+
+std::shared_ptr<LoadedProgram> load_program(const std::string& path, bool enable_etdump, size_t,
+                                            Verification verification) {
+  refuse_unavailable(enable_etdump, false);
+  return LoadedProgram::from_file(path, verification);
+}
+
+std::shared_ptr<LoadedProgram> load_program_from_buffer(py::bytes buffer, bool enable_etdump,
+                                                        size_t, Verification verification) {
+  refuse_unavailable(enable_etdump, false);
+  return LoadedProgram::from_bytes(std::move(buffer), verification);
+}
+
+LoadedModule load_module(const std::string& path, const std::optional<std::string>& data_path,
+                         bool enable_etdump, size_t, Verification verification) {
+  refuse_unavailable(enable_etdump, data_path.has_value());
+  return LoadedModule(LoadedProgram::from_file(path, verification));
+}
+
+LoadedModule load_module_from_buffer(py::bytes buffer, const std::optional<py::bytes>& data,
+                                     bool enable_etdump, size_t, Verification verification) {
+  refuse_unavailable(enable_etdump, data.has_value());
+  return LoadedModule(LoadedProgram::from_bytes(std::move(buffer), verification));
+}
+
+std::string method_name_at(const LoadedProgram& program, size_t index) {
+  const LogCapture capture;
+  const auto name = program.program().get_method_name(index);
+  if (!name.ok()) {
+    raise_error(name.error(), "the program has no method number " + std::to_string(index));
+  }
+  return *name;
+}
+
+py::list run_method(LoadedModule& module, const std::string& name, const py::object& inputs,
+                    bool clone_outputs) {
+  return module.method(name)->call(inputs, clone_outputs);
+}
+
+py::list plan_execute(LoadedModule& module, const std::string& name, bool clone_outputs) {
+  const std::shared_ptr<LoadedMethod> method = module.method(name);
+  method->execute();
+  return method->outputs(clone_outputs);
+}
+
+py::list operator_names() {
+  py::list names;
+  for (size_t i = 0; i < runtime::registered_kernel_count(); ++i) {
+    names.append(runtime::registered_kernel(i).name_);
+  }
+  return names;
+}
+
+py::list backend_names() {
+  py::list names;
+  for (size_t i = 0; i < runtime::get_num_registered_backends(); ++i) {
+    const auto name = runtime::get_backend_name(i);
+    if (!name.ok()) {
+      raise_error(name.error(), "cannot read the name of backend " + std::to_string(i));
+    }
+    names.append(*name);
+  }
+  return names;
+}
+
+bool backend_is_available(const std::string& name) {
+  const runtime::BackendInterface* backend = runtime::get_backend_class(name.c_str());
+  return backend != nullptr && backend->is_available();
+}
+
+void bind_program(py::module_& module) {
+  py::class_<LoadedProgram, std::shared_ptr<LoadedProgram>>(module, "ExecuTorchProgram",
+                                                            "A verified program.")
+      .def("num_methods", [](const LoadedProgram& self) { return self.program().num_methods(); })
+      .def("get_method_name", method_name_at, py::arg("method_index"))
+      .def("load_method", LoadedMethod::load, py::arg("method_name"))
+      .def("method_meta", describe_method, py::arg("method_name"))
+      .def("has_etdump", [](const LoadedProgram&) { return false; });
+}
+
+void bind_method(py::module_& module) {
+  py::class_<LoadedMethod, std::shared_ptr<LoadedMethod>>(
+      module, "ExecuTorchMethod",
+      "A method ready to run. Threads that use one method take turns; different methods run at "
+      "once.")
+      .def("__call__", &LoadedMethod::call, py::arg("inputs") = py::tuple(),
+           py::arg("clone_outputs") = true)
+      .def("call", &LoadedMethod::call, py::arg("inputs") = py::tuple(),
+           py::arg("clone_outputs") = true)
+      .def("set_inputs", &LoadedMethod::set_inputs, py::arg("inputs"))
+      .def("execute", &LoadedMethod::execute)
+      .def("get_outputs", &LoadedMethod::outputs, py::arg("clone_outputs") = true)
+      .def("get_attribute", &LoadedMethod::attribute, py::arg("name"))
+      .def("method_meta",
+           [](const LoadedMethod& self) { return describe_method(self.program(), self.name()); });
+}
+
+void bind_module(py::module_& module) {
+  const auto forward = [](LoadedModule& self, const py::object& inputs, bool clone_outputs) {
+    return run_method(self, "forward", inputs, clone_outputs);
+  };
+  py::class_<LoadedModule>(module, "ExecuTorchModule",
+                           "A program whose methods are loaded when they are first called.")
+      .def("__call__", forward, py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true)
+      .def("forward", forward, py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true)
+      .def("run_method", run_method, py::arg("method_name"), py::arg("inputs") = py::tuple(),
+           py::arg("clone_outputs") = true)
+      .def("plan_execute", plan_execute, py::arg("method_name"), py::arg("clone_outputs") = true)
+      .def(
+          "method_meta",
+          [](const LoadedModule& self, const std::string& name) {
+            return describe_method(self.program(), name);
+          },
+          py::arg("method_name"))
+      .def("method_names", [](const LoadedModule& self) { return self.program()->method_names(); })
+      .def("has_etdump", [](const LoadedModule&) { return false; });
+}
+
+void bind_loading(py::module_& module) {
+  const auto etdump = py::arg("enable_etdump") = false;
+  const auto debug_buffer = py::arg("debug_buffer_size") = 0;
+  module.def("_load_program", load_program, py::arg("path"), etdump, debug_buffer,
+             py::arg("program_verification") = Verification::Minimal);
+  module.def("_load_program_from_buffer", load_program_from_buffer, py::arg("buffer"), etdump,
+             debug_buffer, py::arg("program_verification") = Verification::Minimal);
+  module.def("_load_for_executorch", load_module, py::arg("program_path"),
+             py::arg("data_path") = py::none(), etdump, debug_buffer,
+             py::arg("program_verification") = Verification::InternalConsistency);
+  module.def("_load_for_executorch_from_buffer", load_module_from_buffer, py::arg("buffer"),
+             py::arg("data_map_buffer") = py::none(), etdump, debug_buffer,
+             py::arg("program_verification") = Verification::InternalConsistency);
+}
+
+}  // namespace
+}  // namespace executorch::extension::pybindings
+
+PYBIND11_MODULE(_portable_lib, module) {
+  using namespace executorch::extension::pybindings;
+  executorch::runtime::runtime_init();
+  install_log_sink();
+  py::enum_<Verification>(module, "Verification",
+                          "How much of a program is checked: always everything.")
+      .value("Minimal", Verification::Minimal)
+      .value("InternalConsistency", Verification::InternalConsistency);
+  bind_metadata(module);
+  bind_shared_tensor(module);
+  bind_method(module);
+  bind_program(module);
+  bind_module(module);
+  bind_loading(module);
+  module.def("_get_operator_names", operator_names);
+  module.def("_get_registered_backend_names", backend_names);
+  module.def("_is_available", backend_is_available, py::arg("backend_name"));
+}

@@ -1,0 +1,43 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Inputs for a method that is to run on given bytes, or just to run.
+#pragma once
+
+#include <stddef.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/executor/method.h>
+
+namespace executorch::extension {
+
+/// Owns the memory of inputs; must outlive the executions that use them.
+class BufferCleanup final {
+ public:
+  explicit BufferCleanup(std::vector<std::unique_ptr<void, void (*)(void*)>> buffers)
+      : buffers_(std::move(buffers)) {}
+
+ private:
+  std::vector<std::unique_ptr<void, void (*)(void*)>> buffers_;
+};
+
+/// Limits, for files that are not trusted.
+struct PrepareInputTensorsOptions {
+  /// Bytes of all input tensors together.
+  size_t max_total_allocation_size = size_t{1} << 30;
+  size_t max_inputs = 1024;
+};
+
+/// Sets every tensor input: to the bytes of `input_buffers[i]`, i counting the tensor inputs, or,
+/// if that is empty, to ones. Other inputs have the value that the program gives them.
+///
+/// InvalidArgument if there are not as many buffers as tensor inputs, if a buffer has not the size
+/// of its tensor (of a dynamic one: the largest), or beyond the limits of `options`;
+/// MemoryAllocationFailed if there is no memory; and the errors of Method::set_input().
+runtime::Result<BufferCleanup> prepare_input_tensors(
+    runtime::Method& method, PrepareInputTensorsOptions options = {},
+    const std::vector<std::pair<char*, size_t>>& input_buffers = {});
+
+}  // namespace executorch::extension

@@ -1,0 +1,160 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// TensorPtr: a tensor that owns its sizes, dim order and strides, and, if asked to, its data.
+//
+// Arguments that contradict each other (sizes against the number of elements, strides against the
+// dim order) are programming errors and end the program with a message.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/tensor/element_conversion.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+
+namespace executorch::extension {
+
+using TensorPtr = std::shared_ptr<aten::Tensor>;
+
+/// A tensor over `data`, which must outlive the tensor unless `deleter` owns it: that is called
+/// with `data` when the last TensorPtr is gone. An empty `dim_order` is taken from `strides`, empty
+/// `strides` from the dim order; both empty mean row-major. `data` lies on `device`.
+TensorPtr make_tensor_ptr(
+    std::vector<aten::SizesType> sizes, void* data, std::vector<aten::DimOrderType> dim_order,
+    std::vector<aten::StridesType> strides, aten::ScalarType type = aten::ScalarType::Float,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND,
+    std::function<void(void*)> deleter = nullptr,
+    aten::Device device = aten::Device(aten::DeviceType::CPU));
+
+/// The same, row-major.
+inline TensorPtr make_tensor_ptr(
+    std::vector<aten::SizesType> sizes, void* data, aten::ScalarType type = aten::ScalarType::Float,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND,
+    std::function<void(void*)> deleter = nullptr,
+    aten::Device device = aten::Device(aten::DeviceType::CPU)) {
+  return make_tensor_ptr(std::move(sizes), data, {}, {}, type, dynamism, std::move(deleter),
+                         device);
+}
+
+/// A tensor that owns `data`: the bytes of its elements, which are of `type`.
+TensorPtr make_tensor_ptr(
+    std::vector<aten::SizesType> sizes, std::vector<uint8_t> data,
+    std::vector<aten::DimOrderType> dim_order, std::vector<aten::StridesType> strides,
+    aten::ScalarType type = aten::ScalarType::Float,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND);
+
+inline TensorPtr make_tensor_ptr(
+    std::vector<aten::SizesType> sizes, std::vector<uint8_t> data,
+    aten::ScalarType type = aten::ScalarType::Float,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
+  return make_tensor_ptr(std::move(sizes), std::move(data), {}, {}, type, dynamism);
+}
+
+/// A tensor that owns `data`, one element each. If `type` is not T's own, the elements are
+/// converted to it; the conversion must be one that ATen allows implicitly (canCast).
+template <typename T = float,
+          aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
+TensorPtr make_tensor_ptr(
+    std::vector<aten::SizesType> sizes, std::vector<T> data,
+    std::vector<aten::DimOrderType> dim_order = {}, std::vector<aten::StridesType> strides = {},
+    aten::ScalarType type = deduced_type,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
+  const auto numel = aten::safe_numel(sizes.data(), static_cast<ssize_t>(sizes.size()));
+  ET_CHECK_MSG(numel.ok() && static_cast<size_t>(*numel) == data.size(),
+               "the number of elements given, %zu, is not what the sizes ask for", data.size());
+  if constexpr (!std::is_same_v<T, bool>) {
+    if (type == deduced_type) {
+      auto owner = std::make_shared<std::vector<T>>(std::move(data));
+      void* elements = owner->data();
+      return make_tensor_ptr(std::move(sizes), elements, std::move(dim_order), std::move(strides),
+                             type, dynamism, [owner](void*) {});
+    }
+  }
+  ET_CHECK_MSG(runtime::canCast(deduced_type, type), "elements cannot be converted to the type");
+  std::vector<uint8_t> bytes(data.size() * runtime::elementSize(type));
+  bool converted = true;
+  if constexpr (std::is_same_v<T, bool>) {
+    // std::vector<bool> packs its elements.
+    const std::unique_ptr<bool[]> unpacked(new bool[data.size()]);
+    std::copy(data.begin(), data.end(), unpacked.get());
+    converted = convert_elements(unpacked.get(), data.size(), type, bytes.data());
+  } else {
+    converted = convert_elements(data.data(), data.size(), type, bytes.data());
+  }
+  ET_CHECK_MSG(converted, "elements cannot be converted to the type");
+  return make_tensor_ptr(std::move(sizes), std::move(bytes), std::move(dim_order),
+                         std::move(strides), type, dynamism);
+}
+
+/// A tensor of one dimension that owns `data`.
+template <typename T = float,
+          aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
+TensorPtr make_tensor_ptr(
+    std::vector<T> data, aten::ScalarType type = deduced_type,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
+  std::vector<aten::SizesType> sizes{static_cast<aten::SizesType>(data.size())};
+  return make_tensor_ptr<T, deduced_type>(std::move(sizes), std::move(data), {}, {}, type,
+                                          dynamism);
+}
+
+template <typename T = float,
+          aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
+TensorPtr make_tensor_ptr(
+    std::vector<aten::SizesType> sizes, std::initializer_list<T> list,
+    std::vector<aten::DimOrderType> dim_order = {}, std::vector<aten::StridesType> strides = {},
+    aten::ScalarType type = deduced_type,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
+  return make_tensor_ptr<T, deduced_type>(std::move(sizes), std::vector<T>(list),
+                                          std::move(dim_order), std::move(strides), type, dynamism);
+}
+
+template <typename T = float,
+          aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
+TensorPtr make_tensor_ptr(
+    std::initializer_list<T> list, aten::ScalarType type = deduced_type,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
+  return make_tensor_ptr<T, deduced_type>(std::vector<T>(list), type, dynamism);
+}
+
+/// A tensor of no dimensions with one element.
+template <typename T>
+TensorPtr make_tensor_ptr(T value) {
+  return make_tensor_ptr(std::vector<aten::SizesType>{}, std::vector<T>{value});
+}
+
+/// A view of `tensor`'s data, which must outlive it unless `deleter` owns it. What is left empty
+/// is taken from `tensor`; other `sizes` must not ask for more elements than it has.
+TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<aten::SizesType> sizes = {},
+                          std::vector<aten::DimOrderType> dim_order = {},
+                          std::vector<aten::StridesType> strides = {},
+                          std::function<void(void*)> deleter = nullptr);
+
+/// A view that keeps the tensor it views alive.
+inline TensorPtr make_tensor_ptr(const TensorPtr& tensor, std::vector<aten::SizesType> sizes = {},
+                                 std::vector<aten::DimOrderType> dim_order = {},
+                                 std::vector<aten::StridesType> strides = {}) {
+  return make_tensor_ptr(*tensor, std::move(sizes), std::move(dim_order), std::move(strides),
+                         [tensor](void*) {});
+}
+
+/// A copy with memory of its own, its elements converted to `type`.
+TensorPtr clone_tensor_ptr(const aten::Tensor& tensor, aten::ScalarType type);
+
+inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor) {
+  return clone_tensor_ptr(tensor, tensor.scalar_type());
+}
+inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor, aten::ScalarType type) {
+  return clone_tensor_ptr(*tensor, type);
+}
+inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) { return clone_tensor_ptr(*tensor); }
+
+/// Gives the tensor other sizes, within its rank, its dynamism and the number of elements that it
+/// was made with; NotSupported beyond that.
+[[nodiscard]] runtime::Error resize_tensor_ptr(TensorPtr& tensor,
+                                               const std::vector<aten::SizesType>& sizes);
+
+}  // namespace executorch::extension

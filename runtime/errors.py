@@ -1,0 +1,114 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What can go wrong while loading or running a program, by who is at fault.
+
+Every class is a `RuntimeError` (which is all that older scripts catch) and, where Python has a name for the
+kind of fault, that as well: a bad argument is a `ValueError`, a missing file an `OSError`, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ExecuTorchError(RuntimeError):
+    """A fault that the runtime reported.
+
+    Attributes:
+        error: the runtime's name for the error code, for instance `"InvalidArgument"`.
+        details: what the runtime logged during the call that failed, one line each, oldest first: the operator,
+            the argument, and the shapes and dtypes found and expected. They are part of the message as well.
+    """
+
+    def __init__(self, message: str, error: str = "Internal", details: Sequence[str] = ()) -> None:
+        super().__init__(message, error, tuple(details))
+        self.message = message
+        self.error = error
+        self.details = tuple(details)
+
+    def __str__(self) -> str:
+        return "\n  ".join((self.message, *self.details))
+
+
+class InvalidProgramError(ExecuTorchError):
+    """The file is not a program, is damaged, is of another version, or contradicts itself."""
+
+
+class InvalidArgumentError(ExecuTorchError, ValueError):
+    """An argument does not fit: number, dtype, rank or size of inputs, or what an operator was given."""
+
+
+class InvalidTypeError(InvalidArgumentError, TypeError):
+    """A value is of a kind that cannot stand where it was given."""
+
+
+class NotFoundError(ExecuTorchError, LookupError):
+    """Something was asked for by a name or place that does not exist."""
+
+
+class MethodNotFoundError(NotFoundError, KeyError):
+    """The program has no method of this name."""
+
+    __str__ = ExecuTorchError.__str__
+
+
+class OperatorMissingError(ExecuTorchError):
+    """The program needs an operator, or a dtype of one, that no registered kernel offers."""
+
+
+class NotSupportedError(ExecuTorchError, NotImplementedError):
+    """This runtime, as it was built, cannot do what was asked."""
+
+
+class OutOfMemoryError(ExecuTorchError, MemoryError):
+    """Memory could not be had, or an allocator that the caller sized is too small."""
+
+
+class AccessError(ExecuTorchError, OSError):
+    """The program's bytes could not be read."""
+
+    __str__ = ExecuTorchError.__str__
+
+
+class InvalidStateError(ExecuTorchError):
+    """The call came at the wrong time, for instance running before the inputs are set."""
+
+
+class RegistrationError(ExecuTorchError):
+    """A kernel or backend could not be registered."""
+
+
+class DelegateError(ExecuTorchError):
+    """A backend refused its part of the program."""
+
+
+_CLASS_OF_CODE: dict[str, type[ExecuTorchError]] = {
+    "InvalidState": InvalidStateError,
+    "EndOfMethod": InvalidStateError,
+    "AlreadyLoaded": InvalidStateError,
+    "NotSupported": NotSupportedError,
+    "NotImplemented": NotSupportedError,
+    "InvalidArgument": InvalidArgumentError,
+    "InvalidType": InvalidTypeError,
+    "OperatorMissing": OperatorMissingError,
+    "RegistrationExceedingMaxKernels": RegistrationError,
+    "RegistrationAlreadyRegistered": RegistrationError,
+    "NotFound": NotFoundError,
+    "MethodNotFound": MethodNotFoundError,
+    "MemoryAllocationFailed": OutOfMemoryError,
+    "OutOfResources": OutOfMemoryError,
+    "AccessFailed": AccessError,
+    "InvalidProgram": InvalidProgramError,
+    "InvalidExternalData": InvalidProgramError,
+    "DelegateInvalidCompatibility": DelegateError,
+    "DelegateMemoryAllocationFailed": OutOfMemoryError,
+    "DelegateInvalidHandle": DelegateError,
+}
+
+
+def from_runtime(error: str, message: str, details: Sequence[str]) -> ExecuTorchError:
+    """The exception for one of the runtime's error codes; the extension module raises what this returns.
+
+    `MethodNotFound` is no code of the runtime: the binding says it where it knows that a method's name was meant.
+    A code that the table does not name (`Internal`, or one of a user's own backend) is a plain `ExecuTorchError`.
+    """
+    return _CLASS_OF_CODE.get(error, ExecuTorchError)(message, error, details)

@@ -1,0 +1,79 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A program and its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from executorch.extension.pybindings.portable_lib import ExecuTorchMethod, ExecuTorchProgram, MethodMeta
+
+
+class Method:
+    """A method of a program, ready to run.
+
+    Threads that use the same method take turns; different methods, of the same program too, run at once.
+    """
+
+    __slots__ = ("_method",)
+
+    def __init__(self, method: ExecuTorchMethod) -> None:
+        self._method = method
+
+    def execute(self, inputs: Sequence[Any], *, clone_outputs: bool = True) -> list[Any]:
+        """Runs the method.
+
+        Args:
+            inputs: the flat sequence of inputs. A tensor is a numpy array, a torch tensor, or any object with a buffer
+                or `__dlpack__`, of the dtype, rank and sizes that `metadata` states (a dynamic size: at most that).
+                Layouts other than the method's are copied.
+            clone_outputs: with False, output tensors show the method's memory instead of a copy, where that can be:
+                they stay valid memory for as long as they exist, and the method's next call overwrites them.
+
+        Returns:
+            the outputs, tensors of the same kind as the first input tensor; without one, torch tensors if torch has
+            been imported, else numpy arrays.
+
+        Raises:
+            InvalidArgumentError: number, dtype, rank or size of the inputs do not fit; the message names the input.
+            ExecuTorchError: a kernel or backend failed; the message has the runtime's own.
+        """
+        return self._method(inputs, clone_outputs)
+
+    @property
+    def metadata(self) -> MethodMeta:
+        """Inputs, outputs, operators, backends and memory of the method."""
+        return self._method.method_meta()
+
+
+class Program:
+    """A verified program. It holds what it was loaded from for as long as it, or one of its methods, exists."""
+
+    def __init__(self, program: ExecuTorchProgram) -> None:
+        self._program = program
+        self._methods: dict[str, Method] = {}
+
+    @property
+    def method_names(self) -> set[str]:
+        """The names of all methods."""
+        return {self._program.get_method_name(index) for index in range(self._program.num_methods())}
+
+    def load_method(self, name: str) -> Method:
+        """Makes a method ready to run; the same object each time.
+
+        Raises:
+            MethodNotFoundError: there is none of that name (a `KeyError` as well).
+            OperatorMissingError, OutOfMemoryError, DelegateError: this runtime cannot run it.
+        """
+        method = self._methods.get(name)
+        if method is None:
+            method = self._methods.setdefault(name, Method(self._program.load_method(name)))
+        return method
+
+    def metadata(self, method_name: str) -> MethodMeta:
+        """What the program says of a method, without loading it.
+
+        Raises:
+            MethodNotFoundError: there is none of that name (a `KeyError` as well).
+        """
+        return self._program.method_meta(method_name)

@@ -1,0 +1,67 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The entry point: from bytes or a file to a program."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+from executorch.extension.pybindings.portable_lib import Verification, _load_program, _load_program_from_buffer
+from executorch.runtime.program import Program
+from executorch.runtime.registry import BackendRegistry, OperatorRegistry
+
+
+class Runtime:
+    """The runtime of this process. Any number of programs may be loaded and run at once.
+
+    Attributes:
+        backend_registry: the backends that can be used.
+        operator_registry: the operators that can be run.
+    """
+
+    def __init__(self) -> None:
+        self.backend_registry = BackendRegistry()
+        self.operator_registry = OperatorRegistry()
+
+    @staticmethod
+    @functools.lru_cache(maxsize=1)
+    def get() -> Runtime:
+        """The one instance."""
+        return Runtime()
+
+    def load_program(
+        self,
+        data: bytes | bytearray | memoryview | BinaryIO | Path | str,
+        *,
+        verification: Verification = Verification.InternalConsistency,
+        enable_etdump: bool = False,
+        debug_buffer_size: int = 0,
+    ) -> Program:
+        """Loads and verifies a program.
+
+        Args:
+            data: a path, which is mapped into memory; `bytes`, which are used where they are; or a `bytearray`,
+                `memoryview` or binary file, which are copied, because they may change.
+            verification: accepted for scripts that choose one; every program is verified in full.
+            enable_etdump: event dumps are not implemented; True raises NotSupportedError.
+            debug_buffer_size: only has a meaning with `enable_etdump`.
+
+        Raises:
+            AccessError: the file cannot be read (an `OSError` as well).
+            InvalidProgramError: the data is no program, damaged, or of another version.
+            TypeError: `data` is nothing of the above.
+        """
+        if isinstance(data, (str, os.PathLike)):
+            return Program(_load_program(os.fspath(data), enable_etdump, debug_buffer_size, verification))
+        if isinstance(data, (bytearray, memoryview)):
+            data = bytes(data)
+        elif hasattr(data, "read"):
+            data = data.read()
+        if not isinstance(data, bytes):
+            raise TypeError(
+                "data must be bytes, a bytearray, a memoryview, a path or a binary file, "
+                f"not {type(data).__name__} (a text file is opened with mode 'rb')"
+            )
+        return Program(_load_program_from_buffer(data, enable_etdump, debug_buffer_size, verification))

@@ -1,0 +1,238 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include "backends/demo_payload.h"
+
+#include <charconv>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::demo {
+namespace {
+
+using runtime::Error;
+using runtime::MemoryAllocator;
+using runtime::Result;
+using runtime::Span;
+
+struct OperationRow {
+  std::string_view name;
+  Operation operation;
+  size_t min_operands;
+  size_t max_operands;
+};
+
+constexpr OperationRow kOperations[] = {
+    {"add", Operation::kAdd, 2, 2}, {"sub", Operation::kSub, 2, 2},
+    {"mul", Operation::kMul, 2, 2}, {"sin", Operation::kSin, 1, 1},
+    {"mm", Operation::kMm, 2, 2},   {"linear", Operation::kLinear, 2, 3},
+};
+
+// Takes pieces from the front of a text; each function says whether there was such a piece.
+struct Cursor {
+  std::string_view rest;
+
+  std::string_view until(char end) {
+    const size_t found = rest.find(end);
+    const std::string_view piece = rest.substr(0, found);
+    rest.remove_prefix(found == std::string_view::npos ? rest.size() : found + 1);
+    return piece;
+  }
+  template <typename T>
+  bool number(char end, T& value) {
+    const std::string_view piece = until(end);
+    const auto [last, error] = std::from_chars(piece.data(), piece.data() + piece.size(), value);
+    return error == std::errc() && last == piece.data() + piece.size() && !piece.empty();
+  }
+};
+
+template <typename T>
+bool make_list(MemoryAllocator& allocator, size_t count, Span<T>& list) {
+  T* items = allocator.allocateList<T>(count);
+  for (size_t i = 0; items != nullptr && i < count; ++i) {
+    new (&items[i]) T();
+  }
+  list = Span<T>(items, items == nullptr ? 0 : count);
+  return items != nullptr || count == 0;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, MemoryAllocator& allocator) : text_(text), allocator_(allocator) {}
+
+  Result<Payload*> read() {
+    payload_ = allocator_.allocateInstance<Payload>();
+    if (payload_ == nullptr) {
+      return Error::MemoryAllocationFailed;
+    }
+    new (payload_) Payload();
+    ET_CHECK_OK_OR_RETURN_ERROR(find_parts());
+    Cursor lines{head_};
+    lines.until('\n');  // the first line, which find_parts() has checked
+    while (!lines.rest.empty()) {
+      const std::string_view line = lines.until('\n');
+      const Error error = read_line(Cursor{line});
+      if (error != Error::Ok) {
+        ET_LOG(Error, "demo payload: cannot use the line \"%.*s\"", static_cast<int>(line.size()),
+               line.data());
+        return error;
+      }
+    }
+    for (const size_t output : payload_->outputs) {
+      if (!payload_->values[output].is_ready) {
+        ET_LOG(Error, "demo payload: output %zu is never written", output);
+        return Error::InvalidProgram;
+      }
+    }
+    return payload_;
+  }
+
+ private:
+  // Splits text and data, and makes lists of the right lengths.
+  Error find_parts() {
+    size_t values = 0, steps = 0, inputs = 0, outputs = 0, data_size = 0;
+    Cursor lines{text_};
+    const bool is_ours = lines.until('\n') == "demo 1";
+    bool has_data = false;
+    while (is_ours && !has_data && !lines.rest.empty()) {
+      head_ = text_.substr(0, text_.size() - lines.rest.size());
+      Cursor line{lines.until('\n')};
+      const std::string_view kind = line.until(' ');
+      values += kind == "value";
+      steps += kind == "op";
+      inputs += kind == "input";
+      outputs += kind == "output";
+      has_data = kind == "data" && line.number('\n', data_size);
+    }
+    if (!has_data || lines.rest.size() != data_size) {
+      ET_LOG(Error, "demo payload: %zu bytes that are not a payload of version 1", text_.size());
+      return Error::InvalidProgram;
+    }
+    data_ = lines.rest;
+    const bool made = make_list(allocator_, values, payload_->values) &&
+                      make_list(allocator_, steps, payload_->steps) &&
+                      make_list(allocator_, inputs, payload_->inputs) &&
+                      make_list(allocator_, outputs, payload_->outputs);
+    return made ? Error::Ok : Error::MemoryAllocationFailed;
+  }
+
+  Error read_line(Cursor line) {
+    const std::string_view kind = line.until(' ');
+    if (kind == "value") {
+      return read_value(line);
+    }
+    if (kind == "constant") {
+      return read_constant(line);
+    }
+    if (kind == "op") {
+      return read_step(line);
+    }
+    size_t value = 0;
+    if (!line.number(' ', value) || value >= next_value_) {
+      return Error::InvalidProgram;
+    }
+    if (kind == "input" && !payload_->values[value].is_ready) {
+      payload_->values[value].is_ready = true;
+      payload_->inputs[next_input_++] = value;
+      return Error::Ok;
+    }
+    if (kind == "output") {
+      payload_->outputs[next_output_++] = value;
+      return Error::Ok;
+    }
+    return Error::InvalidProgram;
+  }
+
+  Error read_value(Cursor line) {
+    size_t number = 0;
+    if (!line.number(' ', number) || number != next_value_) {
+      return Error::InvalidProgram;
+    }
+    Value& value = payload_->values[next_value_++];
+    if (line.rest == "scalar") {
+      return Error::Ok;
+    }
+    while (!line.rest.empty()) {
+      int32_t size = 0;
+      if (value.rank == kMaxRank || !line.number('x', size) || size < 0 ||
+          (size > 0 && value.capacity > SIZE_MAX / sizeof(float) / static_cast<size_t>(size))) {
+        return Error::InvalidProgram;
+      }
+      value.sizes[value.rank++] = size;
+      value.capacity *= static_cast<size_t>(size);
+    }
+    return Error::Ok;
+  }
+
+  Error make_memory(Value& value) {
+    value.data = allocator_.allocateList<float>(value.capacity == 0 ? 1 : value.capacity);
+    value.is_ready = true;
+    return value.data == nullptr ? Error::MemoryAllocationFailed : Error::Ok;
+  }
+
+  Error read_constant(Cursor line) {
+    size_t number = 0, offset = 0, size = 0;
+    if (!line.number(' ', number) || !line.number(' ', offset) || !line.number(' ', size) ||
+        number >= next_value_ || offset > data_.size() || size > data_.size() - offset ||
+        payload_->values[number].is_ready ||
+        size != payload_->values[number].capacity * sizeof(float)) {
+      return Error::InvalidProgram;
+    }
+    Value& value = payload_->values[number];
+    ET_CHECK_OK_OR_RETURN_ERROR(make_memory(value));
+    memcpy(value.data, data_.data() + offset, size);  // the payload need not be aligned
+    return Error::Ok;
+  }
+
+  Error read_step(Cursor line) {
+    const std::string_view name = line.until(' ');
+    const OperationRow* row = nullptr;
+    for (const OperationRow& candidate : kOperations) {
+      row = candidate.name == name ? &candidate : row;
+    }
+    if (row == nullptr) {
+      ET_LOG(Error, "demo backend: there is no operation \"%.*s\"", static_cast<int>(name.size()),
+             name.data());
+      return Error::NotSupported;
+    }
+    Step& step = payload_->steps[next_step_++];
+    step.operation = row->operation;
+    if (!line.number(' ', step.result) || step.result >= next_value_ ||
+        payload_->values[step.result].is_ready) {
+      return Error::InvalidProgram;
+    }
+    Cursor operands{line.until(' ')};
+    while (!operands.rest.empty()) {
+      size_t operand = 0;
+      if (step.operand_count == row->max_operands || !operands.number(',', operand) ||
+          operand >= next_value_ || !payload_->values[operand].is_ready) {
+        return Error::InvalidProgram;
+      }
+      step.operands[step.operand_count++] = operand;
+    }
+    if (step.operand_count < row->min_operands || !line.number(' ', step.alpha)) {
+      return Error::InvalidProgram;
+    }
+    return make_memory(payload_->values[step.result]);
+  }
+
+  std::string_view text_;
+  MemoryAllocator& allocator_;
+  std::string_view head_;
+  std::string_view data_;
+  Payload* payload_ = nullptr;
+  size_t next_value_ = 0;
+  size_t next_step_ = 0;
+  size_t next_input_ = 0;
+  size_t next_output_ = 0;
+};
+
+}  // namespace
+
+Result<Payload*> read_payload(const void* data, size_t size, MemoryAllocator& allocator) {
+  return Reader(std::string_view(static_cast<const char*>(data), size), allocator).read();
+}
+
+}  // namespace executorch::demo

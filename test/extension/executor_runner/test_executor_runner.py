@@ -1,0 +1,114 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import peer_programs
+import pytest
+
+from executorch.extension.executor_runner import command
+
+ADD = str(peer_programs.path("add"))
+MLP = str(peer_programs.path("mlp_dynamic"))
+BOTH = str(peer_programs.path("multi_method"))
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([command.BINARY, *arguments], capture_output=True, text=True, check=False)
+
+
+def output_of(*arguments: str | Path) -> str:
+    done = run(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_it_runs_on_ones_and_prints_the_outputs() -> None:
+    assert "output 0: Float [2, 3] [2, 2, 2, 2, 2, 2]\n" in output_of("--model_path", ADD)
+
+
+def test_it_runs_on_files_and_writes_files(tmp_path: Path) -> None:
+    x = np.arange(6, dtype=np.float32)
+    for name, value in (("a", x), ("b", x * 10)):
+        (tmp_path / name).write_bytes(value.tobytes())
+    files = f"{tmp_path / 'a'},{tmp_path / 'b'}"
+    output_of("--model_path", ADD, "--inputs", files, "--output_file", tmp_path / "out", "--print_output=none")
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out-0.bin", np.float32), x * 11)
+
+
+def test_it_agrees_with_eager_torch(tmp_path: Path) -> None:
+    (x,) = peer_programs.inputs("multi_method", "encode")
+    (tmp_path / "x").write_bytes(x.tobytes())
+    arguments = ("--method", "encode", "--inputs", tmp_path / "x", "--output_file", tmp_path / "out")
+    output_of("--model_path", BOTH, "--num_executions", "3", *arguments)
+    result = np.fromfile(tmp_path / "out-0.bin", np.float32).reshape(2, 6)
+    np.testing.assert_allclose(result, peer_programs.outputs("multi_method", "encode")[0], rtol=1e-5, atol=1e-6)
+
+
+def test_it_runs_as_often_as_asked() -> None:
+    assert "ran 'forward' 5 times" in output_of("--model_path", ADD, "--num_executions=5")
+
+
+def test_it_runs_a_method_whose_outputs_have_no_planned_memory() -> None:
+    assert "[2, 2, 2, 2, 2, 2]" in output_of("--model_path", str(peer_programs.path("add_unplanned")))
+
+
+def test_it_prints_shapes_alone_or_nothing() -> None:
+    assert "output 0: Float [2, 3]\n" in output_of("--model_path", ADD, "--print_output", "shape")
+    assert "output" not in output_of("--model_path", ADD, "--print_output", "none")
+
+
+def test_it_prints_every_dtype() -> None:
+    lines = output_of("--model_path", str(peer_programs.path("dtypes")))
+    for dtype in ("Float", "Double", "Half", "BFloat16", "Char", "Byte", "Short", "Int", "Long", "Bool"):
+        assert f": {dtype} [8] [1, 1, 1, 1, 1, 1, 1, 1]\n" in lines
+
+
+def test_it_lists_what_the_file_says() -> None:
+    listing = output_of("--model_path", BOTH, "--list")
+    for text in ("method encode:", "method decode:", "0: Float [2, 6], 48 bytes", "aten::addmm.out\n", "together: "):
+        assert text in listing
+
+
+def test_it_explains_itself() -> None:
+    text = output_of("--help")
+    for option in ("model_path", "method", "inputs", "num_executions", "print_output", "list"):
+        assert f"--{option}" in text
+
+
+def test_it_starts_from_python() -> None:
+    starter = [sys.executable, "-m", "executorch.extension.executor_runner.command", "--model_path", ADD]
+    done = subprocess.run(starter, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "output 0" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "--model_path is required"),
+        (("--frobnicate",), "unknown option --frobnicate"),
+        (("--model_path",), "--model_path needs a value"),
+        (("--model_path", ADD, "stray"), "unexpected argument 'stray'"),
+        (("--model_path", ADD, "--num_executions", "0"), "--num_executions: expected a number from 1 on, found '0'"),
+        (("--model_path", ADD, "--num_executions", "many"), "found 'many'"),
+        (("--model_path", ADD, "--print_output", "some"), "--print_output: expected all, shape or none, found 'some'"),
+        (("--model_path", "/no/such/file.pte"), "cannot read '/no/such/file.pte'"),
+        (("--model_path", "/dev/null"), "/dev/null"),
+        (("--model_path", __file__), "cannot load"),
+        (("--model_path", ADD, "--method", "backward"), "'backward'"),
+        (("--model_path", BOTH), "choose one with --method"),
+        (("--model_path", ADD, "--inputs", ADD), "takes 2 tensors, 1 were given"),
+        (("--model_path", ADD, "--inputs", f"{ADD},{ADD}"), "input 0: expected 24 bytes, found"),
+        (("--model_path", MLP, "--inputs", "/no/such/input"), "cannot read input '/no/such/input'"),
+        (("--model_path", ADD, "--output_file", "/no/such/folder/out"), "cannot write '/no/such/folder/out-0.bin'"),
+    ],
+)
+def test_a_fault_is_one_line(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.startswith("executor_runner: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.endswith("\n")

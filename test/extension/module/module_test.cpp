@@ -1,0 +1,136 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/module/module.h>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace {
+
+using namespace executorch::extension;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+
+std::string path_of(const char* name) {
+  return std::string(TEST_DATA_DIR) + "/peer/" + name + ".pte";
+}
+
+class ModuleTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { executorch::runtime::runtime_init(); }
+};
+
+class ModuleLoadModeTest : public testing::TestWithParam<Module::LoadMode> {};
+
+TEST_P(ModuleLoadModeTest, AddsTensors) {
+  Module module(path_of("add"), GetParam());
+  const TensorPtr x = make_tensor_ptr({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  const auto outputs = module.forward({x, x});
+  ASSERT_TRUE(outputs.ok());
+  ASSERT_EQ(outputs->size(), 1u);
+  EXPECT_EQ((*outputs)[0].toTensor().const_data_ptr<float>()[5], 12);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllModes, ModuleLoadModeTest,
+                         testing::Values(Module::LoadMode::File, Module::LoadMode::Mmap,
+                                         Module::LoadMode::MmapUseMlockIgnoreErrors));
+
+TEST_F(ModuleTest, LoadsWhenFirstUsed) {
+  Module module(path_of("multi_method"));
+  EXPECT_FALSE(module.is_loaded());
+  EXPECT_EQ(*module.method_names(), (std::unordered_set<std::string>{"encode", "decode"}));
+  EXPECT_TRUE(module.is_loaded());
+  EXPECT_FALSE(module.is_method_loaded("encode"));
+  ASSERT_EQ(module.load_method("encode"), Error::Ok);
+  EXPECT_TRUE(module.is_method_loaded("encode"));
+  EXPECT_TRUE(module.unload_method("encode"));
+  EXPECT_FALSE(module.unload_method("encode"));
+}
+
+TEST_F(ModuleTest, ReturnsEveryOutput) {
+  Module module(path_of("multi_method"));
+  const TensorPtr x = ones({2, 6});
+  const auto outputs = module.execute("decode", x);
+  ASSERT_TRUE(outputs.ok());
+  ASSERT_EQ(outputs->size(), 2u);
+  EXPECT_EQ((*outputs)[1].toTensor().const_data_ptr<float>()[0], 6);
+  EXPECT_TRUE(module.get("encode", x)->isTensor());
+}
+
+TEST_F(ModuleTest, SharesAProgramThatOutlivesItsModule) {
+  std::shared_ptr<executorch::runtime::Program> program;
+  {
+    Module first(path_of("add"), Module::LoadMode::Mmap);
+    ASSERT_EQ(first.load(), Error::Ok);
+    program = first.program();
+  }
+  Module second(program);
+  const TensorPtr x = ones({2, 3});
+  EXPECT_TRUE(second.forward({x, x}).ok());
+}
+
+TEST_F(ModuleTest, RunsOnInputsThatWereSetBefore) {
+  Module module(path_of("add"));
+  const TensorPtr x = ones({2, 3});
+  ASSERT_EQ(module.set_input(x, 0), Error::Ok);
+  EXPECT_EQ(module.forward().error(), Error::InvalidState);
+  ASSERT_EQ(module.set_inputs({x, x}), Error::Ok);
+  ASSERT_TRUE(module.forward().ok());
+  EXPECT_EQ(module.get_output()->toTensor().const_data_ptr<float>()[0], 2);
+}
+
+TEST_F(ModuleTest, WritesOutputsWhereItIsTold) {
+  Module module(path_of("add_unplanned"));
+  const TensorPtr x = ones({2, 3});
+  const TensorPtr out = zeros({2, 3});
+  ASSERT_EQ(module.set_output(out), Error::Ok);
+  ASSERT_TRUE(module.forward({x, x}).ok());
+  EXPECT_EQ(out->const_data_ptr<float>()[4], 2);
+}
+
+TEST_F(ModuleTest, RefusesMemoryForAPlannedOutput) {
+  Module module(path_of("add"));
+  EXPECT_EQ(module.set_output(zeros({2, 3})), Error::InvalidState);
+}
+
+TEST_F(ModuleTest, LoadsFromALoader) {
+  std::ifstream file(path_of("add"), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  Module module(std::make_unique<BufferDataLoader>(bytes.data(), bytes.size()));
+  const TensorPtr x = ones({2, 3});
+  EXPECT_TRUE(module.forward({x, x}).ok());
+}
+
+TEST_F(ModuleTest, ReportsFaultsAndStaysUsable) {
+  EXPECT_NE(Module("no such file").load(), Error::Ok);
+  Module module(path_of("add"));
+  EXPECT_EQ(module.execute("backward").error(), Error::InvalidArgument);
+  const TensorPtr x = ones({2, 3});
+  EXPECT_EQ(module.forward(x).error(), Error::InvalidArgument);
+  EXPECT_EQ(module.forward({x, ones({2, 3}, executorch::aten::ScalarType::Int)}).error(),
+            Error::InvalidArgument);
+  EXPECT_EQ(module.forward({x, ones({3, 3})}).error(), Error::InvalidArgument);
+  EXPECT_TRUE(module.forward({x, x}).ok());
+}
+
+TEST(GrowingAllocatorTest, GoesOnBeyondItsBlock) {
+  auto block = HeapBlock::allocate(64);
+  ASSERT_TRUE(block.ok());
+  GrowingAllocator allocator(std::move(*block));
+  EXPECT_NE(allocator.allocate(60), nullptr);
+  EXPECT_EQ(allocator.overflow_size(), 0u);
+  void* beyond = allocator.allocate(100, 16);
+  ASSERT_NE(beyond, nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(beyond) % 16, 0u);
+  EXPECT_EQ(allocator.overflow_size(), 100u);
+  EXPECT_EQ(allocator.allocate(SIZE_MAX), nullptr);
+  allocator.reset();
+  EXPECT_EQ(allocator.overflow_size(), 0u);
+}
+
+}  // namespace

@@ -1,0 +1,21 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+
+namespace executorch::testing {
+
+/// Kernels for programs of tests, registered as any:
+///   test::add.out(a, b, out)          out = a + b; InvalidArgument unless all have as many
+///   elements test::scale.out(a, factor, out)   out = a * factor, resized like a
+///   test::fill.out(sizes, out)        out resized to the int list, and filled with its product
+///   test::fail.out(a, out)            NotSupported, unless the switch below is off
+///   test::temp.out(a, size, out)      takes `size` bytes of temporary memory, out = a
+///   test::count.int(out)              out += 1
+runtime::Span<const runtime::Kernel> test_kernels();
+
+/// Whether test::fail.out fails.
+extern bool fail_switch;
+
+}  // namespace executorch::testing
