@@ -2,9 +2,8 @@
 """The higher-order operator that stands for "call this delegate here".
 
 `torch.ops.higher_order.executorch_call_delegate(lowered_module, *inputs)` is defined by torch itself (it must be
-known to
-its tracers and verifiers): real tensors run `lowered_module.original_module` eagerly, fake tensors give its output
-shapes, functionalization and proxy tracing keep the call whole. This module is its documented import path.
+known to its tracers and verifiers): real tensors run `lowered_module.original_module` eagerly, fake tensors give its
+output shapes, functionalization and proxy tracing keep the call whole. This module is its documented import path.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
       a ─▶ b ─▶ c        {a, c} as one partition has no place: it must run before b and after b.
 
 Replacing partitions by calls contracts each to a single vertex; the contracted graph must be free of cycles. That is
-checked
-for all partitions of a graph together, because two partitions that are convex one by one can still wait for each other.
+checked for all partitions of a graph together, because two partitions that are convex one by one can still wait for
+each other.
 """
 
 from __future__ import annotations

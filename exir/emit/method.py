@@ -33,7 +33,10 @@ def emit_method(name: str, program: ExportedProgram, state: MethodState) -> Exec
         if node.op == "placeholder":
             if node.name not in entries:
                 raise ExportError("emit", node, "the program's signature does not know this input")
-            bound.append(_placeholder(program, node, entries[node.name], node.name in mutable, state, inputs))
+            try:
+                bound.append(_placeholder(program, node, entries[node.name], node.name in mutable, state, inputs))
+            except ValueError as error:
+                raise ExportError("emit", node, str(error)) from error
     returned = emitter.run(bound)
     outputs = [_output(state, value).id for value in returned]
     mutations = [entry for entry in signature.output_specs if entry.kind.name.endswith("_MUTATION")]
@@ -70,12 +73,9 @@ def _placeholder(
         raise ExportError("emit", node, "constants in a file of their own (.ptd) are not supported yet")
     target, tensor = str(entry.target), _weight(program, str(entry.target), node)
     spec = node.meta["spec"]
-    try:
-        if is_mutable:
-            return mutable_tensor(state, tensor, spec, target, bool(node.meta.get("et_init_buffer")))
-        return constant_tensor(state, tensor, spec)
-    except ValueError as error:
-        raise ExportError("emit", node, str(error)) from error
+    if is_mutable:
+        return mutable_tensor(state, tensor, spec, target, bool(node.meta.get("et_init_buffer")))
+    return constant_tensor(state, tensor, spec)
 
 
 def _user_input(node: Node, arg: Any, state: MethodState) -> Ref:
@@ -84,10 +84,7 @@ def _user_input(node: Node, arg: Any, state: MethodState) -> Ref:
         return tensor_value(state, spec)
     if isinstance(arg, ConstantArgument):
         return state.fresh(Null() if arg.value is None else scalar(arg.value))
-    try:
-        return state.fresh(blank(node.meta.get("val")))
-    except ValueError as error:
-        raise ExportError("emit", node, str(error)) from error
+    return state.fresh(blank(node.meta.get("val")))
 
 
 def _weight(program: ExportedProgram, name: str, node: Node) -> torch.Tensor:

@@ -47,6 +47,7 @@ class MemoryPlanningPass(PassBase):
         self.share_mutable_buffers = share_mutable_buffers
         self.alignment = alignment
         self._shared: dict[str, list[TensorSpec]] = {}
+        self._only_read: set[str] = set()
         self._planned: list[GraphModule] = []
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -68,7 +69,11 @@ class MemoryPlanningPass(PassBase):
         if self.share_mutable_buffers and graph_signature is not None:
             self._planned.append(graph_module)
             nodes = graph_module.graph.nodes
-            for name in mutable_buffer_names(graph_signature):
+            mutable = mutable_buffer_names(graph_signature)
+            self._only_read |= {
+                buffer for name, buffer in graph_signature.inputs_to_buffers.items() if name not in mutable
+            }
+            for name in mutable:
                 buffer = graph_signature.inputs_to_buffers[name]
                 self._shared.setdefault(buffer, []).extend(placeholder_specs(nodes, {name}))
         return PassResult(graph_module, True)
@@ -77,6 +82,12 @@ class MemoryPlanningPass(PassBase):
         """Places the buffers that the methods share; to be called when every method has been planned."""
         if not self._planned:
             return
+        for name in self._shared.keys() & self._only_read:
+            raise MemoryPlanningError(
+                name,
+                "one method updates this buffer, another one only reads it and would see its first value for ever; "
+                "sharing it is not supported yet",
+            )
         end = 0
         for name, specs in self._shared.items():
             sizes = {spec.realign(self.alignment) for spec in specs}
@@ -92,4 +103,4 @@ class MemoryPlanningPass(PassBase):
                     "share_mutable_buffers", f"arena {_SHARED_ARENA} is in use by the method: {sizes_of_method}"
                 )
             sizes_of_method.append(end)
-        self._shared, self._planned = {}, []
+        self._shared, self._only_read, self._planned = {}, set(), []

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import torch
 from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 
-from executorch.exir.error import InternalError
 from executorch.exir.passes.node_rewrite import origin_of
 
 _CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -27,17 +28,12 @@ def constant_tensors(program: ExportedProgram) -> dict[str, torch.Tensor]:
     return found
 
 
-def _first_user_input(program: ExportedProgram) -> fx.Node:
-    kinds = {spec.arg.name: spec.kind for spec in program.graph_signature.input_specs}
-    for node in program.graph.nodes:
-        if node.op != "placeholder" or kinds.get(node.name) in (
-            InputKind.USER_INPUT,
-            InputKind.TOKEN,
-            InputKind.CUSTOM_OBJ,
-        ):
-            found: fx.Node = node
-            return found
-    raise InternalError("a graph has no output node")
+def _end_of_constants(program: ExportedProgram) -> tuple[int, fx.Node]:
+    """The first input that is not a constant: its position in the signature, and its node (or the first call)."""
+    specs = program.graph_signature.input_specs
+    position = next((i for i, spec in enumerate(specs) if spec.kind not in _CONSTANT_KINDS), len(specs))
+    node: fx.Node = next(islice(program.graph.nodes, position, None))
+    return position, node
 
 
 def add_constant(
@@ -52,8 +48,7 @@ def add_constant(
     while f"{stem}{index}" in taken:
         index += 1
     name = f"{stem}{index}"
-    where = _first_user_input(program)
-    position = sum(1 for node in _placeholders(program) if node._sort_key < where._sort_key)
+    position, where = _end_of_constants(program)
     with program.graph.inserting_before(where):
         node = program.graph.placeholder(name)
     node.meta = origin_of(origin) if origin is not None else {}
@@ -61,7 +56,8 @@ def add_constant(
     spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=node.name), target=name, persistent=None)
     program.graph_signature.input_specs.insert(position, spec)
     program.constants[name] = tensor
-    return node
+    made: fx.Node = node
+    return made
 
 
 def _placeholders(program: ExportedProgram) -> list[fx.Node]:

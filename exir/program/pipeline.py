@@ -15,6 +15,7 @@ from executorch.exir.passes.aten_to_edge_pass import AtenToEdgePass
 from executorch.exir.passes.cse_pass import CSEPass
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
 from executorch.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
+from executorch.exir.passes.fold_batch_norm import fold_batch_norm
 from executorch.exir.passes.fold_constants import fold_constants
 from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
 from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
@@ -72,7 +73,9 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
     ]
     if not config.external_constants:
-        steps.append(fold_constants)  # transposed weights; not if weights are found by name in another file
+        # not if weights are found by name in another file
+        steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change
+        steps.append(fold_constants)  # transposed weights, masks
     steps += [
         drop_unused_constants,  # weights that only delegates use are in their payloads
         _on_graph(DeadCodeEliminationPass()),

@@ -31,7 +31,7 @@ GrowingAllocator::GrowingAllocator(HeapBlock first)
     : MemoryAllocator(static_cast<uint32_t>(first.bytes().size()), first.bytes().data()),
       first_(std::move(first)) {}
 
-void* GrowingAllocator::allocate(size_t size, size_t alignment) {
+void* GrowingAllocator::allocate_growing(size_t size, size_t alignment) {
   size_t worst_case = 0;
   if (!runtime::add_overflows(size, alignment - 1, &worst_case) && worst_case <= free_size()) {
     return MemoryAllocator::allocate(size, alignment);
@@ -52,12 +52,6 @@ void* GrowingAllocator::allocate(size_t size, size_t alignment) {
   overflow_.push_back(std::move(*block));
   overflow_size_ += size;
   return overflow_.back().bytes().data();
-}
-
-void GrowingAllocator::reset() {
-  MemoryAllocator::reset();
-  overflow_.clear();
-  overflow_size_ = 0;
 }
 
 Result<std::unique_ptr<MethodMemory>> MethodMemory::allocate(const runtime::MethodMeta& meta,

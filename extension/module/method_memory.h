@@ -45,12 +45,21 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
  public:
   explicit GrowingAllocator(HeapBlock first);
 
-  void* allocate(size_t size, size_t alignment = kDefaultAlignment) override;
+  void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
+    return allocate_growing(size, alignment);
+  }
   /// Bytes allocated beyond the first block.
   size_t overflow_size() const { return overflow_size_; }
-  void reset() override;
+  void reset() override {
+    MemoryAllocator::reset();
+    overflow_.clear();
+    overflow_size_ = 0;
+  }
 
  private:
+  // Virtual functions are inline for the reason that MemoryAllocator gives.
+  void* allocate_growing(size_t size, size_t alignment);
+
   HeapBlock first_;
   std::vector<HeapBlock> overflow_;
   size_t overflow_size_ = 0;

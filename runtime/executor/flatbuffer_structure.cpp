@@ -57,7 +57,8 @@ bool Walk::follow(size_t position, size_t* target) const {
   }
   const auto offset = read<uint32_t>(position);
   *target = position + offset;
-  return offset <= bytes_.size() - position;
+  // An offset of 0 would point at itself.
+  return offset != 0 && offset <= bytes_.size() - position;
 }
 
 bool Walk::table(size_t position, size_t type) {
@@ -76,7 +77,8 @@ bool Walk::table(size_t position, size_t type) {
     return false;
   }
   const At at{position, static_cast<size_t>(vtable), read<uint16_t>(static_cast<size_t>(vtable))};
-  if (at.vtable_size < kSmallestVtable || !inside(at.vtable, at.vtable_size, sizeof(uint16_t))) {
+  if (at.vtable_size < kSmallestVtable || at.vtable_size % sizeof(uint16_t) != 0 ||
+      !inside(at.vtable, at.vtable_size, sizeof(uint16_t))) {
     ET_LOG(Error, "flatbuffer: vtable of table %s at byte %zu has %zu bytes", rules_.names[type],
            position, at.vtable_size);
     return false;

@@ -1,9 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/input_lifetime.h>
 
-#include <string.h>
-
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
+#include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/tensor_source.h>
 
@@ -13,9 +12,9 @@ namespace internal {
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
+using executorch::runtime::internal::is_view;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::planned_offset;
-using executorch::runtime::internal::text;
 
 namespace {
 
@@ -74,8 +73,7 @@ class Marker final {
   void look_at(const fb::KernelCall& call) {
     const auto arguments = items(call.args());
     const fb::Operator& op = *plan_.operators()->Get(static_cast<uint32_t>(call.op_index()));
-    const bool views = strcmp(text(op.name()), "executorch_prim::et_view") == 0;
-    if (arguments.empty() || views) {
+    if (arguments.empty() || is_view(op)) {
       return;
     }
     // What an operator returns, and so writes, is last. Those that return nothing may write

@@ -106,6 +106,7 @@ Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_st
       return load_kernel(*source.instr_args_as_KernelCall(), instruction);
     case Call::DelegateCall: {
       const fb::DelegateCall& call = *source.instr_args_as_DelegateCall();
+      ET_CHECK_OK_OR_RETURN_ERROR(check_written(items(call.args()), 0));
       const Span<EValue*> arguments = point_at(items(call.args()));
       instruction->opcode = Opcode::Delegate;
       instruction->delegate = &block_.delegates[static_cast<size_t>(call.delegate_index())];
@@ -147,6 +148,10 @@ Error InstructionLoader::load_kernel(const fb::KernelCall& call, Instruction* in
   ET_CHECK_OK_OR_RETURN_ERROR(
       error, "method '%s', instruction %zu: operator %s does not take these arguments",
       text(plan_.name()), index_, kernel->name_);
+  // A view does not write to what it makes a view of, nor to the view.
+  if (!is_view(kernel->name_)) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_written(items(call.args()), kernel->written_));
+  }
   instruction->opcode = Opcode::Kernel;
   instruction->kernel = kernel->op_;
   instruction->arguments = arguments.data();
@@ -184,23 +189,44 @@ Span<EValue*> InstructionLoader::point_at(Indices indices) {
   return taken;
 }
 
+InstructionLoader::Indices InstructionLoader::tensors_of(int32_t index) const {
+  const fb::EValue& value = *plan_.values()->Get(static_cast<uint32_t>(index));
+  switch (value.val_type()) {
+    case fb::KernelTypes::TensorList:
+      return items(value.val_as_TensorList()->items());
+    case fb::KernelTypes::OptionalTensorList:
+      return items(value.val_as_OptionalTensorList()->items());
+    default:
+      return {};
+  }
+}
+
+bool InstructionLoader::is_constant(int32_t index) const {
+  for (const int32_t item : tensors_of(index)) {
+    if (item >= 0 && block_.is_constant[static_cast<size_t>(item)]) {
+      return true;
+    }
+  }
+  return block_.is_constant[static_cast<size_t>(index)];
+}
+
+Error InstructionLoader::check_written(Indices arguments, uint64_t written) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_written =
+        written == 0 ? i + 1 == arguments.size() : i < 64 && (written >> i & 1) != 0;
+    ET_CHECK_OR_RETURN_ERROR(!is_written || !is_constant(arguments[i]), InvalidProgram,
+                             "method '%s', instruction %zu: argument %zu (value %d) is written to, "
+                             "but may be a constant",
+                             text(plan_.name()), index_, i, arguments[i]);
+  }
+  return Error::Ok;
+}
+
 /// Whether a value is a tensor, or a list with one, whose memory is given at run time.
 bool InstructionLoader::is_late(int32_t index) const {
-  const fb::EValue& value = *plan_.values()->Get(static_cast<uint32_t>(index));
-  Indices list;
-  switch (value.val_type()) {
-    case fb::KernelTypes::Tensor:
-      return tensor_source(*value.val_as_Tensor()) == TensorSource::None;
-    case fb::KernelTypes::TensorList:
-      list = items(value.val_as_TensorList()->items());
-      break;
-    case fb::KernelTypes::OptionalTensorList:
-      list = items(value.val_as_OptionalTensorList()->items());
-      break;
-    default:
-      break;
-  }
-  return has_late_memory(list);
+  const fb::Tensor* tensor = plan_.values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
+  return tensor != nullptr ? tensor_source(*tensor) == TensorSource::None
+                           : has_late_memory(tensors_of(index));
 }
 
 bool InstructionLoader::has_late_memory(Indices indices) const {

@@ -163,6 +163,7 @@ size_t lay_out(const fb::ExecutionPlan& plan, uint8_t* memory, MethodBlock* bloc
               &block->pointers);
   cursor.take(counts.changing_dims, &block->sizes);
   cursor.take(counts.dims, &block->strides);
+  cursor.take(count(plan.values()), &block->is_constant);
   return cursor.size();
 }
 

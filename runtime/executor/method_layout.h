@@ -99,6 +99,8 @@ struct MethodBlock {
   /// Sizes of tensors that may change theirs.
   Span<executorch::aten::SizesType> sizes;
   Span<executorch::aten::StridesType> strides;
+  /// Of each value: see constant_values.h.
+  Span<bool> is_constant;
 };
 
 constexpr size_t kMethodBlockAlignment = 8;

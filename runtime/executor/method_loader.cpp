@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/executor/constant_values.h>
 #include <executorch/runtime/executor/delegate_loader.h>
 #include <executorch/runtime/executor/input_lifetime.h>
 #include <executorch/runtime/executor/instruction_loader.h>
@@ -36,6 +37,7 @@ Error MethodLoader::run() {
                                                     &method_.block_, &method_.external_made_)
                                   .load());
   bind_inputs();
+  internal::mark_constant_values(plan, method_.block_.is_constant);
   // The lists' pointers come first, the instructions' after them.
   size_t arguments = method_.block_.pointers.size();
   for (const size_t of_lists : {method_.block_.int_items.size(), method_.block_.tensor_items.size(),

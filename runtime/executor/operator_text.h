@@ -32,7 +32,10 @@ inline Error write_operator_text(const executorch_flatbuffer::Operator& op,
   return Error::Ok;
 }
 
-/// Whether it is the operator that makes a tensor a view of another.
+/// Whether it is the operator that makes a tensor a view of another: (self, size, out).
+inline bool is_view(const executorch_flatbuffer::Operator& op) {
+  return strcmp(text(op.name()), "executorch_prim::et_view") == 0;
+}
 inline bool is_view(const char* operator_text) {
   return strcmp(operator_text, "executorch_prim::et_view.default") == 0;
 }

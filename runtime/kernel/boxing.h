@@ -163,6 +163,23 @@ struct Unbox<std::optional<T>> {
 template <typename T>
 using unbox_t = Unbox<std::remove_cv_t<std::remove_reference_t<T>>>;
 
+/// See Kernel::written_: what is taken as Tensor&, or else a list of tensors that is the last
+/// argument.
+template <typename... Args>
+constexpr uint64_t written_arguments() {
+  constexpr size_t kCount = sizeof...(Args);
+  constexpr bool kWritten[] = {std::is_same_v<Args, executorch::aten::Tensor&>..., false};
+  constexpr bool kLists[] = {
+      std::is_same_v<Args, executorch::aten::ArrayRef<executorch::aten::Tensor>>..., false};
+  uint64_t written = 0;
+  for (size_t i = 0; i < kCount; ++i) {
+    written |= kWritten[i] ? uint64_t{1} << i : 0;
+  }
+  return written == 0 && kCount > 0 && kLists[kCount - (kCount > 0 ? 1 : 0)]
+             ? uint64_t{1} << (kCount - 1)
+             : written;
+}
+
 /// Takes a kernel's signature apart, with or without the context in front.
 template <typename Function>
 struct Signature;
@@ -179,6 +196,7 @@ struct Signature<Return (*)(Args...)> {
     call<kFunction>(context, args, std::index_sequence_for<Args...>());
   }
   static constexpr ArgCheck kCheck = &check_signature<unbox_t<Args>::kKinds...>;
+  static constexpr uint64_t kWritten = written_arguments<Args...>();
 };
 
 template <typename Return, typename... Args>
@@ -193,6 +211,7 @@ struct Signature<Return (*)(KernelRuntimeContext&, Args...)> {
     call<kFunction>(context, args, std::index_sequence_for<Args...>());
   }
   static constexpr ArgCheck kCheck = &check_signature<unbox_t<Args>::kKinds...>;
+  static constexpr uint64_t kWritten = written_arguments<Args...>();
 };
 
 }  // namespace internal
@@ -202,7 +221,9 @@ struct Signature<Return (*)(KernelRuntimeContext&, Args...)> {
 template <auto kFunction>
 constexpr Kernel make_kernel(const char* name, KernelKey key = {}) {
   using Signature = internal::Signature<decltype(kFunction)>;
-  return Kernel(name, key, &Signature::template boxed<kFunction>, Signature::kCheck);
+  Kernel kernel(name, key, &Signature::template boxed<kFunction>, Signature::kCheck);
+  kernel.written_ = Signature::kWritten;
+  return kernel;
 }
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Turns any eager computation into kernel tests: every ATen call in it that a registered kernel serves is repeated there.
+"""Turns any eager computation into kernel tests: every ATen call in it that a kernel serves is repeated there.
 
-    with KernelsAgainstEager() as checked:
-        torch.nn.functional.hardswish(x)
-    assert not checked.faults
+with KernelsAgainstEager() as checked:
+    torch.nn.functional.hardswish(x)
+assert not checked.faults
 """
 
 from __future__ import annotations
@@ -68,12 +68,14 @@ def _holdable(value: Any) -> bool:
 
 
 def _fits(schema: torch.FunctionSchema, args: Sequence[Any]) -> bool:
-    """Whether the arguments are what a program can hold: no number for a tensor, no view of a larger storage restrided."""
+    """Whether the arguments are what a program can hold: no number for a tensor, no view of more storage."""
     for argument, value in zip(schema.arguments, args, strict=False):
         if str(argument.real_type) == "Tensor" and not isinstance(value, torch.Tensor):
             return False
         if schema.name.startswith("aten::as_strided") and isinstance(value, torch.Tensor):
-            return value.storage_offset() == 0 and value.numel() * value.element_size() == value.untyped_storage().nbytes()
+            return (
+                value.storage_offset() == 0 and value.numel() * value.element_size() == value.untyped_storage().nbytes()
+            )
     return True
 
 
@@ -141,9 +143,7 @@ class KernelsAgainstEager(TorchDispatchMode):
             self._compare(*kernel, before, kwargs, result)
         return result
 
-    def _compare(
-        self, name: str, schema: torch.FunctionSchema, args: Any, kwargs: dict[str, Any], result: Any
-    ) -> None:
+    def _compare(self, name: str, schema: torch.FunctionSchema, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         several = isinstance(result, (list, tuple)) and not any(
             "List[" in str(a.real_type) for a in schema.arguments if a.is_out
         )

@@ -2,9 +2,8 @@
 """The largest partitions of supported nodes that can still be called: greedy merging that never closes a cycle.
 
 Units (groups that must stay together, single nodes) are taken in graph order; each joins the latest partition that it
-can join
-without making the contracted graph cyclic, else it starts one. Units need not touch each other to share a partition:
-one call is cheaper than two.
+can join without making the contracted graph cyclic, else it starts one. Units need not touch each other to share a
+partition: one call is cheaper than two.
 """
 
 from __future__ import annotations
@@ -62,7 +61,8 @@ def _merge_greedily(contraction: _Contraction, nodes: list[Node]) -> dict[int, N
         if isinstance(source, Node) and contraction.unit_of[source] in units:
             contraction.merge(contraction.unit_of[source], unit)
         elif unit not in units:
-            target = next((one for one in reversed(units) if contraction.can_merge(one, unit)), None)
+            detours = contraction.joined_by_detours(unit)
+            target = next((one for one in reversed(units) if one not in detours), None)
             if target is None:
                 units[unit] = None
             else:
@@ -101,8 +101,6 @@ class _Contraction:
         self.position = {node: place for place, node in enumerate(self._nodes)}
         self.unit_of = dict(self.position)
         self._members = {place: [place] for place in range(len(self._nodes))}
-        self._first = list(range(len(self._nodes)))
-        self._last = list(range(len(self._nodes)))
         self._successors = {
             place: {self.position[user] for user in node.users} for node, place in self.position.items()
         }
@@ -120,8 +118,6 @@ class _Contraction:
         for place in self._members[other]:
             self.unit_of[self._nodes[place]] = unit
         self._members[unit] += self._members.pop(other)
-        self._first[unit] = min(self._first[unit], self._first[other])
-        self._last[unit] = max(self._last[unit], self._last[other])
         for links, back in ((self._successors, self._predecessors), (self._predecessors, self._successors)):
             for linked in links.pop(other):
                 back[linked].discard(other)
@@ -130,19 +126,17 @@ class _Contraction:
                     links[unit].add(linked)
             links[unit].discard(other)
 
-    def can_merge(self, unit: int, other: int) -> bool:
-        """Whether no path leaves the two and comes back."""
-        both = {unit, other}
-        last = max(self._last[unit], self._last[other])
-        seen = set()
-        waiting = [unit_ for unit_ in self._successors[unit] | self._successors[other] if unit_ not in both]
+    def joined_by_detours(self, unit: int) -> set[int]:
+        """The units that a path of more than one step leads from or to: merging with one would close a cycle."""
+        return self._beyond(self._predecessors, unit) | self._beyond(self._successors, unit)
+
+    @staticmethod
+    def _beyond(links: dict[int, set[int]], unit: int) -> set[int]:
+        seen: set[int] = set()
+        waiting = [far for near in links[unit] for far in links[near]]
         while waiting:
             current = waiting.pop()
-            if current in seen or self._first[current] > last:
-                continue  # what stands after both, whole, cannot lead back to either
-            seen.add(current)
-            for successor in self._successors[current]:
-                if successor in both:
-                    return False
-                waiting.append(successor)
-        return True
+            if current not in seen:
+                seen.add(current)
+                waiting.extend(links[current])
+        return seen

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <executorch/kernels/portable/conv/depthwise.h>
+#include <executorch/kernels/portable/conv/depthwise_plane.h>
 #include <executorch/kernels/portable/conv/operands.h>
 #include <executorch/kernels/portable/loops/strided.h>
 
@@ -103,6 +104,7 @@ void product_convolution(KernelRuntimeContext& ctx, const GemmTiles& tiles, cons
   Gemm<T> gemm = c.channels_inside ? Gemm<T>(ctx, tile_of<T>(tiles), positions, g.out_channels, k)
                                    : Gemm<T>(ctx, tile_of<T>(tiles), g.out_channels, positions, k);
   for_each_phase(g, [&](const WindowLoops& loops) {
+    if (loops.outputs() == 0) return;
     for (int64_t n = 0; n < g.batch; ++n) {
       for (int64_t group = 0; group < g.groups; ++group) {
         const Plane image = c.input.plane(n, group * g.in_channels);
@@ -117,22 +119,28 @@ void product_convolution(KernelRuntimeContext& ctx, const GemmTiles& tiles, cons
 }
 
 template <class T>
-void depthwise_convolution(const Convolution& c) {
+void depthwise_convolution(KernelRuntimeContext& ctx, const GemmTiles& tiles,
+                           const Convolution& c) {
   const ConvGeometry& g = c.geometry;
   for_each_phase(g, [&](const WindowLoops& loops) {
-    for (int64_t n = 0; n < g.batch; ++n) {
-      for (int64_t group = 0; group < g.groups; ++group) {
-        const Plane image = c.input.plane(n, group * g.in_channels);
-        Plane result = c.out.plane(n, group * g.out_channels);
-        WeightNest nest = c.weight.nest(group, loops, false);
-        const MatrixView bias = group_bias(c, group);
-        for (int64_t channel = 0; channel < g.out_channels; ++channel) {
-          const T start =
-              bias.data ? read<T>(bias.data + channel * bias.row_stride, bias.dtype) : T(0);
+    DepthwisePlane<T> whole(ctx, tile_of<T>(tiles), loops, c.input.first);
+    for (int64_t index = 0; index < g.batch * g.groups; ++index) {
+      const int64_t n = index / g.groups, group = index % g.groups;
+      const Plane image = c.input.plane(n, group);
+      Plane result = c.out.plane(n, group * g.out_channels);
+      WeightNest nest = c.weight.nest(group, loops, false);
+      const MatrixView bias = group_bias(c, group);
+      if (whole.ready()) whole.load_image(image);
+      for (int64_t channel = 0; channel < g.out_channels; ++channel) {
+        const T start =
+            bias.data ? read<T>(bias.data + channel * bias.row_stride, bias.dtype) : T(0);
+        if (whole.ready()) {
+          whole.run(nest, start, result);
+        } else {
           depthwise_channel<T>(image, nest, loops, start, result);
-          result.data += result.channel_stride;
-          nest.data += nest.out_stride;
         }
+        result.data += result.channel_stride;
+        nest.data += nest.out_stride;
       }
     }
   });
@@ -176,7 +184,7 @@ void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& i
   visit_product_type(input.scalar_type(), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     if (g.in_channels == 1 && g.groups > 1) {
-      depthwise_convolution<T>(c);
+      depthwise_convolution<T>(ctx, tiles, c);
     } else {
       product_convolution<T>(ctx, tiles, c);
     }

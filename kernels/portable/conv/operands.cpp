@@ -3,26 +3,13 @@
 
 #include <algorithm>
 
+#include <executorch/kernels/portable/conv/pixels.h>
+
 namespace executorch::kernels::portable {
 
 namespace {
 
 char* bytes(void* memory) { return static_cast<char*>(memory); }
-
-/// Reads a row of an image; memory that holds T already needs no conversion.
-template <class T>
-void read_pixels(bool stands, Convert load_row, T* to, const char* from, int64_t stride,
-                 int64_t n) {
-  constexpr int64_t kSize = sizeof(T);
-  const T* const pixels = reinterpret_cast<const T*>(from);
-  if (stands && stride == kSize) {
-    std::copy(pixels, pixels + n, to);
-  } else if (stands && stride == 2 * kSize) {
-    for (int64_t i = 0; i < n; ++i) to[i] = pixels[2 * i];
-  } else {
-    load_row(bytes(to), kSize, from, stride, n);
-  }
-}
 
 /// An index over three nested dimensions taken apart.
 struct Index3 {
@@ -104,7 +91,12 @@ void TapRows<T>::read_row(int64_t row, int64_t column, int64_t columns, T* to) c
 
 template <class T>
 PositionRows<T>::PositionRows(const Plane& image, const WindowLoops& loops, int64_t channels)
-    : image_(image), loops_(loops), channels_(channels), load_(load(image.dtype, compute_type<T>)) {
+    : image_(image),
+      loops_(loops),
+      channels_(channels),
+      stands_(stands_as<T>(image.dtype)),
+      runs_(loops.axis[2].tap_shift == 1 && image.strides[2] == channels * image.channel_stride),
+      load_(load(image.dtype, compute_type<T>)) {
   // Without padding, a kernel of one tap reads rows of channels at a distance, if it is the same
   // for all.
   bool plain = loops.taps() == 1 && stands_as<T>(image.dtype);

@@ -121,6 +121,42 @@ void few_rows_transposed(int64_t n, int64_t k, const T* a, int64_t lda, const T*
   }
 }
 
+/// kVectors of a TapSum.
+template <class T, int kBytes, int kVectors>
+inline void tap_sum_block(const T* in, const int64_t* offsets, const T* weights, int64_t taps,
+                          T bias, T* out) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  V sum[kVectors];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) sum[j] = V{} + bias;
+  for (int64_t t = 0; t < taps; ++t) {
+    const T* from = in + offsets[t];
+    const T weight = weights[t];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      sum[j] += weight * *reinterpret_cast<const V*>(from + j * kLanes);
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) *reinterpret_cast<V*>(out + j * kLanes) = sum[j];
+}
+
+template <class T, int kBytes>
+void tap_sum(const T* in, const int64_t* offsets, const T* weights, int64_t taps, T bias, T* out,
+             int64_t n) {
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  int64_t q = 0;
+  for (; q + 4 * kLanes <= n; q += 4 * kLanes) {
+    tap_sum_block<T, kBytes, 4>(in + q, offsets, weights, taps, bias, out + q);
+  }
+  for (; q < n; q += kLanes) {
+    T block[kLanes];
+    tap_sum_block<T, kBytes, 1>(in + q, offsets, weights, taps, bias, block);
+    for (int64_t lane = 0; lane < kLanes && q + lane < n; ++lane) out[q + lane] = block[lane];
+  }
+}
+
 template <class T, int kBytes, int kVectors, int... kRows>
 constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
   return {sizeof...(kRows),
@@ -129,7 +165,8 @@ constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
           {&few_rows<T, kBytes, 1>, &few_rows<T, kBytes, 2>, &few_rows<T, kBytes, 3>,
            &few_rows<T, kBytes, 4>},
           {&few_rows_transposed<T, kBytes, 1>, &few_rows_transposed<T, kBytes, 2>,
-           &few_rows_transposed<T, kBytes, 3>, &few_rows_transposed<T, kBytes, 4>}};
+           &few_rows_transposed<T, kBytes, 3>, &few_rows_transposed<T, kBytes, 4>},
+          &tap_sum<T, kBytes>};
 }
 
 /// The tile of kRows by kVectors vectors of kBytes; the functions for fewer rows serve the lower

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The innermost loops of a matrix product as values, so that an instruction set is chosen while
-// running. Includes nothing that could leave code of another instruction set behind: see
-// tile_product.h.
+// The innermost loops of matrix product and convolution as values, so that an instruction set is
+// chosen while running. Includes nothing that could leave code of another instruction set behind:
+// see tile_product.h.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,17 @@ struct GemmTile {
   using Tile = void (*)(int64_t, const T*, int64_t, const T*, int64_t, T*, int64_t, bool);
   /// (n, k, a, its row step, b, its row step, c, its row step)
   using FewRows = void (*)(int64_t, int64_t, const T*, int64_t, const T*, int64_t, T*, int64_t);
+  /// (in, offsets, weights, taps, bias, out, n): out[q] = bias + the sum of weights[t] *
+  /// in[offsets[t] + q]; reads up to kOverread bytes beyond
+  using TapSum = void (*)(const T*, const int64_t*, const T*, int64_t, T, T*, int64_t);
+  static constexpr int64_t kOverread = 64;
 
   int rows;     ///< rows of a full tile
   int columns;  ///< columns of every tile
   Tile tile[kMaxRows];
   FewRows few_rows[kFewRows];
   FewRows few_rows_transposed[kFewRows];
+  TapSum tap_sum;
 };
 
 /// One instruction set in the three types that products are computed in (integers wrap).

@@ -19,6 +19,11 @@ C rounded(C x, F round) {
   }
 }
 
+template <class C>
+C relu6(C x) {
+  return x < 0 ? C(0) : x > 6 ? C(6) : x;
+}
+
 }  // namespace
 
 #define UNARY(NAME, DOMAIN, ...)                                                        \
@@ -70,8 +75,8 @@ UNARY(tan,        Floating, std::tan(x))
 UNARY(tanh,       Floating, std::tanh(x))
 UNARY(silu,       Floating, x / (1 + std::exp(-x)))
 UNARY(mish,       Floating, x * std::tanh(std::log1p(std::exp(x))))
-UNARY(hardsigmoid, Floating, std::fmin(std::fmax(x + 3, C(0)), C(6)) / 6)
-UNARY(hardswish,  Floating, x * std::fmin(std::fmax(x + 3, C(0)), C(6)) / 6)
+UNARY(hardsigmoid, Floating, relu6(x + 3) / 6)
+UNARY(hardswish,  Floating, x * relu6(x + 3) / 6)
 UNARY(isinf,      Any,      x - x != 0 && x == x)
 UNARY(isnan,      Any,      x != x)
 UNARY(isposinf,   Any,      x > 0 && x - x != 0)

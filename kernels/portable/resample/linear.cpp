@@ -17,6 +17,7 @@ struct Neighbours {
   int64_t low, high;
   T low_weight, high_weight;
 
+  Neighbours() = default;
   Neighbours(const ResizeAxis& axis, bool align_corners, int64_t q) {
     const T ratio = T(axis.ratio);
     const T at = align_corners ? ratio * T(q) : std::max(ratio * (T(q) + T(0.5)) - T(0.5), T(0));
@@ -27,51 +28,76 @@ struct Neighbours {
   }
 };
 
-/// sums += weight * the row resized
 template <class T>
-void add_row(const ResizeAxis& axis, bool align_corners, const char* from, int64_t stride,
-             Convert load_one, T weight, int64_t first, int64_t n, T* sums) {
-  for (int64_t q = 0; q < n; ++q) {
-    const Neighbours<T> x(axis, align_corners, first + q);
-    T low, high;
-    load_one(reinterpret_cast<char*>(&low), 0, from + x.low * stride, 0, 1);
-    load_one(reinterpret_cast<char*>(&high), 0, from + x.high * stride, 0, 1);
-    sums[q] += weight * (x.low_weight * low + x.high_weight * high);
-  }
-}
+class PlaneResizer {
+ public:
+  PlaneResizer(const ResizeAxis* axes, bool align_corners, const Plane& in, const Plane& out)
+      : axes_(axes),
+        align_corners_(align_corners),
+        in_(in),
+        out_(out),
+        load_(load(in.dtype, compute_type<T>)),
+        store_(store(compute_type<T>, out.dtype)),
+        direct_(in.dtype == dtype_of(compute_type<T>)) {}
 
-template <class T>
-void resize_plane(const ResizeAxis* axes, bool align_corners, const Plane& in, const Plane& out) {
-  const Convert load_one = load(in.dtype, compute_type<T>);
-  const Convert store_row = store(compute_type<T>, out.dtype);
-  const bool rounds = in.dtype == ScalarType::Byte;
-  T sums[kBlock];
-  const auto add_plane = [&](const char* depth, T weight, int64_t y, int64_t first, int64_t n) {
-    const Neighbours<T> rows(axes[1], align_corners, y);
-    add_row(axes[2], align_corners, depth + rows.low * in.strides[1], in.strides[2], load_one,
-            weight * rows.low_weight, first, n, sums);
-    if (rows.high_weight != 0) {
-      add_row(axes[2], align_corners, depth + rows.high * in.strides[1], in.strides[2], load_one,
-              weight * rows.high_weight, first, n, sums);
-    }
-  };
-  for (int64_t z = 0; z < axes[0].out; ++z) {
-    const Neighbours<T> planes(axes[0], align_corners, z);
-    for (int64_t y = 0; y < axes[1].out; ++y) {
-      for (int64_t first = 0; first < axes[2].out; first += kBlock) {
-        const int64_t n = std::min(kBlock, axes[2].out - first);
-        std::fill_n(sums, n, T(0));
-        add_plane(in.data + planes.low * in.strides[0], planes.low_weight, y, first, n);
-        if (planes.high_weight != 0) {
-          add_plane(in.data + planes.high * in.strides[0], planes.high_weight, y, first, n);
-        }
-        for (int64_t q = 0; rounds && q < n; ++q) sums[q] = std::nearbyint(sums[q]);
-        store_row(out.data + z * out.strides[0] + y * out.strides[1] + first * out.strides[2],
-                  out.strides[2], reinterpret_cast<const char*>(sums), sizeof(T), n);
+  void run() {
+    for (int64_t first = 0; first < axes_[2].out; first += kBlock) {
+      const int64_t n = std::min(kBlock, axes_[2].out - first);
+      for (int64_t q = 0; q < n; ++q) {
+        columns_[q] = Neighbours<T>(axes_[2], align_corners_, first + q);
+      }
+      for (int64_t z = 0; z < axes_[0].out; ++z) {
+        for (int64_t y = 0; y < axes_[1].out; ++y) run_row(z, y, first, n);
       }
     }
   }
-}
+
+ private:
+  T pixel(const char* at) const {
+    if (direct_) return *reinterpret_cast<const T*>(at);
+    T value;
+    load_(reinterpret_cast<char*>(&value), 0, at, 0, 1);
+    return value;
+  }
+
+  /// sums += weight * the row resized
+  void add_row(const char* row, T weight, int64_t n) {
+    if (weight == 0) return;
+    for (int64_t q = 0; q < n; ++q) {
+      const Neighbours<T>& x = columns_[q];
+      const T low = pixel(row + x.low * in_.strides[2]),
+              high = pixel(row + x.high * in_.strides[2]);
+      sums_[q] += weight * (x.low_weight * low + x.high_weight * high);
+    }
+  }
+
+  void run_row(int64_t z, int64_t y, int64_t first, int64_t n) {
+    const Neighbours<T> planes(axes_[0], align_corners_, z), rows(axes_[1], align_corners_, y);
+    std::fill_n(sums_, n, T(0));
+    const auto add_plane = [&](int64_t plane, T weight) {
+      const char* const depth = in_.data + plane * in_.strides[0];
+      add_row(depth + rows.low * in_.strides[1], weight * rows.low_weight, n);
+      add_row(depth + rows.high * in_.strides[1], weight * rows.high_weight, n);
+    };
+    add_plane(planes.low, planes.low_weight);
+    add_plane(planes.high, planes.high_weight);
+    if (in_.dtype == ScalarType::Byte) {
+      for (int64_t q = 0; q < n; ++q) sums_[q] = std::nearbyint(sums_[q]);
+    }
+    store_(out_.data + z * out_.strides[0] + y * out_.strides[1] + first * out_.strides[2],
+           out_.strides[2], reinterpret_cast<const char*>(sums_), sizeof(T), n);
+  }
+
+  const ResizeAxis* axes_;
+  bool align_corners_;
+  const Plane& in_;
+  const Plane& out_;
+  Convert load_;
+  Convert store_;
+  bool direct_;
+  Neighbours<T> columns_[kBlock];
+  T sums_[kBlock];
+};
 
 Tensor& linear(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                const ResizeArguments& arguments, bool align_corners, Tensor& out) {
@@ -82,9 +108,9 @@ Tensor& linear(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
     for (int64_t channel = 0; channel < from.channels; ++channel) {
       const Plane in = from.plane(image, channel), result = to.plane(image, channel);
       if (in.dtype == ScalarType::Double) {
-        resize_plane<double>(axes, align_corners, in, result);
+        PlaneResizer<double>(axes, align_corners, in, result).run();
       } else {
-        resize_plane<float>(axes, align_corners, in, result);
+        PlaneResizer<float>(axes, align_corners, in, result).run();
       }
     }
   }

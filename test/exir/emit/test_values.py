@@ -11,6 +11,7 @@ from torch.export import Dim, export
 
 from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge
 from executorch.exir import schema as s
+from executorch.exir.emit import emit_program
 from executorch.exir.error import ExportError
 from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
 from executorch.exir.serialize import deserialize_pte
@@ -161,7 +162,20 @@ def test_debug_handles_follow_instructions() -> None:
 
 
 def test_a_graph_without_a_plan_is_refused() -> None:
-    from executorch.exir.emit import emit_program
-
     with pytest.raises(ExportError, match="not planned"):
         emit_program(export(nn.ReLU(), (torch.randn(2),)))
+
+
+def test_what_can_not_be_emitted_is_named_with_its_source_line() -> None:
+    exported = compiled(nn.Sequential(nn.ReLU()), torch.randn(2)).exported_program()
+    node = next(each for each in exported.graph.nodes if each.target is torch.ops.aten.relu.out)
+    node.args = (1j,)
+    with pytest.raises(ExportError, match=r"node 'aten_relu_default'.*torch/nn.*complex"):
+        emit_program(exported)
+
+
+def test_a_size_without_a_bound_is_not_written_as_something_else() -> None:
+    exported = compiled(nn.ReLU(), torch.randn(2, 3)).exported_program()
+    next(iter(exported.graph.nodes)).meta["spec"].shape[0] = "s0"
+    with pytest.raises(ExportError, match="size s0 has no value"):
+        emit_program(exported)

@@ -144,6 +144,21 @@ def test_transposed_weights_are_folded_and_the_original_dropped():
     assert set(edge.exported_program().state_dict) == {"weight", "bias"}
 
 
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_a_batch_norm_goes_into_the_convolution_before_it(memory_format):
+    torch.manual_seed(0)
+    first, second = torch.nn.Conv2d(3, 8, 3, groups=1), torch.nn.Conv2d(8, 8, 3, groups=8, bias=False)
+    norms = [torch.nn.BatchNorm2d(8), torch.nn.BatchNorm2d(8, affine=False), torch.nn.BatchNorm2d(3)]
+    for norm in norms:
+        norm.running_mean.normal_()
+        norm.running_var.uniform_(0.5, 2)
+    model = torch.nn.Sequential(norms[2], first, norms[0], torch.nn.ReLU(), second, norms[1]).eval()
+    model, x = model.to(memory_format=memory_format), torch.randn(1, 3, 8, 8).to(memory_format=memory_format)
+    program = _planned(model, x)
+    assert sum("batch_norm" in target for target in _targets(program)) == 1
+    torch.testing.assert_close(run_planned(program, x)[0], model(x), atol=1e-5, rtol=1e-5)
+
+
 def test_a_constant_that_would_grow_the_file_is_computed_at_run_time():
     class Grow(torch.nn.Module):
         def forward(self, x):

@@ -139,6 +139,11 @@ class FloatTensor final {
   std::optional<aten::TensorImpl> impl_;
 };
 
+inline runtime::Error set_inputs(runtime::Method& method,
+                                 const std::vector<runtime::EValue>& inputs) {
+  return method.set_inputs(aten::ArrayRef<runtime::EValue>(inputs.data(), inputs.size()));
+}
+
 /// The elements of a float tensor.
 inline std::vector<float> floats(const runtime::EValue& value) {
   const aten::Tensor& tensor = value.toTensor();

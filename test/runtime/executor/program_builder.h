@@ -73,7 +73,7 @@ struct TestDelegate {
   std::string id;
   fb::DataLocation location = fb::DataLocation::INLINE;
   uint32_t index = 0;
-  std::vector<std::pair<std::string, std::string>> compile_specs;
+  std::vector<std::pair<std::string, std::string>> compile_specs = {};
 };
 
 struct TestPlan {

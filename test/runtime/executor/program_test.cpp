@@ -141,8 +141,9 @@ TEST(Program, FindsConstantsAndNamedData) {
   EXPECT_EQ(*map->get_num_keys(), 1u);
   EXPECT_STREQ(*map->get_key(0), "key");
   EXPECT_EQ(map->get_key(1).error(), Error::InvalidArgument);
-  const runtime::FreeableBuffer data = std::move(*map->get_data("key"));
-  EXPECT_EQ(std::string(static_cast<const char*>(data.data()), data.size()), "named");
+  const runtime::Result<runtime::FreeableBuffer> data = map->get_data("key");
+  ASSERT_TRUE(data.ok());
+  EXPECT_EQ(std::string(static_cast<const char*>(data->data()), data->size()), "named");
   EXPECT_EQ(map->get_data("other").error(), Error::NotFound);
   char copy[5];
   EXPECT_EQ(map->load_data_into("key", copy, 5), Error::Ok);

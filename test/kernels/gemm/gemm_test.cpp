@@ -1,0 +1,120 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Every instruction set that this processor has, with and without temporary memory, against a plain
+// triple loop.
+#include <executorch/kernels/optimized/isa.h>
+#include <executorch/kernels/portable/gemm/matrix.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+using namespace executorch::kernels::portable;  // NOLINT: the subject of the test
+using executorch::kernels::optimized::Isa;
+using executorch::runtime::KernelRuntimeContext;
+using executorch::runtime::MemoryAllocator;
+
+std::vector<const Isa*> instruction_sets() {
+  std::vector<const Isa*> found = {&executorch::kernels::optimized::isa_plain()};
+#if defined(__x86_64__) || defined(_M_X64)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    found.push_back(&executorch::kernels::optimized::isa_avx2());
+  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+    found.push_back(&executorch::kernels::optimized::isa_avx512());
+  }
+#endif
+  return found;
+}
+
+template <class T>
+void check_product(const GemmTile<T>& tile, KernelRuntimeContext& ctx, int64_t m, int64_t n,
+                   int64_t k, bool transposed) {
+  std::vector<T> left(m * k + 1), right(k * n + 1), out(m * n + 1, T(9));
+  for (int64_t i = 0; i < m * k; ++i) left[i] = T(i % 7) - T(3);
+  for (int64_t i = 0; i < k * n; ++i) right[i] = T(i % 5) - T(2);
+  constexpr int64_t kSize = sizeof(T);
+  const auto dtype = dtype_of(compute_type<T>);
+  const auto bytes = [](std::vector<T>& v) { return reinterpret_cast<char*>(v.data()); };
+  const MatrixSource<T> a({bytes(left), dtype, k * kSize, kSize});
+  const MatrixSource<T> b(
+      {bytes(right), dtype, transposed ? kSize : n * kSize, transposed ? k * kSize : kSize});
+  MatrixSink<T> c({bytes(out), dtype, n * kSize, kSize}, {}, T(1), T(0));
+  Gemm<T> gemm(ctx, tile, m, n, k);
+  gemm.run(a, b, c);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      T sum = 0;
+      for (int64_t p = 0; p < k; ++p) {
+        sum += left[i * k + p] * right[transposed ? j * k + p : p * n + j];
+      }
+      // Small integers: exact in every type.
+      ASSERT_EQ(sum, out[i * n + j]) << m << "x" << k << "x" << n << " at " << i << ", " << j;
+    }
+  }
+  EXPECT_EQ(out[m * n], T(9)) << "wrote beyond the end";
+}
+
+void check_all(const Isa& isa, KernelRuntimeContext& ctx, MemoryAllocator* allocator) {
+  const std::tuple<int, int, int> shapes[] = {
+      {1, 1, 1},    {1, 40, 70}, {3, 33, 5},   {4, 300, 9},  {5, 17, 0},   {13, 31, 300},
+      {6, 32, 257}, {12, 64, 8}, {25, 500, 3}, {200, 7, 20}, {14, 241, 40}};
+  for (const auto& [m, n, k] : shapes) {
+    for (const bool transposed : {false, true}) {
+      check_product(isa.gemm.f32, ctx, m, n, k, transposed);
+      check_product(isa.gemm.f64, ctx, m, n, k, transposed);
+      check_product(isa.gemm.u64, ctx, m, n, k, transposed);
+      if (allocator) allocator->reset();
+    }
+  }
+}
+
+TEST(GemmTest, every_instruction_set_multiplies_exactly) {
+  executorch::runtime::runtime_init();
+  std::vector<unsigned char> memory(8 << 20);
+  for (const Isa* isa : instruction_sets()) {
+    SCOPED_TRACE(isa->name);
+    MemoryAllocator allocator(static_cast<uint32_t>(memory.size()), memory.data());
+    KernelRuntimeContext ctx(nullptr, &allocator);
+    check_all(*isa, ctx, &allocator);
+  }
+}
+
+TEST(GemmTest, multiplies_without_temporary_memory) {
+  executorch::runtime::runtime_init();
+  for (const Isa* isa : instruction_sets()) {
+    SCOPED_TRACE(isa->name);
+    KernelRuntimeContext ctx;
+    check_all(*isa, ctx, nullptr);
+  }
+}
+
+TEST(IsaTest, rows_match_the_standard_library) {
+  for (const Isa* isa : instruction_sets()) {
+    SCOPED_TRACE(isa->name);
+    std::vector<float> x;
+    for (float v = -12; v < 12; v += 0.037f) x.push_back(v);
+    x.insert(x.end(), {-100.0f, 88.0f, 0.0f, -0.0f});
+    std::vector<float> out(x.size());
+    const auto check = [&](Isa::Map function, double (*expected)(double), double tolerance) {
+      function(x.data(), out.data(), int64_t(x.size()));
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double wanted = expected(double(x[i]));
+        ASSERT_NEAR(wanted, out[i], tolerance * std::max(1.0, std::abs(wanted))) << x[i];
+      }
+    };
+    check(isa->exp, [](double v) { return std::exp(v); }, 4e-7);
+    check(isa->tanh, [](double v) { return std::tanh(v); }, 4e-7);
+    check(isa->erf, [](double v) { return std::erf(v); }, 4e-7);
+    check(isa->sigmoid, [](double v) { return 1 / (1 + std::exp(-v)); }, 4e-7);
+    check(isa->gelu, [](double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }, 1e-6);
+  }
+}
+
+}  // namespace
