@@ -29,7 +29,7 @@ class CMakeBuild(build_ext):
     """Runs CMake once and installs its components into the package (or, for an editable install, into the tree)."""
 
     def run(self) -> None:
-        """Configures, builds and installs. ``EXECUTORCH_CMAKE_ARGS`` adds options, ``CMAKE_BUILD_PARALLEL_LEVEL`` jobs."""
+        """Configures, builds, installs. ``EXECUTORCH_CMAKE_ARGS`` adds options, ``CMAKE_BUILD_PARALLEL_LEVEL`` jobs."""
         build = Path(self.build_temp).resolve() / "cmake"
         if self.inplace:
             build = ROOT / "build" / "editable"

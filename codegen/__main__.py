@@ -16,7 +16,7 @@ PORTABLE_NAMESPACE = "executorch::kernels::portable"
 
 
 def select(rows: Sequence[KernelRow], wanted: Sequence[str]) -> list[KernelRow]:
-    """The rows of the operators ``wanted`` (qualified names), all if empty. Raises ``LibraryYamlError`` if one is missing."""
+    """The rows of the operators ``wanted`` (qualified names), all if empty. Raises ``LibraryYamlError`` for others."""
     if not wanted:
         return list(rows)
     known = {row.schema.qualified_name for row in rows}

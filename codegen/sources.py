@@ -45,7 +45,7 @@ def native_functions(rows: Iterable[KernelRow], source: str) -> str:
 
 
 def functions(rows: Iterable[KernelRow], source: str, native_header: str) -> str:
-    """``executorch::kernels::<ns>::<name>_outf`` wrappers: call an operator by its ATen name, whatever kernel serves it."""
+    """``executorch::kernels::<ns>::<name>_outf`` wrappers: operators by their ATen names."""
     by_namespace: dict[str, list[KernelRow]] = {}
     for row in rows:
         if not row.key:

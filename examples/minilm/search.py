@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Finds the sentences nearest in meaning to a query, with MiniLM exported to a program and run without PyTorch's operators."""
+"""Finds the sentences nearest in meaning to a query, with MiniLM exported to a program."""
 
 import argparse
 import time
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from export import export_program
 from model import load_model, load_tokenizer
 from tqdm import tqdm
 
 from executorch.runtime import Runtime
+from export import export_program
 
 
 def main() -> None:

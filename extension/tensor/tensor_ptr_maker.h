@@ -188,7 +188,8 @@ inline TensorPtr zeros_like(const TensorPtr& other,
   return full_like(other, 0, type, dynamism);
 }
 
-/// Uniform from 0 to 1, rounded to `type`. The random functions draw from a generator that each thread seeds for itself.
+/// Uniform from 0 to 1, rounded to `type`. The random functions draw from a generator that each
+/// thread seeds for itself.
 TensorPtr rand_strided(std::vector<aten::SizesType> sizes, std::vector<aten::StridesType> strides,
                        aten::ScalarType type = aten::ScalarType::Float,
                        aten::TensorShapeDynamism dynamism = kDefaultDynamism);

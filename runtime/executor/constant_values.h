@@ -3,6 +3,7 @@
 // which may be mapped read-only, and data from outside of it.
 #pragma once
 
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/schema/program_generated.h>
 

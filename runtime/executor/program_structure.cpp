@@ -15,18 +15,16 @@ using K = FieldKind;
 constexpr Presence kRequired = Presence::Required;
 
 // The name of every table. Members of a union stand together, in the union's order.
-#define FORALL_TABLES(_)                                                                          \
-  _(Null)                                                                                         \
-  _(Int)                                                                                          \
-  _(Bool)                                                                                         \
-  _(Double)                                                                                       \
-  _(Tensor) _(String) _(IntList) _(DoubleList) _(BoolList) _(TensorList) _(OptionalTensorList)    \
-      _(KernelCall) _(DelegateCall) _(MoveCall) _(JumpFalseCall) _(FreeCall) _(AllocationDetails) \
-          _(ExtraTensorInfo) _(EValue) _(Operator) _(Instruction) _(Frame) _(FrameList) _(Chain)  \
-              _(CompileSpec) _(BackendDelegateDataReference) _(BackendDelegate)                   \
-                  _(ContainerMetadata) _(NonConstBufferDevice) _(ExecutionPlan) _(Buffer)         \
-                      _(BackendDelegateInlineData) _(DataSegment) _(SubsegmentOffsets)            \
-                          _(NamedData) _(Program)
+// clang-format off
+#define FORALL_TABLES(_) \
+  _(Null) _(Int) _(Bool) _(Double) _(Tensor) _(String) _(IntList) _(DoubleList) \
+  _(BoolList) _(TensorList) _(OptionalTensorList) _(KernelCall) _(DelegateCall) \
+  _(MoveCall) _(JumpFalseCall) _(FreeCall) _(AllocationDetails) _(ExtraTensorInfo) \
+  _(EValue) _(Operator) _(Instruction) _(Frame) _(FrameList) _(Chain) _(CompileSpec) \
+  _(BackendDelegateDataReference) _(BackendDelegate) _(ContainerMetadata) \
+  _(NonConstBufferDevice) _(ExecutionPlan) _(Buffer) _(BackendDelegateInlineData) \
+  _(DataSegment) _(SubsegmentOffsets) _(NamedData) _(Program)
+// clang-format on
 
 enum Id : uint8_t {
 #define ENUMERATOR(name) k##name,

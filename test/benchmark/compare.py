@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Measures workloads here and under the peer in turn, and prints each figure with its ratio.
 
-``python test/benchmark/compare.py [WORKLOAD ...] [--rounds N]``; ``EXECUTORCH_PEER_PYTHON`` names the peer's interpreter
-(without it, our figures stand alone).
+``python test/benchmark/compare.py [WORKLOAD ...] [--rounds N]``; ``EXECUTORCH_PEER_PYTHON`` names the peer's
+interpreter (without it, our figures stand alone).
 """
 
 import argparse

@@ -47,8 +47,8 @@ def test_every_out_variant_of_torch_is_read_with_its_names_and_mutations() -> No
         ),
         (
             "split_copy.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
-            "void split_copy_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t split_size, int64_t dim, "
-            "ArrayRef<Tensor> out)",
+            "void split_copy_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t split_size, "
+            "int64_t dim, ArrayRef<Tensor> out)",
         ),
         (
             "mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) "

@@ -9,8 +9,14 @@ from torch.export import export
 from torch.fx import GraphModule
 
 from executorch import exir
-from executorch.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager
-from executorch.exir import to_edge, to_edge_transform_and_lower
+from executorch.exir import (
+    EdgeCompileConfig,
+    EdgeProgramManager,
+    ExecutorchBackendConfig,
+    ExecutorchProgramManager,
+    to_edge,
+    to_edge_transform_and_lower,
+)
 from executorch.exir.backend.backend_api import to_backend
 from executorch.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
 from executorch.exir.dialects._ops import ops as exir_ops
@@ -178,7 +184,7 @@ def test_a_whole_module_delegated_and_composed() -> None:
     (delegate,) = program.executorch_program.execution_plan[0].delegates
     assert delegate.id == "BackendWithCompilerDemo"
     with pytest.raises(RuntimeError, match="BackendWithCompilerDemo"):
-        _load_for_executorch_from_buffer(program.buffer)
+        _load_for_executorch_from_buffer(program.buffer).forward((x,))
 
 
 def test_transform_and_lower_without_a_partitioner_is_to_edge() -> None:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""timm's models without torchvision, of which there is no build for every torch: the models themselves need nothing of it."""
+"""timm's models without torchvision, of which the models themselves need nothing."""
 
 import importlib.machinery
 import sys

@@ -42,7 +42,7 @@ def assert_matches(found: torch.Tensor, expected: torch.Tensor, what: str) -> No
 def assert_kernel_matches_eager(
     name: str, *args: Any, memory_format: torch.memory_format | None = None, **kwargs: Any
 ) -> None:
-    """Runs the kernel and eager; outputs have eager's strides, or ``memory_format``. What eager refuses must fail here too."""
+    """Runs the kernel and eager; outputs are contiguous, or of ``memory_format`` where their rank allows it."""
     args = tuple(dense(a) if isinstance(a, torch.Tensor) else a for a in args)
     try:
         expected = eager(name, *args, **kwargs)

@@ -11,7 +11,7 @@ import ctypes
 import functools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,6 +217,17 @@ def call_kernel(
     ``out`` is the output, or a list of them in the schema's order, of the right dtypes; each has room for its result
     and is resized by the kernel. Raises ``TypeError`` when arguments do not fit the schema.
     """
+    return prepare_kernel(name, *args, out=out, schema=schema, **kwargs)()
+
+
+def prepare_kernel(
+    name: str,
+    *args: Any,
+    out: torch.Tensor | Sequence[torch.Tensor] | Sequence[Sequence[torch.Tensor]],
+    schema: torch.FunctionSchema | None = None,
+    **kwargs: Any,
+) -> Callable[[], KernelCall]:
+    """As ``call_kernel``, to be called as often as wished: the arguments are made once."""
     schema = schema or schema_of(name)
     outputs = [out] if isinstance(out, torch.Tensor) else list(out)
     made, values = _Arguments(), []
@@ -234,11 +245,18 @@ def call_kernel(
     values += [made.value(o, t, resizable=True) for o, t in zip(outputs, out_types, strict=False)]
     array, ran = (_Value * len(values))(*values), ctypes.c_int32()
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-    error = _library().call_kernel(
-        name.encode(), array, len(values), _temp(), _TEMP_BYTES, message, _MESSAGE_BYTES, ctypes.byref(ran)
-    )
-    found = [_resized(o, v) for o, v in zip(outputs, values[len(values) - len(out_types) :], strict=False)]
-    return KernelCall(error, message.value.decode(errors="replace"), found)
+    call = functools.partial(
+        _library().call_kernel, name.encode(), array, len(values), _temp(), _TEMP_BYTES, message, _MESSAGE_BYTES,
+        ctypes.byref(ran)
+    )  # fmt: skip
+
+    def run() -> KernelCall:
+        error = call()
+        found = [_resized(o, v) for o, v in zip(outputs, values[len(values) - len(out_types) :], strict=False)]
+        return KernelCall(error, message.value.decode(errors="replace"), found)
+
+    run.alive = made  # type: ignore[attr-defined]
+    return run
 
 
 def _resized(out: Any, value: _Value) -> Any:

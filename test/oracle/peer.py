@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""ExecuTorch 1.4.1 in an environment of its own, where there is one: ``EXECUTORCH_PEER_PYTHON`` names its interpreter."""
+"""ExecuTorch 1.4.1 in an environment of its own: ``EXECUTORCH_PEER_PYTHON`` names its interpreter."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ def is_installed() -> bool:
 
 
 def run_script(script: str, arguments: Sequence[object], folder: Path) -> str:
-    """What ``script`` prints under the peer's interpreter, working in ``folder``. Raises ``RuntimeError`` with its errors."""
+    """What ``script`` prints under the peer's interpreter, working in ``folder``. Raises ``RuntimeError``."""
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     command = [PYTHON, "-c", script, *map(str, arguments)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

@@ -129,9 +129,7 @@ def test_mutable_buffers_are_attributes_by_name() -> None:
 @pytest.mark.parametrize("call", ["load_method", "metadata"])
 def test_an_unknown_method_is_refused_by_name(call: str) -> None:
     program = Runtime.get().load_program(peer_programs.path("multi_method"))
-    with pytest.raises(
-        MethodNotFoundError, match=r"no method 'nope'.*'(de|en)code', '(de|en)code'"
-    ) as caught:
+    with pytest.raises(MethodNotFoundError, match=r"no method 'nope'.*'(de|en)code', '(de|en)code'") as caught:
         getattr(program, call)("nope")
     assert isinstance(caught.value, KeyError)
 

@@ -94,8 +94,8 @@ bool Gemm<T>::few_rows(const BlockSource<T>& left, const BlockSource<T>& right, 
   const auto* functions = right.column_step == 1 ? tile_.few_rows : tile_.few_rows_transposed;
   if (right.column_step != 1 && right.row_step != 1) return false;
   const int64_t right_step = right.column_step == 1 ? right.row_step : right.column_step;
-  functions[m_ - 1](at.columns, k_, left.data, left.row_step,
-                    right.data + at.column * right.column_step, right_step, sums, step);
+  functions[at.rows - 1](at.columns, k_, left.data + at.row * left.row_step, left.row_step,
+                         right.data + at.column * right.column_step, right_step, sums, step);
   return true;
 }
 

@@ -23,12 +23,16 @@ def seed() -> None:
 @pytest.mark.parametrize("layout", [None, torch.channels_last], ids=str)
 def test_max_pooling_matches_eager(ceil: bool, layout: Any) -> None:
     x = torch.randn(2, 3, 13, 10)
-    for kernel, stride, padding, dilation in itertools.product([[2], [3, 2]], [[], [1], [2, 3]], [[0], [1]], [[1], [2]]):
+    for kernel, stride, padding, dilation in itertools.product(
+        [[2], [3, 2]], [[], [1], [2, 3]], [[0], [1]], [[1], [2]]
+    ):
         if padding == [0] or kernel == [3, 2] or layout is None:
             image = x.to(memory_format=layout) if layout else x
             args = (kernel, stride, padding, dilation, ceil)
             assert_kernel_matches_eager("aten::max_pool2d_with_indices.out", image, *args, memory_format=layout)
-    assert_kernel_matches_eager("aten::max_pool3d_with_indices.out", torch.randn(2, 2, 6, 7, 5), [2], [2], [1], [1], ceil)
+    assert_kernel_matches_eager(
+        "aten::max_pool3d_with_indices.out", torch.randn(2, 2, 6, 7, 5), [2], [2], [1], [1], ceil
+    )
     assert_kernel_matches_eager("aten::max_pool2d_with_indices.out", torch.randn(3, 9, 600), [3], [1], [1], [1], ceil)
 
 

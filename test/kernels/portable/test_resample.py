@@ -79,7 +79,10 @@ def test_grid_sampling_survives_wild_coordinates() -> None:
     wild = torch.tensor([float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 3e9]).repeat(2, 1).t()[None, None]
     for mode, padding in itertools.product(range(3), range(3)):
         out = torch.empty(1, 1, 1, 6)
-        assert call_kernel("aten::grid_sampler_2d.out", torch.ones(1, 1, 3, 3), wild, mode, padding, False, out=out).error == 0
+        assert (
+            call_kernel("aten::grid_sampler_2d.out", torch.ones(1, 1, 3, 3), wild, mode, padding, False, out=out).error
+            == 0
+        )
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -93,7 +96,9 @@ def test_glu_matches_eager(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 3.5, float("inf")])
 def test_distances_match_eager(p: float, dtype: torch.dtype) -> None:
-    assert_kernel_matches_eager("aten::_cdist_forward.out", torch.randn(4, 9).to(dtype), torch.randn(5, 9).to(dtype), p, None)
+    assert_kernel_matches_eager(
+        "aten::_cdist_forward.out", torch.randn(4, 9).to(dtype), torch.randn(5, 9).to(dtype), p, None
+    )
     for a, b in [((2, 4, 300), (2, 3, 300)), ((3, 0, 5), (3, 2, 5)), ((3, 2, 0), (3, 2, 0))]:
         args = (torch.randn(a).to(dtype), torch.randn(b).to(dtype), p, None)
         assert_kernel_matches_eager("aten::_cdist_forward.out", *args)
