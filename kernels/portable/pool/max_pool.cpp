@@ -20,13 +20,14 @@ struct WindowMax {
 
   void begin(int64_t n) { std::fill_n(where, n, -1); }
   void tap(const TapRow<T>& row) {
-    int64_t index = row.input;
-    for (int64_t q = row.at; q < row.at + row.n; ++q, index += row.input_step) {
-      const T value = row.values[(q - row.at) * row.step];
-      if (where[q] < 0 || value > best[q] || value != value) {
-        best[q] = value;
-        where[q] = index;
-      }
+    // Choices instead of branches: which value wins cannot be predicted.
+    T* const values = best + row.at;
+    int64_t* const places = where + row.at;
+    for (int64_t q = 0; q < row.n; ++q) {
+      const T value = row.values[q * row.step];
+      const bool wins = (places[q] < 0) | (value > values[q]) | (value != value);
+      values[q] = wins ? value : values[q];
+      places[q] = wins ? row.input + q * row.input_step : places[q];
     }
   }
   void end(const int64_t* at, int64_t n) {

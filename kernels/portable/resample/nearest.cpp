@@ -20,12 +20,25 @@ int64_t source(const ResizeAxis& axis, Nearest mode, int64_t q) {
   return std::min(int64_t(std::floor(at)), axis.in - 1);
 }
 
+/// One channel. The sources of a run of columns are found once for all rows.
 template <class T>
-void resize_row(const ResizeAxis& axis, Nearest mode, const char* from, int64_t from_stride,
-                char* to, int64_t to_stride) {
-  for (int64_t q = 0; q < axis.out; ++q) {
-    *reinterpret_cast<T*>(to + q * to_stride) =
-        *reinterpret_cast<const T*>(from + source(axis, mode, q) * from_stride);
+void resize_plane(const ResizeAxis* axes, Nearest mode, const Plane& in, const Plane& out) {
+  int64_t columns[kBlock];
+  for (int64_t first = 0; first < axes[2].out; first += kBlock) {
+    const int64_t n = std::min(kBlock, axes[2].out - first);
+    for (int64_t q = 0; q < n; ++q) columns[q] = source(axes[2], mode, first + q) * in.strides[2];
+    for (int64_t z = 0; z < axes[0].out; ++z) {
+      const char* const depth = in.data + source(axes[0], mode, z) * in.strides[0];
+      for (int64_t y = 0; y < axes[1].out; ++y) {
+        const char* const from = depth + source(axes[1], mode, y) * in.strides[1];
+        char* const to =
+            out.data + z * out.strides[0] + y * out.strides[1] + first * out.strides[2];
+        for (int64_t q = 0; q < n; ++q) {
+          *reinterpret_cast<T*>(to + q * out.strides[2]) =
+              *reinterpret_cast<const T*>(from + columns[q]);
+        }
+      }
+    }
   }
 }
 
@@ -38,15 +51,7 @@ Tensor& nearest(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
     using T = ET_TYPE_OF(tag);
     for (int64_t image = 0; image < from.batch; ++image) {
       for (int64_t channel = 0; channel < from.channels; ++channel) {
-        const Plane in = from.plane(image, channel), result = to.plane(image, channel);
-        for (int64_t z = 0; z < axes[0].out; ++z) {
-          const char* const depth = in.data + source(axes[0], mode, z) * in.strides[0];
-          for (int64_t y = 0; y < axes[1].out; ++y) {
-            resize_row<T>(
-                axes[2], mode, depth + source(axes[1], mode, y) * in.strides[1], in.strides[2],
-                result.data + z * result.strides[0] + y * result.strides[1], result.strides[2]);
-          }
-        }
+        resize_plane<T>(axes, mode, from.plane(image, channel), to.plane(image, channel));
       }
     }
   });

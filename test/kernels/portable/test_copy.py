@@ -126,6 +126,14 @@ def test_reductions_read_any_dim_order(dim: list[int]) -> None:
         torch.testing.assert_close(found.outputs[0], function(x, dim))
 
 
+@pytest.mark.parametrize("name", ["aten::var.out", "aten::std.out"])
+def test_spread_takes_the_older_flag_for_its_correction(name: str) -> None:
+    x, function = torch.randn(4, 5), torch.var if "var" in name else torch.std
+    for unbiased in (False, True):
+        found = call_kernel(name, x, [1], unbiased, True, out=torch.empty(4, 1)).outputs[0]
+        torch.testing.assert_close(found, function(x, 1, unbiased=unbiased, keepdim=True))
+
+
 def test_index_order_does_not_depend_on_memory_order() -> None:
     x = torch.randn(2, 3, 4, 5)
     last = x.to(memory_format=torch.channels_last)
