@@ -29,10 +29,6 @@ target_compile_options(executorch_embedded_cxx INTERFACE -fno-exceptions -fno-rt
 # et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI.
 function(et_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  if(NOT ARG_SOURCES) # TEMPORARY while the tree grows
-    file(WRITE ${CMAKE_BINARY_DIR}/empty_${name}.cpp "")
-    set(ARG_SOURCES ${CMAKE_BINARY_DIR}/empty_${name}.cpp)
-  endif()
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(
     ${name}
@@ -49,7 +45,7 @@ function(et_header_library name)
   set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES ${name})
 endfunction()
 
-# et_kernel_headers(LIBRARY YAML NAMESPACE INCLUDE [OVERRIDES] [OPS names...]): runs the code generation;
+# et_generate_kernels(LIBRARY YAML NAMESPACE INCLUDE [OVERRIDES] [OPS names...]): runs the code generation;
 # sets ${LIBRARY}_registration to the generated registration source.
 function(et_generate_kernels library)
   cmake_parse_arguments(ARG "OVERRIDES" "YAML;NAMESPACE;INCLUDE" "OPS" ${ARGN})

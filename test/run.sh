@@ -23,6 +23,9 @@ cmake -S . -B build/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE
 cmake --build build/sanitized --parallel 2
 ctest --test-dir build/sanitized --output-on-failure --parallel 2
 
+step "pytest: the portable kernels that the optimized ones hide"
+EXECUTORCH_KERNEL_ENTRY=$root/build/editable/test/libkernel_entry_portable.so \
+  python -m pytest -q -n 2 test/kernels/portable -k "matmul or convolution or normalize or activation"
 step "pytest"
 python -m pytest -q -n 2 --dist loadfile "$@"
 step "ctest"

@@ -106,6 +106,25 @@ class MethodMemory final {
   std::unique_ptr<runtime::MemoryManager> manager_;
 };
 
+/// "forward" of a program that is expected to load.
+class LoadedMethod final {
+ public:
+  explicit LoadedMethod(const TestProgram& source)
+      : program_(source),
+        memory_(*program_->method_meta("forward")),
+        method_(program_->load_method("forward", &memory_.manager())) {}
+
+  runtime::Method& operator*() { return *method_; }
+  runtime::Method* operator->() { return &*method_; }
+  runtime::Error error() const { return method_.error(); }
+  MethodMemory& memory() { return memory_; }
+
+ private:
+  LoadedProgram program_;
+  MethodMemory memory_;
+  runtime::Result<runtime::Method> method_;
+};
+
 /// A dense float tensor in default order.
 class FloatTensor final {
  public:
