@@ -10,6 +10,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 NOT_SHIPPED = {"build", "docs", "examples", "test", "cmake"}
@@ -25,14 +26,25 @@ def package_names() -> list[str]:
     return ["executorch", *(".".join(("executorch", *folder.parts)) for folder in folders)]
 
 
+class Modules(build_py):
+    """The packages' modules; the root folder, itself a package without modules, holds this very file."""
+
+    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
+        """All but ``setup.py``."""
+        return [
+            found
+            for found in super().find_package_modules(package, package_dir)
+            if found[:2] != ("executorch", "setup")
+        ]
+
+
 class CMakeBuild(build_ext):
     """Runs CMake once and installs its components into the package (or, for an editable install, into the tree)."""
 
     def run(self) -> None:
         """Configures, builds, installs. ``EXECUTORCH_CMAKE_ARGS`` adds options, ``CMAKE_BUILD_PARALLEL_LEVEL`` jobs."""
-        build = Path(self.build_temp).resolve() / "cmake"
-        if self.inplace:
-            build = ROOT / "build" / "editable"
+        # Not the command's own folder, whose depth differs: a compiler cache recognises what either build has compiled.
+        build = ROOT / "build" / ("editable" if self.inplace else "wheel")
         options = os.environ.get("EXECUTORCH_CMAKE_ARGS", "").split()
         self._call(
             "cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DEXECUTORCH_BUILD_PYBIND=ON",
@@ -68,5 +80,5 @@ setup(
     },
     # The extension's sources are CMake's; the entry makes the wheel a platform wheel and runs the build.
     ext_modules=[Extension("executorch.extension.pybindings._portable_lib", sources=[])],
-    cmdclass={"build_ext": CMakeBuild},
+    cmdclass={"build_ext": CMakeBuild, "build_py": Modules},
 )

@@ -65,7 +65,7 @@ function(et_generate_kernels library)
     OUTPUT ${stamp}
     BYPRODUCTS ${outputs}
     COMMAND
-      ${CMAKE_COMMAND} -E env PYTHONPATH=${EXECUTORCH_INCLUDE_ROOT} PYTHONDONTWRITEBYTECODE=1 ${Python3_EXECUTABLE} -m
+      ${CMAKE_COMMAND} -E env "PYTHONPATH=${EXECUTORCH_INCLUDE_ROOT}:$ENV{PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1 ${Python3_EXECUTABLE} -m
       executorch.codegen --yaml ${ARG_YAML} --namespace ${ARG_NAMESPACE} --library ${library} --out
       ${EXECUTORCH_GENERATED_ROOT} --include ${ARG_INCLUDE} ${flags}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}

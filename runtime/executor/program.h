@@ -81,9 +81,10 @@ class Program final {
   /// @retval Error::MemoryAllocationFailed An allocator or a planned buffer is too small.
   /// @retval Error::OperatorMissing No kernel for an operator; the log lists all of them.
   /// @retval Error::NotFound No such backend, or data outside of the program is missing.
-  /// @retval Error::InvalidType A kernel takes other arguments than the program gives it;
-  /// Error::InvalidProgram for their
-  ///     number. Other errors are those of loaders and backends.
+  /// @retval Error::InvalidType, Error::InvalidArgument A kernel takes other kinds, or another
+  ///     number, of arguments than the program gives it.
+  /// @retval Error::InvalidProgram A kernel would write to a constant.
+  ///     Other errors are those of loaders and backends.
   Result<Method> load_method(const char* method_name, MemoryManager* memory_manager,
                              EventTracer* event_tracer = nullptr,
                              const NamedDataMap* named_data_map = nullptr,

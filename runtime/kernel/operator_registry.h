@@ -68,8 +68,8 @@ struct Kernel {
   OpFunction op_ = nullptr;
   /// May be null: the arguments are then the kernel's own to check.
   ArgCheck check_ = nullptr;
-  /// Bit i: the kernel writes to the tensors of its argument i, which a program must not let be constants. 0, not known: it
-  /// is the last argument that counts.
+  /// Bit i: the kernel writes to the tensors of its argument i, which a program must not let be
+  /// constants. 0, not known: it is the last argument that counts.
   uint64_t written_ = 0;
 
   constexpr Kernel() = default;
