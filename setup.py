@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,12 @@ def package_names() -> list[str]:
 
 class Modules(build_py):
     """The packages' modules; the root folder, itself a package without modules, holds this very file."""
+
+    def run(self) -> None:
+        """Starts from an empty folder, so that no wheel holds what an earlier build left."""
+        if not self.editable_mode:
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
         """All but ``setup.py``."""
