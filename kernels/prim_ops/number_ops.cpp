@@ -75,6 +75,29 @@ bool max(double a, double b, double* out) {
   return true;
 }
 
+bool pow(int64_t a, int64_t b, int64_t* out) {
+  if (b < 0) {
+    return false;
+  }
+  int64_t result = 1;
+  int64_t square = a;
+  while (b > 0) {
+    if (b % 2 == 1 && runtime::mul_overflows(result, square, &result)) {
+      return false;
+    }
+    b /= 2;
+    if (b > 0 && runtime::mul_overflows(square, square, &square)) {
+      return false;
+    }
+  }
+  *out = result;
+  return true;
+}
+bool pow(double a, double b, double* out) {
+  *out = std::pow(a, b);
+  return !std::isnan(*out) || std::isnan(a) || std::isnan(b);
+}
+
 bool truediv(double a, double b, double* out) {
   *out = a / b;
   return b != 0;

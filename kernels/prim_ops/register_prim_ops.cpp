@@ -54,6 +54,7 @@ constexpr Kernel kKernels[] = {
     comparison<ne<int64_t>, ne<double>>("executorch_prim::ne.Scalar"),
     Kernel("executorch_prim::neg.Scalar", &negate, &check_negate),
     Kernel("executorch_prim::or.Scalar", &logical_or, &check_logical),
+    arithmetic<pow, pow>("executorch_prim::pow.Scalar"),
     to_int<round_half_to_even>("executorch_prim::round.Scalar"),
     arithmetic<sub, sub>("executorch_prim::sub.Scalar"),
     Kernel("executorch_prim::sym_float.Scalar", &to_double, &check_to_double),

@@ -175,9 +175,8 @@ constexpr uint64_t written_arguments() {
   for (size_t i = 0; i < kCount; ++i) {
     written |= kWritten[i] ? uint64_t{1} << i : 0;
   }
-  return written == 0 && kCount > 0 && kLists[kCount - (kCount > 0 ? 1 : 0)]
-             ? uint64_t{1} << (kCount - 1)
-             : written;
+  constexpr size_t kLast = kCount > 0 ? kCount - 1 : 0;
+  return written == 0 && kLists[kLast] ? uint64_t{1} << kLast : written;
 }
 
 /// Takes a kernel's signature apart, with or without the context in front.

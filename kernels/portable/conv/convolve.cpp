@@ -152,8 +152,8 @@ bool check_dtypes(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& 
   return expect_same_dtype(ctx, "input", input, "weight", weight) &&
          (!bias || expect_same_dtype(ctx, "input", input, "bias", *bias)) &&
          expect_dtype(ctx, "out", out, dtype) &&
-         expect(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
-                "convolution takes numbers, found %s", name_of(dtype));
+         ET_EXPECT(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
+                   "convolution takes numbers, found %s", name_of(dtype));
 }
 
 /// Whether the channels of the result are what lies closest together.

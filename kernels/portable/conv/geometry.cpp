@@ -17,19 +17,19 @@ bool check_channels(KernelRuntimeContext& ctx, const Tensor& input, const Tensor
   const int64_t split = g->transposed ? weight.size(0) : channels;
   const int64_t found = g->transposed ? channels : weight.size(1) * a.groups;
   const int64_t outputs = g->transposed ? weight.size(1) * a.groups : weight.size(0);
-  if (!expect(ctx, a.groups > 0 && a.groups < kLimit, "groups must be positive, found %" PRId64,
-              a.groups) ||
-      !expect(ctx, split == found && split % a.groups == 0 && outputs % a.groups == 0,
-              "input of sizes %s and weight of sizes %s do not fit %" PRId64 " groups",
-              ShapeText(input).text, ShapeText(weight).text, a.groups)) {
+  if (!ET_EXPECT(ctx, a.groups > 0 && a.groups < kLimit, "groups must be positive, found %" PRId64,
+                 a.groups) ||
+      !ET_EXPECT(ctx, split == found && split % a.groups == 0 && outputs % a.groups == 0,
+                 "input of sizes %s and weight of sizes %s do not fit %" PRId64 " groups",
+                 ShapeText(input).text, ShapeText(weight).text, a.groups)) {
     return false;
   }
   g->groups = a.groups;
   g->in_channels = split / a.groups;
   g->out_channels = outputs / a.groups;
   return !bias ||
-         expect(ctx, bias->dim() == 1 && bias->size(0) == outputs,
-                "bias must have sizes [%" PRId64 "], found %s", outputs, ShapeText(*bias).text);
+         ET_EXPECT(ctx, bias->dim() == 1 && bias->size(0) == outputs,
+                   "bias must have sizes [%" PRId64 "], found %s", outputs, ShapeText(*bias).text);
 }
 
 bool check_outputs(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
@@ -37,9 +37,9 @@ bool check_outputs(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
   for (int d = 0; d < kSpatial; ++d) {
     const int64_t reach = g->dilation[d] * (g->kernel[d] - 1) + 1;
     if (g->transposed) {
-      if (!expect(ctx, output_padding[d] < std::max(g->stride[d], g->dilation[d]),
-                  "output_padding must be below stride or dilation, found %" PRId64,
-                  output_padding[d])) {
+      if (!ET_EXPECT(ctx, output_padding[d] < std::max(g->stride[d], g->dilation[d]),
+                     "output_padding must be below stride or dilation, found %" PRId64,
+                     output_padding[d])) {
         return false;
       }
       g->out[d] = (g->in[d] - 1) * g->stride[d] - 2 * g->padding[d] + reach + output_padding[d];
@@ -47,9 +47,9 @@ bool check_outputs(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
       const int64_t room = g->in[d] + 2 * g->padding[d] - reach;
       g->out[d] = room < 0 ? 0 : room / g->stride[d] + 1;
     }
-    if (!expect(ctx, g->kernel[d] > 0 && g->out[d] > 0 && g->out[d] < kLimit,
-                "a kernel of sizes %s leaves no output for an input of sizes %s",
-                ShapeText(weight).text, ShapeText(input).text)) {
+    if (!ET_EXPECT(ctx, g->kernel[d] > 0 && g->out[d] > 0 && g->out[d] < kLimit,
+                   "a kernel of sizes %s leaves no output for an input of sizes %s",
+                   ShapeText(weight).text, ShapeText(input).text)) {
       return false;
     }
   }
@@ -87,11 +87,11 @@ WindowAxis ConvGeometry::axis(int d, int64_t phase) const {
 bool conv_geometry(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                    const std::optional<Tensor>& bias, const ConvArguments& a, ConvGeometry* g) {
   const int spatial = int(weight.dim()) - 2;
-  if (!expect(ctx, spatial >= 1 && spatial <= kSpatial,
-              "weight must have 3 to 5 dimensions, found sizes %s", ShapeText(weight).text) ||
-      !expect(ctx, input.dim() == spatial + 2 || input.dim() == spatial + 1,
-              "input of sizes %s does not fit weight of sizes %s", ShapeText(input).text,
-              ShapeText(weight).text)) {
+  if (!ET_EXPECT(ctx, spatial >= 1 && spatial <= kSpatial,
+                 "weight must have 3 to 5 dimensions, found sizes %s", ShapeText(weight).text) ||
+      !ET_EXPECT(ctx, input.dim() == spatial + 2 || input.dim() == spatial + 1,
+                 "input of sizes %s does not fit weight of sizes %s", ShapeText(input).text,
+                 ShapeText(weight).text)) {
     return false;
   }
   g->transposed = a.transposed;

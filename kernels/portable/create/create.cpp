@@ -11,8 +11,8 @@ namespace {
 
 Tensor& constant(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, const Scalar& value,
                  Tensor& out) {
-  if (expect(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
-             size.size()) &&
+  if (ET_EXPECT(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
+                size.size()) &&
       resize(ctx, out, Shape(size))) {
     fill(ctx, Strided(out), value);
   }
@@ -42,17 +42,17 @@ void count_up(const Strided& to, C start, C step, int64_t n) {
 Tensor& range(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end, const Scalar& step,
               Tensor& out) {
   const double from = as_double(start), to = as_double(end), by = as_double(step);
-  if (!expect(ctx,
-              std::isfinite(from) && std::isfinite(to) && std::isfinite(by) && by != 0 &&
-                  (to - from) * by >= 0,
-              "start %g, end %g and step %g make no range", from, to, by)) {
+  if (!ET_EXPECT(ctx,
+                 std::isfinite(from) && std::isfinite(to) && std::isfinite(by) && by != 0 &&
+                     (to - from) * by >= 0,
+                 "start %g, end %g and step %g make no range", from, to, by)) {
     return out;
   }
   const bool exact = !start.isFloatingPoint() && !end.isFloatingPoint() && !step.isFloatingPoint();
   const double length = std::ceil((to - from) / by);
-  if (!expect(ctx, length <= INT32_MAX && out.dim() == 1,
-              "a range of %g elements needs an out of rank 1, found rank %d", length,
-              static_cast<int>(out.dim()))) {
+  if (!ET_EXPECT(ctx, length <= INT32_MAX && out.dim() == 1,
+                 "a range of %g elements needs an out of rank 1, found rank %d", length,
+                 static_cast<int>(out.dim()))) {
     return out;
   }
   Shape shape;
@@ -94,8 +94,8 @@ Tensor& ones_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, Tensor& out)
 }
 Tensor& empty_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, std::optional<MemoryFormat>,
                   Tensor& out) {
-  if (expect(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
-             size.size())) {
+  if (ET_EXPECT(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
+                size.size())) {
     resize(ctx, out, Shape(size));
   }
   return out;
@@ -124,8 +124,8 @@ Tensor& fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Sca
 }
 Tensor& fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& value,
                         Tensor& out) {
-  if (!expect(ctx, value.dim() == 0, "value must have rank 0, found %d",
-              static_cast<int>(value.dim())) ||
+  if (!ET_EXPECT(ctx, value.dim() == 0, "value must have rank 0, found %d",
+                 static_cast<int>(value.dim())) ||
       !resize_like(ctx, out, self)) {
     return out;
   }

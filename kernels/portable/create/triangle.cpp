@@ -12,8 +12,8 @@ int64_t clip(int64_t value, int64_t limit) { return value < 0 ? 0 : value > limi
 // a column.
 Tensor& triangle(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal, bool lower,
                  Tensor& out) {
-  if (!expect(ctx, self.dim() >= 2, "self must have rank 2 or more, found %d",
-              static_cast<int>(self.dim())) ||
+  if (!ET_EXPECT(ctx, self.dim() >= 2, "self must have rank 2 or more, found %d",
+                 static_cast<int>(self.dim())) ||
       !expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self)) {
     return out;
   }

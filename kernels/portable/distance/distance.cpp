@@ -68,9 +68,9 @@ class Distance {
 };
 
 bool check(KernelRuntimeContext& ctx, const Tensor& x, double p, const Tensor& out) {
-  return expect(ctx, is_floating(x.scalar_type()), "distances take floating point, found %s",
-                name_of(x.scalar_type())) &&
-         expect(ctx, p >= 0, "p must not be negative, found %g", p) &&
+  return ET_EXPECT(ctx, is_floating(x.scalar_type()), "distances take floating point, found %s",
+                   name_of(x.scalar_type())) &&
+         ET_EXPECT(ctx, p >= 0, "p must not be negative, found %g", p) &&
          expect_dtype(ctx, "out", out, x.scalar_type());
 }
 
@@ -87,9 +87,9 @@ Tensor& _cdist_forward_out(KernelRuntimeContext& ctx, const Tensor& x1, const Te
   (void)compute_mode;  // chooses between ways to compute the same
   const int rank1 = int(x1.dim()), rank2 = int(x2.dim());
   if (!check(ctx, x1, p, out) || !expect_same_dtype(ctx, "x1", x1, "x2", x2) ||
-      !expect(ctx, rank1 >= 2 && rank2 >= 2 && x1.size(rank1 - 1) == x2.size(rank2 - 1),
-              "x1 and x2 must be rows of one length, found sizes %s and %s", ShapeText(x1).text,
-              ShapeText(x2).text)) {
+      !ET_EXPECT(ctx, rank1 >= 2 && rank2 >= 2 && x1.size(rank1 - 1) == x2.size(rank2 - 1),
+                 "x1 and x2 must be rows of one length, found sizes %s and %s", ShapeText(x1).text,
+                 ShapeText(x2).text)) {
     return out;
   }
   // [batch, P, 1] and [batch, 1, R]: what is left of [batch, P, M] and [batch, R, M] is broadcast.
@@ -122,8 +122,8 @@ Tensor& _cdist_forward_out(KernelRuntimeContext& ctx, const Tensor& x1, const Te
 
 Tensor& _pdist_forward_out(KernelRuntimeContext& ctx, const Tensor& self, double p, Tensor& out) {
   if (!check(ctx, self, p, out) ||
-      !expect(ctx, self.dim() == 2, "self must have 2 dimensions, found sizes %s",
-              ShapeText(self).text)) {
+      !ET_EXPECT(ctx, self.dim() == 2, "self must have 2 dimensions, found sizes %s",
+                 ShapeText(self).text)) {
     return out;
   }
   const int64_t n = self.size(0);

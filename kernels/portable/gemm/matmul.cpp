@@ -77,8 +77,8 @@ void product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& le
   const ScalarType dtype = left.scalar_type();
   if (!expect_same_dtype(ctx, "left", left, "right", right) ||
       !expect_dtype(ctx, "out", out, dtype) ||
-      !expect(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
-              "matrix products take numbers, found %s", name_of(dtype)) ||
+      !ET_EXPECT(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
+                 "matrix products take numbers, found %s", name_of(dtype)) ||
       !resize(ctx, out, shape)) {
     return;
   }
@@ -93,8 +93,8 @@ void product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& le
     Shape common = shape;
     if (!expect_same_dtype(ctx, "self", *addend.tensor, "out", out) ||
         !expect_broadcast(ctx, common, Shape(*addend.tensor)) ||
-        !expect(ctx, common == shape, "self of sizes %s does not broadcast to the product's %s",
-                ShapeText(*addend.tensor).text, ShapeText(shape).text)) {
+        !ET_EXPECT(ctx, common == shape, "self of sizes %s does not broadcast to the product's %s",
+                   ShapeText(*addend.tensor).text, ShapeText(shape).text)) {
       return;
     }
     Strided memory = expanded(Strided(*addend.tensor), shape);
@@ -113,14 +113,14 @@ void product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& le
 }
 
 bool expect_rank(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, int rank) {
-  return expect(ctx, tensor.dim() == rank, "%s must have %d dimensions, found sizes %s", name, rank,
-                ShapeText(tensor).text);
+  return ET_EXPECT(ctx, tensor.dim() == rank, "%s must have %d dimensions, found sizes %s", name,
+                   rank, ShapeText(tensor).text);
 }
 
 bool expect_inner(KernelRuntimeContext& ctx, const Tensor& left, const Tensor& right,
                   int64_t left_size, int64_t right_size) {
-  return expect(ctx, left_size == right_size, "the inner sizes of %s and %s differ",
-                ShapeText(left).text, ShapeText(right).text);
+  return ET_EXPECT(ctx, left_size == right_size, "the inner sizes of %s and %s differ",
+                   ShapeText(left).text, ShapeText(right).text);
 }
 
 }  // namespace
@@ -141,8 +141,8 @@ void batched_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Te
                      const Tensor& right, const Addend& addend, Tensor& out) {
   if (!expect_rank(ctx, "left", left, 3) || !expect_rank(ctx, "right", right, 3) ||
       !expect_inner(ctx, left, right, left.size(2), right.size(1)) ||
-      !expect(ctx, left.size(0) == right.size(0), "the batch sizes of %s and %s differ",
-              ShapeText(left).text, ShapeText(right).text)) {
+      !ET_EXPECT(ctx, left.size(0) == right.size(0), "the batch sizes of %s and %s differ",
+                 ShapeText(left).text, ShapeText(right).text)) {
     return;
   }
   Shape shape;

@@ -28,9 +28,9 @@ bool add_mask(KernelRuntimeContext& ctx, const Strided& self, const Tensor& mask
   const Strided memory(mask);
   int64_t n = memory.numel(), chosen = 0;
   for (int d = 0; d < memory.rank; ++d) {
-    if (!expect(ctx, memory.sizes[d] == self.sizes[dim + d],
-                "a mask of size %" PRId64 " does not fit dimension %d of size %" PRId64,
-                memory.sizes[d], dim + d, self.sizes[dim + d])) {
+    if (!ET_EXPECT(ctx, memory.sizes[d] == self.sizes[dim + d],
+                   "a mask of size %" PRId64 " does not fit dimension %d of size %" PRId64,
+                   memory.sizes[d], dim + d, self.sizes[dim + d])) {
       return false;
     }
   }
@@ -66,8 +66,8 @@ bool collect(KernelRuntimeContext& ctx, const Strided& self,
     const bool present = indices[i].has_value();
     const bool mask = present && is_mask(indices[i]->scalar_type());
     const int taken = mask ? static_cast<int>(indices[i]->dim()) : 1;
-    if (!expect(ctx, taken > 0 && dim + taken <= self.rank, "too many indices for self of rank %d",
-                self.rank))
+    if (!ET_EXPECT(ctx, taken > 0 && dim + taken <= self.rank,
+                   "too many indices for self of rank %d", self.rank))
       return false;
     if (mask) {
       if (!add_mask(ctx, self, *indices[i], dim, list)) return false;
@@ -80,7 +80,7 @@ bool collect(KernelRuntimeContext& ctx, const Strided& self,
     }
     dim += taken;
   }
-  return expect(ctx, list->count > 0, "at least one index must be given, found none");
+  return ET_EXPECT(ctx, list->count > 0, "at least one index must be given, found none");
 }
 
 // Adds one index tensor's share to the offsets.
@@ -94,9 +94,9 @@ bool add_offsets(KernelRuntimeContext& ctx, const Strided& self, const Index& in
   for (int64_t i = 0; i < n; ++i) {
     int64_t at;
     reader(reinterpret_cast<char*>(&at), 0, walk.next(), 0, 1);
-    if (!expect(ctx, at >= -size && at < size,
-                "index %" PRId64 " is outside of dimension %d of size %" PRId64, at, index.dim,
-                size)) {
+    if (!ET_EXPECT(ctx, at >= -size && at < size,
+                   "index %" PRId64 " is outside of dimension %d of size %" PRId64, at, index.dim,
+                   size)) {
       return false;
     }
     offsets[i] += (at < 0 ? at + size : at) * stride;
@@ -128,8 +128,8 @@ bool resolve(KernelRuntimeContext& ctx, const Strided& self,
   // Where the indexed dimensions stand together the selection takes their place, else it comes
   // first.
   indexing->place = adjacent(indexing->mask) ? list.items[0].dim : 0;
-  if (!expect(ctx, list.selected.rank + self.rank - list.count <= kMaxRank,
-              "the result's rank would be above %d", kMaxRank)) {
+  if (!ET_EXPECT(ctx, list.selected.rank + self.rank - list.count <= kMaxRank,
+                 "the result's rank would be above %d", kMaxRank)) {
     return false;
   }
   for (int d = 0; d < self.rank; ++d) {

@@ -29,9 +29,9 @@ bool expect_index_fits(KernelRuntimeContext& ctx, const Tensor& self, const Tens
   for (int d = 0; fits && d < picked.rank && d < whole.rank; ++d) {
     fits = d == dim || picked.sizes[d] <= whole.sizes[d];
   }
-  return expect(ctx, fits,
-                "index of shape %s does not fit self of shape %s outside of dimension %d",
-                ShapeText(picked).text, ShapeText(whole).text, dim);
+  return ET_EXPECT(ctx, fits,
+                   "index of shape %s does not fit self of shape %s outside of dimension %d",
+                   ShapeText(picked).text, ShapeText(whole).text, dim);
 }
 
 void copy_slice(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n,
@@ -80,8 +80,8 @@ Tensor& index_select_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t 
   int d;
   if (!expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) ||
       !expect_index_dtype(ctx, "index", index) ||
-      !expect(ctx, index.dim() <= 1, "index must have rank 1, found %d",
-              static_cast<int>(index.dim())) ||
+      !ET_EXPECT(ctx, index.dim() <= 1, "index must have rank 1, found %d",
+                 static_cast<int>(index.dim())) ||
       !expect_same_dtype(ctx, "self", self, "out", out)) {
     return out;
   }
@@ -105,12 +105,12 @@ Tensor& index_select_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t 
 
 Tensor& embedding_out(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& indices,
                       int64_t, bool, bool, Tensor& out) {
-  if (!expect(ctx, weight.dim() == 2, "weight must have rank 2, found %d",
-              static_cast<int>(weight.dim())) ||
+  if (!ET_EXPECT(ctx, weight.dim() == 2, "weight must have rank 2, found %d",
+                 static_cast<int>(weight.dim())) ||
       !expect_index_dtype(ctx, "indices", indices) ||
       !expect_same_dtype(ctx, "weight", weight, "out", out) ||
-      !expect(ctx, indices.dim() < kMaxRank, "indices have the highest rank already, %d",
-              kMaxRank)) {
+      !ET_EXPECT(ctx, indices.dim() < kMaxRank, "indices have the highest rank already, %d",
+                 kMaxRank)) {
     return out;
   }
   const Strided table(weight), where(indices);
@@ -118,7 +118,7 @@ Tensor& embedding_out(KernelRuntimeContext& ctx, const Tensor& weight, const Ten
   Shape shape(indices);
   shape.append(width);
   const Convert mover = move(bytes), read_index = load(where.dtype, Compute::Int64);
-  if (!expect(ctx, mover != nullptr, "weight has a dtype that no kernel can hold") ||
+  if (!ET_EXPECT(ctx, mover != nullptr, "weight has a dtype that no kernel can hold") ||
       !resize(ctx, out, shape))
     return out;
   const Strided to(out);

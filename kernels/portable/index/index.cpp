@@ -44,9 +44,9 @@ void put(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<std::optional<T
   Indexing indexing;
   if (!expect_same_dtype(ctx, "self", self, "values", values) ||
       !resolve(ctx, memory, indices, &indexing) ||
-      !expect(ctx, broadcasts_to(Shape(values), indexing.result),
-              "values of shape %s do not broadcast to %s", ShapeText(values).text,
-              ShapeText(indexing.result).text)) {
+      !ET_EXPECT(ctx, broadcasts_to(Shape(values), indexing.result),
+                 "values of shape %s do not broadcast to %s", ShapeText(values).text,
+                 ShapeText(indexing.result).text)) {
     return;
   }
   const Strided source = expanded(Strided(values), indexing.result);
@@ -72,7 +72,7 @@ Tensor& index_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
     return out;
   }
   const Convert mover = move(memory.element_size());
-  if (!expect(ctx, mover != nullptr, "self has a dtype that no kernel can hold")) return out;
+  if (!ET_EXPECT(ctx, mover != nullptr, "self has a dtype that no kernel can hold")) return out;
   for_each_pair(indexing, Strided(out), memory,
                 [&](char* to, const char* from, const LoopNest& nest) {
                   mover(to, nest.stride(0), from, nest.stride(1), nest.row());

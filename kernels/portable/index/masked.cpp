@@ -11,9 +11,9 @@ namespace executorch::kernels::portable {
 namespace {
 
 bool expect_mask(KernelRuntimeContext& ctx, const Tensor& mask) {
-  return expect(ctx,
-                mask.scalar_type() == ScalarType::Bool || mask.scalar_type() == ScalarType::Byte,
-                "mask must be bool or uint8, found %s", name_of(mask.scalar_type()));
+  return ET_EXPECT(ctx,
+                   mask.scalar_type() == ScalarType::Bool || mask.scalar_type() == ScalarType::Byte,
+                   "mask must be bool or uint8, found %s", name_of(mask.scalar_type()));
 }
 
 bool common_shape(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask, Shape* shape) {
@@ -74,8 +74,8 @@ Tensor& masked_fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, co
 
 Tensor& masked_fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
                                const Tensor& value, Tensor& out) {
-  if (!expect(ctx, value.dim() == 0, "value must have rank 0, found %d",
-              static_cast<int>(value.dim())))
+  if (!ET_EXPECT(ctx, value.dim() == 0, "value must have rank 0, found %d",
+                 static_cast<int>(value.dim())))
     return out;
   return masked_fill(ctx, self, mask, Strided(value), out);
 }
@@ -108,9 +108,9 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const 
     return out;
   const Strided to(out), chosen = expanded(Strided(mask), shape), from(source);
   const int64_t needed = count_true(chosen);
-  if (!expect(ctx, needed <= source.numel(),
-              "mask has %" PRId64 " true elements, source only %" PRId64 " elements", needed,
-              int64_t(source.numel()))) {
+  if (!ET_EXPECT(ctx, needed <= source.numel(),
+                 "mask has %" PRId64 " true elements, source only %" PRId64 " elements", needed,
+                 int64_t(source.numel()))) {
     return out;
   }
   const Convert mover = move(to.element_size());
@@ -125,7 +125,7 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const 
 Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   const Strided from(self);
   const Convert truth = load(from.dtype, Compute::Bool);
-  if (!expect(ctx, truth != nullptr, "self has a dtype that no kernel can hold") ||
+  if (!ET_EXPECT(ctx, truth != nullptr, "self has a dtype that no kernel can hold") ||
       !expect_dtype(ctx, "out", out, ScalarType::Long)) {
     return out;
   }
@@ -159,8 +159,8 @@ Tensor& repeat_interleave_tensor_out(KernelRuntimeContext& ctx, const Tensor& re
                                      std::optional<int64_t> output_size, Tensor& out) {
   if (!expect_index_dtype(ctx, "repeats", repeats) ||
       !expect_same_dtype(ctx, "repeats", repeats, "out", out) ||
-      !expect(ctx, repeats.dim() == 1, "repeats must have rank 1, found %d",
-              static_cast<int>(repeats.dim()))) {
+      !ET_EXPECT(ctx, repeats.dim() == 1, "repeats must have rank 1, found %d",
+                 static_cast<int>(repeats.dim()))) {
     return out;
   }
   const Strided counts(repeats);
@@ -168,15 +168,15 @@ Tensor& repeat_interleave_tensor_out(KernelRuntimeContext& ctx, const Tensor& re
   shape.append(0);
   for (int64_t i = 0; i < counts.sizes[0]; ++i) {
     const int64_t times = read<int64_t>(counts.data + i * counts.strides[0], counts.dtype);
-    if (!expect(ctx, times >= 0 && times <= INT32_MAX - shape.sizes[0],
-                "repeats[%" PRId64 "] = %" PRId64 " is out of range", i, times)) {
+    if (!ET_EXPECT(ctx, times >= 0 && times <= INT32_MAX - shape.sizes[0],
+                   "repeats[%" PRId64 "] = %" PRId64 " is out of range", i, times)) {
       return out;
     }
     shape.sizes[0] += times;
   }
-  if (!expect(ctx, !output_size.has_value() || *output_size == shape.sizes[0],
-              "repeats add up to %" PRId64 ", not to output_size %" PRId64, shape.sizes[0],
-              output_size.value_or(0)) ||
+  if (!ET_EXPECT(ctx, !output_size.has_value() || *output_size == shape.sizes[0],
+                 "repeats add up to %" PRId64 ", not to output_size %" PRId64, shape.sizes[0],
+                 output_size.value_or(0)) ||
       !resize(ctx, out, shape)) {
     return out;
   }

@@ -21,8 +21,7 @@ inline bool expect_within(KernelRuntimeContext& ctx, const int64_t* indices, int
                           int64_t size) {
   const int64_t* const wrong = first_outside(indices, n, size);
   return wrong == nullptr ||
-         expect(ctx, false, "index %" PRId64 " is outside of a dimension of size %" PRId64, *wrong,
-                size);
+         refuse(ctx, "index %" PRId64 " is outside of a dimension of size %" PRId64, *wrong, size);
 }
 
 }  // namespace executorch::kernels::portable

@@ -105,7 +105,7 @@ bool expect_scatter(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, 
     fits = (i == *d || i >= whole.rank || picked.sizes[i] <= whole.sizes[i]) &&
            (i >= values.rank || picked.sizes[i] <= values.sizes[i]);
   }
-  return expect(
+  return ET_EXPECT(
       ctx, fits,
       "index of shape %s does not fit self of shape %s and src of shape %s along dimension %d",
       ShapeText(picked).text, ShapeText(whole).text, ShapeText(values).text, *d);
@@ -148,7 +148,7 @@ bool parse_merge(KernelRuntimeContext& ctx, std::string_view name, Merge* merge)
       return true;
     }
   }
-  return expect(ctx, false, "reduce must be sum, prod, mean, amax or amin, found %.*s",
+  return refuse(ctx, "reduce must be sum, prod, mean, amax or amin, found %.*s",
                 static_cast<int>(name.size()), name.data());
 }
 

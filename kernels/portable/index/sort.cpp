@@ -54,8 +54,8 @@ void sort(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, std::optio
           bool descending, Tensor& values, Tensor& indices) {
   int d;
   if (!expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) ||
-      !expect(ctx, kind_of(self.scalar_type()) != Kind::Unsupported, "self has %s",
-              name_of(self.scalar_type())) ||
+      !ET_EXPECT(ctx, kind_of(self.scalar_type()) != Kind::Unsupported, "self has %s",
+                 name_of(self.scalar_type())) ||
       !expect_same_dtype(ctx, "self", self, "values", values) ||
       !expect_dtype(ctx, "indices", indices, ScalarType::Long)) {
     return;
@@ -63,8 +63,8 @@ void sort(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, std::optio
   const Strided from(self);
   const int64_t length = line_length(from, d), count = k.value_or(length);
   Shape shape(self);
-  if (!expect(ctx, count >= 0 && count <= length,
-              "k must be within [0, %" PRId64 "], found %" PRId64, length, count)) {
+  if (!ET_EXPECT(ctx, count >= 0 && count <= length,
+                 "k must be within [0, %" PRId64 "], found %" PRId64, length, count)) {
     return;
   }
   if (shape.rank > 0) shape.sizes[d] = count;

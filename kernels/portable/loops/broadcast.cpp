@@ -17,8 +17,8 @@ bool broadcast(Shape& shape, const Shape& operand) {
 
 bool expect_broadcast(KernelRuntimeContext& ctx, Shape& shape, const Shape& operand) {
   const Shape before = shape;
-  return expect(ctx, broadcast(shape, operand), "shapes %s and %s do not broadcast together",
-                ShapeText(before).text, ShapeText(operand).text);
+  return ET_EXPECT(ctx, broadcast(shape, operand), "shapes %s and %s do not broadcast together",
+                   ShapeText(before).text, ShapeText(operand).text);
 }
 
 bool broadcasts_to(const Shape& operand, const Shape& shape) {

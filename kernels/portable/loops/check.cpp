@@ -9,8 +9,7 @@
 
 namespace executorch::kernels::portable {
 
-bool expect(KernelRuntimeContext& ctx, bool holds, const char* format, ...) {
-  if (holds) return true;
+bool refuse(KernelRuntimeContext& ctx, const char* format, ...) {
   char message[400];
   va_list arguments;
   va_start(arguments, format);
@@ -23,9 +22,9 @@ bool expect(KernelRuntimeContext& ctx, bool holds, const char* format, ...) {
 
 bool expect_dim(KernelRuntimeContext& ctx, int64_t dim, int rank, int* normalized) {
   const int64_t limit = rank > 0 ? rank : 1;
-  if (!expect(ctx, dim >= -limit && dim < limit,
-              "dim must be within [%" PRId64 ", %" PRId64 "], found %" PRId64, -limit, limit - 1,
-              dim)) {
+  if (!ET_EXPECT(ctx, dim >= -limit && dim < limit,
+                 "dim must be within [%" PRId64 ", %" PRId64 "], found %" PRId64, -limit, limit - 1,
+                 dim)) {
     return false;
   }
   *normalized = static_cast<int>(dim < 0 ? dim + limit : dim);
@@ -37,8 +36,8 @@ bool expect_dims(KernelRuntimeContext& ctx, ArrayRef<int64_t> dims, int rank, ui
   for (size_t i = 0; i < dims.size(); ++i) {
     int dim;
     if (!expect_dim(ctx, dims[i], rank, &dim)) return false;
-    if (!expect(ctx, (*mask >> dim & 1) == 0, "dimension %d occurs twice in the list of dims",
-                dim)) {
+    if (!ET_EXPECT(ctx, (*mask >> dim & 1) == 0, "dimension %d occurs twice in the list of dims",
+                   dim)) {
       return false;
     }
     *mask |= uint32_t(1) << dim;
@@ -48,36 +47,36 @@ bool expect_dims(KernelRuntimeContext& ctx, ArrayRef<int64_t> dims, int rank, ui
 
 bool expect_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
                   ScalarType dtype) {
-  return expect(ctx, tensor.scalar_type() == dtype, "%s must be %s, found %s", name, name_of(dtype),
-                name_of(tensor.scalar_type()));
+  return ET_EXPECT(ctx, tensor.scalar_type() == dtype, "%s must be %s, found %s", name,
+                   name_of(dtype), name_of(tensor.scalar_type()));
 }
 
 bool expect_same_dtype(KernelRuntimeContext& ctx, const char* name_a, const Tensor& a,
                        const char* name_b, const Tensor& b) {
-  return expect(ctx, a.scalar_type() == b.scalar_type(),
-                "%s and %s must have one dtype, found %s and %s", name_a, name_b,
-                name_of(a.scalar_type()), name_of(b.scalar_type()));
+  return ET_EXPECT(ctx, a.scalar_type() == b.scalar_type(),
+                   "%s and %s must have one dtype, found %s and %s", name_a, name_b,
+                   name_of(a.scalar_type()), name_of(b.scalar_type()));
 }
 
 bool expect_castable(KernelRuntimeContext& ctx, ScalarType computed, const Tensor& out) {
-  return expect(
+  return ET_EXPECT(
       ctx, can_cast(computed, out.scalar_type()) && kind_of(out.scalar_type()) != Kind::Unsupported,
       "a result of dtype %s cannot be cast to out's dtype %s", name_of(computed),
       name_of(out.scalar_type()));
 }
 
 bool expect_index_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
-  return expect(ctx,
-                tensor.scalar_type() == ScalarType::Long || tensor.scalar_type() == ScalarType::Int,
-                "%s must be int64 or int32, found %s", name, name_of(tensor.scalar_type()));
+  return ET_EXPECT(
+      ctx, tensor.scalar_type() == ScalarType::Long || tensor.scalar_type() == ScalarType::Int,
+      "%s must be int64 or int32, found %s", name, name_of(tensor.scalar_type()));
 }
 
 bool resize(KernelRuntimeContext& ctx, Tensor& out, const Shape& shape) {
   SizesType sizes[kMaxRank];
   for (int d = 0; d < shape.rank; ++d) {
-    if (!expect(ctx, shape.sizes[d] >= 0 && shape.sizes[d] <= std::numeric_limits<int32_t>::max(),
-                "size %" PRId64 " of dimension %d of the output is out of range", shape.sizes[d],
-                d)) {
+    if (!ET_EXPECT(
+            ctx, shape.sizes[d] >= 0 && shape.sizes[d] <= std::numeric_limits<int32_t>::max(),
+            "size %" PRId64 " of dimension %d of the output is out of range", shape.sizes[d], d)) {
       return false;
     }
     sizes[d] = static_cast<SizesType>(shape.sizes[d]);
@@ -97,9 +96,9 @@ bool resize_like(KernelRuntimeContext& ctx, Tensor& out, const Tensor& like) {
 
 void* allocate(KernelRuntimeContext& ctx, int64_t count, int64_t item_size) {
   const int64_t items = count > 0 ? count : 1;
-  if (!expect(ctx, items <= std::numeric_limits<int64_t>::max() / item_size,
-              "temporary memory for %" PRId64 " items of %" PRId64 " bytes is too large", items,
-              item_size)) {
+  if (!ET_EXPECT(ctx, items <= std::numeric_limits<int64_t>::max() / item_size,
+                 "temporary memory for %" PRId64 " items of %" PRId64 " bytes is too large", items,
+                 item_size)) {
     return nullptr;
   }
   auto memory = ctx.allocate_temp(static_cast<size_t>(items * item_size), 16);

@@ -1,21 +1,25 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Argument checks. A check that does not hold logs what was expected and found, fails the context,
-// and returns false; the kernel returns at once:
+// and is false; the kernel returns at once:
 //
-//   if (!expect(ctx, n > 0, "kernel_size must be positive, found %" PRId64, n)) return out;
+//   if (!ET_EXPECT(ctx, n > 0, "kernel_size must be positive, found %" PRId64, n)) return out;
 #pragma once
 
 #include <executorch/kernels/portable/loops/shape.h>
+
+#include <executorch/runtime/platform/compiler.h>
 
 #include <cinttypes>
 
 namespace executorch::kernels::portable {
 
-/// Fails with InvalidArgument and the printf-style message unless `holds`.
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-bool expect(KernelRuntimeContext& ctx, bool holds, const char* format, ...);
+/// Fails with InvalidArgument and the printf-style message; false.
+bool refuse(KernelRuntimeContext& ctx, const char* format, ...) ET_PRINTF_FORMAT(2, 3) ET_COLD;
+
+/// Whether the condition holds; else as refuse(). A macro, because what the message shows (shapes,
+/// names) must cost nothing as long as it does.
+#define ET_EXPECT(ctx, condition, ...) \
+  (ET_LIKELY(condition) || ::executorch::kernels::portable::refuse(ctx, __VA_ARGS__))
 
 /// `dim` counted from the end when negative becomes 0 … rank - 1; a zero-dim tensor counts as
 /// rank 1.

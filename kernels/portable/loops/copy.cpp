@@ -117,8 +117,8 @@ void copy_converting(const Strided& to, const Strided& from) {
 }  // namespace
 
 bool copy(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
-  if (!expect(ctx, size_of(to.dtype) > 0 && size_of(from.dtype) > 0, "cannot copy from %s to %s",
-              name_of(from.dtype), name_of(to.dtype))) {
+  if (!ET_EXPECT(ctx, size_of(to.dtype) > 0 && size_of(from.dtype) > 0, "cannot copy from %s to %s",
+                 name_of(from.dtype), name_of(to.dtype))) {
     return false;
   }
   if (to.dtype == from.dtype) return copy_same_dtype(to, from);

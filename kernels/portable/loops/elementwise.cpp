@@ -3,14 +3,15 @@
 
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/copy.h>
+#include <executorch/kernels/portable/loops/flat.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/loops/promote.h>
 
 namespace executorch::kernels::portable {
 namespace {
 
-constexpr int kMaxInputs = 3;
+constexpr int kMaxInputs = Elementwise::kMaxArity;
 
 // What is settled before the loops: dtypes, compute types, the mathematics at them.
 struct Plan {
@@ -45,40 +46,14 @@ bool settle(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, const
   const bool defined = kind != Kind::Unsupported &&
                        !(domain == Domain::Integral && kind == Kind::Floating) &&
                        !(domain == Domain::Numeric && kind == Kind::Bool);
-  if (!expect(ctx, defined, "defined on %s, found inputs of common dtype %s", domain_name(domain),
-              name_of(plan.common))) {
+  if (!ET_EXPECT(ctx, defined, "defined on %s, found inputs of common dtype %s",
+                 domain_name(domain), name_of(plan.common))) {
     return false;
   }
   plan.compute = domain == Domain::Logical ? Compute::Bool : compute_of(plan.common);
   plan.result = plan.operation.gives_bool ? ScalarType::Bool : plan.common;
   plan.row = plan.operation.rows[static_cast<int>(plan.compute)];
   return expect_castable(ctx, plan.result, out);
-}
-
-bool same_layout(const Tensor& a, const Tensor& b) {
-  const auto sizes_a = a.sizes(), sizes_b = b.sizes();
-  const auto strides_a = a.strides(), strides_b = b.strides();
-  if (sizes_a.size() != sizes_b.size()) return false;
-  for (size_t d = 0; d < sizes_a.size(); ++d) {
-    if (sizes_a[d] != sizes_b[d] || strides_a[d] != strides_b[d]) return false;
-  }
-  return true;
-}
-
-// Everything lies in memory as the mathematics wants it: one call, no loop nest.
-bool run_flat(const Plan& plan, const Argument* inputs, Tensor& out) {
-  if (out.scalar_type() != dtype_of(plan.compute_of_result())) return false;
-  const char* in[kMaxInputs];
-  for (int i = 0; i < plan.operation.arity; ++i) {
-    const Tensor* const tensor = inputs[i].tensor();
-    if (tensor == nullptr || tensor->scalar_type() != dtype_of(plan.compute_of_input(i)) ||
-        !same_layout(*tensor, out)) {
-      return false;
-    }
-    in[i] = static_cast<const char*>(tensor->const_data_ptr());
-  }
-  plan.row(plan.parameters, static_cast<char*>(out.mutable_data_ptr()), in, out.numel());
-  return true;
 }
 
 struct alignas(16) Block {
@@ -197,22 +172,17 @@ bool run_rows(const Plan& plan, const Strided* inputs, const bool* zero_dim, con
 
 bool run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* inputs,
                    const Shape& shape, Tensor& out) {
-  const Scalar none(int64_t(0));
-  const Number numbers[kMaxInputs] = {
-      Number(inputs[0].number() != nullptr ? *inputs[0].number() : none),
-      Number(plan.operation.arity > 1 && inputs[1].number() != nullptr ? *inputs[1].number()
-                                                                       : none),
-      Number(plan.operation.arity > 2 && inputs[2].number() != nullptr ? *inputs[2].number()
-                                                                       : none)};
+  Number numbers[kMaxInputs];
   Strided operands[kMaxInputs];
   bool zero_dim[kMaxInputs];
   for (int i = 0; i < plan.operation.arity; ++i) {
     const Tensor* const tensor = inputs[i].tensor();
     zero_dim[i] = tensor == nullptr || tensor->dim() == 0;
+    if (tensor == nullptr) numbers[i] = Number(*inputs[i].number());
     operands[i] = expanded(tensor != nullptr ? Strided(*tensor) : numbers[i].strided(), shape);
   }
-  return expect(ctx, run_rows(plan, operands, zero_dim, Strided(out)),
-                "an input has a dtype that no kernel can read");
+  return ET_EXPECT(ctx, run_rows(plan, operands, zero_dim, Strided(out)),
+                   "an input has a dtype that no kernel can read");
 }
 
 bool infer_shape(KernelRuntimeContext& ctx, const Argument* inputs, int arity, Shape& shape) {
@@ -221,6 +191,16 @@ bool infer_shape(KernelRuntimeContext& ctx, const Argument* inputs, int arity, S
     if (!expect_broadcast(ctx, shape, Shape(*inputs[i].tensor()))) return false;
   }
   return true;
+}
+
+void run_general(KernelRuntimeContext& ctx, const Elementwise& operation, const Argument* inputs,
+                 Tensor& out, const Parameters& parameters) {
+  Plan plan{operation, parameters, {}, {}, {}, nullptr};
+  Shape shape;
+  if (!settle(ctx, plan, inputs, out)) return;
+  if (!infer_shape(ctx, inputs, operation.arity, shape)) return;
+  if (!resize(ctx, out, shape)) return;
+  run_broadcast(ctx, plan, inputs, shape, out);
 }
 
 }  // namespace
@@ -242,13 +222,10 @@ void Parameters::set(int index, const Scalar& value) {
 Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,
                     std::initializer_list<Argument> inputs, Tensor& out,
                     const Parameters& parameters) {
-  Plan plan{operation, parameters, {}, {}, {}, nullptr};
-  Shape shape;
-  if (!settle(ctx, plan, inputs.begin(), out)) return out;
-  if (!infer_shape(ctx, inputs.begin(), operation.arity, shape)) return out;
-  if (!resize(ctx, out, shape)) return out;
-  if (!run_flat(plan, inputs.begin(), out)) run_broadcast(ctx, plan, inputs.begin(), shape, out);
-  expect(ctx, !parameters.divided_by_zero, "integer division by zero");
+  if (!run_flat(operation, inputs.begin(), out, parameters)) {
+    run_general(ctx, operation, inputs.begin(), out, parameters);
+  }
+  if (parameters.divided_by_zero) refuse(ctx, "integer division by zero");
   return out;
 }
 

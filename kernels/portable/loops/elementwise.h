@@ -66,6 +66,7 @@ using RowFunction = void (*)(const Parameters&, char* out, const char* const* in
 
 /// An operator's mathematics, compiled.
 struct Elementwise {
+  static constexpr int kMaxArity = 3;
   RowFunction rows[4];  // by Compute; nullptr outside of the domain
   int arity;
   Domain domain;

@@ -47,7 +47,8 @@ class LoopNest {
   void for_each_outer(int levels, F&& f) const {
     if (empty_) return;
     char* at[kMaxOperands];
-    int64_t index[Strided::kCapacity] = {};
+    int64_t index[Strided::kCapacity];
+    for (int d = 0; d < levels; ++d) index[d] = 0;
     for (int k = 0; k < count_; ++k) at[k] = data_[k];
     while (true) {
       f(static_cast<char* const*>(at));

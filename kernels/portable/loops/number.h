@@ -23,12 +23,13 @@ inline int64_t as_int(const Scalar& number) {
 
 /// A number as one element in memory, of dtype Bool, Long or Double.
 struct Number {
+  Number() = default;
   explicit Number(const Scalar& scalar);
   /// Zero-dim memory that points into this object, which must outlive it and stay where it is.
   Strided strided() const;
 
  private:
-  ScalarType dtype_;
+  ScalarType dtype_ = ScalarType::Undefined;
   alignas(8) char storage_[8];
 };
 

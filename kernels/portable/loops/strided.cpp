@@ -16,6 +16,17 @@ Strided::Strided(const Tensor& tensor)
   }
 }
 
+Strided& Strided::operator=(const Strided& other) {
+  data = other.data;
+  dtype = other.dtype;
+  rank = other.rank;
+  for (int d = 0; d < rank; ++d) {
+    sizes[d] = other.sizes[d];
+    strides[d] = other.strides[d];
+  }
+  return *this;
+}
+
 int64_t Strided::numel() const {
   int64_t n = 1;
   for (int d = 0; d < rank; ++d) n *= sizes[d];

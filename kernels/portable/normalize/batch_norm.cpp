@@ -23,15 +23,15 @@ struct BatchNorm {
 bool expect_channels(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
                      int64_t channels) {
   return expect_floating(ctx, name, tensor) &&
-         expect(ctx, tensor.dim() == 1 && tensor.size(0) == channels,
-                "%s must have sizes [%" PRId64 "], found %s", name, channels,
-                ShapeText(tensor).text);
+         ET_EXPECT(ctx, tensor.dim() == 1 && tensor.size(0) == channels,
+                   "%s must have sizes [%" PRId64 "], found %s", name, channels,
+                   ShapeText(tensor).text);
 }
 
 bool check(KernelRuntimeContext& ctx, const BatchNorm& b, Tensor& out) {
   if (!expect_floating(ctx, "input", b.input) ||
-      !expect(ctx, b.input.dim() >= 2, "input must have at least 2 dimensions, found sizes %s",
-              ShapeText(b.input).text)) {
+      !ET_EXPECT(ctx, b.input.dim() >= 2, "input must have at least 2 dimensions, found sizes %s",
+                 ShapeText(b.input).text)) {
     return false;
   }
   const int64_t channels = b.input.size(1);

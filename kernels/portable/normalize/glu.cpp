@@ -34,12 +34,12 @@ void gate(const LoopNest& nest, ScalarType dtype) {
 Tensor& glu_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, Tensor& out) {
   const ScalarType dtype = self.scalar_type();
   int axis = 0;
-  if (!expect(ctx, is_floating(dtype), "glu takes floating point, found %s", name_of(dtype)) ||
+  if (!ET_EXPECT(ctx, is_floating(dtype), "glu takes floating point, found %s", name_of(dtype)) ||
       !expect_dtype(ctx, "out", out, dtype) ||
-      !expect(ctx, self.dim() > 0, "glu takes no zero-dimensional tensor") ||
+      !ET_EXPECT(ctx, self.dim() > 0, "glu takes no zero-dimensional tensor") ||
       !expect_dim(ctx, dim, int(self.dim()), &axis) ||
-      !expect(ctx, self.size(axis) % 2 == 0, "the size of dimension %d must be even, found %s",
-              axis, ShapeText(self).text)) {
+      !ET_EXPECT(ctx, self.size(axis) % 2 == 0, "the size of dimension %d must be even, found %s",
+                 axis, ShapeText(self).text)) {
     return out;
   }
   Shape shape(self);

@@ -13,8 +13,8 @@ bool layer_parameter(KernelRuntimeContext& ctx, const char* name,
                      Strided* result) {
   if (!tensor) return true;
   if (!expect_floating(ctx, name, *tensor) ||
-      !expect(ctx, Shape(*tensor) == shape, "%s must have sizes %s, found %s", name,
-              ShapeText(shape).text, ShapeText(*tensor).text)) {
+      !ET_EXPECT(ctx, Shape(*tensor) == shape, "%s must have sizes %s, found %s", name,
+                 ShapeText(shape).text, ShapeText(*tensor).text)) {
     return false;
   }
   *result = expanded(Strided(*tensor), input);
@@ -24,9 +24,9 @@ bool layer_parameter(KernelRuntimeContext& ctx, const char* name,
 bool group_parameter(KernelRuntimeContext& ctx, const char* name,
                      const std::optional<Tensor>& tensor, int64_t channels) {
   return !tensor || (expect_floating(ctx, name, *tensor) &&
-                     expect(ctx, tensor->dim() == 1 && tensor->size(0) == channels,
-                            "%s must have sizes [%" PRId64 "], found %s", name, channels,
-                            ShapeText(*tensor).text));
+                     ET_EXPECT(ctx, tensor->dim() == 1 && tensor->size(0) == channels,
+                               "%s must have sizes [%" PRId64 "], found %s", name, channels,
+                               ShapeText(*tensor).text));
 }
 
 /// Splits dimension 1, the channels, into groups and channels of a group.
@@ -51,8 +51,8 @@ std::tuple<Tensor&, Tensor&, Tensor&> native_layer_norm_out(
     fits = shape.sizes[shape.rank - trailing + d] == normalized_shape[d];
   }
   if (!expect_floating(ctx, "input", input) ||
-      !expect(ctx, fits, "normalized_shape is not the end of input's sizes %s",
-              ShapeText(shape).text)) {
+      !ET_EXPECT(ctx, fits, "normalized_shape is not the end of input's sizes %s",
+                 ShapeText(shape).text)) {
     return result;
   }
   Normalization n;
@@ -87,12 +87,13 @@ std::tuple<Tensor&, Tensor&, Tensor&> native_group_norm_out(
   statistics.append(N);
   statistics.append(group);
   if (!expect_floating(ctx, "input", input) ||
-      !expect(ctx, input.dim() >= 2 && input.size(0) == N && input.size(1) == C && inner == HxW,
-              "N %" PRId64 ", C %" PRId64 " and HxW %" PRId64 " are not those of input's sizes %s",
-              N, C, HxW, ShapeText(input).text) ||
-      !expect(ctx, group > 0 && C % group == 0,
-              "C %" PRId64 " must be a multiple of group %" PRId64, C, group) ||
-      !expect(ctx, input.dim() < Strided::kCapacity, "input has too many dimensions") ||
+      !ET_EXPECT(ctx, input.dim() >= 2 && input.size(0) == N && input.size(1) == C && inner == HxW,
+                 "N %" PRId64 ", C %" PRId64 " and HxW %" PRId64
+                 " are not those of input's sizes %s",
+                 N, C, HxW, ShapeText(input).text) ||
+      !ET_EXPECT(ctx, group > 0 && C % group == 0,
+                 "C %" PRId64 " must be a multiple of group %" PRId64, C, group) ||
+      !ET_EXPECT(ctx, input.dim() < Strided::kCapacity, "input has too many dimensions") ||
       !group_parameter(ctx, "weight", weight, C) || !group_parameter(ctx, "bias", bias, C) ||
       !expect_dtype(ctx, "out0", out0, input.scalar_type()) || !resize_like(ctx, out0, input) ||
       !expect_floating(ctx, "out1", out1) || !expect_floating(ctx, "out2", out2) ||

@@ -152,8 +152,8 @@ void normalize_regions(const Normalization& n) {
 }
 
 bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
-  return expect(ctx, is_floating(tensor.scalar_type()), "%s must be floating point, found %s", name,
-                name_of(tensor.scalar_type()));
+  return ET_EXPECT(ctx, is_floating(tensor.scalar_type()), "%s must be floating point, found %s",
+                   name, name_of(tensor.scalar_type()));
 }
 
 Strided along(const std::optional<Tensor>& tensor, const Strided& like, int dim) {

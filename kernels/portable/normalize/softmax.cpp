@@ -46,8 +46,9 @@ Tensor& softmax(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool
                 Tensor& out) {
   const ScalarType dtype = self.scalar_type();
   int axis = 0;
-  if (!expect(ctx, is_floating(dtype), "softmax takes floating point, found %s", name_of(dtype)) ||
-      !expect(ctx, !half_to_float, "half_to_float is for other devices than the CPU") ||
+  if (!ET_EXPECT(ctx, is_floating(dtype), "softmax takes floating point, found %s",
+                 name_of(dtype)) ||
+      !ET_EXPECT(ctx, !half_to_float, "half_to_float is for other devices than the CPU") ||
       !expect_dtype(ctx, "out", out, dtype) || !expect_dim(ctx, dim, int(self.dim()), &axis) ||
       !resize_like(ctx, out, self)) {
     return out;

@@ -20,9 +20,9 @@ struct Paddings {
 bool read_paddings(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> pad,
                    Paddings* paddings, Shape* shape) {
   const int rank = int(self.dim());
-  if (!expect(ctx, pad.size() % 2 == 0 && pad.size() <= size_t(2 * rank),
-              "pad must have an even number of values, at most %d, found %zu", 2 * rank,
-              pad.size())) {
+  if (!ET_EXPECT(ctx, pad.size() % 2 == 0 && pad.size() <= size_t(2 * rank),
+                 "pad must have an even number of values, at most %d, found %zu", 2 * rank,
+                 pad.size())) {
     return false;
   }
   *shape = Shape(self);
@@ -33,9 +33,9 @@ bool read_paddings(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
     const bool fits = pad[2 * i] > -kLimit && pad[2 * i] < kLimit && pad[2 * i + 1] > -kLimit &&
                       pad[2 * i + 1] < kLimit;
     if (fits) shape->sizes[d] += pad[2 * i] + pad[2 * i + 1];
-    if (!expect(ctx, fits && shape->sizes[d] >= 0,
-                "padding by %" PRId64 " and %" PRId64 " does not fit dimension %d of sizes %s",
-                pad[2 * i], pad[2 * i + 1], d, ShapeText(self).text)) {
+    if (!ET_EXPECT(ctx, fits && shape->sizes[d] >= 0,
+                   "padding by %" PRId64 " and %" PRId64 " does not fit dimension %d of sizes %s",
+                   pad[2 * i], pad[2 * i + 1], d, ShapeText(self).text)) {
       return false;
     }
   }

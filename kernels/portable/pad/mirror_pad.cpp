@@ -28,8 +28,8 @@ struct PadAxis {
 bool pad_axes(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> padding, int spatial,
               Border border, PadAxis* axes) {
   if (!expect_images(ctx, "self", self, spatial) ||
-      !expect(ctx, padding.size() == size_t(2 * spatial), "padding must have %d values, found %zu",
-              2 * spatial, padding.size())) {
+      !ET_EXPECT(ctx, padding.size() == size_t(2 * spatial),
+                 "padding must have %d values, found %zu", 2 * spatial, padding.size())) {
     return false;
   }
   const Images images(self, spatial);
@@ -41,9 +41,9 @@ bool pad_axes(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> p
     const int64_t most = border == Border::Reflect ? in : int64_t(1) << 31;
     const bool fits = before < most && after < most && before > -most - 1 && after > -most - 1;
     axes[d] = {in, before, fits ? in + before + after : 0, border};
-    if (!expect(ctx, in > 0 && fits && axes[d].out > 0,
-                "padding by %" PRId64 " and %" PRId64 " does not fit sizes %s", before, after,
-                ShapeText(self).text)) {
+    if (!ET_EXPECT(ctx, in > 0 && fits && axes[d].out > 0,
+                   "padding by %" PRId64 " and %" PRId64 " does not fit sizes %s", before, after,
+                   ShapeText(self).text)) {
       return false;
     }
   }
@@ -71,8 +71,8 @@ Tensor& mirror_pad(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
                    int spatial, Border border, Tensor& out) {
   PadAxis axes[kSpatial];
   const ScalarType dtype = self.scalar_type();
-  if (!expect(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
-              "padding with a border takes numbers, found %s", name_of(dtype)) ||
+  if (!ET_EXPECT(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
+                 "padding with a border takes numbers, found %s", name_of(dtype)) ||
       !expect_dtype(ctx, "out", out, dtype) ||
       !pad_axes(ctx, self, padding, spatial, border, axes)) {
     return out;

@@ -62,8 +62,9 @@ Parameters numbers(const Scalar& a, const Scalar& b, const Scalar& c) {
 // Activations give their input's dtype, and are defined on floating point alone.
 Tensor& activation(KernelRuntimeContext& ctx, const Elementwise& operation, const Tensor& self,
                    Tensor& out, const Parameters& parameters = {}) {
-  if (!expect(ctx, is_floating(self.scalar_type()),
-              "defined on floating point, found self of dtype %s", name_of(self.scalar_type()))) {
+  if (!ET_EXPECT(ctx, is_floating(self.scalar_type()),
+                 "defined on floating point, found self of dtype %s",
+                 name_of(self.scalar_type()))) {
     return out;
   }
   return elementwise(ctx, operation, {self}, out, parameters);
@@ -95,8 +96,8 @@ Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& self, std::string_view
                  Tensor& out) {
   if (approximate == "none")
     return activation(ctx, kElementwise<gelu_math, 1, Domain::Floating>, self, out);
-  if (!expect(ctx, approximate == "tanh", "approximate must be none or tanh, found %.*s",
-              static_cast<int>(approximate.size()), approximate.data())) {
+  if (!ET_EXPECT(ctx, approximate == "tanh", "approximate must be none or tanh, found %.*s",
+                 static_cast<int>(approximate.size()), approximate.data())) {
     return out;
   }
   return activation(ctx, kElementwise<gelu_tanh_math, 1, Domain::Floating>, self, out);

@@ -63,12 +63,13 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
   promotion.add(*self.tensor());
   other.tensor() != nullptr ? promotion.add(*other.tensor()) : promotion.add(*other.number());
   const ScalarType common = promotion.result();
-  if (!expect(ctx, sign > 0 || common != ScalarType::Bool, "subtraction is not defined on bool") ||
-      !expect(ctx, !alpha.isFloatingPoint() || is_floating(common),
-              "alpha must be an integer for inputs of dtype %s", name_of(common)) ||
-      !expect(ctx, !alpha.isBoolean() || common == ScalarType::Bool,
-              "alpha may be a bool for bool inputs alone, found inputs of dtype %s",
-              name_of(common))) {
+  if (!ET_EXPECT(ctx, sign > 0 || common != ScalarType::Bool,
+                 "subtraction is not defined on bool") ||
+      !ET_EXPECT(ctx, !alpha.isFloatingPoint() || is_floating(common),
+                 "alpha must be an integer for inputs of dtype %s", name_of(common)) ||
+      !ET_EXPECT(ctx, !alpha.isBoolean() || common == ScalarType::Bool,
+                 "alpha may be a bool for bool inputs alone, found inputs of dtype %s",
+                 name_of(common))) {
     return out;
   }
   Parameters parameters;
@@ -80,11 +81,14 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
 
 Tensor& add(KernelRuntimeContext& ctx, const Argument& self, const Argument& other,
             const Scalar& alpha, int sign, Tensor& out) {
-  const bool plain = sign > 0 && as_double(alpha) == 1;
-  return add_scaled(ctx,
-                    plain ? kElementwise<add_math, 2, Domain::Any>
-                          : kElementwise<add_scaled_math, 2, Domain::Any>,
-                    self, other, alpha, sign, out);
+  const Elementwise& plain = kElementwise<add_math, 2, Domain::Any>;
+  const bool is_one = sign > 0 && as_double(alpha) == 1;
+  // An alpha that every dtype admits.
+  if (is_one && alpha.isIntegral(/*includeBool=*/false)) {
+    return elementwise(ctx, plain, {self, other}, out);
+  }
+  return add_scaled(ctx, is_one ? plain : kElementwise<add_scaled_math, 2, Domain::Any>, self,
+                    other, alpha, sign, out);
 }
 
 Tensor& divide(KernelRuntimeContext& ctx, const Argument& self, const Argument& other,
@@ -96,9 +100,9 @@ Tensor& divide(KernelRuntimeContext& ctx, const Argument& self, const Argument& 
     return elementwise(ctx, kElementwise<floor_divide_math, 2, Domain::Numeric>, {self, other},
                        out);
   }
-  if (!expect(ctx, *rounding_mode == "trunc",
-              "rounding_mode must be floor, trunc or none, found %.*s",
-              static_cast<int>(rounding_mode->size()), rounding_mode->data())) {
+  if (!ET_EXPECT(ctx, *rounding_mode == "trunc",
+                 "rounding_mode must be floor, trunc or none, found %.*s",
+                 static_cast<int>(rounding_mode->size()), rounding_mode->data())) {
     return out;
   }
   return elementwise(ctx, kElementwise<div_trunc_math, 2, Domain::Numeric>, {self, other}, out);
@@ -128,7 +132,7 @@ Tensor& rsub_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Ten
 }
 Tensor& rsub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
                         const Scalar& alpha, Tensor& out) {
-  if (!expect(ctx, self.scalar_type() != ScalarType::Bool, "subtraction is not defined on bool"))
+  if (!ET_EXPECT(ctx, self.scalar_type() != ScalarType::Bool, "subtraction is not defined on bool"))
     return out;
   return add_scaled(ctx, kElementwise<rsub_math, 2, Domain::Numeric>, self, other, alpha, 1, out);
 }
@@ -153,8 +157,8 @@ Tensor& pow_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, con
 Tensor& pow_tensor_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& exponent,
                               Tensor& out) {
   if (is_integral(self.scalar_type()) && !exponent.isFloatingPoint() &&
-      !expect(ctx, as_int(exponent) >= 0,
-              "integers cannot be raised to the negative power %" PRId64, as_int(exponent))) {
+      !ET_EXPECT(ctx, as_int(exponent) >= 0,
+                 "integers cannot be raised to the negative power %" PRId64, as_int(exponent))) {
     return out;
   }
   // The powers that models use are products.

@@ -35,7 +35,7 @@ Tensor& clamp(KernelRuntimeContext& ctx, const Tensor& self, const std::optional
     return elementwise(ctx, kElementwise<at_least, 2, Domain::Numeric>, {self, *min}, out);
   if (max.has_value())
     return elementwise(ctx, kElementwise<at_most, 2, Domain::Numeric>, {self, *max}, out);
-  expect(ctx, false, "at least one of min and max must be given, found neither");
+  refuse(ctx, "at least one of min and max must be given, found neither");
   return out;
 }
 
@@ -70,8 +70,8 @@ Tensor& clamp_max_out(KernelRuntimeContext& ctx, const Tensor& self, const Scala
 Tensor& where_self_out(KernelRuntimeContext& ctx, const Tensor& condition, const Tensor& self,
                        const Tensor& other, Tensor& out) {
   const ScalarType dtype = condition.scalar_type();
-  if (!expect(ctx, dtype == ScalarType::Bool || dtype == ScalarType::Byte,
-              "condition must be bool or uint8, found %s", name_of(dtype))) {
+  if (!ET_EXPECT(ctx, dtype == ScalarType::Bool || dtype == ScalarType::Byte,
+                 "condition must be bool or uint8, found %s", name_of(dtype))) {
     return out;
   }
   return elementwise(ctx, kElementwise<where_math, 3, Domain::Choice>, {condition, self, other},

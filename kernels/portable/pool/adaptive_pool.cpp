@@ -88,8 +88,8 @@ void adaptive_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                    ArrayRef<int64_t> output_size, Tensor& out, Tensor* indices) {
   int64_t sizes[kSpatial];
   const ScalarType dtype = self.scalar_type();
-  if (!expect(ctx, is_floating(dtype), "adaptive pooling takes floating point, found %s",
-              name_of(dtype)) ||
+  if (!ET_EXPECT(ctx, is_floating(dtype), "adaptive pooling takes floating point, found %s",
+                 name_of(dtype)) ||
       !expect_images(ctx, "self", self, spatial) || !expect_dtype(ctx, "out", out, dtype) ||
       !expect_spatial_list(ctx, "output_size", output_size, spatial, 0, 1, sizes) ||
       !resize(ctx, out, image_shape(self, spatial, sizes)) ||
@@ -99,7 +99,8 @@ void adaptive_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
   }
   const Images from(self, spatial), to(out, spatial), places(indices ? *indices : out, spatial);
   const bool empty = from.sizes[0] * from.sizes[1] * from.sizes[2] == 0;
-  if (!expect(ctx, !empty, "self has an empty spatial dimension: %s", ShapeText(self).text)) return;
+  if (!ET_EXPECT(ctx, !empty, "self has an empty spatial dimension: %s", ShapeText(self).text))
+    return;
   visit_compute(compute_of(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     Reader<T> reader(dtype);

@@ -48,9 +48,9 @@ Tensor& avg_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                  std::optional<int64_t> divisor_override, Tensor& out) {
   WindowLoops loops;
   const ScalarType dtype = self.scalar_type();
-  if (!expect(ctx, is_floating(dtype) || dtype == ScalarType::Long,
-              "average pooling takes floating point or int64, found %s", name_of(dtype)) ||
-      !expect(ctx, !divisor_override || *divisor_override != 0, "divisor_override is 0") ||
+  if (!ET_EXPECT(ctx, is_floating(dtype) || dtype == ScalarType::Long,
+                 "average pooling takes floating point or int64, found %s", name_of(dtype)) ||
+      !ET_EXPECT(ctx, !divisor_override || *divisor_override != 0, "divisor_override is 0") ||
       !expect_dtype(ctx, "out", out, dtype) || !pool_loops(ctx, self, spatial, arguments, &loops) ||
       !resize(ctx, out, pool_shape(self, spatial, loops))) {
     return out;

@@ -18,22 +18,22 @@ bool pool_loops(KernelRuntimeContext& ctx, const Tensor& self, int spatial, cons
   for (int d = 0; d < kSpatial; ++d) {
     const int64_t in = images.sizes[d];
     const int64_t reach = dilation[d] * (kernel[d] - 1) + 1;
-    if (!expect(ctx, padding[d] * 2 <= reach,
-                "padding %" PRId64 " is above half of the kernel size %" PRId64, padding[d],
-                kernel[d])) {
+    if (!ET_EXPECT(ctx, padding[d] * 2 <= reach,
+                   "padding %" PRId64 " is above half of the kernel size %" PRId64, padding[d],
+                   kernel[d])) {
       return false;
     }
     const int64_t room = in + 2 * padding[d] - reach + (a.ceil_mode ? stride[d] - 1 : 0);
     int64_t outputs = room < 0 ? 0 : room / stride[d] + 1;
     if (a.ceil_mode && (outputs - 1) * stride[d] >= in + padding[d]) --outputs;
-    if (!expect(ctx, in > 0 && outputs > 0,
-                "a window of %" PRId64 " leaves no output for input of sizes %s", kernel[d],
-                ShapeText(self).text)) {
+    if (!ET_EXPECT(ctx, in > 0 && outputs > 0,
+                   "a window of %" PRId64 " leaves no output for input of sizes %s", kernel[d],
+                   ShapeText(self).text)) {
       return false;
     }
     loops->axis[d] = {in, outputs, 0, 1, kernel[d], 0, 1, -padding[d], stride[d], dilation[d]};
   }
-  return expect(ctx, loops->fit(), "the window is too large");
+  return ET_EXPECT(ctx, loops->fit(), "the window is too large");
 }
 
 Shape pool_shape(const Tensor& self, int spatial, const WindowLoops& loops) {

@@ -42,8 +42,8 @@ std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& s
   std::tuple<Tensor&, Tensor&> result(out, indices);
   WindowLoops loops;
   const ScalarType dtype = self.scalar_type();
-  if (!expect(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
-              "max pooling takes numbers, found %s", name_of(dtype)) ||
+  if (!ET_EXPECT(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
+                 "max pooling takes numbers, found %s", name_of(dtype)) ||
       !expect_dtype(ctx, "out", out, dtype) ||
       !expect_dtype(ctx, "indices", indices, ScalarType::Long) ||
       !pool_loops(ctx, self, spatial, arguments, &loops) ||

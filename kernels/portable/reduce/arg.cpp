@@ -56,8 +56,8 @@ Strided with_dim(const Tensor& result, const Tensor& self, int dim) {
 }
 
 bool expect_searchable(KernelRuntimeContext& ctx, const Tensor& self) {
-  return expect(ctx, kind_of(self.scalar_type()) != Kind::Unsupported, "self has %s",
-                name_of(self.scalar_type()));
+  return ET_EXPECT(ctx, kind_of(self.scalar_type()) != Kind::Unsupported, "self has %s",
+                   name_of(self.scalar_type()));
 }
 
 // Along one dimension: places to `indices`, and the elements to `values` where they are asked for.
@@ -72,8 +72,9 @@ void search(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool kee
   }
   const Strided from(self);
   const uint32_t mask = uint32_t(1) << d;
-  if (!expect(ctx, line_length(from, d) > 0,
-              "no largest or smallest of zero elements: self has shape %s", ShapeText(self).text) ||
+  if (!ET_EXPECT(ctx, line_length(from, d) > 0,
+                 "no largest or smallest of zero elements: self has shape %s",
+                 ShapeText(self).text) ||
       !resize(ctx, indices, reduced_shape(self, mask, keepdim)) ||
       (values != nullptr && !resize(ctx, *values, reduced_shape(self, mask, keepdim)))) {
     return;
@@ -99,8 +100,9 @@ Tensor& arg(KernelRuntimeContext& ctx, const Tensor& self, std::optional<int64_t
     return out;
   }
   if (!expect_searchable(ctx, self) || !expect_dtype(ctx, "out", out, ScalarType::Long) ||
-      !expect(ctx, self.numel() > 0, "no largest or smallest of zero elements: self has shape %s",
-              ShapeText(self).text) ||
+      !ET_EXPECT(ctx, self.numel() > 0,
+                 "no largest or smallest of zero elements: self has shape %s",
+                 ShapeText(self).text) ||
       !resize(ctx, out, reduced_shape(self, ~uint32_t(0), keepdim))) {
     return out;
   }

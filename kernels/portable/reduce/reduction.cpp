@@ -128,8 +128,8 @@ void reduce(KernelRuntimeContext& ctx, const Accumulator& accumulator, const Ten
   if (!resize(ctx, out, reduced_shape(self, mask, keepdim))) return;
   Reducer reducer(accumulator, Parts(self, mask, keepdim, out), reduced_count(self, mask),
                   parameter);
-  if (expect(ctx, reducer.valid(), "cannot reduce %s to %s", name_of(self.scalar_type()),
-             name_of(out.scalar_type()))) {
+  if (ET_EXPECT(ctx, reducer.valid(), "cannot reduce %s to %s", name_of(self.scalar_type()),
+                name_of(out.scalar_type()))) {
     reducer.run();
   }
 }

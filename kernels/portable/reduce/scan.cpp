@@ -36,11 +36,11 @@ Tensor& scan(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
              std::optional<ScalarType> dtype, int start, Step step, Tensor& out) {
   int d;
   if ((dtype.has_value() && !expect_dtype(ctx, "out", out, *dtype)) ||
-      !expect(ctx,
-              kind_of(self.scalar_type()) != Kind::Unsupported &&
-                  kind_of(out.scalar_type()) != Kind::Unsupported,
-              "found self of %s and out of %s", name_of(self.scalar_type()),
-              name_of(out.scalar_type())) ||
+      !ET_EXPECT(ctx,
+                 kind_of(self.scalar_type()) != Kind::Unsupported &&
+                     kind_of(out.scalar_type()) != Kind::Unsupported,
+                 "found self of %s and out of %s", name_of(self.scalar_type()),
+                 name_of(out.scalar_type())) ||
       !expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) || !resize_like(ctx, out, self)) {
     return out;
   }

@@ -163,10 +163,10 @@ Tensor& sum_like(KernelRuntimeContext& ctx, const Tensor& self,
 
 Tensor& mean(KernelRuntimeContext& ctx, const Tensor& self, std::optional<ArrayRef<int64_t>> dim,
              bool keepdim, std::optional<ScalarType> dtype, Tensor& out) {
-  if (!expect(ctx,
-              is_floating(dtype.value_or(self.scalar_type())) && is_floating(out.scalar_type()),
-              "the mean is a floating-point number: found self of dtype %s and out of %s",
-              name_of(self.scalar_type()), name_of(out.scalar_type()))) {
+  if (!ET_EXPECT(ctx,
+                 is_floating(dtype.value_or(self.scalar_type())) && is_floating(out.scalar_type()),
+                 "the mean is a floating-point number: found self of dtype %s and out of %s",
+                 name_of(self.scalar_type()), name_of(out.scalar_type()))) {
     return out;
   }
   return sum_like<Mean>(ctx, self, dim, keepdim, dtype, out);
@@ -177,8 +177,9 @@ Tensor& extreme(KernelRuntimeContext& ctx, const Tensor& self, std::optional<Arr
                 bool keepdim, Tensor& out) {
   uint32_t mask;
   if (!expect_same_dtype(ctx, "self", self, "out", out) || !reduced_dims(ctx, self, dim, &mask) ||
-      !expect(ctx, reduced_count(self, mask) > 0,
-              "no largest or smallest of zero elements: self has shape %s", ShapeText(self).text)) {
+      !ET_EXPECT(ctx, reduced_count(self, mask) > 0,
+                 "no largest or smallest of zero elements: self has shape %s",
+                 ShapeText(self).text)) {
     return out;
   }
   reduce(ctx, accumulator_for<A>(compute_of(self.scalar_type())), self, mask, keepdim, out);
@@ -191,8 +192,8 @@ Tensor& truth(KernelRuntimeContext& ctx, const Accumulator& accumulator, const T
   uint32_t mask = ~uint32_t(0);
   if (dim.has_value() && !expect_dims(ctx, *dim, static_cast<int>(self.dim()), &mask)) return out;
   const ScalarType dtype = out.scalar_type();
-  if (!expect(ctx, dtype == ScalarType::Bool || dtype == ScalarType::Byte,
-              "out must be bool or uint8, found %s", name_of(dtype))) {
+  if (!ET_EXPECT(ctx, dtype == ScalarType::Bool || dtype == ScalarType::Byte,
+                 "out must be bool or uint8, found %s", name_of(dtype))) {
     return out;
   }
   reduce(ctx, accumulator, self, mask, keepdim, out);
@@ -203,9 +204,9 @@ template <template <class> class A>
 Tensor& spread(KernelRuntimeContext& ctx, const Tensor& self, std::optional<ArrayRef<int64_t>> dim,
                double correction, bool keepdim, Tensor& out) {
   uint32_t mask;
-  if (!expect(ctx, is_floating(self.scalar_type()) && is_floating(out.scalar_type()),
-              "defined on floating point, found self of dtype %s and out of %s",
-              name_of(self.scalar_type()), name_of(out.scalar_type())) ||
+  if (!ET_EXPECT(ctx, is_floating(self.scalar_type()) && is_floating(out.scalar_type()),
+                 "defined on floating point, found self of dtype %s and out of %s",
+                 name_of(self.scalar_type()), name_of(out.scalar_type())) ||
       !reduced_dims(ctx, self, dim, &mask)) {
     return out;
   }

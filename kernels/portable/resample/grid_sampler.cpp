@@ -130,19 +130,19 @@ struct Sampler {
 Tensor& grid_sampler_2d_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& grid,
                             int64_t interpolation_mode, int64_t padding_mode, bool align_corners,
                             Tensor& out) {
-  if (!expect(
+  if (!ET_EXPECT(
           ctx,
           input.dim() == 4 && grid.dim() == 4 && grid.size(3) == 2 && grid.size(0) == input.size(0),
           "input must have sizes [N, C, H, W] and grid [N, H, W, 2], found %s and %s",
           ShapeText(input).text, ShapeText(grid).text) ||
-      !expect(ctx, is_floating(input.scalar_type()), "input must be floating point, found %s",
-              name_of(input.scalar_type())) ||
-      !expect(ctx, input.size(2) > 0 && input.size(3) > 0, "input has no pixels: %s",
-              ShapeText(input).text) ||
-      !expect(ctx, interpolation_mode >= kBilinear && interpolation_mode <= kBicubic,
-              "interpolation_mode must be 0, 1 or 2, found %" PRId64, interpolation_mode) ||
-      !expect(ctx, padding_mode >= kZeros && padding_mode <= kReflection,
-              "padding_mode must be 0, 1 or 2, found %" PRId64, padding_mode) ||
+      !ET_EXPECT(ctx, is_floating(input.scalar_type()), "input must be floating point, found %s",
+                 name_of(input.scalar_type())) ||
+      !ET_EXPECT(ctx, input.size(2) > 0 && input.size(3) > 0, "input has no pixels: %s",
+                 ShapeText(input).text) ||
+      !ET_EXPECT(ctx, interpolation_mode >= kBilinear && interpolation_mode <= kBicubic,
+                 "interpolation_mode must be 0, 1 or 2, found %" PRId64, interpolation_mode) ||
+      !ET_EXPECT(ctx, padding_mode >= kZeros && padding_mode <= kReflection,
+                 "padding_mode must be 0, 1 or 2, found %" PRId64, padding_mode) ||
       !expect_same_dtype(ctx, "input", input, "grid", grid) ||
       !expect_dtype(ctx, "out", out, input.scalar_type())) {
     return out;

@@ -15,8 +15,8 @@ bool vec_arguments(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                    const std::optional<ArrayRef<int64_t>>& output_size,
                    const std::optional<ArrayRef<double>>& scale_factors, int64_t* sizes,
                    ResizeArguments* arguments) {
-  if (!expect(ctx, output_size.has_value() != scale_factors.has_value(),
-              "exactly one of output_size and scale_factors must be given")) {
+  if (!ET_EXPECT(ctx, output_size.has_value() != scale_factors.has_value(),
+                 "exactly one of output_size and scale_factors must be given")) {
     return false;
   }
   if (output_size) {
@@ -24,15 +24,15 @@ bool vec_arguments(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
     return true;
   }
   if (!expect_images(ctx, "self", self, spatial) ||
-      !expect(ctx, int64_t(scale_factors->size()) == spatial,
-              "scale_factors must have %d values, found %zu", spatial, scale_factors->size())) {
+      !ET_EXPECT(ctx, int64_t(scale_factors->size()) == spatial,
+                 "scale_factors must have %d values, found %zu", spatial, scale_factors->size())) {
     return false;
   }
   for (int d = 0; d < spatial; ++d) {
     const double factor = (*scale_factors)[d];
     const double size = double(self.size(self.dim() - spatial + d)) * factor;
-    if (!expect(ctx, size >= 1 && size < 2147483648.0, "scale factor %g does not fit sizes %s",
-                factor, ShapeText(self).text)) {
+    if (!ET_EXPECT(ctx, size >= 1 && size < 2147483648.0, "scale factor %g does not fit sizes %s",
+                   factor, ShapeText(self).text)) {
       return false;
     }
     sizes[d] = int64_t(size);
@@ -47,8 +47,8 @@ bool prepare_resize(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                     ResizeAxis* axes) {
   const ScalarType dtype = self.scalar_type();
   int64_t sizes[kSpatial];
-  if (!expect(ctx, is_floating(dtype) || dtype == ScalarType::Byte,
-              "resizing takes floating point or uint8, found %s", name_of(dtype)) ||
+  if (!ET_EXPECT(ctx, is_floating(dtype) || dtype == ScalarType::Byte,
+                 "resizing takes floating point or uint8, found %s", name_of(dtype)) ||
       !expect_images(ctx, "self", self, spatial) || !expect_dtype(ctx, "out", out, dtype) ||
       !expect_spatial_list(ctx, "output_size", *arguments.output_size, spatial, 1, 1, sizes) ||
       !resize(ctx, out, image_shape(self, spatial, sizes))) {
@@ -59,8 +59,8 @@ bool prepare_resize(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
     axes[d].in = images.sizes[d];
     axes[d].out = sizes[d];
     axes[d].set_ratio(align_corners, arguments.scales[d]);
-    if (!expect(ctx, axes[d].in > 0, "self has an empty spatial dimension: %s",
-                ShapeText(self).text)) {
+    if (!ET_EXPECT(ctx, axes[d].in > 0, "self has an empty spatial dimension: %s",
+                   ShapeText(self).text)) {
       return false;
     }
   }

@@ -15,8 +15,8 @@ Tensor& copy_all(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
 
 Tensor& copy_broadcast(KernelRuntimeContext& ctx, const Tensor& src, Tensor& out) {
   const Shape shape(out);
-  if (expect(ctx, broadcasts_to(Shape(src), shape), "src of shape %s does not broadcast to %s",
-             ShapeText(src).text, ShapeText(shape).text)) {
+  if (ET_EXPECT(ctx, broadcasts_to(Shape(src), shape), "src of shape %s does not broadcast to %s",
+                ShapeText(src).text, ShapeText(shape).text)) {
     copy(ctx, Strided(out), expanded(Strided(src), shape));
   }
   return out;
@@ -27,8 +27,8 @@ bool expect_dim_order(KernelRuntimeContext& ctx, const std::optional<ArrayRef<in
                       const Tensor& out) {
   if (!dim_order.has_value()) return true;
   const Strided memory(out);
-  if (!expect(ctx, dim_order->size() == size_t(memory.rank),
-              "dim_order must have %d items, found %zu", memory.rank, dim_order->size())) {
+  if (!ET_EXPECT(ctx, dim_order->size() == size_t(memory.rank),
+                 "dim_order must have %d items, found %zu", memory.rank, dim_order->size())) {
     return false;
   }
   uint32_t mask;
@@ -36,7 +36,7 @@ bool expect_dim_order(KernelRuntimeContext& ctx, const std::optional<ArrayRef<in
   int64_t step = memory.element_size();
   for (int i = memory.rank - 1; i >= 0; --i) {
     const int64_t d = (*dim_order)[i];
-    if (!expect(
+    if (!ET_EXPECT(
             ctx,
             d >= 0 && (memory.sizes[d] <= 1 || memory.numel() == 0 || memory.strides[d] == step),
             "out does not lie in memory in the dim_order asked for: dimension %" PRId64
@@ -97,8 +97,8 @@ Tensor& _clone_dim_order_out(KernelRuntimeContext& ctx, const Tensor& self, bool
 
 Tensor& _empty_dim_order_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size,
                              std::optional<ArrayRef<int64_t>> dim_order, Tensor& out) {
-  if (expect(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
-             size.size()) &&
+  if (ET_EXPECT(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
+                size.size()) &&
       resize(ctx, out, Shape(size))) {
     expect_dim_order(ctx, dim_order, out);
   }

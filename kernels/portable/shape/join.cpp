@@ -27,9 +27,9 @@ bool infer_cat(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, const Tensor
     const bool ranked = part.rank == shape.rank;
     const int64_t own = ranked ? part.sizes[dim] : 0;
     if (ranked) part.sizes[dim] = shape.sizes[dim];
-    if (!expect(ctx, ranked && part == shape,
-                "tensor %zu of shape %s does not fit %s outside of dimension %d", i,
-                ShapeText(tensors[i]).text, ShapeText(shape).text, dim)) {
+    if (!ET_EXPECT(ctx, ranked && part == shape,
+                   "tensor %zu of shape %s does not fit %s outside of dimension %d", i,
+                   ShapeText(tensors[i]).text, ShapeText(shape).text, dim)) {
       return false;
     }
     length += own;
@@ -56,19 +56,19 @@ void split(KernelRuntimeContext& ctx, const Tensor& self, int dim, ArrayRef<Tens
 }
 
 bool expect_split(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, int* normalized) {
-  return expect(ctx, self.dim() > 0, "split needs a tensor of rank 1 or more, found rank 0") &&
+  return ET_EXPECT(ctx, self.dim() > 0, "split needs a tensor of rank 1 or more, found rank 0") &&
          expect_dim(ctx, dim, static_cast<int>(self.dim()), normalized);
 }
 
 bool expect_outputs(KernelRuntimeContext& ctx, int64_t expected, ArrayRef<Tensor> out) {
-  return expect(ctx, expected == int64_t(out.size()), "%" PRId64 " outputs come of it, out has %zu",
-                expected, out.size());
+  return ET_EXPECT(ctx, expected == int64_t(out.size()),
+                   "%" PRId64 " outputs come of it, out has %zu", expected, out.size());
 }
 
 }  // namespace
 
 Tensor& cat_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim, Tensor& out) {
-  if (!expect(ctx, tensors.size() > 0, "cat needs at least one tensor, found none")) return out;
+  if (!ET_EXPECT(ctx, tensors.size() > 0, "cat needs at least one tensor, found none")) return out;
   const Tensor* const first = first_not_skipped(tensors);
   if (first == nullptr) {
     resize(ctx, out, Shape(tensors[0]));
@@ -76,7 +76,7 @@ Tensor& cat_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim
   }
   int d;
   Shape shape;
-  if (!expect(ctx, first->dim() > 0, "cat needs tensors of rank 1 or more, found rank 0") ||
+  if (!ET_EXPECT(ctx, first->dim() > 0, "cat needs tensors of rank 1 or more, found rank 0") ||
       !expect_dim(ctx, dim, static_cast<int>(first->dim()), &d) ||
       !infer_cat(ctx, tensors, *first, d, shape) || !resize(ctx, out, shape)) {
     return out;
@@ -95,17 +95,18 @@ Tensor& cat_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim
 }
 
 Tensor& stack_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim, Tensor& out) {
-  if (!expect(ctx, tensors.size() > 0, "stack needs at least one tensor, found none")) return out;
+  if (!ET_EXPECT(ctx, tensors.size() > 0, "stack needs at least one tensor, found none"))
+    return out;
   Shape shape(tensors[0]);
   int d;
-  if (!expect(ctx, shape.rank < kMaxRank, "the tensors have the highest rank already, %d",
-              kMaxRank) ||
+  if (!ET_EXPECT(ctx, shape.rank < kMaxRank, "the tensors have the highest rank already, %d",
+                 kMaxRank) ||
       !expect_dim(ctx, dim, shape.rank + 1, &d)) {
     return out;
   }
   for (size_t i = 1; i < tensors.size(); ++i) {
-    if (!expect(ctx, Shape(tensors[i]) == shape, "tensor %zu has shape %s, the first %s", i,
-                ShapeText(tensors[i]).text, ShapeText(shape).text)) {
+    if (!ET_EXPECT(ctx, Shape(tensors[i]) == shape, "tensor %zu has shape %s, the first %s", i,
+                   ShapeText(tensors[i]).text, ShapeText(shape).text)) {
       return out;
     }
   }
@@ -127,8 +128,8 @@ void split_copy_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, int64_
   int d;
   if (!expect_split(ctx, self, dim, &d)) return;
   const int64_t size = self.size(d);
-  if (!expect(ctx, split_size > 0 || (split_size == 0 && size == 0),
-              "split_size must be positive, found %" PRId64, split_size)) {
+  if (!ET_EXPECT(ctx, split_size > 0 || (split_size == 0 && size == 0),
+                 "split_size must be positive, found %" PRId64, split_size)) {
     return;
   }
   const int64_t parts = size == 0 ? 1 : (size - 1) / split_size + 1;
@@ -146,16 +147,16 @@ void split_with_sizes_copy_out(KernelRuntimeContext& ctx, const Tensor& self,
     return;
   int64_t left = self.size(d);
   for (size_t i = 0; i < split_sizes.size(); ++i) {
-    if (!expect(ctx, split_sizes[i] >= 0 && split_sizes[i] <= left,
-                "split_sizes[%zu] must be within [0, %" PRId64 "], found %" PRId64, i, left,
-                split_sizes[i])) {
+    if (!ET_EXPECT(ctx, split_sizes[i] >= 0 && split_sizes[i] <= left,
+                   "split_sizes[%zu] must be within [0, %" PRId64 "], found %" PRId64, i, left,
+                   split_sizes[i])) {
       return;
     }
     left -= split_sizes[i];
   }
-  if (!expect(ctx, left == 0,
-              "split_sizes must cover the dimension, %" PRId64 " of its %" PRId64 " are left", left,
-              int64_t(self.size(d)))) {
+  if (!ET_EXPECT(ctx, left == 0,
+                 "split_sizes must cover the dimension, %" PRId64 " of its %" PRId64 " are left",
+                 left, int64_t(self.size(d)))) {
     return;
   }
   split(ctx, self, d, out, [&](size_t i) { return split_sizes[i]; });

@@ -50,7 +50,7 @@ Tensor& roll_flat(KernelRuntimeContext& ctx, const Tensor& self, int64_t shift, 
   const Strided from(self), to(out);
   if (!expect_same_dtype(ctx, "self", self, "out", out)) return out;
   const Convert mover = move(from.element_size());
-  if (!expect(ctx, mover != nullptr, "self has a dtype that no kernel can hold")) return out;
+  if (!ET_EXPECT(ctx, mover != nullptr, "self has a dtype that no kernel can hold")) return out;
   for (int64_t i = 0; i < n; ++i) {
     int64_t rest_from = i, rest_to = i + head < n ? i + head : i + head - n;
     int64_t offset_from = 0, offset_to = 0;
@@ -86,10 +86,10 @@ Strided spread_space(const Tensor& tensor, int64_t r) {
 }
 
 bool expect_shuffle(KernelRuntimeContext& ctx, const Tensor& self, int64_t factor) {
-  return expect(ctx, self.dim() >= 3, "self must have rank 3 or more, found %d",
-                static_cast<int>(self.dim())) &&
-         expect(ctx, factor > 0 && factor <= 46340,
-                "the factor must be within [1, 46340], found %" PRId64, factor);
+  return ET_EXPECT(ctx, self.dim() >= 3, "self must have rank 3 or more, found %d",
+                   static_cast<int>(self.dim())) &&
+         ET_EXPECT(ctx, factor > 0 && factor <= 46340,
+                   "the factor must be within [1, 46340], found %" PRId64, factor);
 }
 
 }  // namespace
@@ -111,9 +111,9 @@ Tensor& roll_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t
                  ArrayRef<int64_t> dims, Tensor& out) {
   const int rank = static_cast<int>(self.dim());
   const bool flat = dims.size() == 0 && shifts.size() == 1;
-  if (!expect(ctx, flat || (dims.size() == shifts.size() && shifts.size() > 0),
-              "shifts and dims must have one length, found %zu and %zu", shifts.size(),
-              dims.size()) ||
+  if (!ET_EXPECT(ctx, flat || (dims.size() == shifts.size() && shifts.size() > 0),
+                 "shifts and dims must have one length, found %zu and %zu", shifts.size(),
+                 dims.size()) ||
       !resize_like(ctx, out, self)) {
     return out;
   }
@@ -131,17 +131,18 @@ Tensor& roll_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t
 Tensor& repeat_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> repeats,
                    Tensor& out) {
   const Strided from(self);
-  if (!expect(ctx, Shape::fits(repeats) && repeats.size() >= size_t(from.rank),
-              "repeats must have %d to %d items, found %zu", from.rank, kMaxRank, repeats.size())) {
+  if (!ET_EXPECT(ctx, Shape::fits(repeats) && repeats.size() >= size_t(from.rank),
+                 "repeats must have %d to %d items, found %zu", from.rank, kMaxRank,
+                 repeats.size())) {
     return out;
   }
   const int added = static_cast<int>(repeats.size()) - from.rank;
   Shape shape;
   for (int d = 0; d < static_cast<int>(repeats.size()); ++d) {
     const int64_t size = d < added ? 1 : from.sizes[d - added];
-    if (!expect(ctx, repeats[d] >= 0 && (size == 0 || repeats[d] <= INT32_MAX / size),
-                "repeats[%d] = %" PRId64 " is out of range for size %" PRId64, d, repeats[d],
-                size)) {
+    if (!ET_EXPECT(ctx, repeats[d] >= 0 && (size == 0 || repeats[d] <= INT32_MAX / size),
+                   "repeats[%d] = %" PRId64 " is out of range for size %" PRId64, d, repeats[d],
+                   size)) {
       return out;
     }
     shape.append(size * repeats[d]);
@@ -170,11 +171,11 @@ Tensor& pixel_shuffle_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t
   if (!expect_shuffle(ctx, self, r)) return out;
   Shape shape(self);
   const int c = shape.rank - 3;
-  if (!expect(ctx, shape.sizes[c] % (r * r) == 0,
-              "the channels of %s must be a multiple of the factor's square, %" PRId64,
-              ShapeText(self).text, r * r) ||
-      !expect(ctx, shape.sizes[c + 1] <= INT32_MAX / r && shape.sizes[c + 2] <= INT32_MAX / r,
-              "a factor of %" PRId64 " is too large for shape %s", r, ShapeText(self).text)) {
+  if (!ET_EXPECT(ctx, shape.sizes[c] % (r * r) == 0,
+                 "the channels of %s must be a multiple of the factor's square, %" PRId64,
+                 ShapeText(self).text, r * r) ||
+      !ET_EXPECT(ctx, shape.sizes[c + 1] <= INT32_MAX / r && shape.sizes[c + 2] <= INT32_MAX / r,
+                 "a factor of %" PRId64 " is too large for shape %s", r, ShapeText(self).text)) {
     return out;
   }
   shape.sizes[c] /= r * r;
@@ -192,11 +193,11 @@ Tensor& pixel_unshuffle_out(KernelRuntimeContext& ctx, const Tensor& self, int64
   if (!expect_shuffle(ctx, self, r)) return out;
   Shape shape(self);
   const int c = shape.rank - 3;
-  if (!expect(ctx, shape.sizes[c + 1] % r == 0 && shape.sizes[c + 2] % r == 0,
-              "height and width of %s must be multiples of the factor %" PRId64,
-              ShapeText(self).text, r) ||
-      !expect(ctx, shape.sizes[c] <= INT32_MAX / (r * r),
-              "a factor of %" PRId64 " is too large for shape %s", r, ShapeText(self).text)) {
+  if (!ET_EXPECT(ctx, shape.sizes[c + 1] % r == 0 && shape.sizes[c + 2] % r == 0,
+                 "height and width of %s must be multiples of the factor %" PRId64,
+                 ShapeText(self).text, r) ||
+      !ET_EXPECT(ctx, shape.sizes[c] <= INT32_MAX / (r * r),
+                 "a factor of %" PRId64 " is too large for shape %s", r, ShapeText(self).text)) {
     return out;
   }
   shape.sizes[c] *= r * r;

@@ -20,8 +20,8 @@ Tensor& scatter_view(KernelRuntimeContext& ctx, const Tensor& self, const Tensor
   const std::optional<Strided> target = view(out);
   if (!target.has_value()) return out;
   const Shape shape = shape_of(*target);
-  if (expect(ctx, Shape(src) == shape, "src must have shape %s, found %s", ShapeText(shape).text,
-             ShapeText(src).text)) {
+  if (ET_EXPECT(ctx, Shape(src) == shape, "src must have shape %s, found %s", ShapeText(shape).text,
+                ShapeText(src).text)) {
     copy(ctx, *target, Strided(src));
   }
   return out;

@@ -22,15 +22,15 @@ Shape shape_of(const Strided& view) {
 std::optional<Strided> selected(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
                                 int64_t index) {
   int d;
-  if (!expect(ctx, self.dim() > 0, "select needs a tensor of rank 1 or more, found rank 0") ||
+  if (!ET_EXPECT(ctx, self.dim() > 0, "select needs a tensor of rank 1 or more, found rank 0") ||
       !expect_dim(ctx, dim, static_cast<int>(self.dim()), &d)) {
     return std::nullopt;
   }
   Strided view(self);
   const int64_t size = view.sizes[d];
-  if (!expect(ctx, index >= -size && index < size,
-              "index must be within [%" PRId64 ", %" PRId64 "], found %" PRId64, -size, size - 1,
-              index)) {
+  if (!ET_EXPECT(ctx, index >= -size && index < size,
+                 "index must be within [%" PRId64 ", %" PRId64 "], found %" PRId64, -size, size - 1,
+                 index)) {
     return std::nullopt;
   }
   view.narrow(d, index < 0 ? index + size : index, 1);
@@ -42,9 +42,9 @@ std::optional<Strided> sliced(KernelRuntimeContext& ctx, const Tensor& self, int
                               std::optional<int64_t> start, std::optional<int64_t> end,
                               int64_t step) {
   int d;
-  if (!expect(ctx, self.dim() > 0, "slice needs a tensor of rank 1 or more, found rank 0") ||
+  if (!ET_EXPECT(ctx, self.dim() > 0, "slice needs a tensor of rank 1 or more, found rank 0") ||
       !expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) ||
-      !expect(ctx, step > 0, "step must be positive, found %" PRId64, step)) {
+      !ET_EXPECT(ctx, step > 0, "step must be positive, found %" PRId64, step)) {
     return std::nullopt;
   }
   Strided view(self);
@@ -61,14 +61,14 @@ std::optional<Strided> diagonal(KernelRuntimeContext& ctx, const Tensor& self, i
   int a, b;
   const int rank = static_cast<int>(self.dim());
   if (!expect_dim(ctx, dim1, rank, &a) || !expect_dim(ctx, dim2, rank, &b) ||
-      !expect(ctx, a != b, "dim1 and dim2 must differ, found %d twice", a)) {
+      !ET_EXPECT(ctx, a != b, "dim1 and dim2 must differ, found %d twice", a)) {
     return std::nullopt;
   }
   Strided view(self);
   const int64_t rows = view.sizes[a], columns = view.sizes[b];
-  if (!expect(ctx, offset >= -rows && offset <= columns,
-              "offset must be within [%" PRId64 ", %" PRId64 "], found %" PRId64, -rows, columns,
-              offset)) {
+  if (!ET_EXPECT(ctx, offset >= -rows && offset <= columns,
+                 "offset must be within [%" PRId64 ", %" PRId64 "], found %" PRId64, -rows, columns,
+                 offset)) {
     return std::nullopt;
   }
   const int64_t below = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
@@ -85,12 +85,12 @@ std::optional<Strided> restrided(KernelRuntimeContext& ctx, const Tensor& self,
                                  ArrayRef<int64_t> size, ArrayRef<int64_t> stride,
                                  std::optional<int64_t> storage_offset) {
   const int64_t offset = storage_offset.value_or(0), available = self.numel();
-  if (!expect(ctx, size.size() == stride.size() && Shape::fits(size),
-              "size and stride must have one length of at most %d, found %zu and %zu", kMaxRank,
-              size.size(), stride.size()) ||
-      !expect(ctx, offset >= 0 && offset <= available,
-              "storage_offset must be within [0, %" PRId64 "], found %" PRId64, available,
-              offset)) {
+  if (!ET_EXPECT(ctx, size.size() == stride.size() && Shape::fits(size),
+                 "size and stride must have one length of at most %d, found %zu and %zu", kMaxRank,
+                 size.size(), stride.size()) ||
+      !ET_EXPECT(ctx, offset >= 0 && offset <= available,
+                 "storage_offset must be within [0, %" PRId64 "], found %" PRId64, available,
+                 offset)) {
     return std::nullopt;
   }
   Strided view(self);
@@ -98,9 +98,9 @@ std::optional<Strided> restrided(KernelRuntimeContext& ctx, const Tensor& self,
   int64_t last = offset;
   bool empty = false, inside = true;
   for (size_t d = 0; d < size.size(); ++d) {
-    if (!expect(ctx, size[d] >= 0 && stride[d] >= 0,
-                "size and stride must not be negative, found %" PRId64 " and %" PRId64, size[d],
-                stride[d])) {
+    if (!ET_EXPECT(ctx, size[d] >= 0 && stride[d] >= 0,
+                   "size and stride must not be negative, found %" PRId64 " and %" PRId64, size[d],
+                   stride[d])) {
       return std::nullopt;
     }
     empty = empty || size[d] == 0;
@@ -109,8 +109,8 @@ std::optional<Strided> restrided(KernelRuntimeContext& ctx, const Tensor& self,
     if (walks && inside) last += (size[d] - 1) * stride[d];
     view.append(size[d], walks && inside ? stride[d] * view.element_size() : 0);
   }
-  if (!expect(ctx, empty || (inside && last < available),
-              "the view reaches beyond the %" PRId64 " elements of self", available)) {
+  if (!ET_EXPECT(ctx, empty || (inside && last < available),
+                 "the view reaches beyond the %" PRId64 " elements of self", available)) {
     return std::nullopt;
   }
   view.data += offset * view.element_size();

@@ -13,8 +13,8 @@ std::optional<Strided> permuted(KernelRuntimeContext& ctx, const Tensor& self,
                                 ArrayRef<int64_t> dims) {
   const Strided whole(self);
   uint32_t mask;
-  if (!expect(ctx, dims.size() == size_t(whole.rank), "dims must name all %d dimensions, found %zu",
-              whole.rank, dims.size()) ||
+  if (!ET_EXPECT(ctx, dims.size() == size_t(whole.rank),
+                 "dims must name all %d dimensions, found %zu", whole.rank, dims.size()) ||
       !expect_dims(ctx, dims, whole.rank, &mask)) {
     return std::nullopt;
   }
@@ -51,8 +51,8 @@ Strided squeezed(const Tensor& self, uint32_t mask) {
 std::optional<Strided> expanded_to(KernelRuntimeContext& ctx, const Tensor& self,
                                    ArrayRef<int64_t> size) {
   const Shape from(self);
-  if (!expect(ctx, Shape::fits(size) && size.size() >= size_t(from.rank),
-              "size must have %d to %d items, found %zu", from.rank, kMaxRank, size.size())) {
+  if (!ET_EXPECT(ctx, Shape::fits(size) && size.size() >= size_t(from.rank),
+                 "size must have %d to %d items, found %zu", from.rank, kMaxRank, size.size())) {
     return std::nullopt;
   }
   Shape shape(size);
@@ -60,8 +60,8 @@ std::optional<Strided> expanded_to(KernelRuntimeContext& ctx, const Tensor& self
   for (int d = added; d < shape.rank; ++d) {
     if (shape.sizes[d] == -1) shape.sizes[d] = from.sizes[d - added];
   }
-  if (!expect(ctx, broadcasts_to(from, shape), "self of shape %s does not expand to %s",
-              ShapeText(from).text, ShapeText(shape).text)) {
+  if (!ET_EXPECT(ctx, broadcasts_to(from, shape), "self of shape %s does not expand to %s",
+                 ShapeText(from).text, ShapeText(shape).text)) {
     return std::nullopt;
   }
   return expanded(Strided(self), shape);
@@ -70,8 +70,8 @@ std::optional<Strided> expanded_to(KernelRuntimeContext& ctx, const Tensor& self
 // The shape of a view, its one -1 worked out.
 bool infer_view(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> size,
                 Shape& shape) {
-  if (!expect(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
-              size.size())) {
+  if (!ET_EXPECT(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
+                 size.size())) {
     return false;
   }
   shape = Shape(size);
@@ -93,9 +93,9 @@ bool infer_view(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t>
     known = numel;
     inferred = -1;
   }
-  return expect(ctx, !overflow && inferred < 0 && known == numel,
-                "a view of %s with size %s is not possible", ShapeText(self).text,
-                ShapeText(shape).text);
+  return ET_EXPECT(ctx, !overflow && inferred < 0 && known == numel,
+                   "a view of %s with size %s is not possible", ShapeText(self).text,
+                   ShapeText(shape).text);
 }
 
 // Copies in index order between shapes of as many elements.
@@ -138,8 +138,8 @@ Tensor& transpose_copy_int_out(KernelRuntimeContext& ctx, const Tensor& self, in
 }
 
 Tensor& t_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
-  if (!expect(ctx, self.dim() <= 2, "t needs a tensor of rank 2 or less, found rank %d",
-              static_cast<int>(self.dim()))) {
+  if (!ET_EXPECT(ctx, self.dim() <= 2, "t needs a tensor of rank 2 or less, found rank %d",
+                 static_cast<int>(self.dim()))) {
     return out;
   }
   return copy_view(ctx, self.dim() < 2 ? Strided(self) : transposed(ctx, self, 0, 1), out);
@@ -170,7 +170,7 @@ Tensor& unsqueeze_copy_out(KernelRuntimeContext& ctx, const Tensor& self, int64_
                            Tensor& out) {
   Strided view(self);
   int d;
-  if (!expect(ctx, view.rank < kMaxRank, "self has the highest rank already, %d", kMaxRank) ||
+  if (!ET_EXPECT(ctx, view.rank < kMaxRank, "self has the highest rank already, %d", kMaxRank) ||
       !expect_dim(ctx, dim, view.rank + 1, &d)) {
     return out;
   }
@@ -192,14 +192,15 @@ Tensor& slice_copy_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, int
 Tensor& narrow_copy_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, int64_t start,
                         int64_t length, Tensor& out) {
   int d;
-  if (!expect(ctx, self.dim() > 0, "narrow needs a tensor of rank 1 or more, found rank 0") ||
+  if (!ET_EXPECT(ctx, self.dim() > 0, "narrow needs a tensor of rank 1 or more, found rank 0") ||
       !expect_dim(ctx, dim, static_cast<int>(self.dim()), &d)) {
     return out;
   }
   const int64_t size = self.size(d), first = start < 0 ? start + size : start;
-  if (!expect(ctx, first >= 0 && first <= size && length >= 0 && length <= size - first,
-              "start %" PRId64 " and length %" PRId64 " reach beyond the dimension's size %" PRId64,
-              start, length, size)) {
+  if (!ET_EXPECT(ctx, first >= 0 && first <= size && length >= 0 && length <= size - first,
+                 "start %" PRId64 " and length %" PRId64
+                 " reach beyond the dimension's size %" PRId64,
+                 start, length, size)) {
     return out;
   }
   return copy_view(ctx, sliced(ctx, self, d, first, first + length, 1), out);
@@ -216,11 +217,11 @@ Tensor& unfold_copy_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t d
   int d;
   if (!expect_dim(ctx, dimension, view.rank, &d)) return out;
   const int64_t length = view.rank > 0 ? view.sizes[d] : 1;
-  if (!expect(ctx, size >= 0 && size <= length && step > 0,
-              "size must be within [0, %" PRId64 "] and step positive, found %" PRId64
-              " and %" PRId64,
-              length, size, step) ||
-      !expect(ctx, view.rank < kMaxRank, "self has the highest rank already, %d", kMaxRank)) {
+  if (!ET_EXPECT(ctx, size >= 0 && size <= length && step > 0,
+                 "size must be within [0, %" PRId64 "] and step positive, found %" PRId64
+                 " and %" PRId64,
+                 length, size, step) ||
+      !ET_EXPECT(ctx, view.rank < kMaxRank, "self has the highest rank already, %d", kMaxRank)) {
     return out;
   }
   const int64_t stride = view.rank > 0 ? view.strides[d] : 0;

@@ -31,9 +31,9 @@ Plane Images::plane(int64_t image, int64_t channel) const {
 }
 
 bool expect_images(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, int spatial) {
-  return expect(ctx, tensor.dim() == spatial + 1 || tensor.dim() == spatial + 2,
-                "%s must have %d or %d dimensions, found sizes %s", name, spatial + 1, spatial + 2,
-                ShapeText(tensor).text);
+  return ET_EXPECT(ctx, tensor.dim() == spatial + 1 || tensor.dim() == spatial + 2,
+                   "%s must have %d or %d dimensions, found sizes %s", name, spatial + 1,
+                   spatial + 2, ShapeText(tensor).text);
 }
 
 Shape image_shape(const Tensor& like, int spatial, const int64_t* sizes) {
@@ -49,15 +49,15 @@ bool expect_spatial_list(KernelRuntimeContext& ctx, const char* name, ArrayRef<i
   // Larger arguments have no use, and products of two below it cannot overflow.
   constexpr int64_t kLimit = int64_t(1) << 31;
   const bool fits = list.size() == 1 || int64_t(list.size()) == spatial;
-  if (!expect(ctx, fits, "%s must have 1 or %d values, found %zu", name, spatial, list.size())) {
+  if (!ET_EXPECT(ctx, fits, "%s must have 1 or %d values, found %zu", name, spatial, list.size())) {
     return false;
   }
   std::fill_n(values, kSpatial, missing);
   for (int d = 0; d < spatial; ++d) {
     const int64_t value = list[list.size() == 1 ? 0 : d];
     values[kSpatial - spatial + d] = value;
-    if (!expect(ctx, value >= least && value < kLimit,
-                "%s must be at least %" PRId64 ", found %" PRId64, name, least, value)) {
+    if (!ET_EXPECT(ctx, value >= least && value < kLimit,
+                   "%s must be at least %" PRId64 ", found %" PRId64, name, least, value)) {
       return false;
     }
   }

@@ -25,14 +25,15 @@ bool unfold_loops(KernelRuntimeContext& ctx, const int64_t* sizes, const UnfoldA
   }
   for (int d = 0; d < kSpatial; ++d) {
     const int64_t room = sizes[d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1;
-    if (!expect(ctx, sizes[d] > 0 && room >= 0,
-                "a window of %" PRId64 " does not fit an image of %" PRId64, kernel[d], sizes[d])) {
+    if (!ET_EXPECT(ctx, sizes[d] > 0 && room >= 0,
+                   "a window of %" PRId64 " does not fit an image of %" PRId64, kernel[d],
+                   sizes[d])) {
       return false;
     }
     loops->axis[d] = {sizes[d], room / stride[d] + 1, 0,         1,          kernel[d], 0,
                       1,        -padding[d],          stride[d], dilation[d]};
   }
-  return expect(ctx, loops->fit(), "the window is too large");
+  return ET_EXPECT(ctx, loops->fit(), "the window is too large");
 }
 
 /// Columns [batch, channels * taps, windows]; `batch` missing for a single image.
@@ -115,8 +116,8 @@ Tensor& im2col_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
                    Tensor& out) {
   WindowLoops loops;
   const ScalarType dtype = self.scalar_type();
-  if (!expect(ctx, is_floating(dtype) || dtype == ScalarType::Bool,
-              "im2col takes floating point or bool, found %s", name_of(dtype)) ||
+  if (!ET_EXPECT(ctx, is_floating(dtype) || dtype == ScalarType::Bool,
+                 "im2col takes floating point or bool, found %s", name_of(dtype)) ||
       !expect_dtype(ctx, "out", out, dtype) || !expect_images(ctx, "self", self, 2)) {
     return out;
   }
@@ -139,18 +140,19 @@ Tensor& col2im_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
   WindowLoops loops;
   int64_t sizes[kSpatial];
   const ScalarType dtype = self.scalar_type();
-  if (!expect(ctx, is_floating(dtype), "col2im takes floating point, found %s", name_of(dtype)) ||
+  if (!ET_EXPECT(ctx, is_floating(dtype), "col2im takes floating point, found %s",
+                 name_of(dtype)) ||
       !expect_dtype(ctx, "out", out, dtype) ||
-      !expect(ctx, self.dim() == 2 || self.dim() == 3,
-              "self must have 2 or 3 dimensions, found sizes %s", ShapeText(self).text) ||
+      !ET_EXPECT(ctx, self.dim() == 2 || self.dim() == 3,
+                 "self must have 2 or 3 dimensions, found sizes %s", ShapeText(self).text) ||
       !expect_spatial_list(ctx, "output_size", output_size, 2, 1, 1, sizes) ||
       !unfold_loops(ctx, sizes, {kernel_size, dilation, padding, stride}, &loops)) {
     return out;
   }
   const int rows = int(self.dim()) - 2;
-  if (!expect(ctx, self.size(rows) % loops.taps() == 0 && self.size(rows + 1) == loops.outputs(),
-              "self must have sizes [channels * %" PRId64 ", %" PRId64 "] at its end, found %s",
-              loops.taps(), loops.outputs(), ShapeText(self).text)) {
+  if (!ET_EXPECT(ctx, self.size(rows) % loops.taps() == 0 && self.size(rows + 1) == loops.outputs(),
+                 "self must have sizes [channels * %" PRId64 ", %" PRId64 "] at its end, found %s",
+                 loops.taps(), loops.outputs(), ShapeText(self).text)) {
     return out;
   }
   Shape shape;
