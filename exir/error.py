@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from torch.fx import Node
 
 
+_TORCH = "/site-packages/torch/"
+
+
 class ExportErrorType(Enum):
     """What kind of fault an `ExportError` reports."""
 
@@ -22,10 +25,15 @@ class ExportErrorType(Enum):
 
 
 def source_line(node: Node) -> str:
-    """`file:line, in function` of the user's code that `node` came from, or "" if it is not recorded."""
+    """`file:line, in function` of the user's code that `node` came from, or "" if it is not recorded.
+
+    The innermost line outside of PyTorch itself: what a module of torch.nn does is named by the line that calls it.
+    """
     trace = node.meta.get("stack_trace")
     frames = [line.strip() for line in str(trace or "").splitlines() if line.strip().startswith("File ")]
-    return frames[-1].replace('File "', "").replace('", line ', ":") if frames else ""
+    users = [frame for frame in frames if _TORCH not in frame.replace("\\", "/")]
+    chosen = (users or frames)[-1:]
+    return chosen[0].replace('File "', "").replace('", line ', ":") if chosen else ""
 
 
 def module_path(node: Node) -> str:
@@ -86,14 +94,32 @@ class ExportError(Exception):
         super().__init__(f"[{self.stage}] " + ": ".join(part for part in (where, why) if part))
 
 
+_MOST_LINES = 20
+
+
 class VerificationError(ExportError):
-    """A graph breaks a rule of the dialect it claims to be in. Holds every finding, one a line."""
+    """A graph breaks a rule of the dialect it claims to be in.
+
+    `findings` holds every offending node. The message has one line for each operator and reason: the first node, and
+    how many more there are.
+    """
 
     def __init__(self, stage: str, findings: list[tuple[Node | str | None, str]]) -> None:
         first_node, first_why = findings[0]
         super().__init__(stage, first_node, first_why)
         self.findings = findings
-        self.args = ("\n".join(str(ExportError(stage, node, why)) for node, why in findings),)
+        groups: dict[Any, list[tuple[Node | str | None, str]]] = {}
+        for node, why in findings:
+            groups.setdefault((getattr(node, "target", node), why), []).append((node, why))
+        lines = [_line(stage, group) for group in groups.values()]
+        more = len(lines) - _MOST_LINES
+        self.args = ("\n".join([*lines[:_MOST_LINES], *([f"and {more} more"] if more > 0 else [])]),)
+
+
+def _line(stage: str, group: list[tuple[Node | str | None, str]]) -> str:
+    """Text of findings that differ in their node alone."""
+    text = str(ExportError(stage, *group[0]))
+    return text if len(group) == 1 else f"{text} (and {len(group) - 1} more such nodes)"
 
 
 class InternalError(Exception):

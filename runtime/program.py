@@ -58,6 +58,11 @@ class Program:
         """The names of all methods."""
         return {self._program.get_method_name(index) for index in range(self._program.num_methods())}
 
+    @property
+    def constants_size(self) -> int:
+        """The bytes that all constants take together; methods share them."""
+        return self._program.constants_size()
+
     def load_method(self, name: str) -> Method:
         """Makes a method ready to run; the same object each time.
 
@@ -77,3 +82,11 @@ class Program:
             MethodNotFoundError: there is none of that name (a `KeyError` as well).
         """
         return self._program.method_meta(method_name)
+
+    def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str) -> None:
+        """Not implemented: no events are recorded.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        self._program.write_etdump_result_to_file(etdump_path, debug_buffer_path)

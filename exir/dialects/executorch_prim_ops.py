@@ -27,6 +27,7 @@ _PRIMS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
     "mul": (_BINARY, (operator.mul,)),
     "floordiv": (_BINARY, (operator.floordiv,)),
     "truediv": (_BINARY, (operator.truediv,)),
+    "pow": (_BINARY, (operator.pow,)),
     "mod": ("(SymInt a, SymInt b) -> SymInt", (operator.mod,)),
     "eq": (_COMPARE, (operator.eq,)),
     "gt": (_COMPARE, (operator.gt,)),

@@ -11,8 +11,6 @@ from torch import fx
 from executorch.exir.error import VerificationError
 from executorch.exir.graph_module import all_graph_modules
 
-_MOST_FINDINGS = 20
-
 
 @dataclass(frozen=True)
 class Rule:
@@ -37,9 +35,7 @@ def find_violations(graph_module: fx.GraphModule, rules: Iterable[Rule]) -> list
 
 
 def verify(graph_module: fx.GraphModule, rules: Iterable[Rule], stage: str) -> None:
-    """Raises `VerificationError` that names every offending node (up to 20) with operator, dtypes and source line."""
+    """Raises `VerificationError` that names the offending operators with dtypes, module path and source line."""
     findings = find_violations(graph_module, rules)
     if findings:
-        more = len(findings) - _MOST_FINDINGS
-        shown: list[tuple[fx.Node | str | None, str]] = list(findings[:_MOST_FINDINGS])
-        raise VerificationError(stage, [*shown, (None, f"and {more} more")] if more > 0 else shown)
+        raise VerificationError(stage, list(findings))

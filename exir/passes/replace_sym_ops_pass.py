@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import torch
@@ -12,6 +14,9 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
+
+
+_SQUARE_ROOTS = (math.sqrt, getattr(torch, "_sym_sqrt"))
 
 
 class ReplaceSymOpsPass(PassBase):
@@ -27,6 +32,8 @@ class ReplaceSymOpsPass(PassBase):
                     raise ExportError("replace size operators", node, "sizes must be taken one dimension at a time")
                 if node.target is torch.sym_sum:
                     modified = _chain_of_additions(node) or modified
+                elif node.target in _SQUARE_ROOTS:
+                    modified = _power_of_a_half(node)
                 elif node.target in PRIM_OF_PYTHON_FUNCTION:
                     node.target = PRIM_OF_PYTHON_FUNCTION[node.target]
                     modified = True
@@ -35,9 +42,17 @@ class ReplaceSymOpsPass(PassBase):
         return PassResult(graph_module, modified)
 
 
-def _chain_of_additions(node: fx.Node) -> bool:
-    import operator
+def _power_of_a_half(node: fx.Node) -> bool:
+    node.target = PRIM_OF_PYTHON_FUNCTION[operator.pow]
+    with node.graph.inserting_before(node):
+        as_float = node.graph.call_function(PRIM_OF_PYTHON_FUNCTION[torch.sym_float], node.args)
+    operand: Any = node.args[0]
+    as_float.meta["val"] = torch.sym_float(operand.meta["val"])
+    node.args = (as_float, 0.5)
+    return True
 
+
+def _chain_of_additions(node: fx.Node) -> bool:
     add = PRIM_OF_PYTHON_FUNCTION[operator.add]
     parts: Any = node.args[0]
     total, *rest = parts

@@ -3,26 +3,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import torch
-import torch._refs.linalg
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
-
-# Operators outside of Core ATen that PyTorch can say in terms of others, but does not by default.
-_REFERENCES: dict[Any, Any] = {
-    torch.ops.aten.linalg_vector_norm.default: torch._refs.linalg.vector_norm,
-}
-
+from executorch.exir.program.beyond_core import decompositions_beyond_core
 
 def decomposition_table(preserve: Iterable[OpOverload] = ()) -> dict[Any, Any]:
     """PyTorch's table to Core ATen with our decompositions in it, without the operators to preserve."""
     table = torch.export.default_decompositions()
-    for op, decomposition in {**ATTENTION_DECOMPOSITION, **_REFERENCES}.items():
+    for op, decomposition in decompositions_beyond_core().items():
+        if op not in table:
+            table[op] = decomposition
+    for op, decomposition in ATTENTION_DECOMPOSITION.items():
         table[op] = decomposition
     for op in preserve:
         table.pop(op, None)
@@ -31,5 +29,8 @@ def decomposition_table(preserve: Iterable[OpOverload] = ()) -> dict[Any, Any]:
 
 def decompose(program: ExportedProgram, preserve: Iterable[OpOverload] = ()) -> ExportedProgram:
     """A new program of Core ATen operators and `preserve`; functional, with weights shared with `program`."""
-    made: ExportedProgram = program.run_decompositions(decomposition_table(preserve))
+    with warnings.catch_warnings():
+        # PyTorch's own calls of its deprecated pytree test: nothing that a user could change.
+        warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)
+        made: ExportedProgram = program.run_decompositions(decomposition_table(preserve))
     return made

@@ -91,6 +91,8 @@ std::string tensor_text(executorch::aten::ScalarType type, runtime::Span<const i
 }
 
 void print_listing(const runtime::Program& program) {
+  printf("program: %zu methods, %zu bytes of constants, which they share\n", program.num_methods(),
+         program.constants_size());
   for (size_t i = 0; i < program.num_methods(); ++i) {
     const char* name = require(program.get_method_name(i), "the file does not name a method");
     const MethodMeta meta =

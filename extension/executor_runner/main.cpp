@@ -113,7 +113,7 @@ void run(const Program& program, const Options& options) {
              static_cast<double>(runtime::ticks_to_ns(ticks)) / 1e6 /
                  static_cast<double>(options.num_executions));
       if (options.print_output != PrintOutput::None) {
-        print_outputs(method, options.print_output == PrintOutput::All);
+        print_outputs(method, options.print_output);
       }
       if (!options.output_file.empty()) {
         write_outputs(method, options.output_file);

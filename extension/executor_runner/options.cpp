@@ -37,8 +37,10 @@ struct PrintOutputName {
   PrintOutput value;
 };
 
-constexpr PrintOutputName kPrintOutputNames[] = {
-    {"all", PrintOutput::All}, {"shape", PrintOutput::Shape}, {"none", PrintOutput::None}};
+constexpr PrintOutputName kPrintOutputNames[] = {{"first", PrintOutput::First},
+                                                 {"all", PrintOutput::All},
+                                                 {"shape", PrintOutput::Shape},
+                                                 {"none", PrintOutput::None}};
 
 PrintOutput print_output_named(const char* text) {
   for (const PrintOutputName& row : kPrintOutputNames) {
@@ -46,7 +48,7 @@ PrintOutput print_output_named(const char* text) {
       return row.value;
     }
   }
-  fail(std::string("--print_output: expected all, shape or none, found '") + text + "'");
+  fail(std::string("--print_output: expected first, all, shape or none, found '") + text + "'");
 }
 
 /// An option, the name of its value (null if it takes none), what it does, and what sets it.
@@ -68,7 +70,7 @@ constexpr Row kRows[] = {
      [](Options& options, const char* text) {
        options.num_executions = positive_number("num_executions", text);
      }},
-    {"print_output", "WHAT", "all, shape or none of the outputs; default: all",
+    {"print_output", "WHAT", "the first values of each output (default), all, its shape or none",
      [](Options& options, const char* text) { options.print_output = print_output_named(text); }},
     {"output_file", "PREFIX", "write the bytes of output tensor I to PREFIX-I.bin",
      [](Options& options, const char* text) { options.output_file = text; }},

@@ -9,7 +9,8 @@
 
 namespace executorch::extension::executor_runner {
 
-enum class PrintOutput { All, Shape, None };
+/// First: the first values of each output.
+enum class PrintOutput { First, All, Shape, None };
 
 struct Options {
   std::string model_path;
@@ -18,7 +19,7 @@ struct Options {
   /// Empty: ones.
   std::vector<std::string> inputs;
   size_t num_executions = 1;
-  PrintOutput print_output = PrintOutput::All;
+  PrintOutput print_output = PrintOutput::First;
   /// Empty: outputs are not written.
   std::string output_file;
   bool list = false;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include <executorch/extension/executor_runner/failure.h>
 #include <executorch/extension/executor_runner/listing.h>
 #include <executorch/extension/tensor/element_conversion.h>
@@ -26,32 +28,36 @@ using Printed =
     std::conditional_t<!std::is_integral_v<T>, double,
                        std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
 
+/// How many values of an output are its first ones.
+constexpr size_t kFirstValues = 10;
+
 template <typename T, typename Items>
-void print_items(const Items& items, size_t count) {
+void print_items(const Items& items, size_t count, PrintOutput what) {
+  const size_t printed = what == PrintOutput::First ? std::min(count, kFirstValues) : count;
   printf(" [");
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < printed; ++i) {
     printf("%s", i == 0 ? "" : ", ");
     print_number(convert_number<Printed<T>>(static_cast<T>(items[i])));
   }
-  printf("]");
+  printf("%s]", printed < count ? ", ..." : "");
 }
 
-void print_tensor(const Tensor& tensor, bool with_values) {
+void print_tensor(const Tensor& tensor, PrintOutput what) {
   printf("%s",
          tensor_text(tensor.scalar_type(), {tensor.sizes().data(), tensor.sizes().size()}).c_str());
-  if (with_values) {
+  if (what != PrintOutput::Shape) {
     const bool is_number = visit_number_type(tensor.scalar_type(), [&](auto element) {
       using T = typename decltype(element)::type;
       print_items<T>(static_cast<const T*>(tensor.const_data_ptr()),
-                     static_cast<size_t>(tensor.numel()));
+                     static_cast<size_t>(tensor.numel()), what);
     });
     printf("%s", is_number ? "" : " (values that cannot be printed)");
   }
 }
 
-void print_value(const EValue& value, bool with_values) {
+void print_value(const EValue& value, PrintOutput what) {
   if (value.isTensor()) {
-    print_tensor(value.toTensor(), with_values);
+    print_tensor(value.toTensor(), what);
   } else if (value.isInt()) {
     print_number(value.toInt());
   } else if (value.isDouble()) {
@@ -61,13 +67,13 @@ void print_value(const EValue& value, bool with_values) {
   } else if (value.isString()) {
     printf("'%.*s'", static_cast<int>(value.toString().size()), value.toString().data());
   } else if (value.isIntList()) {
-    print_items<int64_t>(value.toIntList(), value.toIntList().size());
+    print_items<int64_t>(value.toIntList(), value.toIntList().size(), what);
   } else if (value.isDoubleList()) {
-    print_items<double>(value.toDoubleList(), value.toDoubleList().size());
+    print_items<double>(value.toDoubleList(), value.toDoubleList().size(), what);
   } else if (value.isTensorList()) {
     for (const Tensor& item : value.toTensorList()) {
       printf("\n    ");
-      print_tensor(item, with_values);
+      print_tensor(item, what);
     }
   } else {
     char name[runtime::kTagNameBufferSize];
@@ -78,10 +84,10 @@ void print_value(const EValue& value, bool with_values) {
 
 }  // namespace
 
-void print_outputs(const runtime::Method& method, bool with_values) {
+void print_outputs(const runtime::Method& method, PrintOutput what) {
   for (size_t i = 0; i < method.outputs_size(); ++i) {
     printf("output %zu: ", i);
-    print_value(method.get_output(i), with_values);
+    print_value(method.get_output(i), what);
     printf("\n");
   }
 }

@@ -121,16 +121,18 @@ Result<std::unordered_set<std::string>> Module::method_names() {
 
 Error Module::load_method(const std::string& method_name,
                           runtime::HierarchicalAllocator* planned_memory,
-                          runtime::EventTracer* event_tracer) {
+                          runtime::EventTracer* event_tracer,
+                          const runtime::LoadBackendOptionsMap* backend_options) {
   if (is_method_loaded(method_name)) {
     return Error::Ok;
   }
   const MethodMeta meta = ET_UNWRAP(method_meta(method_name));
   std::unique_ptr<MethodMemory> memory = ET_UNWRAP(MethodMemory::allocate(
       meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get()}));
-  Method method = ET_UNWRAP(
-      program_->load_method(method_name.c_str(), memory->manager(),
-                            event_tracer != nullptr ? event_tracer : event_tracer_.get()));
+  Method method =
+      ET_UNWRAP(program_->load_method(method_name.c_str(), memory->manager(),
+                                      event_tracer != nullptr ? event_tracer : event_tracer_.get(),
+                                      /*named_data_map=*/nullptr, backend_options));
   methods_.emplace(method_name, LoadedMethod{std::move(memory), std::move(method)});
   return Error::Ok;
 }

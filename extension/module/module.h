@@ -2,6 +2,7 @@
 // Module: a program file and its methods behind one object that owns all they need.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -77,11 +78,12 @@ class Module {
   runtime::Result<std::unordered_set<std::string>> method_names();
 
   /// With `planned_memory`, which must outlive the method, planned buffers lie there;
-  /// `event_tracer` takes the place of the module's and must outlive the method. Both only matter
-  /// for a method that is not loaded.
-  [[nodiscard]] runtime::Error load_method(const std::string& method_name,
-                                           runtime::HierarchicalAllocator* planned_memory = nullptr,
-                                           runtime::EventTracer* event_tracer = nullptr);
+  /// `event_tracer` takes the place of the module's and must outlive the method;
+  /// `backend_options` are used during the call. All only matter for a method that is not loaded.
+  [[nodiscard]] runtime::Error load_method(
+      const std::string& method_name, runtime::HierarchicalAllocator* planned_memory = nullptr,
+      runtime::EventTracer* event_tracer = nullptr,
+      const runtime::LoadBackendOptionsMap* backend_options = nullptr);
   /// False if the method is not loaded.
   bool unload_method(const std::string& method_name);
   bool is_method_loaded(const std::string& method_name) const;
@@ -98,6 +100,11 @@ class Module {
                                                         const runtime::EValue& input_value) {
     return execute(method_name, std::vector<runtime::EValue>{input_value});
   }
+  /// Tells what `{tensor}` is: a list of one, and not the one itself.
+  runtime::Result<std::vector<runtime::EValue>> execute(
+      const std::string& method_name, std::initializer_list<runtime::EValue> input_values) {
+    return execute(method_name, std::vector<runtime::EValue>(input_values));
+  }
   /// Runs a method without inputs, or with those that set_input() has set.
   runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name);
 
@@ -107,6 +114,10 @@ class Module {
   runtime::Result<runtime::EValue> get(const std::string& method_name,
                                        const runtime::EValue& input_value) {
     return get(method_name, std::vector<runtime::EValue>{input_value});
+  }
+  runtime::Result<runtime::EValue> get(const std::string& method_name,
+                                       std::initializer_list<runtime::EValue> input_values) {
+    return get(method_name, std::vector<runtime::EValue>(input_values));
   }
   runtime::Result<runtime::EValue> get(const std::string& method_name);
 
@@ -126,15 +137,19 @@ class Module {
   /// The outputs of the last run.
   runtime::Result<std::vector<runtime::EValue>> get_outputs(
       const std::string& method_name = "forward");
-  runtime::Result<runtime::EValue> get_output(const std::string& method_name = "forward",
+  runtime::Result<runtime::EValue> get_output(const std::string& method_name,
                                               size_t output_index = 0);
+  runtime::Result<runtime::EValue> get_output(size_t output_index = 0) {
+    return get_output("forward", output_index);
+  }
 
   // The same for the method "forward".
 
   [[nodiscard]] runtime::Error load_forward(
       runtime::HierarchicalAllocator* planned_memory = nullptr,
-      runtime::EventTracer* event_tracer = nullptr) {
-    return load_method("forward", planned_memory, event_tracer);
+      runtime::EventTracer* event_tracer = nullptr,
+      const runtime::LoadBackendOptionsMap* backend_options = nullptr) {
+    return load_method("forward", planned_memory, event_tracer, backend_options);
   }
   bool unload_forward() { return unload_method("forward"); }
   runtime::Result<std::vector<runtime::EValue>> forward(
@@ -143,6 +158,10 @@ class Module {
   }
   runtime::Result<std::vector<runtime::EValue>> forward(const runtime::EValue& input_value) {
     return execute("forward", input_value);
+  }
+  runtime::Result<std::vector<runtime::EValue>> forward(
+      std::initializer_list<runtime::EValue> input_values) {
+    return execute("forward", input_values);
   }
   runtime::Result<std::vector<runtime::EValue>> forward() { return execute("forward"); }
   [[nodiscard]] runtime::Error set_input(const runtime::EValue& input_value, size_t input_index) {

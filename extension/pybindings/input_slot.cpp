@@ -42,6 +42,20 @@ std::string type_name_of(py::handle object) {
   raise_error(error, place.text() + ": expected " + expected + ", found " + found);
 }
 
+/// A number as Python writes it, or nothing for what is no number.
+std::string text_of(const EValue& value) {
+  switch (value.tag) {
+    case Tag::Int:
+      return py::repr(py::int_(value.toInt()));
+    case Tag::Double:
+      return py::repr(py::float_(value.toDouble()));
+    case Tag::Bool:
+      return py::repr(py::bool_(value.toBool()));
+    default:
+      return "";
+  }
+}
+
 /// Whether the object is a bool of Python's or numpy's, which are the same in name only.
 bool is_bool(py::handle object) {
   if (PyBool_Check(object.ptr())) {
@@ -73,6 +87,7 @@ InputSlot::InputSlot(const runtime::MethodMeta& meta, size_t index, const EValue
   }
   tag_ = *tag;
   if (tag_ != Tag::Tensor) {
+    constant_ = text_of(unset);
     return;
   }
   const auto info = meta.input_tensor_meta(index);
@@ -100,7 +115,7 @@ std::string InputSlot::expected() const {
   }
   for (const TagName& row : kTagNames) {
     if (row.tag == tag_) {
-      return row.name;
+      return constant_.empty() ? row.name : row.name + (" of " + constant_);
     }
   }
   return "a list";
@@ -110,7 +125,11 @@ std::string InputSlot::found() const {
   if (view_.type != nullptr) {
     return "a " + view_.describe();
   }
-  return object_ ? type_name_of(object_) : "nothing";
+  if (!object_) {
+    return "nothing";
+  }
+  return constant_.empty() ? type_name_of(object_)
+                           : type_name_of(object_) + " " + std::string(py::repr(object_));
 }
 
 bool InputSlot::lends(const void* address) const {

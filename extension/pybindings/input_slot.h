@@ -38,7 +38,7 @@ class InputSlot final {
   /// Whether `address` lies in memory that the object owns and the method uses as it is.
   bool lends(const void* address) const;
 
-  /// For messages: "a float32 tensor [4, 8]", or "a float32 tensor of at most [4, 8]".
+  /// For messages: "a float32 tensor [4, 8]", "a float32 tensor of at most [4, 8]", "an int of 3".
   std::string expected() const;
   /// For messages: what the object is, "float32 tensor [3, 8]".
   std::string found() const;
@@ -50,6 +50,8 @@ class InputSlot final {
   runtime::Tag tag_;
   const ElementTypeInfo* type_ = nullptr;
   std::string type_name_;
+  /// The number that the program was exported with, as text, where it takes no other.
+  std::string constant_;
   bool is_planned_ = false;
   bool is_dynamic_ = false;
   size_t rank_ = 0;

@@ -2,6 +2,7 @@
 #include <executorch/extension/pybindings/loaded_method.h>
 
 #include <executorch/extension/pybindings/log_capture.h>
+#include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
 
 namespace py = pybind11;
@@ -224,10 +225,8 @@ py::object LoadedMethod::to_python(const EValue& value, bool clone) {
       return py::float_(value.toDouble());
     case Tag::Bool:
       return py::bool_(value.toBool());
-    case Tag::String: {
-      const std::string_view text = value.toString();
-      return py::str(text.data(), text.size());
-    }
+    case Tag::String:
+      return python_text(value.toString());
     case Tag::ListInt:
       return list_of(value.toIntList(), [](int64_t item) { return py::int_(item); });
     case Tag::ListDouble:

@@ -7,7 +7,9 @@
 
 #include <executorch/extension/pybindings/element_types.h>
 #include <executorch/extension/pybindings/log_capture.h>
+#include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
 namespace py = pybind11;
 
@@ -39,11 +41,19 @@ struct TensorDescription {
     for (const int32_t size : sizes) {
       sizes_text += (sizes_text.empty() ? "" : ", ") + std::to_string(size);
     }
-    return "TensorInfo(sizes=[" + sizes_text + "], dtype=" + element_type_name(type) +
+    return "TensorInfo(sizes=[" + sizes_text + "], dtype=" + runtime::toString(type) +
            ", is_memory_planned=" + (is_memory_planned ? "True" : "False") +
            ", nbytes=" + std::to_string(nbytes) + ")";
   }
 };
+
+std::string tag_name(const Result<runtime::Tag>& tag) {
+  char name[runtime::kTagNameBufferSize] = "unknown";
+  if (tag.ok()) {
+    runtime::tag_to_string(*tag, name, sizeof(name));
+  }
+  return name;
+}
 
 /// One of the three lists of tensors that a method has.
 struct TensorList {
@@ -72,7 +82,7 @@ struct TensorList {
     for (size_t i = 0; i < (method.meta.*count)(); ++i) {
       const Result<runtime::Tag> kind = (method.meta.*tag)(i);
       const bool is_tensor = kind.ok() && *kind == runtime::Tag::Tensor;
-      list += (i == 0 ? "" : ", ") + (is_tensor ? at(method, i).text() : std::string("no tensor"));
+      list += (i == 0 ? "'" : ", '") + (is_tensor ? at(method, i).text() : tag_name(kind)) + "'";
     }
     return "[" + list + "]";
   }
@@ -95,12 +105,12 @@ auto ask(const MethodDescription& method) {
   return (method.meta.*kFunction)();
 }
 
-std::string text_of(const MethodDescription& method) {
-  return std::string("MethodMeta(name='") + method.meta.name() +
-         "', num_inputs=" + std::to_string(method.meta.num_inputs()) +
-         ", input_tensor_meta=" + kInputs.text(method) +
-         ", num_outputs=" + std::to_string(method.meta.num_outputs()) +
-         ", output_tensor_meta=" + kOutputs.text(method) + ")";
+py::str text_of(const MethodDescription& method) {
+  return python_text(std::string("MethodMeta(name='") + method.meta.name() +
+                     "', num_inputs=" + std::to_string(method.meta.num_inputs()) +
+                     ", input_tensor_meta=" + kInputs.text(method) +
+                     ", num_outputs=" + std::to_string(method.meta.num_outputs()) +
+                     ", output_tensor_meta=" + kOutputs.text(method) + ")");
 }
 
 std::vector<int64_t> planned_buffer_sizes(const MethodDescription& method) {
@@ -115,27 +125,28 @@ std::vector<int64_t> planned_buffer_sizes(const MethodDescription& method) {
   return sizes;
 }
 
-std::vector<std::string> operators(const MethodDescription& method) {
-  std::vector<std::string> names;
+py::list operators(const MethodDescription& method) {
+  py::list names;
   for (size_t i = 0; i < method.meta.num_operators(); ++i) {
     const Result<runtime::OperatorName> name = method.meta.operator_name(i);
     if (!name.ok()) {
       raise_error(name.error(), "cannot read the name of operator " + std::to_string(i));
     }
     const std::string overload = name->overload;
-    names.push_back(overload.empty() ? name->name : std::string(name->name) + "." + overload);
+    names.append(
+        python_text(overload.empty() ? name->name : std::string(name->name) + "." + overload));
   }
   return names;
 }
 
-std::vector<std::string> backends(const MethodDescription& method) {
-  std::vector<std::string> names;
+py::list backends(const MethodDescription& method) {
+  py::list names;
   for (size_t i = 0; i < method.meta.num_backends(); ++i) {
     const Result<const char*> name = method.meta.get_backend_name(i);
     if (!name.ok()) {
       raise_error(name.error(), "cannot read the name of delegate " + std::to_string(i));
     }
-    names.emplace_back(*name);
+    names.append(python_text(*name));
   }
   return names;
 }
@@ -169,12 +180,14 @@ void bind_metadata(py::module_& module) {
           "nbytes", [](const TensorDescription& self) { return self.nbytes; },
           "Bytes at the sizes above.")
       .def(
-          "name", [](const TensorDescription& self) { return self.name; },
+          "name", [](const TensorDescription& self) { return python_text(self.name); },
           "The name of the parameter or buffer that the tensor is, or ''.")
       .def("__repr__", &TensorDescription::text);
 
   py::class_<MethodDescription>(module, "MethodMeta", "What a program says of one of its methods.")
-      .def("name", ask<&MethodMeta::name>, "The method's name.")
+      .def(
+          "name", [](const MethodDescription& self) { return python_text(self.meta.name()); },
+          "The method's name.")
       .def("num_inputs", ask<&MethodMeta::num_inputs>, "How many inputs it takes.")
       .def("num_outputs", ask<&MethodMeta::num_outputs>, "How many outputs it returns.")
       .def("num_attributes", ask<&MethodMeta::num_attributes>, "How many named tensors it has.")

@@ -8,8 +8,10 @@
 #include <executorch/extension/pybindings/loaded_program.h>
 #include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/extension/pybindings/metadata.h>
+#include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
 #include <executorch/extension/pybindings/shared_tensor.h>
+#include <executorch/extension/pybindings/unavailable.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -57,13 +59,13 @@ LoadedModule load_module_from_buffer(py::bytes buffer, const std::optional<py::b
   return LoadedModule(LoadedProgram::from_bytes(std::move(buffer), verification));
 }
 
-std::string method_name_at(const LoadedProgram& program, size_t index) {
+py::str method_name_at(const LoadedProgram& program, size_t index) {
   const LogCapture capture;
   const auto name = program.program().get_method_name(index);
   if (!name.ok()) {
     raise_error(name.error(), "the program has no method number " + std::to_string(index));
   }
-  return *name;
+  return python_text(*name);
 }
 
 py::list run_method(LoadedModule& module, const std::string& name, const py::object& inputs,
@@ -75,6 +77,14 @@ py::list plan_execute(LoadedModule& module, const std::string& name, bool clone_
   const std::shared_ptr<LoadedMethod> method = module.method(name);
   method->execute();
   return method->outputs(clone_outputs);
+}
+
+py::list names_of(const std::vector<std::string>& texts) {
+  py::list names;
+  for (const std::string& text : texts) {
+    names.append(python_text(text));
+  }
+  return names;
 }
 
 py::list operator_names() {
@@ -107,6 +117,8 @@ void bind_program(py::module_& module) {
                                                             "A verified program.")
       .def("num_methods", [](const LoadedProgram& self) { return self.program().num_methods(); })
       .def("get_method_name", method_name_at, py::arg("method_index"))
+      .def("constants_size",
+           [](const LoadedProgram& self) { return self.program().constants_size(); })
       .def("load_method", LoadedMethod::load, py::arg("method_name"))
       .def("method_meta", describe_method, py::arg("method_name"))
       .def("has_etdump", [](const LoadedProgram&) { return false; });
@@ -146,7 +158,8 @@ void bind_module(py::module_& module) {
             return describe_method(self.program(), name);
           },
           py::arg("method_name"))
-      .def("method_names", [](const LoadedModule& self) { return self.program()->method_names(); })
+      .def("method_names",
+           [](const LoadedModule& self) { return names_of(self.program()->method_names()); })
       .def("has_etdump", [](const LoadedModule&) { return false; });
 }
 
@@ -182,6 +195,7 @@ PYBIND11_MODULE(_portable_lib, module) {
   bind_program(module);
   bind_module(module);
   bind_loading(module);
+  bind_unavailable(module);
   module.def("_get_operator_names", operator_names);
   module.def("_get_registered_backend_names", backend_names);
   module.def("_is_available", backend_is_available, py::arg("backend_name"));

@@ -14,10 +14,14 @@ With `clone_outputs=True` outputs have memory of their own. With `clone_outputs=
 where that is possible: no copy is made, they stay valid memory after method, program and source are gone, and the next
 call of the method overwrites what they show.
 
+Names of the documented interface whose subject is not there yet (bundled programs, event dumps, profiling) raise
+`NotSupportedError` when they are called.
+
 While a program loads or runs, other Python threads run. Errors are the classes of `executorch.runtime.errors`.
 """
 
 from executorch.extension.pybindings._portable_lib import (
+    BundledModule,
     ExecuTorchMethod,
     ExecuTorchModule,
     ExecuTorchProgram,
@@ -25,16 +29,24 @@ from executorch.extension.pybindings._portable_lib import (
     Tensor,
     TensorInfo,
     Verification,
+    _create_profile_block,
+    _dump_profile_results,
     _get_operator_names,
     _get_registered_backend_names,
     _is_available,
+    _load_bundled_program_from_buffer,
     _load_for_executorch,
     _load_for_executorch_from_buffer,
+    _load_for_executorch_from_bundled_program,
     _load_program,
     _load_program_from_buffer,
+    _reset_profile_results,
+    _threadpool_get_thread_count,
+    _unsafe_reset_threadpool,
 )
 
 __all__ = [
+    "BundledModule",
     "ExecuTorchMethod",
     "ExecuTorchModule",
     "ExecuTorchProgram",
@@ -42,11 +54,18 @@ __all__ = [
     "Tensor",
     "TensorInfo",
     "Verification",
+    "_create_profile_block",
+    "_dump_profile_results",
     "_get_operator_names",
     "_get_registered_backend_names",
     "_is_available",
+    "_load_bundled_program_from_buffer",
     "_load_for_executorch",
     "_load_for_executorch_from_buffer",
+    "_load_for_executorch_from_bundled_program",
     "_load_program",
     "_load_program_from_buffer",
+    "_reset_profile_results",
+    "_threadpool_get_thread_count",
+    "_unsafe_reset_threadpool",
 ]

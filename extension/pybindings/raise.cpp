@@ -2,11 +2,11 @@
 #include <executorch/extension/pybindings/raise.h>
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 
 #include <cstring>
 
 #include <executorch/extension/pybindings/log_capture.h>
+#include <executorch/extension/pybindings/python_text.h>
 
 namespace py = pybind11;
 
@@ -16,7 +16,11 @@ namespace {
 [[noreturn]] void raise_named(const char* error_name, const std::string& message,
                               py::handle cause = nullptr) {
   const py::object make = py::module_::import("executorch.runtime.errors").attr("from_runtime");
-  const py::object exception = make(error_name, message, LogCapture::take());
+  py::list details;
+  for (const std::string& line : LogCapture::take()) {
+    details.append(python_text(line));
+  }
+  const py::object exception = make(error_name, python_text(message), details);
   if (cause) {
     PyException_SetCause(exception.ptr(), cause.inc_ref().ptr());
   }

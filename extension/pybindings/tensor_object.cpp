@@ -160,10 +160,27 @@ StridedView view_capsule(py::handle object, const ArgumentPlace& place, py::obje
   refuse(place, "returns no DLPack capsule from __dlpack__()");
 }
 
+/// Whether it is a tensor of torch's whose elements are those in memory with the other sign, of
+/// which DLPack says nothing: what `x.conj().imag` returns.
+bool has_negative_bit(py::handle object) {
+  static PyObject* const name = PyUnicode_InternFromString("is_neg");
+  PyObject* const result = PyObject_CallMethodNoArgs(object.ptr(), name);
+  if (result == nullptr) {
+    PyErr_Clear();  // a tensor of another library
+    return false;
+  }
+  Py_DECREF(result);
+  return result == Py_True;
+}
+
 StridedView view_exchange(py::handle object, const dlpack::ExchangeApi& api,
                           const ArgumentPlace& place, py::object& keep_alive) {
   if (api.borrow == nullptr) {
     return view_capsule(object, place, keep_alive);
+  }
+  if (has_negative_bit(object)) {
+    keep_alive = object.attr("resolve_neg")();
+    object = keep_alive;
   }
   dlpack::Tensor tensor;
   if (api.borrow(object.ptr(), &tensor) != 0) {

@@ -29,7 +29,17 @@ bool is_dynamic(const fb::Tensor& tensor) {
 
 /// Whether a tensor's elements lie one after the other in this dim order.
 bool is_dense(const et::Tensor& tensor, Span<const uint8_t> dim_order) {
-  const auto strides = tensor.strides();
+  auto strides = tensor.strides();
+  et::StridesType implied[kTensorDimensionLimit];
+  if (strides.empty()) {  // The elements lie one after the other in the tensor's own dim order.
+    et::DimOrderType own_order[kTensorDimensionLimit];
+    const size_t rank = dim_order.size();
+    if (get_dim_order(tensor, own_order, rank) != Error::Ok ||
+        dim_order_to_stride(tensor.sizes().data(), own_order, rank, implied) != Error::Ok) {
+      return false;
+    }
+    strides = {implied, rank};
+  }
   int64_t expected = 1;
   for (size_t i = dim_order.size(); i-- > 0;) {
     const size_t dim = dim_order[i];
@@ -85,8 +95,7 @@ Error Method::check_tensor_input(const internal::Input& input, size_t index,
           .data(),
       is_dynamic(wanted) ? "at most " : "", tensor_shape_to_c_string(sizes).data());
   ET_CHECK_OR_RETURN_ERROR(
-      given.strides().size() == sizes.size() && is_dense(given, items(wanted.dim_order())),
-      InvalidArgument,
+      is_dense(given, items(wanted.dim_order())), InvalidArgument,
       "method '%s', input %zu: not contiguous in the dim order that the program expects (%s)",
       name(), index,
       is_contiguous_dim_order(items(wanted.dim_order()).data(), sizes.size()) ? "the default one"

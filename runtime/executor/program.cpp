@@ -103,6 +103,14 @@ Result<const void*> Program::get_constant_buffer_data(size_t buffer_idx, size_t 
   return static_cast<const void*>(found.data());
 }
 
+size_t Program::constants_size() const {
+  size_t size = constants_.size();
+  for (size_t i = 0; i < count(program_->constant_buffer()); ++i) {
+    size += count(program_->constant_buffer()->Get(i)->storage());
+  }
+  return size;
+}
+
 Result<const NamedDataMap*> Program::get_named_data_map() const {
   if (count(program_->named_data()) == 0) {
     return Error::NotFound;

@@ -59,6 +59,9 @@ class Program final {
   /// @retval Error::InvalidArgument There is no such constant, or it is smaller.
   Result<const void*> get_constant_buffer_data(size_t buffer_idx, size_t nbytes) const;
 
+  /// The bytes that all constants take together; methods share them.
+  size_t constants_size() const;
+
   /// The data that the program keeps under names. Lives as long as the program.
   /// @retval Error::NotFound There is none.
   Result<const NamedDataMap*> get_named_data_map() const;

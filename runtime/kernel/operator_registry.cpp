@@ -15,7 +15,8 @@ constexpr size_t kMaxTables = 16;
 
 struct Table {
   Span<const Kernel> kernels;
-  // Initial values make the table below constant: a constructor would run after registrars and forget them.
+  // Initial values make the table below constant: a constructor would run after registrars and
+  // forget them.
   KernelPriority priority = KernelPriority::Default;
   /// By name, so that a name is found by bisection.
   bool sorted = false;
