@@ -20,6 +20,7 @@ from executorch.exir.dialects.verifier import Rule
 from executorch.exir.operator.convert import is_functional
 
 _MEMORY_FORMAT_OPERATORS = ("aten::_to_copy", "aten::clone", "aten::empty.memory_format")
+_TRAINING_OPERATORS = ("aten::native_dropout", "aten::_native_batch_norm_legit_functional")
 _SIZE_OPERATORS = ("aten::sym_size.int", "aten::sym_numel", "aten::sym_stride.int", "aten::sym_storage_offset")
 _PYTHON_MODULES = ("_operator", "math")
 _NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -99,6 +100,13 @@ DENSE = Rule(
 )
 
 
+# What a module does while it is trained alone.
+TRAINING = Rule(
+    lambda node: isinstance(node.target, OpOverload) and node.target.name() in _TRAINING_OPERATORS,
+    lambda node: f"{node.target} is for training; call model.eval() before torch.export.export",
+)
+
+
 def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
     """Only Core ATen and what goes beyond it: the table, custom operators, and `exceptions` of the user."""
     names = {op.name() for op in exceptions}
@@ -132,7 +140,7 @@ def core_aten_rules(exceptions: Collection[OpOverload] = ()) -> list[Rule]:
             return False
         return not (is_core_aten(op) or is_legal_in_edge(op))
 
-    return [ATEN_CALLS, Rule(broken, lambda node: f"{node.target} is not a Core ATen operator")]
+    return [ATEN_CALLS, TRAINING, Rule(broken, lambda node: f"{node.target} is not a Core ATen operator")]
 
 
 ATEN_CALLS = Rule(

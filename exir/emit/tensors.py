@@ -14,6 +14,7 @@ from executorch.exir.tensor import TensorSpec, ViewSpec, dim_order_from_stride
 
 _OFFSET_BITS = 64
 _LOW_BITS = 32
+_MOST_DIMENSIONS = 16  # kTensorDimensionLimit of the runtime
 
 
 def allocation(mem_id: int, mem_offset: int) -> AllocationDetails:
@@ -96,6 +97,8 @@ def _constant_index(state: MethodState, spec: TensorSpec) -> int:
 
 
 def _describe(spec: TensorSpec, data_buffer_idx: int, place: AllocationDetails | None) -> Tensor:
+    if len(spec.shape) > _MOST_DIMENSIONS:
+        raise ValueError(f"a tensor of rank {len(spec.shape)}; the runtime's tensors have at most {_MOST_DIMENSIONS}")
     sizes = [size if isinstance(size, int) else _upper_bound(size) for size in spec.shape]
     return Tensor(
         scalar_type=to_scalar_type(spec.dtype),

@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import decompositions_beyond_core
 
+
 def decomposition_table(preserve: Iterable[OpOverload] = ()) -> dict[Any, Any]:
     """PyTorch's table to Core ATen with our decompositions in it, without the operators to preserve."""
     table = torch.export.default_decompositions()

@@ -34,6 +34,7 @@ double round_up(double x) { return std::ceil(x); }
 double round_to_zero(double x) { return std::trunc(x); }
 
 constexpr Kernel kKernels[] = {
+    Kernel("aten::_local_scalar_dense", &local_scalar_dense, &check_local_scalar_dense),
     Kernel("aten::sym_numel", &sym_numel, &check_sym_numel),
     Kernel("aten::sym_size.int", &sym_size, &check_sym_size),
     arithmetic<add, add>("executorch_prim::add.Scalar"),

@@ -53,6 +53,61 @@ void sym_numel(KernelRuntimeContext&, Span<EValue*> args) {
   *args[1] = EValue(static_cast<int64_t>(args[0]->toTensor().numel()));
 }
 
+namespace {
+
+template <typename T>
+T only_element(const Tensor& self) {
+  return *self.const_data_ptr<T>();
+}
+
+/// The only element as a number of Python's kinds; none for dtypes that have no such number.
+EValue number_of(const Tensor& self) {
+  switch (self.scalar_type()) {
+    case aten::ScalarType::Bool:
+      return EValue(only_element<bool>(self));
+    case aten::ScalarType::Byte:
+      return EValue(static_cast<int64_t>(only_element<uint8_t>(self)));
+    case aten::ScalarType::Char:
+      return EValue(static_cast<int64_t>(only_element<int8_t>(self)));
+    case aten::ScalarType::Short:
+      return EValue(static_cast<int64_t>(only_element<int16_t>(self)));
+    case aten::ScalarType::Int:
+      return EValue(static_cast<int64_t>(only_element<int32_t>(self)));
+    case aten::ScalarType::Long:
+      return EValue(only_element<int64_t>(self));
+    case aten::ScalarType::Half:
+      return EValue(static_cast<double>(static_cast<float>(only_element<aten::Half>(self))));
+    case aten::ScalarType::BFloat16:
+      return EValue(static_cast<double>(static_cast<float>(only_element<aten::BFloat16>(self))));
+    case aten::ScalarType::Float:
+      return EValue(static_cast<double>(only_element<float>(self)));
+    case aten::ScalarType::Double:
+      return EValue(only_element<double>(self));
+    default:
+      return EValue();
+  }
+}
+
+}  // namespace
+
+Error check_local_scalar_dense(Span<EValue* const> args) {
+  static constexpr ArgKinds kKinds[] = {kTensor, kinds_of(Tag::Int, Tag::Double, Tag::Bool)};
+  return check_arguments(args, Span<const ArgKinds>(kKinds));
+}
+
+void local_scalar_dense(KernelRuntimeContext& context, Span<EValue*> args) {
+  const Tensor& self = args[0]->toTensor();
+  ET_KERNEL_CHECK_MSG(context, self.numel() == 1, InvalidArgument, ,
+                      "%zd elements, expected one to make a number of",
+                      static_cast<ssize_t>(self.numel()));
+  const EValue number = number_of(self);
+  // Values never change their kind: what uses this one was checked against it.
+  ET_KERNEL_CHECK_MSG(context, number.tag == args[1]->tag, InvalidArgument, ,
+                      "a tensor of dtype %d makes no value of tag %u",
+                      static_cast<int>(self.scalar_type()), static_cast<unsigned>(args[1]->tag));
+  *args[1] = number;
+}
+
 void et_copy_index(KernelRuntimeContext& context, Tensor& self, const Tensor& from, int64_t index) {
   ET_KERNEL_CHECK(context, runtime::tensors_have_same_dtype(self, from), InvalidArgument, );
   const bool ranks_match = self.dim() == from.dim() + 1;

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Operators that ask tensors for their sizes, or place one tensor in the memory of another.
+// Operators that ask tensors for their sizes or for a number, or place one tensor in the memory of
+// another.
 #pragma once
 
 #include <stdint.h>
@@ -16,6 +17,11 @@ runtime::Error check_sym_size(runtime::Span<runtime::EValue* const> args);
 /// (Tensor self) -> int
 void sym_numel(runtime::KernelRuntimeContext& context, runtime::Span<runtime::EValue*> args);
 runtime::Error check_sym_numel(runtime::Span<runtime::EValue* const> args);
+
+/// (Tensor self) -> Scalar: the only element of a tensor, `item()` in Python.
+void local_scalar_dense(runtime::KernelRuntimeContext& context,
+                        runtime::Span<runtime::EValue*> args);
+runtime::Error check_local_scalar_dense(runtime::Span<runtime::EValue* const> args);
 
 /// self[index] = from, where self grows to index + 1 in its first dimension if it may: how a map
 /// collects its results.

@@ -5,14 +5,14 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
 Result<void*> KernelRuntimeContext::allocate_temp(size_t size, size_t alignment) {
-  ET_CHECK_OR_RETURN_ERROR(
-      temp_allocator_ != nullptr, NotFound,
-      "a kernel asks for %zu bytes of temporary memory, but there is none: give "
-      "the MemoryManager a temp allocator",
-      size);
+  // Nothing is logged: the kernel says it if it cannot do without.
+  if (temp_allocator_ == nullptr) {
+    return Error::NotFound;
+  }
   void* const memory = temp_allocator_->allocate(size, alignment);
-  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
-                           "a kernel asks for %zu bytes of temporary memory, too many", size);
+  if (memory == nullptr) {
+    return Error::MemoryAllocationFailed;
+  }
   return memory;
 }
 

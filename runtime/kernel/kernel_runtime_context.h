@@ -26,7 +26,7 @@ class KernelRuntimeContext {
   Error failure_state() const { return failure_state_; }
 
   /// Memory that is valid until the kernel returns. NotFound if there is no temporary memory,
-  /// MemoryAllocationFailed if there is too little.
+  /// MemoryAllocationFailed if there is too little; a kernel that cannot do without says so.
   Result<void*> allocate_temp(size_t size, size_t alignment = MemoryAllocator::kDefaultAlignment);
 
   /// Where to report events; may be null.

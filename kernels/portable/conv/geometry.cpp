@@ -13,13 +13,16 @@ constexpr int64_t kLimit = int64_t(1) << 31;
 
 bool check_channels(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                     const std::optional<Tensor>& bias, const ConvArguments& a, ConvGeometry* g) {
+  // Before the products, which a wild number of groups would overflow.
+  if (!ET_EXPECT(ctx, a.groups > 0 && a.groups < kLimit, "groups must be positive, found %" PRId64,
+                 a.groups)) {
+    return false;
+  }
   const int64_t channels = input.size(g->batched ? 1 : 0);
   const int64_t split = g->transposed ? weight.size(0) : channels;
   const int64_t found = g->transposed ? channels : weight.size(1) * a.groups;
   const int64_t outputs = g->transposed ? weight.size(1) * a.groups : weight.size(0);
-  if (!ET_EXPECT(ctx, a.groups > 0 && a.groups < kLimit, "groups must be positive, found %" PRId64,
-                 a.groups) ||
-      !ET_EXPECT(ctx, split == found && split % a.groups == 0 && outputs % a.groups == 0,
+  if (!ET_EXPECT(ctx, split == found && split % a.groups == 0 && outputs % a.groups == 0,
                  "input of sizes %s and weight of sizes %s do not fit %" PRId64 " groups",
                  ShapeText(input).text, ShapeText(weight).text, a.groups)) {
     return false;

@@ -54,6 +54,18 @@ def test_it_runs_a_method_whose_outputs_have_no_planned_memory() -> None:
     assert "[2, 2, 2, 2, 2, 2]" in output_of("--model_path", str(peer_programs.path("add_unplanned")))
 
 
+def test_it_prints_the_first_values_unless_all_are_wanted() -> None:
+    assert "output 0: Float [2, 6] [" in output_of("--model_path", BOTH, "--method", "encode")
+    short = output_of("--model_path", BOTH, "--method", "encode").split("output 0: Float [2, 6] ")[1]
+    full = output_of("--model_path", BOTH, "--method", "encode", "--print_output", "all").split(
+        "output 0: Float [2, 6] "
+    )[1]
+    assert short.count(",") == 10
+    assert short.endswith(", ...]\n")
+    assert full.count(",") == 11
+    assert full.startswith(short.removesuffix(", ...]\n"))
+
+
 def test_it_prints_shapes_alone_or_nothing() -> None:
     assert "output 0: Float [2, 3]\n" in output_of("--model_path", ADD, "--print_output", "shape")
     assert "output" not in output_of("--model_path", ADD, "--print_output", "none")
@@ -67,7 +79,15 @@ def test_it_prints_every_dtype() -> None:
 
 def test_it_lists_what_the_file_says() -> None:
     listing = output_of("--model_path", BOTH, "--list")
-    for text in ("method encode:", "method decode:", "0: Float [2, 6], 48 bytes", "aten::addmm.out\n", "together: "):
+    for text in (
+        "program: 2 methods, ",
+        "bytes of constants",
+        "method encode:",
+        "method decode:",
+        "0: Float [2, 6], 48 bytes",
+        "aten::addmm.out\n",
+        "together: ",
+    ):
         assert text in listing
 
 
@@ -93,7 +113,10 @@ def test_it_starts_from_python() -> None:
         (("--model_path", ADD, "stray"), "unexpected argument 'stray'"),
         (("--model_path", ADD, "--num_executions", "0"), "--num_executions: expected a number from 1 on, found '0'"),
         (("--model_path", ADD, "--num_executions", "many"), "found 'many'"),
-        (("--model_path", ADD, "--print_output", "some"), "--print_output: expected all, shape or none, found 'some'"),
+        (
+            ("--model_path", ADD, "--print_output", "some"),
+            "--print_output: expected first, all, shape or none, found 'some'",
+        ),
         (("--model_path", "/no/such/file.pte"), "cannot read '/no/such/file.pte'"),
         (("--model_path", "/dev/null"), "/dev/null"),
         (("--model_path", __file__), "cannot load"),

@@ -98,6 +98,17 @@ TEST_F(ModuleTest, RefusesMemoryForAPlannedOutput) {
   EXPECT_EQ(module.set_output(zeros({2, 3})), Error::InvalidState);
 }
 
+TEST_F(ModuleTest, TakesAListOfOneAndGivesOutputsByIndex) {
+  Module module(path_of("mlp_dynamic"));
+  const TensorPtr x = ones({3, 8});
+  ASSERT_TRUE(module.execute("forward", {x}).ok());
+  ASSERT_TRUE(module.forward({x}).ok());
+  EXPECT_EQ(module.get("forward", {x})->toTensor().size(1), 4);
+  EXPECT_EQ(module.get_output(0)->toTensor().size(0), 3);
+  EXPECT_EQ(module.get_output("forward")->toTensor().size(0), 3);
+  EXPECT_EQ(module.get_output(1).error(), Error::InvalidArgument);
+}
+
 TEST_F(ModuleTest, LoadsFromALoader) {
   std::ifstream file(path_of("add"), std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};

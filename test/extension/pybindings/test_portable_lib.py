@@ -1,8 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+from typing import Any
+
 import numpy as np
 import peer_programs
 import pytest
 
+from executorch.extension.pybindings import portable_lib
 from executorch.extension.pybindings.portable_lib import (
     ExecuTorchModule,
     Verification,
@@ -94,6 +97,56 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         _load_for_executorch(str(peer_programs.path("add")), enable_etdump=True)
     with pytest.raises(NotSupportedError, match=r"\.ptd"):
         _load_for_executorch(str(peer_programs.path("add")), data_path="weights.ptd")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("_load_bundled_program_from_buffer", (b"",)),
+        ("_load_for_executorch_from_bundled_program", (None,)),
+        ("_create_profile_block", ("block",)),
+        ("_dump_profile_results", ()),
+        ("_reset_profile_results", ()),
+        ("_unsafe_reset_threadpool", (4,)),
+        ("BundledModule", ()),
+    ],
+)
+def test_a_documented_function_that_is_missing_says_so(name: str, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(NotSupportedError, match=name):
+        getattr(portable_lib, name)(*arguments)
+
+
+def test_a_documented_method_that_is_missing_says_so() -> None:
+    add = module("add")
+    with pytest.raises(NotSupportedError, match=r"write_etdump_result_to_file.*event dumps"):
+        add.write_etdump_result_to_file("etdump", debug_buffer_path="buffer")
+    with pytest.raises(NotSupportedError, match=r"load_bundled_input.*bundled programs"):
+        add.load_bundled_input(None, "forward", 0)  # type: ignore[arg-type]
+    with pytest.raises(NotSupportedError, match="verify_result_with_bundled_expected_output"):
+        add.verify_result_with_bundled_expected_output(None, "forward", 0)  # type: ignore[arg-type]
+
+
+def test_kernels_run_in_one_thread() -> None:
+    assert portable_lib._threadpool_get_thread_count() == 1
+    portable_lib._unsafe_reset_threadpool(1)
+
+
+def test_names_that_are_no_text_are_escaped() -> None:
+    data = peer_programs.path("add").read_bytes()
+    program = _load_program_from_buffer(data.replace(b"forward\0", b"for\xffard\0"))
+    assert program.get_method_name(0) == r"for\xffard"
+    with pytest.raises(MethodNotFoundError, match=r"it has 'for\\xffard'"):
+        program.load_method("forward")
+
+
+def test_metadata_reads_as_the_documented_text() -> None:
+    info = "TensorInfo(sizes=[2, 3], dtype=Float, is_memory_planned=True, nbytes=24)"
+    meta = module("add").method_meta("forward")
+    assert repr(meta.input_tensor_meta(0)) == info
+    assert repr(meta) == (
+        f"MethodMeta(name='forward', num_inputs=2, input_tensor_meta=['{info}', '{info}'], "
+        f"num_outputs=1, output_tensor_meta=['{info}'])"
+    )
 
 
 def test_operators_are_named_with_their_overload() -> None:

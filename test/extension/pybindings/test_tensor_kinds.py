@@ -116,6 +116,13 @@ def test_channels_last_is_taken_and_given_as_it_is(kind: str) -> None:
     torch.testing.assert_close(output, expected)
 
 
+def test_a_negated_view_is_read_with_its_sign() -> None:
+    x = torch.complex(torch.zeros(2, 3), torch.from_numpy(X)).conj().imag
+    assert x.is_neg()
+    method = _load_program(str(peer_programs.path("add"))).load_method("forward")
+    assert torch.equal(method([x, x])[0], x + x)
+
+
 def test_another_layout_than_channels_last_is_copied() -> None:
     contiguous = [np.ascontiguousarray(a) for a in peer_programs.inputs("add_channels_last")]
     np.testing.assert_allclose(

@@ -147,6 +147,12 @@ class FloatTensor final {
   FloatTensor(const FloatTensor&) = delete;
 
   runtime::EValue value() { return runtime::EValue(aten::Tensor(&*impl_)); }
+  /// The same tensor saying nothing of its strides, which follow from its dim order.
+  runtime::EValue value_without_strides() {
+    impl_.emplace(aten::ScalarType::Float, static_cast<ssize_t>(sizes_.size()), sizes_.data(),
+                  data_.data(), order_.data());
+    return value();
+  }
   std::vector<int32_t>& strides() { return strides_; }
   float* data() { return data_.data(); }
 

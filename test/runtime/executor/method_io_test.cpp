@@ -43,6 +43,15 @@ TEST(MethodInputsAndOutputs, WantsInputsAgainWhoseMemoryThePlanReuses) {
   EXPECT_EQ(floats(method->get_output(0)), (Floats{2, 4}));
 }
 
+TEST(MethodInputsAndOutputs, TakesTensorsWithoutStrides) {
+  Loaded method(add_program());
+  FloatTensor a({1, 2});
+  ASSERT_EQ(method->set_input(a.value_without_strides(), 0), Error::Ok);
+  ASSERT_EQ(method->set_input(a.value_without_strides(), 1), Error::Ok);
+  ASSERT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(floats(method->get_output(0)), (Floats{2, 4}));
+}
+
 TEST(MethodInputsAndOutputs, RefusesInputsThatDoNotFit) {
   Loaded method(add_program());
   const LogCapture log;

@@ -1,0 +1,35 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Marks for the old profiler, which kernels and backends may carry. There is no such profiler here:
+// every mark evaluates to nothing, and asking for one to be built in does not compile. What runs
+// how long is recorded by an EventTracer instead.
+#pragma once
+
+#include <stdint.h>
+
+#ifdef PROFILING_ENABLED
+#error "PROFILING_ENABLED: this runtime has no built-in profiler; give load_method() an EventTracer"
+#endif
+
+namespace executorch {
+namespace runtime {
+
+/// What EXECUTORCH_DUMP_PROFILE_RESULTS fills in: always nothing.
+struct prof_result_t {
+  uint8_t* prof_data;
+  uint32_t num_bytes;
+  uint32_t num_blocks;
+};
+
+}  // namespace runtime
+}  // namespace executorch
+
+#define EXECUTORCH_PROFILE_CREATE_BLOCK(name) static_cast<void>(name)
+#define EXECUTORCH_BEGIN_PROF(name) (static_cast<void>(name), uint32_t{0})
+#define EXECUTORCH_END_PROF(token) static_cast<void>(token)
+#define EXECUTORCH_SCOPE_PROF(name) static_cast<void>(name)
+#define EXECUTORCH_PROFILE_INSTRUCTION_SCOPE(chain, instruction) \
+  (static_cast<void>(chain), static_cast<void>(instruction))
+#define EXECUTORCH_DUMP_PROFILE_RESULTS(result) (*(result) = ::executorch::runtime::prof_result_t{})
+#define EXECUTORCH_RESET_PROFILE_RESULTS() static_cast<void>(0)
+#define EXECUTORCH_TRACK_ALLOCATOR(name) (static_cast<void>(name), int32_t{-1})
+#define EXECUTORCH_TRACK_ALLOCATION(id, size) (static_cast<void>(id), static_cast<void>(size))

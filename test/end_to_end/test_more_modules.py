@@ -1,0 +1,247 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Modules and functions beyond the models: a family is exported as one program, and each member matches eager."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+import torch.nn.functional as F
+from oracle.pipeline import assert_matches_eager, run, to_program
+from torch import nn
+from torch.export import Dim
+from torch.utils import _pytree as pytree
+
+from executorch.exir.error import ExportError, VerificationError
+
+
+class Function(nn.Module):
+    """A function of tensors, and of modules that come first, as a module."""
+
+    def __init__(self, function: Callable[..., Any], *modules: nn.Module) -> None:
+        super().__init__()
+        self.function = function
+        self.held = nn.ModuleList(modules)
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*self.held, *args)
+
+
+class Member(NamedTuple):
+    """make: the module. sizes: of its random inputs, or the inputs themselves."""
+
+    make: Callable[[], nn.Module]
+    sizes: tuple[Any, ...]
+
+
+class Together(nn.Module):
+    """Modules that run side by side, each on its own inputs."""
+
+    def __init__(self, modules: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(modules)
+
+    def forward(self, inputs: list[tuple[Any, ...]]) -> list[Any]:
+        return [member(*given) for member, given in zip(self.members, inputs, strict=True)]
+
+
+def _of(function: Callable[..., Any], *sizes: Any) -> Member:
+    return Member(lambda: Function(function), sizes)
+
+
+def _input(size: Any) -> Any:
+    return torch.randn(size) if isinstance(size, tuple) else size
+
+
+IDS = torch.tensor([[1, 0, 3], [2, 2, 9]])
+PADDED = torch.tensor([[False, False, False, True, True], [False, False, False, False, True]])
+
+FAMILIES: dict[str, list[Member]] = {
+    "attention": [
+        Member(partial(nn.TransformerEncoderLayer, 8, 2, 16, batch_first=True), ((2, 5, 8),)),
+        Member(partial(nn.TransformerDecoderLayer, 8, 2, 16, norm_first=True), ((5, 2, 8), (4, 2, 8))),
+        Member(partial(nn.MultiheadAttention, 8, 2, kdim=3, vdim=5), ((5, 2, 8), (6, 2, 3), (6, 2, 5))),
+        Member(
+            lambda: Function(
+                lambda attention, x, padding: attention(x, x, x, key_padding_mask=padding),
+                nn.MultiheadAttention(8, 2, batch_first=True),
+            ),
+            ((2, 5, 8), PADDED),
+        ),
+        _of(partial(F.scaled_dot_product_attention, is_causal=True), (1, 2, 5, 4), (1, 2, 5, 4), (1, 2, 5, 4)),
+        _of(partial(F.scaled_dot_product_attention, enable_gqa=True), (1, 4, 5, 4), (1, 2, 6, 4), (1, 2, 6, 4)),
+    ],
+    "recurrent": [
+        Member(partial(nn.LSTM, 4, 6, 2, bidirectional=True, batch_first=True), ((2, 3, 4),)),
+        Member(partial(nn.LSTM, 4, 6, proj_size=2), ((3, 2, 4),)),
+        Member(partial(nn.GRU, 4, 6, bias=False), ((3, 4),)),
+        Member(partial(nn.RNN, 4, 6, nonlinearity="relu"), ((3, 2, 4), (1, 2, 6))),
+        Member(partial(nn.LSTMCell, 4, 6), ((2, 4),)),
+        Member(partial(nn.GRUCell, 4, 6), ((2, 4), (2, 6))),
+    ],
+    "convolution": [
+        Member(partial(nn.Conv1d, 4, 8, 3, padding="same", groups=2), ((2, 4, 9),)),
+        Member(partial(nn.Conv2d, 4, 8, 3, stride=2, padding=1, padding_mode="reflect"), ((2, 4, 9, 8),)),
+        Member(partial(nn.Conv3d, 2, 3, 3, dilation=2, padding=2), ((1, 2, 5, 6, 5),)),
+        Member(partial(nn.ConvTranspose1d, 4, 6, 3, stride=2, padding=1, output_padding=1), ((2, 4, 5),)),
+        Member(partial(nn.ConvTranspose2d, 4, 6, 3, groups=2, dilation=2), ((4, 5, 6),)),
+        Member(partial(nn.ConvTranspose3d, 2, 3, 2, stride=2), ((1, 2, 3, 4, 3),)),
+    ],
+    "pooling and resampling": [
+        Member(partial(nn.MaxPool2d, 2), ((1, 2, 7, 6),)),
+        Member(partial(nn.MaxPool2d, 3, 2, 1, ceil_mode=True, return_indices=True), ((1, 2, 8, 8),)),
+        Member(partial(nn.MaxPool3d, 2, dilation=2, stride=1), ((1, 2, 5, 5, 5),)),
+        Member(partial(nn.AvgPool1d, 3, 2, 1, ceil_mode=True), ((1, 2, 8),)),
+        Member(partial(nn.AvgPool2d, 3, 2, 1, count_include_pad=False), ((1, 2, 7, 6),)),
+        Member(partial(nn.AdaptiveAvgPool2d, (3, 2)), ((1, 2, 7, 6),)),
+        Member(partial(nn.AdaptiveMaxPool1d, 3), ((1, 2, 7),)),
+        Member(partial(nn.AdaptiveMaxPool2d, 3, return_indices=True), ((1, 2, 7, 6),)),
+        Member(partial(nn.LPPool2d, 2, 2), ((1, 2, 4, 4),)),
+        Member(partial(nn.Upsample, scale_factor=1.5), ((1, 2, 4, 4),)),
+        Member(partial(nn.Upsample, size=(5, 7), mode="bilinear", align_corners=True), ((1, 2, 4, 4),)),
+        Member(partial(nn.Upsample, scale_factor=2, mode="bicubic"), ((1, 2, 4, 4),)),
+        Member(partial(nn.PixelShuffle, 2), ((1, 8, 3, 3),)),
+        Member(partial(nn.Fold, (5, 5), 3, padding=1), ((1, 18, 25),)),
+    ],
+    "normalization and others": [
+        Member(partial(nn.GroupNorm, 2, 4), ((2, 4, 3),)),
+        Member(partial(nn.InstanceNorm2d, 4, affine=True), ((2, 4, 5, 5),)),
+        Member(partial(nn.RMSNorm, (3, 4)), ((2, 3, 4),)),
+        Member(partial(nn.LayerNorm, 4, bias=False), ((2, 3, 4),)),
+        Member(partial(nn.LocalResponseNorm, 3), ((2, 6, 4, 4),)),
+        Member(partial(nn.Bilinear, 4, 5, 3), ((2, 4), (2, 5))),
+        Member(partial(nn.Embedding, 10, 4, padding_idx=0), (IDS,)),
+        Member(partial(nn.PairwiseDistance, 2), ((3, 4), (3, 4))),
+        _of(torch.cdist, (3, 4), (5, 4)),
+    ],
+    "activations": [
+        *(
+            Member(getattr(nn, name), ((2, 4),))
+            for name in [
+                "CELU",
+                "ELU",
+                "GELU",
+                "Hardshrink",
+                "Hardsigmoid",
+                "Hardswish",
+                "LeakyReLU",
+                "LogSigmoid",
+                "Mish",
+                "PReLU",
+                "ReLU6",
+                "SELU",
+                "SiLU",
+                "Softplus",
+                "Softshrink",
+                "Softsign",
+                "Tanhshrink",
+            ]
+        ),
+        Member(partial(nn.GLU, 1), ((2, 4),)),
+        Member(partial(nn.Softmin, 1), ((2, 4),)),
+        Member(partial(nn.Threshold, 0.1, 20), ((2, 4),)),
+    ],
+    "indexing": [
+        _of(lambda x, i: (x[i], x[:, i], x[i, i], x[-1], x[1:, ::2]), (4, 4), torch.tensor([0, -1, 2])),
+        _of(lambda x: x.masked_fill(x > 0, -1e9), (3, 4)),
+        _of(lambda x, v: x.clone().index_put((torch.tensor([1, 1]),), v, accumulate=True), (4, 3), (2, 3)),
+        _of(lambda x, v: x.slice_scatter(v, 1, 0, 4, 2), (3, 4), (3, 2)),
+        _of(lambda x, i, s: (x.scatter(1, i, 3.0, reduce="multiply"), x.scatter_add(1, i, s)), (2, 5), IDS % 5, (2, 3)),
+        _of(lambda x: (x.topk(2), x.sort(0, descending=True), x.median(1), x.kthvalue(2), x.median()), (4, 5)),
+        _of(lambda x: (x.cumsum(1), x.cumprod(0), x.logcumsumexp(1)), (3, 4)),
+        _of(lambda s, v: (torch.searchsorted(s.sort()[0], v, right=True), torch.bucketize(v, s.sort()[0])), (6,), (3,)),
+        _of(lambda x: x.nonzero().sum(), (5,)),
+    ],
+    "algebra": [
+        _of(partial(torch.einsum, "bqhd,bkhd->bhqk"), (1, 3, 2, 4), (1, 5, 2, 4)),
+        _of(partial(torch.addbmm, beta=2, alpha=0.5), (3, 5), (2, 3, 4), (2, 4, 5)),
+        _of(lambda m, v: (torch.addmv(v, m, v), torch.outer(v, v), m @ v, v @ m), (4, 4), (4,)),
+        _of(lambda x: (x.diagonal(), torch.tril_indices(3, 3), x.tril(-1), x.roll((1, 2), (0, 1))), (4, 4)),
+        _of(lambda x: (x.var(1), torch.std_mean(x), x.norm(1, 1), torch.dist(x, x + 1), x.logsumexp(1)), (4, 3)),
+    ],
+    "no elements": [
+        Member(partial(nn.Linear, 3, 4), (torch.empty(0, 3),)),
+        Member(partial(nn.Conv2d, 2, 3, 3), (torch.empty(0, 2, 5, 5),)),
+        _of(lambda x: (x.sum(), x.sum(1), x.relu(), torch.cat([x, x])), torch.empty(0, 3)),
+    ],
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_member_of_a_family_matches_eager(family: str) -> None:
+    torch.manual_seed(0)
+    members = FAMILIES[family]
+    model = Together([member.make() for member in members]).eval()
+    inputs = [tuple(_input(size) for size in member.sizes) for member in members]
+    found = iter(run(to_program(model, (inputs,)), (inputs,)))
+    with torch.no_grad():
+        expected = model(inputs)
+    for member, values in zip(model.members, expected, strict=True):
+        for value in pytree.tree_leaves(values):
+            one = next(found)
+            assert one.shape == value.shape and one.dtype == value.dtype, member
+            torch.testing.assert_close(one, value, atol=1e-4, rtol=0, check_stride=False, msg=f"{member}: {{}}".format)
+    assert next(found, None) is None
+
+
+class Cache(nn.Module):
+    """Writes a row a call, at a position that the caller gives as a tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(4, 3))
+
+    def forward(self, row: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        at = position.item()
+        torch._check(at >= 0)
+        torch._check(at < 4)
+        self.rows.narrow(0, at, 1).copy_(row)
+        return self.rows * 1
+
+
+def test_a_position_taken_from_a_tensor_selects_what_is_read() -> None:
+    model = Function(lambda x, i: x * i.item())
+    assert_matches_eager(model, (torch.ones(3), torch.tensor(2)), (torch.ones(3), torch.tensor(-7)))
+    assert_matches_eager(model, (torch.ones(3), torch.tensor(0.5)), (torch.ones(3), torch.tensor(0.25)))
+
+
+def test_a_cache_written_at_a_position_from_a_tensor_matches_eager() -> None:
+    row, first = torch.randn(1, 3), torch.tensor([1])
+    assert run(to_program(Cache(), (row, first)), (row, first))[0].tolist() == Cache()(row, first).tolist()
+
+
+def test_powers_and_roots_of_sizes_follow_the_size() -> None:
+    model = Function(lambda x: x / x.shape[0] ** 0.5 + x.shape[0] ** 2)
+    calls = [(torch.randn(n, 3),) for n in (4, 2, 9)]
+    assert_matches_eager(model, *calls, dynamic_shapes=(({0: Dim("n", min=2, max=9)},),))
+
+
+@pytest.mark.parametrize("layer", [nn.BatchNorm1d(3), nn.Dropout()])
+def test_a_module_in_training_mode_is_refused_with_what_to_do(layer: nn.Module) -> None:
+    with pytest.raises(VerificationError, match=r"call model\.eval\(\) before torch\.export"):
+        to_program(layer.train(), (torch.randn(4, 3),))
+
+
+def test_an_operator_that_is_missing_often_is_named_once_with_its_count_and_line() -> None:
+    model = Function(lambda x: sum(torch.special.bessel_j0(x + i) for i in range(30)))
+    with pytest.raises(VerificationError, match=r"special_bessel_j0.*test_more_modules\.py.*29 more") as caught:
+        to_program(model, (torch.randn(3),))
+    assert len(caught.value.findings) == 30
+    assert len(str(caught.value).splitlines()) == 1
+
+
+REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Any, str]] = {
+    "an unbounded size": (lambda x: x + 1, (torch.ones(4, 3),), (({0: Dim("n")},),), "has no upper bound"),
+    "a number that varies": (lambda x, n: x * n, (torch.ones(2), 3), ((None, Dim.DYNAMIC),), "may not vary"),
+    "complex numbers": (lambda x: x * 2, (torch.ones(3, dtype=torch.complex64),), None, "complex64"),
+    "too many dimensions": (lambda x: x + 1, (torch.ones([1] * 17),), None, "rank 17"),
+    "random numbers": (lambda x: x + torch.rand(3), (torch.ones(3),), None, r"no kernel for aten::rand\.out"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_run_is_refused_while_compiling(what: str) -> None:
+    function, inputs, dynamic_shapes, why = REFUSED[what]
+    with pytest.raises(ExportError, match=why):
+        to_program(Function(function), inputs, dynamic_shapes=dynamic_shapes)

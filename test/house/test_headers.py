@@ -1,0 +1,56 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Every public header stands alone: a source that includes nothing else compiles without a warning."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPILER = shutil.which(os.environ.get("CXX", "c++"))
+FLAGS = ("-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror")
+
+# Documented headers, for users' programs, kernels and backends.
+FOLDERS = {
+    "runtime/executor": "program method method_meta memory_manager",
+    "runtime/core": (
+        "error result span array_ref evalue data_loader "
+        "freeable_buffer memory_allocator hierarchical_allocator event_tracer named_data_map"
+    ),
+    "runtime/core/exec_aten": "exec_aten",
+    "runtime/core/exec_aten/util": "scalar_type_util dim_order_util tensor_util",
+    "runtime/core/portable_type": "tensor tensor_impl scalar scalar_type half bfloat16",
+    "runtime/kernel": "kernel_includes kernel_runtime_context operator_registry",
+    "runtime/backend": "interface",
+    "runtime/platform": "platform runtime log assert profiler compiler",
+    "extension/data_loader": (
+        "file_data_loader mmap_data_loader buffer_data_loader shared_ptr_data_loader file_descriptor_data_loader"
+    ),
+    "extension/module": "module",
+    "extension/tensor": "tensor tensor_ptr tensor_ptr_maker",
+    "extension/runner_util": "inputs",
+    "extension/kernel_util": "make_boxed_from_unboxed_functor",
+    "extension/memory_allocator": "malloc_memory_allocator",
+}
+DOCUMENTED = [f"{folder}/{name}.h" for folder, names in FOLDERS.items() for name in names.split()]
+
+
+@pytest.mark.parametrize("header", DOCUMENTED)
+def test_a_documented_header_is_there(header: str) -> None:
+    assert (ROOT / header).is_file()
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+def test_every_documented_header_stands_alone(tmp_path: Path) -> None:
+    (tmp_path / "executorch").symlink_to(ROOT)
+    sources = []
+    for header in DOCUMENTED:
+        sources.append(tmp_path / f"{header.replace('/', '_')}.cpp")
+        # Twice: a header guards itself.
+        sources[-1].write_text(f"#include <executorch/{header}>\n" * 2)
+    commands = [[COMPILER, *FLAGS, f"-I{tmp_path}", *map(str, sources[part::2])] for part in range(2)]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    messages = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0], "\n".join(messages)
