@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY EXECUTORCH_LIBRARIES)
 install(TARGETS executorch_headers ${libraries} EXPORT executorch-targets ARCHIVE DESTINATION lib COMPONENT sdk)
-install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION share/cmake COMPONENT sdk)
+install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION lib/cmake/executorch COMPONENT sdk)
 
 foreach(folder runtime extension kernels)
   install(
@@ -22,10 +22,18 @@ install(
   FILES_MATCHING
   PATTERN "*.h")
 
+# Where find_package looks below a prefix, and a second way in at the documented place, share/cmake.
+set(package_folder lib/cmake/executorch)
 configure_package_config_file(cmake/executorch-config.cmake.in ${CMAKE_BINARY_DIR}/executorch-config.cmake
-                              INSTALL_DESTINATION share/cmake)
+                              INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/executorch-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(
   FILES ${CMAKE_BINARY_DIR}/executorch-config.cmake ${CMAKE_BINARY_DIR}/executorch-config-version.cmake
+  DESTINATION ${package_folder}
+  COMPONENT sdk)
+file(WRITE ${CMAKE_BINARY_DIR}/documented/executorch-config.cmake
+     "include(\"\${CMAKE_CURRENT_LIST_DIR}/../../${package_folder}/executorch-config.cmake\")\n")
+install(
+  FILES ${CMAKE_BINARY_DIR}/documented/executorch-config.cmake ${CMAKE_BINARY_DIR}/executorch-config-version.cmake
   DESTINATION share/cmake
   COMPONENT sdk)

@@ -37,7 +37,7 @@ bool expect_index_fits(KernelRuntimeContext& ctx, const Tensor& self, const Tens
 void copy_slice(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n,
                 int64_t bytes, Convert mover) {
   if (to_stride == bytes && from_stride == bytes) {
-    std::memcpy(to, from, static_cast<size_t>(n * bytes));
+    std::memmove(to, from, static_cast<size_t>(n * bytes));
   } else {
     mover(to, to_stride, from, from_stride, n);
   }

@@ -76,8 +76,9 @@ bool copy_same_dtype(const Strided& to, const Strided& from) {
   if (copy_transposed(to, from, nest, bytes)) return true;
   const int64_t n = nest.row(), to_stride = nest.stride(0), from_stride = nest.stride(1);
   if (to_stride == bytes && from_stride == bytes) {
+    // Not memcpy: a damaged program may have placed output and input over each other.
     nest.for_each_row(
-        [&](char* const* at) { std::memcpy(at[0], at[1], static_cast<size_t>(n * bytes)); });
+        [&](char* const* at) { std::memmove(at[0], at[1], static_cast<size_t>(n * bytes)); });
     return true;
   }
   const Convert mover = move(bytes);
