@@ -15,7 +15,7 @@ from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 
-_SQUARE_ROOTS = (math.sqrt, torch._sym_sqrt)
+_SQUARE_ROOTS = (math.sqrt, torch.sym_sqrt)
 
 
 class ReplaceSymOpsPass(PassBase):
