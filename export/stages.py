@@ -145,7 +145,20 @@ class TorchExportStage(_BuiltinStage):
         return programs
 
 
-class EdgeTransformAndLowerStage(_BuiltinStage):
+class _DelegatingStage(_BuiltinStage):
+    """A stage that hands parts to backends, and records which."""
+
+    def run(self, artifact: PipelineArtifact) -> None:
+        super().run(artifact)
+        _record_delegation(self.get_artifacts())
+
+    @property
+    def delegation_info(self) -> DelegationInfo | None:
+        info: DelegationInfo | None = self.get_artifacts().get_context("delegation_info")
+        return info
+
+
+class EdgeTransformAndLowerStage(_DelegatingStage):
     """Edge dialect, passes and delegates in one go."""
 
     stage_type = StageType.TO_EDGE_TRANSFORM_AND_LOWER
@@ -161,15 +174,6 @@ class EdgeTransformAndLowerStage(_BuiltinStage):
             compile_config=self.lowering.edge_compile_config,
             generate_etrecord=bool(artifact.get_context("generate_etrecord", False)),
         )
-
-    def run(self, artifact: PipelineArtifact) -> None:
-        super().run(artifact)
-        _record_delegation(self.get_artifacts())
-
-    @property
-    def delegation_info(self) -> DelegationInfo | None:
-        info: DelegationInfo | None = self.get_artifacts().get_context("delegation_info")
-        return info
 
 
 class ToEdgeStage(_BuiltinStage):
@@ -207,7 +211,7 @@ class EdgeProgramManagerTransformStage(_BuiltinStage):
         return manager
 
 
-class ToBackendStage(_BuiltinStage):
+class ToBackendStage(_DelegatingStage):
     """The recipe's partitioners, one after the other."""
 
     stage_type = StageType.TO_BACKEND
@@ -218,15 +222,6 @@ class ToBackendStage(_BuiltinStage):
         for partitioner in self.lowering.partitioners or ():
             manager = manager.to_backend(partitioner)
         return manager
-
-    def run(self, artifact: PipelineArtifact) -> None:
-        super().run(artifact)
-        _record_delegation(self.get_artifacts())
-
-    @property
-    def delegation_info(self) -> DelegationInfo | None:
-        info: DelegationInfo | None = self.get_artifacts().get_context("delegation_info")
-        return info
 
 
 class ExecutorchStage(_BuiltinStage):
