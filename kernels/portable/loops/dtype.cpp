@@ -45,7 +45,7 @@ Facts facts(ScalarType dtype) {
 
 }  // namespace
 
-Kind kind_of(ScalarType dtype) { return facts(dtype).kind; }
+Kind kind_of(ScalarType dtype) { return is_held(dtype) ? facts(dtype).kind : Kind::Unsupported; }
 int64_t size_of(ScalarType dtype) { return facts(dtype).size; }
 const char* name_of(ScalarType dtype) { return facts(dtype).name; }
 

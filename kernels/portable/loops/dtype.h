@@ -3,11 +3,12 @@
 // C++ type.
 #pragma once
 
-#include <executorch/kernels/portable/loops/types.h>
+#include <executorch/kernels/portable/loops/selection.h>
 
 namespace executorch::kernels::portable {
 
-/// The kinds order promotion: a higher kind wins over a lower one.
+/// The kinds order promotion: a higher kind wins over a lower one. Unsupported is what no kernel
+/// can hold, and what this build leaves out (selection.h).
 enum class Kind : uint8_t { Bool, Integer, Floating, Unsupported };
 
 Kind kind_of(ScalarType dtype);
@@ -54,37 +55,44 @@ struct Type {
 /// The C++ type behind a `Type` handed to a visitor: `using T = typename decltype(tag)::type`.
 #define ET_TYPE_OF(tag) typename decltype(tag)::type
 
+/// One case of visit(): nothing is compiled for a dtype that this build does not hold.
+template <ScalarType dtype, class T, class Visitor>
+bool visit_held([[maybe_unused]] Visitor& visitor) {
+  if constexpr (is_held(dtype)) visitor(Type<T>{});
+  return is_held(dtype);
+}
+
 /// Calls visitor(Type<T>{}) with the C++ type of the dtype; false when no kernel can hold the
-/// dtype.
+/// dtype, or this build leaves it out.
 template <class Visitor>
 bool visit(ScalarType dtype, Visitor&& visitor) {
   switch (dtype) {
     case ScalarType::Bool:
-      return visitor(Type<bool>{}), true;
+      return visit_held<ScalarType::Bool, bool>(visitor);
     case ScalarType::Byte:
-      return visitor(Type<uint8_t>{}), true;
+      return visit_held<ScalarType::Byte, uint8_t>(visitor);
     case ScalarType::Char:
-      return visitor(Type<int8_t>{}), true;
+      return visit_held<ScalarType::Char, int8_t>(visitor);
     case ScalarType::Short:
-      return visitor(Type<int16_t>{}), true;
+      return visit_held<ScalarType::Short, int16_t>(visitor);
     case ScalarType::Int:
-      return visitor(Type<int32_t>{}), true;
+      return visit_held<ScalarType::Int, int32_t>(visitor);
     case ScalarType::Long:
-      return visitor(Type<int64_t>{}), true;
+      return visit_held<ScalarType::Long, int64_t>(visitor);
     case ScalarType::UInt16:
-      return visitor(Type<uint16_t>{}), true;
+      return visit_held<ScalarType::UInt16, uint16_t>(visitor);
     case ScalarType::UInt32:
-      return visitor(Type<uint32_t>{}), true;
+      return visit_held<ScalarType::UInt32, uint32_t>(visitor);
     case ScalarType::UInt64:
-      return visitor(Type<uint64_t>{}), true;
+      return visit_held<ScalarType::UInt64, uint64_t>(visitor);
     case ScalarType::Half:
-      return visitor(Type<Half>{}), true;
+      return visit_held<ScalarType::Half, Half>(visitor);
     case ScalarType::BFloat16:
-      return visitor(Type<BFloat16>{}), true;
+      return visit_held<ScalarType::BFloat16, BFloat16>(visitor);
     case ScalarType::Float:
-      return visitor(Type<float>{}), true;
+      return visit_held<ScalarType::Float, float>(visitor);
     case ScalarType::Double:
-      return visitor(Type<double>{}), true;
+      return visit_held<ScalarType::Double, double>(visitor);
     default:
       return false;
   }
@@ -108,16 +116,20 @@ bool visit_width(int64_t bytes, Visitor&& visitor) {
   }
 }
 
-/// Calls visitor(Type<C>{}) with int64_t, float or double (Bool is visited as int64_t).
+/// Calls visitor(Type<C>{}) with int64_t, float or double (Bool is visited as int64_t); false when
+/// this build leaves the dtypes out that are computed in it.
 template <class Visitor>
-void visit_compute(Compute compute, Visitor&& visitor) {
+bool visit_compute(Compute compute, Visitor&& visitor) {
   switch (compute) {
     case Compute::Float:
-      return visitor(Type<float>{});
+      if constexpr (is_computed<float>) return visitor(Type<float>{}), true;
+      return false;
     case Compute::Double:
-      return visitor(Type<double>{});
+      if constexpr (is_computed<double>) return visitor(Type<double>{}), true;
+      return false;
     default:
-      return visitor(Type<int64_t>{});
+      if constexpr (is_computed<int64_t>) return visitor(Type<int64_t>{}), true;
+      return false;
   }
 }
 

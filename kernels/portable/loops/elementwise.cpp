@@ -53,6 +53,9 @@ bool settle(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, const
   plan.compute = domain == Domain::Logical ? Compute::Bool : compute_of(plan.common);
   plan.result = plan.operation.gives_bool ? ScalarType::Bool : plan.common;
   plan.row = plan.operation.rows[static_cast<int>(plan.compute)];
+  if (!ET_EXPECT(ctx, plan.row != nullptr, "this build leaves out %s", name_of(plan.common))) {
+    return false;
+  }
   return expect_castable(ctx, plan.result, out);
 }
 

@@ -67,7 +67,7 @@ using RowFunction = void (*)(const Parameters&, char* out, const char* const* in
 /// An operator's mathematics, compiled.
 struct Elementwise {
   static constexpr int kMaxArity = 3;
-  RowFunction rows[4];  // by Compute; nullptr outside of the domain
+  RowFunction rows[4];  // by Compute; nullptr outside of the domain and of this build's dtypes
   int arity;
   Domain domain;
   bool gives_bool;
@@ -109,7 +109,7 @@ constexpr RowFunction row_for() {
   constexpr bool logical = std::is_same_v<C, bool>, integral = std::is_same_v<C, int64_t>;
   if constexpr (logical != (domain == Domain::Logical) ||
                 (integral && domain == Domain::Floating) ||
-                (!integral && domain == Domain::Integral)) {
+                (!integral && domain == Domain::Integral) || !is_computed<C>) {
     return nullptr;
   } else {
     return row<math, arity, C, std::conditional_t<domain == Domain::Choice, bool, C>>;
