@@ -7,6 +7,7 @@ namespace executorch::kernels::optimized {
 
 using portable::batched_product;
 using portable::inner_product;
+using portable::linear_product;
 using portable::matrix_product;
 using portable::vector_product;
 
@@ -40,6 +41,12 @@ Tensor& mv_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& vec,
 Tensor& addmv_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat,
                   const Tensor& vec, const Scalar& beta, const Scalar& alpha, Tensor& out) {
   vector_product(ctx, isa().gemm, mat, vec, {&self, beta, alpha}, out);
+  return out;
+}
+
+Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                   const std::optional<Tensor>& bias, Tensor& out) {
+  linear_product(ctx, isa().gemm, input, weight, bias, out);
   return out;
 }
 

@@ -29,6 +29,9 @@ void batched_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Te
 /// out[m] from left[m, k] and right[k].
 void vector_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
                     const Tensor& right, const Addend& addend, Tensor& out);
+/// out[..., n] from input[..., k], weight[n, k] and bias[n].
+void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
+                    const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out);
 /// out[] from left[k] and right[k].
 void inner_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
                    const Tensor& right, Tensor& out);

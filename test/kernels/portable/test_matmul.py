@@ -85,3 +85,29 @@ def test_bad_arguments_are_refused_with_their_sizes() -> None:
     assert_kernel_refuses("aten::bmm.out", torch.ones(2, 2, 3), torch.ones(3, 3, 2), out=torch.ones(2, 2, 2))
     assert_kernel_refuses("aten::addmm.out", torch.ones(3, 2), a, torch.ones(3, 2), out=out)
     assert_kernel_refuses("aten::mm.out", torch.ones(9, 3), torch.ones(3, 9), out=torch.ones(1, 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("leading", [(), (1,), (5,), (0,), (2, 3), (2, 1, 3), (20, 13)], ids=str)
+def test_linear_layers_match_eager(leading: tuple[int, ...], dtype: torch.dtype) -> None:
+    for inner, columns in [(9, 7), (64, 33), (1, 1)]:
+        x, weight = random_tensor((*leading, inner), dtype), random_tensor((columns, inner), dtype)
+        for bias in (None, random_tensor((columns,), dtype)):
+            assert_kernel_matches_eager("aten::linear.out", x, weight, bias)
+
+
+def test_linear_layers_read_and_write_any_dim_order() -> None:
+    x, weight, bias = torch.randn(2, 3, 4, 5), torch.randn(6, 5), torch.randn(6)
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        given = x.to(memory_format=memory_format)
+        assert_kernel_matches_eager("aten::linear.out", given, weight, bias, memory_format=torch.channels_last)
+        assert_kernel_matches_eager("aten::linear.out", given, weight, bias)
+
+
+def test_linear_layers_refuse_bad_arguments() -> None:
+    x, weight, out = torch.ones(2, 3), torch.ones(4, 3), torch.ones(2, 4)
+    assert_kernel_refuses("aten::linear.out", x, torch.ones(4, 2), None, out=out)
+    assert_kernel_refuses("aten::linear.out", torch.tensor(1.0), weight, None, out=out)
+    assert_kernel_refuses("aten::linear.out", x, torch.ones(3), None, out=out)
+    assert_kernel_refuses("aten::linear.out", x, weight, torch.ones(3), out=out)
+    assert_kernel_refuses("aten::linear.out", x, weight, torch.ones(4).double(), out=out)

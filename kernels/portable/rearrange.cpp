@@ -1,7 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The same elements in other places: flipped, rolled, repeated, shuffled between channels and
-// space.
+// The same elements in other places: flipped, rolled, repeated, shuffled between channels and space;
+// and tensors with one view of them replaced.
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/copy.h>
 #include <executorch/kernels/portable/shape/view.h>
@@ -90,6 +91,25 @@ bool expect_shuffle(KernelRuntimeContext& ctx, const Tensor& self, int64_t facto
                    static_cast<int>(self.dim())) &&
          ET_EXPECT(ctx, factor > 0 && factor <= 46340,
                    "the factor must be within [1, 46340], found %" PRId64, factor);
+}
+
+// out = self, then view(out) = src.
+template <class View>
+Tensor& scatter_view(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src, Tensor& out,
+                     View view) {
+  if (!expect_same_dtype(ctx, "self", self, "src", src) ||
+      !expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self) ||
+      !copy(ctx, Strided(out), Strided(self))) {
+    return out;
+  }
+  const std::optional<Strided> target = view(out);
+  if (!target.has_value()) return out;
+  const Shape shape = shape_of(*target);
+  if (ET_EXPECT(ctx, Shape(src) == shape, "src must have shape %s, found %s", ShapeText(shape).text,
+                ShapeText(src).text)) {
+    copy(ctx, *target, Strided(src));
+  }
+  return out;
 }
 
 }  // namespace
@@ -206,6 +226,33 @@ Tensor& pixel_unshuffle_out(KernelRuntimeContext& ctx, const Tensor& self, int64
   if (!resize(ctx, out, shape)) return out;
   copy(ctx, spread_channels(out, r), spread_space(self, r));
   return out;
+}
+
+Tensor& select_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src,
+                           int64_t dim, int64_t index, Tensor& out) {
+  return scatter_view(ctx, self, src, out,
+                      [&](const Tensor& t) { return selected(ctx, t, dim, index); });
+}
+
+Tensor& slice_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src,
+                          int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+                          int64_t step, Tensor& out) {
+  return scatter_view(ctx, self, src, out,
+                      [&](const Tensor& t) { return sliced(ctx, t, dim, start, end, step); });
+}
+
+Tensor& diagonal_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src,
+                             int64_t offset, int64_t dim1, int64_t dim2, Tensor& out) {
+  return scatter_view(ctx, self, src, out,
+                      [&](const Tensor& t) { return diagonal(ctx, t, offset, dim1, dim2); });
+}
+
+Tensor& as_strided_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src,
+                               ArrayRef<int64_t> size, ArrayRef<int64_t> stride,
+                               std::optional<int64_t> storage_offset, Tensor& out) {
+  return scatter_view(ctx, self, src, out, [&](const Tensor& t) {
+    return restrided(ctx, t, size, stride, storage_offset);
+  });
 }
 
 }  // namespace executorch::kernels::portable
