@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The same elements in other places: flipped, rolled, repeated, shuffled between channels and space;
-// and tensors with one view of them replaced.
+// The same elements in other places: flipped, rolled, repeated, shuffled between channels and
+// space; and tensors with one view of them replaced.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>

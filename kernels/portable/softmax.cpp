@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Softmax, its logarithm, and the gated linear unit: floating dtypes, computed in float32 or float64.
+// Softmax, its logarithm, and the gated linear unit: floating dtypes, computed in float32 or
+// float64.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
