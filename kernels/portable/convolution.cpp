@@ -1,8 +1,341 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Convolution: its arguments checked and turned into loops, its matrix products and depthwise sums.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/conv/convolve.h>
+#include <executorch/kernels/portable/conv/depthwise.h>
+#include <executorch/kernels/portable/conv/depthwise_lanes.h>
+#include <executorch/kernels/portable/conv/depthwise_plane.h>
+
+#include <algorithm>
+#include <numeric>
 
 namespace executorch::kernels::portable {
+namespace {
+
+// Larger sizes cannot be held, and products of two below it cannot overflow.
+constexpr int64_t kLimit = int64_t(1) << 31;
+
+bool check_channels(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                    const std::optional<Tensor>& bias, const ConvArguments& a, ConvGeometry* g) {
+  // Before the products, which a wild number of groups would overflow.
+  if (!ET_EXPECT(ctx, a.groups > 0 && a.groups < kLimit, "groups must be positive, found %" PRId64,
+                 a.groups)) {
+    return false;
+  }
+  const int64_t channels = input.size(g->batched ? 1 : 0);
+  const int64_t split = g->transposed ? weight.size(0) : channels;
+  const int64_t found = g->transposed ? channels : weight.size(1) * a.groups;
+  const int64_t outputs = g->transposed ? weight.size(1) * a.groups : weight.size(0);
+  if (!ET_EXPECT(ctx, split == found && split % a.groups == 0 && outputs % a.groups == 0,
+                 "input of sizes %s and weight of sizes %s do not fit %" PRId64 " groups",
+                 ShapeText(input).text, ShapeText(weight).text, a.groups)) {
+    return false;
+  }
+  g->groups = a.groups;
+  g->in_channels = split / a.groups;
+  g->out_channels = outputs / a.groups;
+  return !bias ||
+         ET_EXPECT(ctx, bias->dim() == 1 && bias->size(0) == outputs,
+                   "bias must have sizes [%" PRId64 "], found %s", outputs, ShapeText(*bias).text);
+}
+
+bool product_fits(const int64_t* sizes) {
+  return sizes[0] * sizes[1] < kLimit && sizes[0] * sizes[1] * sizes[2] < kLimit;
+}
+
+bool check_outputs(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                   const int64_t* output_padding, ConvGeometry* g) {
+  for (int d = 0; d < kSpatial; ++d) {
+    const int64_t reach = g->dilation[d] * (g->kernel[d] - 1) + 1;
+    if (g->transposed) {
+      if (!ET_EXPECT(ctx, output_padding[d] < std::max(g->stride[d], g->dilation[d]),
+                     "output_padding must be below stride or dilation, found %" PRId64,
+                     output_padding[d])) {
+        return false;
+      }
+      g->out[d] = (g->in[d] - 1) * g->stride[d] - 2 * g->padding[d] + reach + output_padding[d];
+    } else {
+      const int64_t room = g->in[d] + 2 * g->padding[d] - reach;
+      g->out[d] = room < 0 ? 0 : room / g->stride[d] + 1;
+    }
+    if (!ET_EXPECT(ctx, g->kernel[d] > 0 && g->out[d] > 0 && g->out[d] < kLimit,
+                   "a kernel of sizes %s leaves no output for an input of sizes %s",
+                   ShapeText(weight).text, ShapeText(input).text)) {
+      return false;
+    }
+  }
+  const WindowLoops loops = {{g->axis(0, 0), g->axis(1, 0), g->axis(2, 0)}};
+  return ET_EXPECT(ctx, loops.fit() && product_fits(g->kernel) && product_fits(g->in),
+                   "a kernel of sizes %s and an input of sizes %s give too large an output",
+                   ShapeText(weight).text, ShapeText(input).text);
+}
+
+struct Weights {
+  Strided memory;
+  const ConvGeometry& geometry;
+
+  /// The weights of one group in one phase; k runs over the input channels outside or inside the
+  /// taps.
+  WeightNest nest(int64_t group, const WindowLoops& loops, bool channels_inside) const {
+    const ConvGeometry& g = geometry;
+    const int out_dim = g.transposed ? 1 : 0;
+    const int64_t first = group * (g.transposed ? g.in_channels : g.out_channels);
+    WeightNest nest;
+    nest.data = memory.data + first * memory.strides[0];
+    nest.dtype = memory.dtype;
+    nest.out_stride = memory.strides[out_dim];
+    const int channel = channels_inside ? kSpatial : 0;
+    const int tap = channels_inside ? 0 : 1;
+    nest.sizes[channel] = g.in_channels;
+    nest.strides[channel] = memory.strides[1 - out_dim];
+    for (int d = 0; d < kSpatial; ++d) {
+      const WindowAxis& axis = loops.axis[d];
+      const int from = d - (kSpatial - g.spatial);
+      const int64_t stride = from < 0 ? 0 : memory.strides[2 + from];
+      nest.data += axis.taps > 0 ? axis.tap_first * stride : 0;
+      nest.sizes[tap + d] = axis.taps;
+      nest.strides[tap + d] = axis.tap_step * stride;
+    }
+    return nest;
+  }
+};
+
+struct Convolution {
+  const ConvGeometry& geometry;
+  Images input;
+  Weights weight;
+  MatrixView bias;  ///< row_stride between channels
+  Images out;
+  bool channels_inside;
+};
+
+MatrixView group_bias(const Convolution& c, int64_t group) {
+  MatrixView bias = c.bias;
+  if (bias.data) bias.data += group * c.geometry.out_channels * bias.row_stride;
+  return bias;
+}
+
+/// Calls f(loops) for every phase that has outputs.
+template <class F>
+void for_each_phase(const ConvGeometry& g, F&& f) {
+  for (int64_t z = 0; z < g.phases(0); ++z) {
+    for (int64_t y = 0; y < g.phases(1); ++y) {
+      for (int64_t x = 0; x < g.phases(2); ++x) {
+        f(WindowLoops{{g.axis(0, z), g.axis(1, y), g.axis(2, x)}});
+      }
+    }
+  }
+}
+
+template <class T>
+void multiply(Gemm<T>& gemm, const Convolution& c, const WindowLoops& loops, const Plane& image,
+              const WeightNest& nest, ConvSink<T>& sink) {
+  const ConvGeometry& g = c.geometry;
+  const int64_t k = g.in_channels * loops.taps();
+  const int64_t single = nest.single_stride();
+  const auto run = [&](const BlockSource<T>& weights) {
+    if (c.channels_inside) {
+      gemm.shrink(loops.outputs(), g.out_channels, k);
+      gemm.run(PositionRows<T>(image, loops, g.in_channels), weights, sink);
+    } else {
+      gemm.shrink(g.out_channels, loops.outputs(), k);
+      gemm.run(weights, TapRows<T>(image, loops), sink);
+    }
+  };
+  if (single == 0) return run(WeightSource<T>(nest, c.channels_inside));
+  const MatrixView rows = {nest.data, nest.dtype, nest.out_stride, single};
+  const MatrixView columns = {nest.data, nest.dtype, single, nest.out_stride};
+  run(MatrixSource<T>(c.channels_inside ? columns : rows));
+}
+
+template <class T>
+void product_convolution(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Convolution& c) {
+  const ConvGeometry& g = c.geometry;
+  int64_t positions = 1;
+  int64_t taps = 1;
+  for (int d = 0; d < kSpatial; ++d) {
+    const WindowAxis axis = g.axis(d, 0);  // the first phase has the most outputs
+    positions *= axis.outputs;
+    taps *= g.kernel[d];
+  }
+  const int64_t k = g.in_channels * taps;
+  Gemm<T> gemm = c.channels_inside ? Gemm<T>(ctx, tile_of<T>(tiles), positions, g.out_channels, k)
+                                   : Gemm<T>(ctx, tile_of<T>(tiles), g.out_channels, positions, k);
+  for_each_phase(g, [&](const WindowLoops& loops) {
+    if (loops.outputs() == 0) return;
+    for (int64_t n = 0; n < g.batch; ++n) {
+      for (int64_t group = 0; group < g.groups; ++group) {
+        const Plane image = c.input.plane(n, group * g.in_channels);
+        const Plane result = c.out.plane(n, group * g.out_channels);
+        const MatrixView bias = group_bias(c, group);
+        const WeightNest nest = c.weight.nest(group, loops, c.channels_inside);
+        ConvSink<T> sink(result, loops, c.channels_inside, bias);
+        multiply<T>(gemm, c, loops, image, nest, sink);
+      }
+    }
+  });
+}
+
+/// All channels of a pixel at once; false where they do not lie side by side.
+template <class T>
+bool depthwise_by_lanes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, const Convolution& c,
+                        const WindowLoops& loops) {
+  const ConvGeometry& g = c.geometry;
+  if (!c.channels_inside || g.out_channels != 1) return false;
+  DepthwiseLanes<T> lanes(ctx, tile, loops, c.input.first, c.out.first, g.groups);
+  if (!lanes.ready()) return false;
+  lanes.load_weights(c.weight.nest(0, loops, false), c.weight.memory.strides[0], c.bias);
+  for (int64_t n = 0; n < g.batch; ++n) lanes.run(c.input.plane(n, 0), c.out.plane(n, 0));
+  return true;
+}
+
+template <class T>
+void depthwise_by_planes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, const Convolution& c,
+                         const WindowLoops& loops) {
+  const ConvGeometry& g = c.geometry;
+  DepthwisePlane<T> whole(ctx, tile, loops, c.input.first);
+  for (int64_t index = 0; index < g.batch * g.groups; ++index) {
+    const int64_t n = index / g.groups, group = index % g.groups;
+    const Plane image = c.input.plane(n, group);
+    Plane result = c.out.plane(n, group * g.out_channels);
+    WeightNest nest = c.weight.nest(group, loops, false);
+    const MatrixView bias = group_bias(c, group);
+    if (whole.ready()) whole.load_image(image);
+    for (int64_t channel = 0; channel < g.out_channels; ++channel) {
+      const T start = bias.data ? read<T>(bias.data + channel * bias.row_stride, bias.dtype) : T(0);
+      if (whole.ready()) {
+        whole.run(nest, start, result);
+      } else {
+        depthwise_channel<T>(image, nest, loops, start, result);
+      }
+      result.data += result.channel_stride;
+      nest.data += nest.out_stride;
+    }
+  }
+}
+
+template <class T>
+void depthwise_convolution(KernelRuntimeContext& ctx, const GemmTiles& tiles,
+                           const Convolution& c) {
+  const GemmTile<T>& tile = tile_of<T>(tiles);
+  for_each_phase(c.geometry, [&](const WindowLoops& loops) {
+    if (!depthwise_by_lanes(ctx, tile, c, loops)) depthwise_by_planes(ctx, tile, c, loops);
+  });
+}
+
+bool check_dtypes(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                  const std::optional<Tensor>& bias, const Tensor& out) {
+  const ScalarType dtype = input.scalar_type();
+  return expect_same_dtype(ctx, "input", input, "weight", weight) &&
+         (!bias || expect_same_dtype(ctx, "input", input, "bias", *bias)) &&
+         expect_dtype(ctx, "out", out, dtype) &&
+         ET_EXPECT(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
+                   "convolution takes numbers, found %s", name_of(dtype));
+}
+
+/// Whether the channels of the result are what lies closest together.
+bool has_channels_inside(const Plane& out, const ConvGeometry& g) {
+  for (int d = kSpatial - g.spatial; d < kSpatial; ++d) {
+    if (g.out[d] > 1 && out.strides[d] <= out.channel_stride) return false;
+  }
+  return g.groups * g.out_channels > 1;
+}
+
+}  // namespace
+
+Shape ConvGeometry::out_shape() const {
+  Shape shape;
+  if (batched) shape.append(batch);
+  shape.append(groups * out_channels);
+  for (int d = kSpatial - spatial; d < kSpatial; ++d) shape.append(out[d]);
+  return shape;
+}
+
+int64_t ConvGeometry::phases(int d) const { return transposed ? std::min(stride[d], out[d]) : 1; }
+
+WindowAxis ConvGeometry::axis(int d, int64_t phase) const {
+  if (!transposed) {
+    return {in[d], out[d], 0, 1, kernel[d], 0, 1, -padding[d], stride[d], dilation[d]};
+  }
+  // Output o meets input i through tap t where o + padding = i * stride + t * dilation.
+  const int64_t tap_step = stride[d] / std::gcd(stride[d], dilation[d]);
+  int64_t tap = 0;
+  while (tap < kernel[d] && (phase + padding[d] - tap * dilation[d]) % stride[d] != 0) ++tap;
+  const int64_t taps = tap < kernel[d] ? (kernel[d] - 1 - tap) / tap_step + 1 : 0;
+  return {in[d],    (out[d] - 1 - phase) / stride[d] + 1,
+          phase,    stride[d],
+          taps,     tap,
+          tap_step, (phase + padding[d] - tap * dilation[d]) / stride[d],
+          1,        -(tap_step * dilation[d] / stride[d])};
+}
+
+ConvGeometry ConvGeometry::adjoint() const {
+  ConvGeometry g = *this;
+  g.transposed = !transposed;
+  std::swap(g.in_channels, g.out_channels);
+  for (int d = 0; d < kSpatial; ++d) std::swap(g.in[d], g.out[d]);
+  return g;
+}
+
+bool conv_geometry(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                   const std::optional<Tensor>& bias, const ConvArguments& a, ConvGeometry* g) {
+  const int spatial = int(weight.dim()) - 2;
+  if (!ET_EXPECT(ctx, spatial >= 1 && spatial <= kSpatial,
+                 "weight must have 3 to 5 dimensions, found sizes %s", ShapeText(weight).text) ||
+      !ET_EXPECT(ctx, input.dim() == spatial + 2 || input.dim() == spatial + 1,
+                 "input of sizes %s does not fit weight of sizes %s", ShapeText(input).text,
+                 ShapeText(weight).text)) {
+    return false;
+  }
+  g->transposed = a.transposed;
+  g->spatial = spatial;
+  g->batched = input.dim() == spatial + 2;
+  g->batch = g->batched ? input.size(0) : 1;
+  for (int d = 0; d < kSpatial; ++d) {
+    const int from = d - (kSpatial - spatial);
+    g->in[d] = from < 0 ? 1 : input.size(input.dim() - spatial + from);
+    g->kernel[d] = from < 0 ? 1 : weight.size(2 + from);
+  }
+  int64_t output_padding[kSpatial] = {0, 0, 0};
+  return expect_spatial_list(ctx, "stride", a.stride, spatial, 1, 1, g->stride) &&
+         expect_spatial_list(ctx, "padding", a.padding, spatial, 0, 0, g->padding) &&
+         expect_spatial_list(ctx, "dilation", a.dilation, spatial, 1, 1, g->dilation) &&
+         (!a.transposed || expect_spatial_list(ctx, "output_padding", a.output_padding, spatial, 0,
+                                               0, output_padding)) &&
+         check_channels(ctx, input, weight, bias, a, g) &&
+         check_outputs(ctx, input, weight, output_padding, g);
+}
+
+void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const ConvGeometry& g,
+              const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+              Tensor& out) {
+  if (out.numel() == 0) return;
+  Convolution c = {g,  Images(input, g.spatial), {Strided(weight), g},
+                   {}, Images(out, g.spatial),   false};
+  c.channels_inside = has_channels_inside(c.out.first, g);
+  if (bias) {
+    const Strided memory(*bias);
+    c.bias = {memory.data, memory.dtype, memory.strides[0], 0};
+  }
+  visit_product_type(input.scalar_type(), [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    if (g.in_channels == 1 && g.groups > 1) {
+      depthwise_convolution<T>(ctx, tiles, c);
+    } else {
+      product_convolution<T>(ctx, tiles, c);
+    }
+  });
+}
+
+void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
+              const Tensor& weight, const std::optional<Tensor>& bias,
+              const ConvArguments& arguments, Tensor& out) {
+  ConvGeometry g;
+  if (check_dtypes(ctx, input, weight, bias, out) &&
+      conv_geometry(ctx, input, weight, bias, arguments, &g) && resize(ctx, out, g.out_shape())) {
+    convolve(ctx, tiles, g, input, weight, bias, out);
+  }
+}
 
 Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                         const std::optional<Tensor>& bias, ArrayRef<int64_t> stride,

@@ -17,4 +17,20 @@ void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& i
               const Tensor& weight, const std::optional<Tensor>& bias,
               const ConvArguments& arguments, Tensor& out);
 
+/// As above for checked arguments and an output of the right sizes.
+void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const ConvGeometry& geometry,
+              const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+              Tensor& out);
+
+/// The gradients of aten::convolution by its input, weight and bias, each written where it is asked
+/// for (an output that is not, stays as it is). Floating dtypes, the same for all tensors.
+struct ConvGradients {
+  Tensor* input;
+  Tensor* weight;
+  Tensor* bias;
+};
+void convolve_backward(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& grad_output,
+                       const Tensor& input, const Tensor& weight, const ConvArguments& arguments,
+                       const ConvGradients& gradients);
+
 }  // namespace executorch::kernels::portable

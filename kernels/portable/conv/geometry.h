@@ -28,6 +28,8 @@ struct ConvGeometry {
   /// for each remainder of the output index; an ordinary one has a single phase.
   int64_t phases(int d) const;
   WindowAxis axis(int d, int64_t phase) const;
+  /// The convolution by the same weights that takes gradients of the output to those of the input.
+  ConvGeometry adjoint() const;
 };
 
 /// Checks all sizes and fills `geometry`; else fails the context.

@@ -157,6 +157,44 @@ void tap_sum(const T* in, const int64_t* offsets, const T* weights, int64_t taps
   }
 }
 
+/// kVectors of a LaneSum, from lane `at` on.
+template <class T, int kBytes, int kVectors>
+inline void lane_sum_block(const T* const* in, const T* const* weights, int64_t taps, const T* bias,
+                           T* out, int64_t at) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  V sum[kVectors];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) sum[j] = *reinterpret_cast<const V*>(bias + at + j * kLanes);
+  for (int64_t t = 0; t < taps; ++t) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      sum[j] += *reinterpret_cast<const V*>(weights[t] + at + j * kLanes) *
+                *reinterpret_cast<const V*>(in[t] + at + j * kLanes);
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) *reinterpret_cast<V*>(out + at + j * kLanes) = sum[j];
+}
+
+template <class T, int kBytes>
+void lane_sum(const T* const* in, const T* const* weights, int64_t taps, const T* bias, T* out,
+              int64_t n) {
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    lane_sum_block<T, kBytes, 4>(in, weights, taps, bias, out, i);
+  }
+  for (; i + kLanes <= n; i += kLanes) {
+    lane_sum_block<T, kBytes, 1>(in, weights, taps, bias, out, i);
+  }
+  for (; i < n; ++i) {
+    T sum = bias[i];
+    for (int64_t t = 0; t < taps; ++t) sum += weights[t][i] * in[t][i];
+    out[i] = sum;
+  }
+}
+
 template <class T, int kBytes, int kVectors, int... kRows>
 constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
   return {sizeof...(kRows),
@@ -166,7 +204,8 @@ constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
            &few_rows<T, kBytes, 4>},
           {&few_rows_transposed<T, kBytes, 1>, &few_rows_transposed<T, kBytes, 2>,
            &few_rows_transposed<T, kBytes, 3>, &few_rows_transposed<T, kBytes, 4>},
-          &tap_sum<T, kBytes>};
+          &tap_sum<T, kBytes>,
+          &lane_sum<T, kBytes>};
 }
 
 /// The tile of kRows by kVectors vectors of kBytes; the functions for fewer rows serve the lower

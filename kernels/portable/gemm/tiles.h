@@ -23,6 +23,8 @@ struct GemmTile {
   /// in[offsets[t] + q]; reads up to kOverread bytes beyond
   using TapSum = void (*)(const T*, const int64_t*, const T*, int64_t, T, T*, int64_t);
   static constexpr int64_t kOverread = 64;
+  /// (in, weights, taps, bias, out, n): out[i] = bias[i] + the sum of weights[t][i] * in[t][i]
+  using LaneSum = void (*)(const T* const*, const T* const*, int64_t, const T*, T*, int64_t);
 
   int rows;     ///< rows of a full tile
   int columns;  ///< columns of every tile
@@ -30,6 +32,7 @@ struct GemmTile {
   FewRows few_rows[kFewRows];
   FewRows few_rows_transposed[kFewRows];
   TapSum tap_sum;
+  LaneSum lane_sum;
 };
 
 /// One instruction set in the three types that products are computed in (integers wrap).

@@ -1,29 +1,58 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/portable/conv/operands.h>
+// An image under the windows of a convolution, as the rows of a matrix. No such matrix exists: its
+// blocks are read from the image as a product asks for them.
+#pragma once
+
+#include <executorch/kernels/portable/gemm/matrix.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>
 
-#include <executorch/kernels/portable/conv/pixels.h>
-
 namespace executorch::kernels::portable {
 
-namespace {
-
-char* bytes(void* memory) { return static_cast<char*>(memory); }
+/// Reads n pixels `stride` bytes apart; memory that holds T (`stands`) needs no conversion.
+template <class T>
+void read_pixels(bool stands, Convert load_row, T* to, const char* from, int64_t stride,
+                 int64_t n) {
+  constexpr int64_t kSize = sizeof(T);
+  const T* const pixels = reinterpret_cast<const T*>(from);
+  if (stands && stride == kSize) {
+    std::copy(pixels, pixels + n, to);
+  } else if (stands && stride == 2 * kSize) {
+    for (int64_t i = 0; i < n; ++i) to[i] = pixels[2 * i];
+  } else {
+    load_row(reinterpret_cast<char*>(to), kSize, from, stride, n);
+  }
+}
 
 /// An index over three nested dimensions taken apart.
-struct Index3 {
+struct SpatialIndex {
   int64_t at[kSpatial];
 
-  Index3(int64_t index, int64_t middle, int64_t inner)
+  SpatialIndex(int64_t index, int64_t middle, int64_t inner)
       : at{index / (middle * inner), index / inner % middle, index % inner} {}
 };
 
-Index3 output_index(const WindowLoops& l, int64_t q) {
-  return Index3(q, l.axis[1].outputs, l.axis[2].outputs);
+inline SpatialIndex output_index(const WindowLoops& l, int64_t q) {
+  return SpatialIndex(q, l.axis[1].outputs, l.axis[2].outputs);
 }
 
-}  // namespace
+/// image[k, q] with channels outside.
+template <class T>
+class TapRows final : public BlockSource<T> {
+ public:
+  TapRows(const Plane& image, const WindowLoops& loops);
+  void read(int64_t row, int64_t rows, int64_t column, int64_t columns, T* to,
+            int64_t step) const override;
+
+ private:
+  void read_row(int64_t row, int64_t column, int64_t columns, T* to) const;
+
+  const Plane& image_;
+  const WindowLoops& loops_;
+  bool stands_;  ///< as T in memory
+  Convert load_;
+};
 
 template <class T>
 TapRows<T>::TapRows(const Plane& image, const WindowLoops& loops)
@@ -57,11 +86,11 @@ template <class T>
 void TapRows<T>::read_row(int64_t row, int64_t column, int64_t columns, T* to) const {
   const WindowAxis* axis = loops_.axis;
   const int64_t taps = loops_.taps();
-  const Index3 tap(row % taps, axis[1].taps, axis[2].taps);
+  const SpatialIndex tap(row % taps, axis[1].taps, axis[2].taps);
   const char* channel = image_.data + row / taps * image_.channel_stride;
   int64_t first, last;
   axis[2].outputs_inside(tap.at[2], &first, &last);
-  Index3 out = output_index(loops_, column);
+  SpatialIndex out = output_index(loops_, column);
   while (columns > 0) {
     const int64_t depth = axis[0].input(out.at[0], tap.at[0]);
     const int64_t height = axis[1].input(out.at[1], tap.at[1]);
@@ -88,6 +117,25 @@ void TapRows<T>::read_row(int64_t row, int64_t column, int64_t columns, T* to) c
     }
   }
 }
+
+/// image[q, k] with channels inside.
+template <class T>
+class PositionRows final : public BlockSource<T> {
+ public:
+  PositionRows(const Plane& image, const WindowLoops& loops, int64_t channels);
+  void read(int64_t row, int64_t rows, int64_t column, int64_t columns, T* to,
+            int64_t step) const override;
+
+ private:
+  void read_row(int64_t row, int64_t column, int64_t columns, T* to) const;
+
+  const Plane& image_;
+  const WindowLoops& loops_;
+  int64_t channels_;
+  bool stands_;  ///< as T in memory
+  bool runs_;    ///< neighbouring taps of a row are neighbours in memory
+  Convert load_;
+};
 
 template <class T>
 PositionRows<T>::PositionRows(const Plane& image, const WindowLoops& loops, int64_t channels)
@@ -124,13 +172,13 @@ void PositionRows<T>::read(int64_t row, int64_t rows, int64_t column, int64_t co
 template <class T>
 void PositionRows<T>::read_row(int64_t row, int64_t column, int64_t columns, T* to) const {
   const WindowAxis* axis = loops_.axis;
-  const Index3 out = output_index(loops_, row);
+  const SpatialIndex out = output_index(loops_, row);
   // Taps that are neighbours in memory are read together, as one run of `taps` times the channels.
   const int64_t taps = runs_ ? axis[2].taps : 1;
   const int64_t length = taps * channels_;
   int64_t first = column % length;
   for (int64_t run = column / length; columns > 0; ++run, first = 0) {
-    const Index3 tap(run * taps, axis[1].taps, axis[2].taps);
+    const SpatialIndex tap(run * taps, axis[1].taps, axis[2].taps);
     const int64_t n = std::min(length - first, columns);
     const int64_t depth = axis[0].input(out.at[0], tap.at[0]);
     const int64_t height = axis[1].input(out.at[1], tap.at[1]);
@@ -153,131 +201,5 @@ void PositionRows<T>::read_row(int64_t row, int64_t column, int64_t columns, T* 
     columns -= n;
   }
 }
-
-int64_t WeightNest::single_stride() const {
-  int64_t single = 0;
-  int64_t next = 0;
-  for (int d = kSpatial; d >= 0; --d) {
-    if (sizes[d] == 1) continue;
-    if (single == 0) {
-      single = strides[d];
-    } else if (strides[d] != next) {
-      return 0;
-    }
-    next = strides[d] * sizes[d];
-  }
-  return single == 0 ? size_of(dtype) : single;
-}
-
-template <class T>
-WeightSource<T>::WeightSource(const WeightNest& nest, bool transposed)
-    : nest_(nest), transposed_(transposed), load_(load(nest.dtype, compute_type<T>)) {}
-
-template <class T>
-void WeightSource<T>::read(int64_t row, int64_t rows, int64_t column, int64_t columns, T* to,
-                           int64_t step) const {
-  const int64_t first = transposed_ ? row : column;
-  const int64_t count = transposed_ ? rows : columns;
-  const int64_t channel = transposed_ ? column : row;
-  const int64_t channels = transposed_ ? columns : rows;
-  const int64_t k_step = transposed_ ? step : 1;
-  const int64_t channel_step = transposed_ ? 1 : step;
-  for (int64_t k = 0; k < count; ++k) {
-    const char* from = nest_.data + channel * nest_.out_stride;
-    int64_t index = first + k;
-    for (int d = kSpatial; d >= 0; --d) {
-      from += index % nest_.sizes[d] * nest_.strides[d];
-      index /= nest_.sizes[d];
-    }
-    load_(bytes(to + k * k_step), channel_step * int64_t(sizeof(T)), from, nest_.out_stride,
-          channels);
-  }
-}
-
-template <class T>
-ConvSink<T>::ConvSink(const Plane& out, const WindowLoops& loops, bool channels_inside,
-                      const MatrixView& bias)
-    : out_(out),
-      loops_(loops),
-      channels_inside_(channels_inside),
-      bias_(bias),
-      load_(bias.data ? load(bias.dtype, compute_type<T>) : nullptr),
-      store_(store(compute_type<T>, out.dtype)) {
-  // In place where positions follow each other at one distance.
-  const int64_t distance = loops.axis[2].out_step * out.strides[2];
-  int64_t stride = distance;
-  bool even = stands_as<T>(out.dtype);
-  for (int d = kSpatial - 1; d >= 0; --d) {
-    const WindowAxis& a = loops.axis[d];
-    even = even && (a.outputs == 1 || a.out_step * out.strides[d] == stride);
-    stride *= a.outputs;
-  }
-  constexpr int64_t kSize = sizeof(T);
-  if (even && (channels_inside ? out.channel_stride : distance) == kSize) {
-    this->data = reinterpret_cast<T*>(position(0));
-    this->row_step = (channels_inside ? distance : out.channel_stride) / kSize;
-  }
-}
-
-template <class T>
-char* ConvSink<T>::position(int64_t q) const {
-  const Index3 out = output_index(loops_, q);
-  char* at = out_.data;
-  for (int d = 0; d < kSpatial; ++d) {
-    at += (loops_.axis[d].out_first + out.at[d] * loops_.axis[d].out_step) * out_.strides[d];
-  }
-  return at;
-}
-
-template <class T>
-void ConvSink<T>::write_channel(int64_t channel, int64_t q, int64_t columns, const T* values) {
-  const WindowAxis& width = loops_.axis[2];
-  const int64_t stride = width.out_step * out_.strides[2];
-  while (columns > 0) {
-    const int64_t n = std::min(columns, width.outputs - q % width.outputs);
-    store_(position(q) + channel * out_.channel_stride, stride,
-           reinterpret_cast<const char*>(values), sizeof(T), n);
-    values += n;
-    q += n;
-    columns -= n;
-  }
-}
-
-template <class T>
-void ConvSink<T>::finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* from,
-                         int64_t step) {
-  if (this->data && !bias_.data) return;
-  T bias[kBlock];
-  T values[kBlock];
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; j += kBlock) {
-      const int64_t n = std::min(kBlock, columns - j);
-      const T* sums = from + i * step + j;
-      std::fill_n(bias, n, T(0));
-      if (bias_.data) {
-        const int64_t channel = channels_inside_ ? column + j : row + i;
-        load_(bytes(bias), sizeof(T), bias_.data + channel * bias_.row_stride,
-              channels_inside_ ? bias_.row_stride : 0, n);
-      }
-      for (int64_t c = 0; c < n; ++c) values[c] = sums[c] + bias[c];
-      if (channels_inside_) {
-        store_(position(row + i) + (column + j) * out_.channel_stride, out_.channel_stride,
-               reinterpret_cast<const char*>(values), sizeof(T), n);
-      } else {
-        write_channel(row + i, column + j, n, values);
-      }
-    }
-  }
-}
-
-#define INSTANTIATE(T)            \
-  template class TapRows<T>;      \
-  template class PositionRows<T>; \
-  template class WeightSource<T>; \
-  template class ConvSink<T>;
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(uint64_t)
-#undef INSTANTIATE
 
 }  // namespace executorch::kernels::portable

@@ -1,0 +1,218 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Gradients of a convolution. By its input: the adjoint convolution (transposed, if it is not, and
+// the reverse). By its weight: a matrix product over all positions of all images,
+//   grad_weight[r, (s, tap)] = sum over (image, q) of rows[r, (image, q)] * windows[(s, tap),
+//   (image, q)]
+// where `rows` are the channels of the side that moves in steps (the output; of a transposed
+// convolution the input) and `windows` those of the other side. By its bias: sums over channels.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/conv/convolve.h>
+#include <executorch/kernels/portable/conv/operands.h>
+
+#include <algorithm>
+
+namespace executorch::kernels::portable {
+namespace {
+
+/// The rows of TapRows over a batch: matrix[(channel, tap), (image, q)], or its transpose.
+template <class T>
+class BatchRows final : public BlockSource<T> {
+ public:
+  BatchRows(const Images& images, int64_t channel, const WindowLoops& loops, bool transposed)
+      : images_(images), channel_(channel), loops_(loops), transposed_(transposed) {}
+
+  void read(int64_t row, int64_t rows, int64_t column, int64_t columns, T* to,
+            int64_t step) const override {
+    if (!transposed_) {
+      for (int64_t i = 0; i < rows; ++i) read_row(row + i, column, columns, to + i * step);
+      return;
+    }
+    T values[kBlock];
+    for (int64_t i = 0; i < rows; i += kBlock) {
+      const int64_t n = std::min(kBlock, rows - i);
+      for (int64_t j = 0; j < columns; ++j) {
+        read_row(column + j, row + i, n, values);
+        for (int64_t k = 0; k < n; ++k) to[(i + k) * step + j] = values[k];
+      }
+    }
+  }
+
+ private:
+  void read_row(int64_t row, int64_t column, int64_t columns, T* to) const {
+    const int64_t outputs = loops_.outputs();
+    while (columns > 0) {
+      const int64_t image = column / outputs, q = column % outputs;
+      const int64_t n = std::min(columns, outputs - q);
+      const Plane plane = images_.plane(image, channel_);
+      TapRows<T>(plane, loops_).read(row, 1, q, n, to, n);
+      to += n;
+      column += n;
+      columns -= n;
+    }
+  }
+
+  const Images& images_;
+  int64_t channel_;
+  const WindowLoops& loops_;
+  bool transposed_;
+};
+
+/// Writes to weights of any dim order.
+template <class T>
+class WeightSink final : public BlockSink<T> {
+ public:
+  explicit WeightSink(const WeightNest& nest)
+      : nest_(nest), single_(nest.single_stride()), store_(store(compute_type<T>, nest.dtype)) {}
+
+  void finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* from,
+              int64_t step) override {
+    const int64_t run = single_ ? columns : 1;
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; j += run) {
+        store_(nest_.at(row + i, column + j), single_,
+               reinterpret_cast<const char*>(from + i * step + j), sizeof(T), run);
+      }
+    }
+  }
+
+ private:
+  const WeightNest& nest_;
+  int64_t single_;
+  Convert store_;
+};
+
+struct WeightGradient {
+  const ConvGeometry& geometry;
+  Images rows, windows;
+  Strided weight;
+
+  /// The windows of the forward convolution, seen from the side that moves in steps.
+  WindowLoops window_loops() const {
+    WindowLoops loops;
+    for (int d = 0; d < kSpatial; ++d) {
+      const ConvGeometry& g = geometry;
+      loops.axis[d] = {windows.sizes[d], rows.sizes[d], 0, 1, g.kernel[d], 0, 1, -g.padding[d],
+                       g.stride[d],      g.dilation[d]};
+    }
+    return loops;
+  }
+
+  WindowLoops row_loops() const {
+    WindowLoops loops;
+    for (int d = 0; d < kSpatial; ++d) {
+      loops.axis[d] = {rows.sizes[d], rows.sizes[d], 0, 1, 1, 0, 1, 0, 1, 1};
+    }
+    return loops;
+  }
+
+  template <class T>
+  void run(KernelRuntimeContext& ctx, const GemmTiles& tiles) const {
+    const WindowLoops taps = window_loops(), steps = row_loops();
+    const int64_t groups = geometry.groups;
+    const int64_t m = rows.channels / groups, inner = windows.channels / groups;
+    Gemm<T> gemm(ctx, tile_of<T>(tiles), m, inner * taps.taps(), rows.batch * steps.outputs());
+    for (int64_t group = 0; group < groups; ++group) {
+      const WeightNest nest = WeightNest::all(weight, group * m);
+      const BatchRows<T> left(rows, group * m, steps, false);
+      const BatchRows<T> right(windows, group * inner, taps, true);
+      WeightSink<T> sink(nest);
+      gemm.run(left, right, sink);
+    }
+  }
+};
+
+template <class T>
+void sum_channels(const Images& images, const Strided& out) {
+  Reader<T> reader(images.first.dtype);
+  for (int64_t c = 0; c < images.channels; ++c) {
+    T total = 0;
+    for (int64_t n = 0; n < images.batch; ++n) {
+      const Plane plane = images.plane(n, c);
+      for (int64_t z = 0; z < images.sizes[0]; ++z) {
+        for (int64_t y = 0; y < images.sizes[1]; ++y) {
+          const char* const row = plane.data + z * plane.strides[0] + y * plane.strides[1];
+          T sum = 0;  // of a row, so that long sums lose less
+          for (int64_t x = 0; x < images.sizes[2]; x += kBlock) {
+            const int64_t count = std::min(kBlock, images.sizes[2] - x);
+            const T* const values = reader(row + x * plane.strides[2], plane.strides[2], count);
+            for (int64_t i = 0; i < count; ++i) sum += values[i];
+          }
+          total += sum;
+        }
+      }
+    }
+    write<T>(total, out.data + c * out.strides[0], out.dtype);
+  }
+}
+
+/// The gradient, if it is asked for, has the dtype and gets the shape of what it belongs to.
+bool prepare(KernelRuntimeContext& ctx, const char* name, Tensor* gradient, ScalarType dtype,
+             const Shape& shape) {
+  return !gradient || (expect_dtype(ctx, name, *gradient, dtype) && resize(ctx, *gradient, shape));
+}
+
+bool prepare(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& input,
+             const Tensor& weight, const ConvArguments& arguments, const ConvGradients& gradients,
+             ConvGeometry* g) {
+  const ScalarType dtype = input.scalar_type();
+  if (!ET_EXPECT(ctx, is_floating(dtype), "input must be floating point, found %s",
+                 name_of(dtype)) ||
+      !expect_dtype(ctx, "weight", weight, dtype) ||
+      !expect_dtype(ctx, "grad_output", grad_output, dtype) ||
+      !conv_geometry(ctx, input, weight, std::nullopt, arguments, g) ||
+      !ET_EXPECT(ctx, Shape(grad_output) == g->out_shape(),
+                 "grad_output must have sizes %s, found %s", ShapeText(g->out_shape()).text,
+                 ShapeText(grad_output).text)) {
+    return false;
+  }
+  Shape channels;
+  channels.append(g->groups * g->out_channels);
+  return prepare(ctx, "the gradient of the input", gradients.input, dtype, Shape(input)) &&
+         prepare(ctx, "the gradient of the weight", gradients.weight, dtype, Shape(weight)) &&
+         prepare(ctx, "the gradient of the bias", gradients.bias, dtype, channels);
+}
+
+}  // namespace
+
+void convolve_backward(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& grad_output,
+                       const Tensor& input, const Tensor& weight, const ConvArguments& arguments,
+                       const ConvGradients& gradients) {
+  ConvGeometry g;
+  if (!prepare(ctx, grad_output, input, weight, arguments, gradients, &g)) return;
+  if (gradients.input) {
+    convolve(ctx, tiles, g.adjoint(), grad_output, weight, std::nullopt, *gradients.input);
+  }
+  const auto visit_floating = [&](auto&& f) {
+    if (input.scalar_type() == ScalarType::Double) return f(Type<double>{});
+    f(Type<float>{});
+  };
+  const Images outer(grad_output, g.spatial), inner(input, g.spatial);
+  if (gradients.weight && weight.numel() > 0) {
+    const WeightGradient gradient = {g, g.transposed ? inner : outer, g.transposed ? outer : inner,
+                                     Strided(*gradients.weight)};
+    visit_floating([&](auto tag) { gradient.run<ET_TYPE_OF(tag)>(ctx, tiles); });
+  }
+  if (gradients.bias) {
+    visit_floating(
+        [&](auto tag) { sum_channels<ET_TYPE_OF(tag)>(outer, Strided(*gradients.bias)); });
+  }
+}
+
+std::tuple<Tensor&, Tensor&, Tensor&> convolution_backward_out(
+    KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+    std::optional<ArrayRef<int64_t>> bias_sizes, ArrayRef<int64_t> stride,
+    ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation, bool transposed,
+    ArrayRef<int64_t> output_padding, int64_t groups, ArrayRef<bool> output_mask, Tensor& out0,
+    Tensor& out1, Tensor& out2) {
+  (void)bias_sizes;  // says that there is a bias; its size is that of the channels
+  if (ET_EXPECT(ctx, output_mask.size() == 3, "output_mask must have 3 values, found %zu",
+                output_mask.size())) {
+    convolve_backward(ctx, plain_gemm_tiles(), grad_output, input, weight,
+                      {stride, padding, dilation, transposed, output_padding, groups},
+                      {output_mask[0] ? &out0 : nullptr, output_mask[1] ? &out1 : nullptr,
+                       output_mask[2] ? &out2 : nullptr});
+  }
+  return {out0, out1, out2};
+}
+
+}  // namespace executorch::kernels::portable
