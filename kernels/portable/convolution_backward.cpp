@@ -182,19 +182,17 @@ void convolve_backward(KernelRuntimeContext& ctx, const GemmTiles& tiles, const 
   if (gradients.input) {
     convolve(ctx, tiles, g.adjoint(), grad_output, weight, std::nullopt, *gradients.input);
   }
-  const auto visit_floating = [&](auto&& f) {
-    if (input.scalar_type() == ScalarType::Double) return f(Type<double>{});
-    f(Type<float>{});
-  };
   const Images outer(grad_output, g.spatial), inner(input, g.spatial);
   if (gradients.weight && weight.numel() > 0) {
     const WeightGradient gradient = {g, g.transposed ? inner : outer, g.transposed ? outer : inner,
                                      Strided(*gradients.weight)};
-    visit_floating([&](auto tag) { gradient.run<ET_TYPE_OF(tag)>(ctx, tiles); });
+    visit_floating(input.scalar_type(),
+                   [&](auto tag) { gradient.run<ET_TYPE_OF(tag)>(ctx, tiles); });
   }
   if (gradients.bias) {
-    visit_floating(
-        [&](auto tag) { sum_channels<ET_TYPE_OF(tag)>(outer, Strided(*gradients.bias)); });
+    visit_floating(input.scalar_type(), [&](auto tag) {
+      sum_channels<ET_TYPE_OF(tag)>(outer, Strided(*gradients.bias));
+    });
   }
 }
 

@@ -17,16 +17,18 @@ struct MatrixView {
 };
 
 /// The type products of a dtype are computed in: float for the 16-bit floats, uint64_t for
-/// integers. Calls visitor(Type<T>{}).
+/// integers. Calls visitor(Type<T>{}), unless this build leaves out the dtypes computed in it.
 template <class Visitor>
 void visit_product_type(ScalarType dtype, Visitor&& visitor) {
   switch (compute_of(dtype)) {
     case Compute::Float:
-      return visitor(Type<float>{});
+      if constexpr (is_computed<float>) visitor(Type<float>{});
+      return;
     case Compute::Double:
-      return visitor(Type<double>{});
+      if constexpr (is_computed<double>) visitor(Type<double>{});
+      return;
     default:
-      return visitor(Type<uint64_t>{});
+      if constexpr (is_computed<uint64_t>) visitor(Type<uint64_t>{});
   }
 }
 

@@ -133,4 +133,16 @@ bool visit_compute(Compute compute, Visitor&& visitor) {
   }
 }
 
+/// Calls visitor(Type<C>{}) with float or double, for kernels that refuse other dtypes; false as
+/// above.
+template <class Visitor>
+bool visit_floating(ScalarType dtype, Visitor&& visitor) {
+  if (dtype == ScalarType::Double) {
+    if constexpr (is_computed<double>) return visitor(Type<double>{}), true;
+    return false;
+  }
+  if constexpr (is_computed<float>) return visitor(Type<float>{}), true;
+  return false;
+}
+
 }  // namespace executorch::kernels::portable
