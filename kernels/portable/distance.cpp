@@ -74,12 +74,6 @@ bool check(KernelRuntimeContext& ctx, const Tensor& x, double p, const Tensor& o
          expect_dtype(ctx, "out", out, x.scalar_type());
 }
 
-template <class F>
-void visit_floating(ScalarType dtype, F&& f) {
-  if (dtype == ScalarType::Double) return f(Type<double>{});
-  f(Type<float>{});
-}
-
 }  // namespace
 
 Tensor& _cdist_forward_out(KernelRuntimeContext& ctx, const Tensor& x1, const Tensor& x2, double p,
