@@ -51,14 +51,10 @@ class DelegationInfo:
 
     def get_operator_delegation_dataframe(self) -> Any:
         """A pandas DataFrame: the rows of `operator_rows` with columns op_type, occurrences_in_delegated_graphs and
-        occurrences_in_non_delegated_graphs. ImportError without pandas.
+        occurrences_in_non_delegated_graphs.
         """
-        try:
-            import pandas as pd  # type: ignore[import-untyped]
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                "get_operator_delegation_dataframe needs pandas; operator_rows() gives the same rows"
-            ) from error
+        import pandas as pd  # type: ignore[import-untyped]  # here: it takes half a second to import
+
         return pd.DataFrame(self.operator_rows(), columns=list(_COLUMNS))
 
 
