@@ -2,8 +2,23 @@
 # `cmake --install`: libraries, headers and a relocatable package for find_package(executorch).
 include(CMakePackageConfigHelpers)
 
+# Names that the documentation of ExecuTorch 1.4 has for the same things.
+et_other_name(extension_module_static extension_module)
+et_other_name(optimized_native_cpu_ops_lib portable_ops_lib optimized_ops_lib)
 get_property(libraries GLOBAL PROPERTY EXECUTORCH_LIBRARIES)
-install(TARGETS executorch_headers ${libraries} EXPORT executorch-targets ARCHIVE DESTINATION lib COMPONENT sdk)
+# All libraries of a kind: executorch::kernels, executorch::extensions.
+set(kernels portable_ops_lib optimized_ops_lib)
+set(extensions ${libraries})
+list(FILTER extensions INCLUDE REGEX "^extension_")
+set(kinds kernels extensions)
+foreach(kind ${kinds})
+  et_other_name(executorch_${kind} ${${kind}})
+  set_target_properties(executorch_${kind} PROPERTIES EXPORT_NAME ${kind})
+  add_library(executorch::${kind} ALIAS executorch_${kind})
+endforeach()
+
+install(TARGETS executorch_headers ${libraries} executorch_kernels executorch_extensions EXPORT executorch-targets
+        ARCHIVE DESTINATION lib COMPONENT sdk)
 install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION lib/cmake/executorch COMPONENT sdk)
 
 foreach(folder runtime extension kernels)

@@ -85,3 +85,10 @@ function(et_ops_library name)
   add_dependencies(${name} generate_${ARG_LIBRARY})
   target_link_options(${name} INTERFACE LINKER:-u,executorch_link_${ARG_LIBRARY})
 endfunction()
+
+# et_other_name(NAME targets...): a name that stands for targets.
+function(et_other_name name)
+  add_library(${name} INTERFACE)
+  target_link_libraries(${name} INTERFACE ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES ${name})
+endfunction()

@@ -37,7 +37,7 @@ struct PrintOutputName {
   PrintOutput value;
 };
 
-constexpr PrintOutputName kPrintOutputNames[] = {{"first", PrintOutput::First},
+constexpr PrintOutputName kPrintOutputNames[] = {{"short", PrintOutput::Short},
                                                  {"all", PrintOutput::All},
                                                  {"shape", PrintOutput::Shape},
                                                  {"none", PrintOutput::None}};
@@ -48,7 +48,7 @@ PrintOutput print_output_named(const char* text) {
       return row.value;
     }
   }
-  fail(std::string("--print_output: expected first, all, shape or none, found '") + text + "'");
+  fail(std::string("--print_output: expected short, all, shape or none, found '") + text + "'");
 }
 
 /// An option, the name of its value (null if it takes none), what it does, and what sets it.
@@ -70,7 +70,8 @@ constexpr Row kRows[] = {
      [](Options& options, const char* text) {
        options.num_executions = positive_number("num_executions", text);
      }},
-    {"print_output", "WHAT", "the first values of each output (default), all, its shape or none",
+    {"print_output", "WHAT",
+     "the first and last values of each output (default: short), all, its shape or none",
      [](Options& options, const char* text) { options.print_output = print_output_named(text); }},
     {"output_file", "PREFIX", "write the bytes of output tensor I to PREFIX-I.bin",
      [](Options& options, const char* text) { options.output_file = text; }},

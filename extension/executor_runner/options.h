@@ -9,8 +9,8 @@
 
 namespace executorch::extension::executor_runner {
 
-/// First: the first values of each output.
-enum class PrintOutput { First, All, Shape, None };
+/// Short: the first and last values of each output.
+enum class PrintOutput { Short, All, Shape, None };
 
 struct Options {
   std::string model_path;
@@ -19,7 +19,7 @@ struct Options {
   /// Empty: ones.
   std::vector<std::string> inputs;
   size_t num_executions = 1;
-  PrintOutput print_output = PrintOutput::First;
+  PrintOutput print_output = PrintOutput::Short;
   /// Empty: outputs are not written.
   std::string output_file;
   bool list = false;

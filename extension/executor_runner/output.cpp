@@ -2,15 +2,14 @@
 #include <executorch/extension/executor_runner/output.h>
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <algorithm>
+#include <sstream>
 
+#include <executorch/extension/evalue_util/print_evalue.h>
 #include <executorch/extension/executor_runner/failure.h>
 #include <executorch/extension/executor_runner/listing.h>
-#include <executorch/extension/tensor/element_conversion.h>
 
 namespace executorch::extension::executor_runner {
 namespace {
@@ -18,77 +17,24 @@ namespace {
 using executorch::aten::Tensor;
 using runtime::EValue;
 
-void print_number(double value) { printf("%g", value); }
-void print_number(int64_t value) { printf("%" PRId64, value); }
-void print_number(uint64_t value) { printf("%" PRIu64, value); }
+/// How many of an output's first and last values are shown unless all are asked for.
+constexpr long kEdgeValues = 5;
 
-/// The type to print a T as.
-template <typename T>
-using Printed =
-    std::conditional_t<!std::is_integral_v<T>, double,
-                       std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
-
-/// How many values of an output are its first ones.
-constexpr size_t kFirstValues = 10;
-
-template <typename T, typename Items>
-void print_items(const Items& items, size_t count, PrintOutput what) {
-  const size_t printed = what == PrintOutput::First ? std::min(count, kFirstValues) : count;
-  printf(" [");
-  for (size_t i = 0; i < printed; ++i) {
-    printf("%s", i == 0 ? "" : ", ");
-    print_number(convert_number<Printed<T>>(static_cast<T>(items[i])));
+std::string value_text(const EValue& value, PrintOutput what) {
+  if (what == PrintOutput::Shape && value.isTensor()) {
+    const Tensor& tensor = value.toTensor();
+    return tensor_text(tensor.scalar_type(), {tensor.sizes().data(), tensor.sizes().size()});
   }
-  printf("%s]", printed < count ? ", ..." : "");
-}
-
-void print_tensor(const Tensor& tensor, PrintOutput what) {
-  printf("%s",
-         tensor_text(tensor.scalar_type(), {tensor.sizes().data(), tensor.sizes().size()}).c_str());
-  if (what != PrintOutput::Shape) {
-    const bool is_number = visit_number_type(tensor.scalar_type(), [&](auto element) {
-      using T = typename decltype(element)::type;
-      print_items<T>(static_cast<const T*>(tensor.const_data_ptr()),
-                     static_cast<size_t>(tensor.numel()), what);
-    });
-    printf("%s", is_number ? "" : " (values that cannot be printed)");
-  }
-}
-
-void print_value(const EValue& value, PrintOutput what) {
-  if (value.isTensor()) {
-    print_tensor(value.toTensor(), what);
-  } else if (value.isInt()) {
-    print_number(value.toInt());
-  } else if (value.isDouble()) {
-    print_number(value.toDouble());
-  } else if (value.isBool()) {
-    printf("%s", value.toBool() ? "true" : "false");
-  } else if (value.isString()) {
-    printf("'%.*s'", static_cast<int>(value.toString().size()), value.toString().data());
-  } else if (value.isIntList()) {
-    print_items<int64_t>(value.toIntList(), value.toIntList().size(), what);
-  } else if (value.isDoubleList()) {
-    print_items<double>(value.toDoubleList(), value.toDoubleList().size(), what);
-  } else if (value.isTensorList()) {
-    for (const Tensor& item : value.toTensorList()) {
-      printf("\n    ");
-      print_tensor(item, what);
-    }
-  } else {
-    char name[runtime::kTagNameBufferSize];
-    runtime::tag_to_string(value.tag, name, sizeof(name));
-    printf("%s", name);
-  }
+  std::ostringstream text;
+  text << evalue_edge_items(what == PrintOutput::All ? 0 : kEdgeValues) << value;
+  return text.str();
 }
 
 }  // namespace
 
 void print_outputs(const runtime::Method& method, PrintOutput what) {
   for (size_t i = 0; i < method.outputs_size(); ++i) {
-    printf("output %zu: ", i);
-    print_value(method.get_output(i), what);
-    printf("\n");
+    printf("output %zu: %s\n", i, value_text(method.get_output(i), what).c_str());
   }
 }
 
