@@ -19,6 +19,8 @@ Convert load(ScalarType from, Compute to);
 Convert store(Compute from, ScalarType to);
 /// Moves n elements of one dtype without looking at them. nullptr unless 1, 2, 4 or 8 bytes wide.
 Convert move(int64_t bytes);
+/// Writes one element of that many bytes (1, 2, 4 or 8) n times.
+void repeat(char* to, const char* element, int64_t bytes, int64_t n);
 
 /// Elements handled between two conversions: a few KB of stack in all, and small enough for the L1
 /// cache.

@@ -1,7 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Dtypes: what they are, how they promote, and elements from one to another.
+#include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/dtype.h>
+#include <executorch/kernels/portable/loops/number.h>
+#include <executorch/kernels/portable/loops/promote.h>
+
+#include <algorithm>
 
 namespace executorch::kernels::portable {
+
 namespace {
 
 struct Facts {
@@ -48,5 +55,170 @@ Facts facts(ScalarType dtype) {
 Kind kind_of(ScalarType dtype) { return is_held(dtype) ? facts(dtype).kind : Kind::Unsupported; }
 int64_t size_of(ScalarType dtype) { return facts(dtype).size; }
 const char* name_of(ScalarType dtype) { return facts(dtype).name; }
+
+namespace {
+
+bool is_unsigned(ScalarType dtype) {
+  return dtype == ScalarType::Byte || dtype == ScalarType::UInt16 || dtype == ScalarType::UInt32 ||
+         dtype == ScalarType::UInt64;
+}
+
+// Two different integer dtypes; an unsigned and a signed one meet in a signed one that holds both.
+ScalarType promote_integers(ScalarType a, ScalarType b) {
+  if (size_of(a) < size_of(b)) return promote_integers(b, a);
+  // a is at least as wide as b.
+  if (!is_unsigned(a) && (!is_unsigned(b) || size_of(b) < size_of(a))) return a;
+  if (is_unsigned(a) && is_unsigned(b)) return a;
+  switch (size_of(a)) {
+    case 1:
+      return ScalarType::Short;
+    case 2:
+      return ScalarType::Int;
+    default:
+      return ScalarType::Long;
+  }
+}
+
+}  // namespace
+
+ScalarType promote(ScalarType a, ScalarType b) {
+  if (a == ScalarType::Undefined || a == b) return b;
+  if (b == ScalarType::Undefined) return a;
+  const Kind ka = kind_of(a), kb = kind_of(b);
+  if (ka != kb) return ka > kb ? a : b;
+  if (ka == Kind::Integer) return promote_integers(a, b);
+  if (size_of(a) != size_of(b)) return size_of(a) > size_of(b) ? a : b;
+  return ScalarType::Float;  // Half with BFloat16.
+}
+
+void Promotion::add(Tier tier, ScalarType dtype) { tiers_[tier] = promote(tiers_[tier], dtype); }
+
+Promotion& Promotion::add(const Tensor& operand) {
+  add(operand.dim() > 0 ? kDimensioned : kZeroDim, operand.scalar_type());
+  return *this;
+}
+
+Promotion& Promotion::add(const Scalar& operand) {
+  const ScalarType dtype = dtype_of(operand);
+  add(kNumber, dtype == ScalarType::Double ? ScalarType::Float : dtype);
+  return *this;
+}
+
+ScalarType Promotion::result() const {
+  ScalarType result = tiers_[kDimensioned];
+  for (int tier = kZeroDim; tier < kTiers; ++tier) {
+    const ScalarType next = tiers_[tier];
+    if (next == ScalarType::Undefined) continue;
+    if (result == ScalarType::Undefined || kind_of(next) > kind_of(result)) result = next;
+  }
+  return result;
+}
+
+ScalarType dtype_of(const Scalar& scalar) {
+  return scalar.isBoolean()         ? ScalarType::Bool
+         : scalar.isFloatingPoint() ? ScalarType::Double
+                                    : ScalarType::Long;
+}
+
+Number::Number(const Scalar& scalar) : dtype_(dtype_of(scalar)) {
+  if (dtype_ == ScalarType::Double) {
+    write<double>(as_double(scalar), storage_, dtype_);
+  } else {
+    write<int64_t>(as_int(scalar), storage_, dtype_);
+  }
+}
+
+Strided Number::strided() const {
+  Strided result;
+  result.data = const_cast<char*>(storage_);
+  result.dtype = dtype_;
+  return result;
+}
+
+namespace {
+
+// A bool is read as a byte: a hostile file may hold other values than 0 and 1 in it.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+template <class To, class From>
+To element(const char* from) {
+  const auto value = *reinterpret_cast<const Stored<From>*>(from);
+  if constexpr (std::is_same_v<From, bool>) {
+    return cast<To>(int64_t(value != 0));
+  } else {
+    return cast<To>(value);
+  }
+}
+
+template <class To, class From>
+void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
+  if (to_stride == int64_t(sizeof(To)) && from_stride == int64_t(sizeof(From))) {
+    auto* const target = reinterpret_cast<To*>(to);
+    for (int64_t i = 0; i < n; ++i) target[i] = element<To, From>(from + i * sizeof(From));
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    *reinterpret_cast<To*>(to + i * to_stride) = element<To, From>(from + i * from_stride);
+  }
+}
+
+template <class C>
+Convert load_as(ScalarType from) {
+  Convert found = nullptr;
+  visit(from, [&](auto tag) { found = convert<C, ET_TYPE_OF(tag)>; });
+  return found;
+}
+
+template <class C>
+Convert store_from(ScalarType to) {
+  Convert found = nullptr;
+  visit(to, [&](auto tag) { found = convert<ET_TYPE_OF(tag), C>; });
+  return found;
+}
+
+}  // namespace
+
+Convert load(ScalarType from, Compute to) {
+  switch (to) {
+    case Compute::Bool:
+      return load_as<bool>(from);
+    case Compute::Int64:
+      return load_as<int64_t>(from);
+    case Compute::Float:
+      return load_as<float>(from);
+    default:
+      return load_as<double>(from);
+  }
+}
+
+Convert store(Compute from, ScalarType to) {
+  switch (from) {
+    case Compute::Bool:
+      return store_from<bool>(to);
+    case Compute::Int64:
+      return store_from<int64_t>(to);
+    case Compute::Float:
+      return store_from<float>(to);
+    default:
+      return store_from<double>(to);
+  }
+}
+
+Convert move(int64_t bytes) {
+  Convert found = nullptr;
+  visit_width(bytes, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    found = convert<T, T>;
+  });
+  return found;
+}
+
+void repeat(char* to, const char* element, int64_t bytes, int64_t n) {
+  visit_width(bytes, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    std::fill_n(reinterpret_cast<T*>(to), n, *reinterpret_cast<const T*>(element));
+  });
+}
 
 }  // namespace executorch::kernels::portable

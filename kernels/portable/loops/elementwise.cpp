@@ -3,10 +3,11 @@
 
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/flat.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/loops/promote.h>
+
+#include <algorithm>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -17,11 +18,29 @@ constexpr int kMaxInputs = Elementwise::kMaxArity;
 struct Plan {
   const Elementwise& operation;
   const Parameters& parameters;
-  ScalarType common;  // of the inputs, after promotion
-  Compute compute;    // of the inputs
-  ScalarType result;  // before the cast to out's dtype
-  RowFunction row;
+  ScalarType common = ScalarType::Undefined;  // of the inputs, after promotion
+  ScalarType result = ScalarType::Undefined;  // before the cast to out's dtype
+  Compute compute = Compute::Float;           // of the inputs
+  RowFunction row = nullptr;
 
+  void set_common(ScalarType dtype) {
+    const Domain domain = operation.domain;
+    common = dtype;
+    result = operation.gives_bool ? ScalarType::Bool : dtype;
+    const bool truth =
+        domain == Domain::Logical || (domain == Domain::Bits && kind_of(dtype) == Kind::Bool);
+    compute = truth ? Compute::Bool : compute_of(dtype);
+    row = operation.rows[static_cast<int>(compute)];
+  }
+  // Whether the operator is for the common dtype.
+  bool is_defined() const {
+    const Domain domain = operation.domain;
+    const Kind kind = kind_of(common);
+    const bool whole = domain == Domain::Integral || domain == Domain::Bits;
+    return kind != Kind::Unsupported && !(domain == Domain::Numeric && kind == Kind::Bool) &&
+           !(domain == Domain::Floating && kind != Kind::Floating) &&
+           !(whole && kind == Kind::Floating);
+  }
   bool is_condition(int input) const { return input == 0 && operation.domain == Domain::Choice; }
   Compute compute_of_input(int input) const {
     return is_condition(input) ? Compute::Bool : compute;
@@ -29,80 +48,75 @@ struct Plan {
   Compute compute_of_result() const { return operation.gives_bool ? Compute::Bool : compute; }
 };
 
-const char* domain_name(Domain domain) {
-  return domain == Domain::Integral ? "integers and bool" : "numbers";
-}
-
-bool settle(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, const Tensor& out) {
-  const Domain domain = plan.operation.domain;
-  Promotion promotion;
-  for (int i = domain == Domain::Choice ? 1 : 0; i < plan.operation.arity; ++i) {
-    inputs[i].tensor() != nullptr ? promotion.add(*inputs[i].tensor())
-                                  : promotion.add(*inputs[i].number());
-  }
-  plan.common = promotion.result();
-  if (domain == Domain::Floating) plan.common = to_floating(plan.common);
-  const Kind kind = kind_of(plan.common);
-  const bool defined = kind != Kind::Unsupported &&
-                       !(domain == Domain::Integral && kind == Kind::Floating) &&
-                       !(domain == Domain::Numeric && kind == Kind::Bool);
-  if (!ET_EXPECT(ctx, defined, "defined on %s, found inputs of common dtype %s",
-                 domain_name(domain), name_of(plan.common))) {
-    return false;
-  }
-  plan.compute = domain == Domain::Logical ? Compute::Bool : compute_of(plan.common);
-  plan.result = plan.operation.gives_bool ? ScalarType::Bool : plan.common;
-  plan.row = plan.operation.rows[static_cast<int>(plan.compute)];
-  if (!ET_EXPECT(ctx, plan.row != nullptr, "this build leaves out %s", name_of(plan.common))) {
-    return false;
-  }
-  return expect_castable(ctx, plan.result, out);
-}
-
 struct alignas(16) Block {
   char bytes[kBlock * 8];
+};
+
+// Values of a compute type become what a narrower dtype leaves of them.
+struct Narrowing {
+  Convert narrow = nullptr, widen = nullptr;
+  int64_t width = 0, narrow_width = 0;
+
+  Narrowing() = default;
+  Narrowing(Compute compute, ScalarType dtype)
+      : narrow(store(compute, dtype)),
+        widen(load(dtype, compute)),
+        width(size_of(compute)),
+        narrow_width(size_of(dtype)) {}
+
+  void operator()(Block& block, int64_t n) const {
+    if (narrow == nullptr) return;
+    Block narrowed;
+    narrow(narrowed.bytes, narrow_width, block.bytes, width, n);
+    widen(block.bytes, width, narrowed.bytes, narrow_width, n);
+  }
 };
 
 // Reads one input, run by run, as the compute type.
 class Source {
  public:
-  void prepare(const Plan& plan, int input, const Strided& memory, bool zero_dim, int64_t stride) {
+  /// False for a dtype that no kernel can read.
+  bool prepare(const Plan& plan, int input, ScalarType dtype, bool zero_dim, int64_t stride) {
     const Compute compute = plan.compute_of_input(input);
     width_ = size_of(compute);
     stride_ = stride;
-    load_ = load(memory.dtype, compute);
-    direct_ = memory.dtype == dtype_of(compute) && stride == width_;
+    load_ = load(dtype, compute);
+    direct_ = dtype == dtype_of(compute) && stride == width_;
     // An input of another dtype is cut to the common one first, where that is narrower than what is
     // computed in: uint8 + 300 wraps. 16-bit floats meet numbers at full precision, as in torch.
     const bool kept = is_floating(plan.common) && zero_dim && !plan.operation.gives_bool;
-    if (compute != Compute::Bool && memory.dtype != plan.common &&
-        dtype_of(compute) != plan.common && !kept) {
-      narrow_ = store(compute, plan.common);
-      widen_ = load(plan.common, compute);
+    if (compute != Compute::Bool && dtype != plan.common && dtype_of(compute) != plan.common &&
+        !kept) {
+      narrowing_ = Narrowing(compute, plan.common);
     }
+    return load_ != nullptr;
   }
 
-  bool valid() const { return load_ != nullptr; }
   bool direct() const { return direct_; }
 
   const char* read(const char* row, int64_t first, int64_t n) {
     const char* const from = row + first * stride_;
     if (direct_) return from;
-    // What stands still is read once a row.
-    if (stride_ == 0 && row == last_ && n <= filled_) return block_.bytes;
+    if (stride_ == 0) return stand(from, n);
     load_(block_.bytes, width_, from, stride_, n);
-    if (narrow_ != nullptr) {
-      Block narrowed;
-      narrow_(narrowed.bytes, 8, block_.bytes, width_, n);
-      widen_(block_.bytes, width_, narrowed.bytes, 8, n);
-    }
-    last_ = row;
-    filled_ = n;
+    narrowing_(block_, n);
     return block_.bytes;
   }
 
  private:
-  Convert load_ = nullptr, narrow_ = nullptr, widen_ = nullptr;
+  // What stands still is read once, and repeated as often as it may be asked for.
+  const char* stand(const char* from, int64_t n) {
+    if (from == last_ && n <= filled_) return block_.bytes;
+    load_(block_.bytes, width_, from, 0, 1);
+    narrowing_(block_, 1);
+    repeat(block_.bytes, block_.bytes, width_, n);
+    last_ = from;
+    filled_ = n;
+    return block_.bytes;
+  }
+
+  Convert load_ = nullptr;
+  Narrowing narrowing_;
   bool direct_ = false;
   int64_t width_ = 0, stride_ = 0, filled_ = 0;
   const char* last_ = nullptr;
@@ -119,8 +133,7 @@ class Sink {
     const ScalarType computed = dtype_of(plan.compute_of_result());
     direct_ = out == computed && stride == width_;
     if (plan.result != out && plan.result != computed) {
-      narrow_ = store(plan.compute_of_result(), plan.result);
-      widen_ = load(plan.result, plan.compute_of_result());
+      narrowing_ = Narrowing(plan.compute_of_result(), plan.result);
     }
   }
 
@@ -129,63 +142,209 @@ class Sink {
 
   void write(char* at, int64_t n) {
     if (direct_) return;
-    if (narrow_ != nullptr) {
-      Block narrowed;
-      narrow_(narrowed.bytes, 8, block_.bytes, width_, n);
-      widen_(block_.bytes, width_, narrowed.bytes, 8, n);
-    }
+    narrowing_(block_, n);
     store_(at, stride_, block_.bytes, width_, n);
   }
 
  private:
   int64_t width_, stride_;
-  Convert store_, narrow_ = nullptr, widen_ = nullptr;
+  Convert store_;
+  Narrowing narrowing_;
   bool direct_;
   Block block_;
 };
 
-bool run_rows(const Plan& plan, const Strided* inputs, const bool* zero_dim, const Strided& out) {
-  const int arity = plan.operation.arity;
-  const Strided* operands[1 + kMaxInputs] = {&out};
-  for (int i = 0; i < arity; ++i) operands[1 + i] = &inputs[i];
-  const LoopNest nest(operands, 1 + arity);
+// Computes rows: reads inputs, does the mathematics, writes.
+class Rows {
+ public:
+  Rows(const Plan& plan, ScalarType out, int64_t out_stride)
+      : plan_(plan), sink_(plan, out, out_stride), direct_(sink_.direct()), stride_(out_stride) {}
 
-  Source sources[kMaxInputs];
-  Sink sink(plan, out.dtype, nest.stride(0));
-  bool direct = sink.direct();
-  for (int i = 0; i < arity; ++i) {
-    sources[i].prepare(plan, i, inputs[i], zero_dim[i], nest.stride(1 + i));
-    if (!sources[i].valid()) return false;
-    direct = direct && sources[i].direct();
+  bool add(int input, ScalarType dtype, bool zero_dim, int64_t stride) {
+    const bool readable = sources_[input].prepare(plan_, input, dtype, zero_dim, stride);
+    direct_ = direct_ && sources_[input].direct();
+    return readable;
   }
 
-  const int64_t run = direct ? nest.row() : kBlock;
-  nest.for_each_row([&](char* const* at) {
-    for (int64_t first = 0; first < nest.row(); first += run) {
-      const int64_t n = nest.row() - first < run ? nest.row() - first : run;
+  /// `at` points to where the output's row starts, then the inputs'.
+  void compute(char* const* at, int64_t length) {
+    const int64_t run = direct_ ? length : kBlock;
+    for (int64_t first = 0; first < length; first += run) {
+      const int64_t n = std::min(length - first, run);
       const char* in[kMaxInputs];
-      for (int i = 0; i < arity; ++i) in[i] = sources[i].read(at[1 + i], first, n);
-      char* const to = at[0] + first * nest.stride(0);
-      plan.row(plan.parameters, sink.target(to), in, n);
-      sink.write(to, n);
+      for (int i = 0; i < plan_.operation.arity; ++i) {
+        in[i] = sources_[i].read(at[1 + i], first, n);
+      }
+      char* const to = at[0] + first * stride_;
+      plan_.row(plan_.parameters, sink_.target(to), in, n);
+      sink_.write(to, n);
     }
-  });
+  }
+
+ private:
+  const Plan& plan_;
+  Source sources_[kMaxInputs];
+  Sink sink_;
+  bool direct_;
+  int64_t stride_;
+};
+
+bool same_layout(const Tensor& a, const Tensor& b) {
+  const auto sizes_a = a.sizes(), sizes_b = b.sizes();
+  const auto strides_a = a.strides(), strides_b = b.strides();
+  if (sizes_a.size() != sizes_b.size()) return false;
+  for (size_t d = 0; d < sizes_a.size(); ++d) {
+    if (sizes_a[d] != sizes_b[d] || strides_a[d] != strides_b[d]) return false;
+  }
   return true;
 }
 
-bool run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* inputs,
+// Whether the tensor is as one of out's rows: its sizes those of out's innermost dimensions, and
+// both in order there.
+bool repeats_by_row(const Tensor& tensor, const Tensor& out) {
+  const auto sizes = tensor.sizes(), out_sizes = out.sizes();
+  const auto strides = tensor.strides(), out_strides = out.strides();
+  if (sizes.size() > out_sizes.size()) return false;
+  size_t first = 0;
+  while (first < sizes.size() && sizes[first] == 1) ++first;
+  const size_t offset = out_sizes.size() - sizes.size();
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d > first; --d) {
+    if (sizes[d - 1] != out_sizes[offset + d - 1] || strides[d - 1] != stride ||
+        out_strides[offset + d - 1] != stride) {
+      return false;
+    }
+    stride *= sizes[d - 1];
+  }
+  return true;
+}
+
+// The short way: nothing is promoted, inferred or resized, so that a small tensor costs little more
+// than its mathematics. It is taken if
+//   - all tensors have one dtype and out that of the result; numbers do not change it;
+//   - out has its sizes already, as some input of the same strides has;
+//   - every other input is of that layout too, or repeats for each of out's innermost rows (a
+//     bias), or is one number.
+class Flat {
+ public:
+  Flat(Plan& plan, const Argument* inputs, Tensor& out)
+      : plan_(plan), inputs_(inputs), out_(out), row_(out.numel()) {}
+
+  bool prepare() {
+    if (!settle_dtypes()) return false;
+    bool is_sized = false;
+    for (int i = 0; i < plan_.operation.arity; ++i) {
+      if (!take(i)) return false;
+      is_sized = is_sized || steps_[i] > 0;
+    }
+    return is_sized;
+  }
+
+  void run() {
+    Rows rows(plan_, out_.scalar_type(), size_of(out_.scalar_type()));
+    for (int i = 0; i < plan_.operation.arity; ++i) {
+      const Tensor* const tensor = inputs_[i].tensor();
+      const ScalarType dtype = tensor != nullptr ? tensor->scalar_type() : numbers_[i].dtype();
+      rows.add(i, dtype, tensor == nullptr || tensor->dim() == 0, stands_[i] ? 0 : size_of(dtype));
+    }
+    const int64_t out_step = row_ * size_of(out_.scalar_type());
+    at_[0] = static_cast<char*>(out_.mutable_data_ptr());
+    for (int64_t left = out_.numel(); left > 0; left -= row_) {
+      rows.compute(at_, row_);
+      at_[0] += out_step;
+      for (int i = 0; i < plan_.operation.arity; ++i) at_[1 + i] += row_ * steps_[i];
+    }
+  }
+
+ private:
+  bool settle_dtypes() {
+    ScalarType dtype = ScalarType::Undefined;
+    for (int i = plan_.is_condition(0) ? 1 : 0; i < plan_.operation.arity; ++i) {
+      if (inputs_[i].tensor() == nullptr) continue;
+      const ScalarType found = inputs_[i].tensor()->scalar_type();
+      if (dtype != ScalarType::Undefined && dtype != found) return false;
+      dtype = found;
+    }
+    plan_.set_common(dtype);
+    return plan_.is_defined() && plan_.row != nullptr && out_.scalar_type() == plan_.result;
+  }
+
+  bool take(int input) {
+    const Tensor* const tensor = inputs_[input].tensor();
+    steps_[input] = 0;
+    stands_[input] = tensor == nullptr || tensor->numel() == 1;
+    if (tensor == nullptr) {
+      numbers_[input] = Number(*inputs_[input].number());
+      at_[1 + input] = numbers_[input].strided().data;
+      return kind_of(numbers_[input].dtype()) <= kind_of(plan_.common);
+    }
+    at_[1 + input] = static_cast<char*>(const_cast<void*>(tensor->const_data_ptr()));
+    if (same_layout(*tensor, out_)) {
+      steps_[input] = size_of(tensor->scalar_type());
+      stands_[input] = false;
+      return true;
+    }
+    if (!repeats_by_row(*tensor, out_)) return false;
+    if (stands_[input]) return true;
+    if (!repeats_) row_ = tensor->numel();
+    repeats_ = true;
+    return row_ == tensor->numel();
+  }
+
+  Plan& plan_;
+  const Argument* inputs_;
+  Tensor& out_;
+  int64_t row_;  // elements until an input starts again
+  bool repeats_ = false;
+  Number numbers_[kMaxInputs];
+  bool stands_[kMaxInputs];
+  int64_t steps_[kMaxInputs];  // bytes from element to element of out
+  char* at_[1 + kMaxInputs];
+};
+
+const char* domain_name(Domain domain) {
+  return domain == Domain::Integral || domain == Domain::Bits ? "integers and bool" : "numbers";
+}
+
+bool settle(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, const Tensor& out) {
+  const Domain domain = plan.operation.domain;
+  Promotion promotion;
+  for (int i = plan.is_condition(0) ? 1 : 0; i < plan.operation.arity; ++i) {
+    inputs[i].tensor() != nullptr ? promotion.add(*inputs[i].tensor())
+                                  : promotion.add(*inputs[i].number());
+  }
+  const ScalarType common = promotion.result();
+  plan.set_common(domain == Domain::Floating ? to_floating(common) : common);
+  return ET_EXPECT(ctx, plan.is_defined(), "defined on %s, found inputs of common dtype %s",
+                   domain_name(domain), name_of(plan.common)) &&
+         ET_EXPECT(ctx, plan.row != nullptr, "this build leaves out %s", name_of(plan.common)) &&
+         expect_castable(ctx, plan.result, out);
+}
+
+// Any shapes, strides and dtypes that go together.
+void run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* inputs,
                    const Shape& shape, Tensor& out) {
+  const int arity = plan.operation.arity;
+  const Strided target(out);
   Number numbers[kMaxInputs];
   Strided operands[kMaxInputs];
-  bool zero_dim[kMaxInputs];
-  for (int i = 0; i < plan.operation.arity; ++i) {
+  const Strided* list[1 + kMaxInputs] = {&target};
+  for (int i = 0; i < arity; ++i) {
     const Tensor* const tensor = inputs[i].tensor();
-    zero_dim[i] = tensor == nullptr || tensor->dim() == 0;
     if (tensor == nullptr) numbers[i] = Number(*inputs[i].number());
     operands[i] = expanded(tensor != nullptr ? Strided(*tensor) : numbers[i].strided(), shape);
+    list[1 + i] = &operands[i];
   }
-  return ET_EXPECT(ctx, run_rows(plan, operands, zero_dim, Strided(out)),
-                   "an input has a dtype that no kernel can read");
+  const LoopNest nest(list, 1 + arity);
+  Rows rows(plan, target.dtype, nest.stride(0));
+  for (int i = 0; i < arity; ++i) {
+    const bool zero_dim = inputs[i].tensor() == nullptr || inputs[i].tensor()->dim() == 0;
+    if (!ET_EXPECT(ctx, rows.add(i, operands[i].dtype, zero_dim, nest.stride(1 + i)),
+                   "an input has a dtype that no kernel can read")) {
+      return;
+    }
+  }
+  nest.for_each_row([&](char* const* at) { rows.compute(at, nest.row()); });
 }
 
 bool infer_shape(KernelRuntimeContext& ctx, const Argument* inputs, int arity, Shape& shape) {
@@ -196,12 +355,10 @@ bool infer_shape(KernelRuntimeContext& ctx, const Argument* inputs, int arity, S
   return true;
 }
 
-void run_general(KernelRuntimeContext& ctx, const Elementwise& operation, const Argument* inputs,
-                 Tensor& out, const Parameters& parameters) {
-  Plan plan{operation, parameters, {}, {}, {}, nullptr};
+void run_general(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, Tensor& out) {
   Shape shape;
   if (!settle(ctx, plan, inputs, out)) return;
-  if (!infer_shape(ctx, inputs, operation.arity, shape)) return;
+  if (!infer_shape(ctx, inputs, plan.operation.arity, shape)) return;
   if (!resize(ctx, out, shape)) return;
   run_broadcast(ctx, plan, inputs, shape, out);
 }
@@ -225,9 +382,9 @@ void Parameters::set(int index, const Scalar& value) {
 Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,
                     std::initializer_list<Argument> inputs, Tensor& out,
                     const Parameters& parameters) {
-  if (!run_flat(operation, inputs.begin(), out, parameters)) {
-    run_general(ctx, operation, inputs.begin(), out, parameters);
-  }
+  Plan plan{operation, parameters};
+  Flat flat(plan, inputs.begin(), out);
+  flat.prepare() ? flat.run() : run_general(ctx, plan, inputs.begin(), out);
   if (parameters.divided_by_zero) refuse(ctx, "integer division by zero");
   return out;
 }

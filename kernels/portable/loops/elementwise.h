@@ -17,6 +17,7 @@
 #include <array>
 #include <initializer_list>
 #include <type_traits>
+#include <utility>
 
 namespace executorch::kernels::portable {
 
@@ -26,6 +27,7 @@ enum class Domain : uint8_t {
   Numeric,   // the common dtype, which may not be bool
   Floating,  // floating point: integers are computed, and given, as float32
   Integral,  // integers and bool; floating point is refused
+  Bits,      // as Integral, with mathematics for bool that gives bool
   Logical,   // truth values: each input is read as bool by itself
   Choice,    // the first input is a condition, read as bool; the rest as Any
 };
@@ -61,6 +63,22 @@ struct Extra {
   }
 };
 
+/// Mathematics that has, for float32, a formula which compilers turn into vectors, beside the exact
+/// one. `covers` tells for which arguments the formula may stand for it. See float_math.h.
+template <class Exact, class Fast, class Covers>
+struct Approximated {
+  Exact exact;
+  Fast fast;
+  Covers covers;
+
+  template <class... In>
+  auto operator()(In... in) const -> decltype(exact(in...)) {
+    return exact(in...);
+  }
+};
+template <class Exact, class Fast, class Covers>
+Approximated(Exact, Fast, Covers) -> Approximated<Exact, Fast, Covers>;
+
 /// n elements: inputs and output contiguous in their compute types.
 using RowFunction = void (*)(const Parameters&, char* out, const char* const* in, int64_t n);
 
@@ -75,41 +93,80 @@ struct Elementwise {
 
 namespace detail {
 
-template <const auto& math, class C, class... In>
-decltype(auto) call(const Extra<C>& extra, In... in) {
-  if constexpr (std::is_invocable_v<decltype(math), In..., const Extra<C>&>) {
+template <class>
+inline constexpr bool is_approximated = false;
+template <class Exact, class Fast, class Covers>
+inline constexpr bool is_approximated<Approximated<Exact, Fast, Covers>> = true;
+
+// A bool is read as a byte: a hostile file may hold other values than 0 and 1 in it.
+template <class T>
+T element(const char* from, int64_t i) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return reinterpret_cast<const uint8_t*>(from)[i] != 0;
+  } else {
+    return reinterpret_cast<const T*>(from)[i];
+  }
+}
+
+template <class F, class C, class... In>
+auto call(const F& math, const Extra<C>& extra, In... in) {
+  if constexpr (std::is_invocable_v<const F&, In..., const Extra<C>&>) {
     return math(in..., extra);
   } else {
     return math(in...);
   }
 }
 
+// The mathematics on element i of the inputs.
+template <int arity, class C, class First, class F>
+auto apply(const F& math, const Extra<C>& extra, const char* const* in, int64_t i) {
+  if constexpr (arity == 1) {
+    return call(math, extra, element<First>(in[0], i));
+  } else if constexpr (arity == 2) {
+    return call(math, extra, element<First>(in[0], i), element<C>(in[1], i));
+  } else {
+    return call(math, extra, element<First>(in[0], i), element<C>(in[1], i), element<C>(in[2], i));
+  }
+}
+
+template <int arity, class C, class First, class F>
+void run(const F& math, const Extra<C>& extra, char* out, const char* const* in, int64_t from,
+         int64_t to) {
+  using Out = decltype(apply<arity, C, First>(math, extra, in, 0));
+  auto* const o = reinterpret_cast<Out*>(out);
+  for (int64_t i = from; i < to; ++i) o[i] = apply<arity, C, First>(math, extra, in, i);
+}
+
 template <const auto& math, int arity, class C, class First>
 void row(const Parameters& parameters, char* out, const char* const* in, int64_t n) {
   const Extra<C> extra(parameters);
-  const auto* const x = reinterpret_cast<const First*>(in[0]);
-  if constexpr (arity == 1) {
-    auto* const o = reinterpret_cast<std::decay_t<decltype(call<math>(extra, First{}))>*>(out);
-    for (int64_t i = 0; i < n; ++i) o[i] = call<math>(extra, x[i]);
-  } else if constexpr (arity == 2) {
-    auto* const o = reinterpret_cast<std::decay_t<decltype(call<math>(extra, First{}, C{}))>*>(out);
-    const auto* const y = reinterpret_cast<const C*>(in[1]);
-    for (int64_t i = 0; i < n; ++i) o[i] = call<math>(extra, x[i], y[i]);
+  if constexpr (std::is_same_v<C, float> && is_approximated<std::decay_t<decltype(math)>>) {
+    constexpr int64_t kRun = 256;  // What one element outside of the formula costs is this many.
+    for (int64_t first = 0; first < n; first += kRun) {
+      const int64_t last = n - first < kRun ? n : first + kRun;
+      uint32_t outside = 0;
+      for (int64_t i = first; i < last; ++i) {
+        outside |= !apply<arity, C, First>(math.covers, extra, in, i);
+      }
+      if (outside == 0) {
+        run<arity, C, First>(math.fast, extra, out, in, first, last);
+      } else {
+        run<arity, C, First>(math.exact, extra, out, in, first, last);
+      }
+    }
   } else {
-    auto* const o =
-        reinterpret_cast<std::decay_t<decltype(call<math>(extra, First{}, C{}, C{}))>*>(out);
-    const auto* const y = reinterpret_cast<const C*>(in[1]);
-    const auto* const z = reinterpret_cast<const C*>(in[2]);
-    for (int64_t i = 0; i < n; ++i) o[i] = call<math>(extra, x[i], y[i], z[i]);
+    run<arity, C, First>(math, extra, out, in, 0, n);
   }
 }
 
 template <const auto& math, int arity, Domain domain, class C>
 constexpr RowFunction row_for() {
   constexpr bool logical = std::is_same_v<C, bool>, integral = std::is_same_v<C, int64_t>;
-  if constexpr (logical != (domain == Domain::Logical) ||
+  if constexpr ((logical && domain != Domain::Logical && domain != Domain::Bits) ||
+                (!logical && domain == Domain::Logical) ||
                 (integral && domain == Domain::Floating) ||
-                (!integral && domain == Domain::Integral) || !is_computed<C>) {
+                (!integral && !logical && (domain == Domain::Integral || domain == Domain::Bits)) ||
+                !is_computed<C>) {
     return nullptr;
   } else {
     return row<math, arity, C, std::conditional_t<domain == Domain::Choice, bool, C>>;
@@ -118,17 +175,13 @@ constexpr RowFunction row_for() {
 
 template <const auto& math, int arity, Domain domain>
 constexpr bool gives_bool() {
+  constexpr bool integral = domain == Domain::Integral || domain == Domain::Bits;
   using C = std::conditional_t<domain == Domain::Logical, bool,
-                               std::conditional_t<domain == Domain::Integral, int64_t, float>>;
+                               std::conditional_t<integral, int64_t, float>>;
   using First = std::conditional_t<domain == Domain::Choice, bool, C>;
-  const Parameters* const none = nullptr;
-  if constexpr (arity == 1) {
-    return std::is_same_v<decltype(call<math>(Extra<C>(*none), First{})), bool>;
-  } else if constexpr (arity == 2) {
-    return std::is_same_v<decltype(call<math>(Extra<C>(*none), First{}, C{})), bool>;
-  } else {
-    return std::is_same_v<decltype(call<math>(Extra<C>(*none), First{}, C{}, C{})), bool>;
-  }
+  using Out = decltype(apply<arity, C, First>(math, std::declval<const Extra<C>&>(),
+                                              std::declval<const char* const*>(), 0));
+  return std::is_same_v<Out, bool>;
 }
 
 }  // namespace detail

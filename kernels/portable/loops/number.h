@@ -25,6 +25,7 @@ inline int64_t as_int(const Scalar& number) {
 struct Number {
   Number() = default;
   explicit Number(const Scalar& scalar);
+  ScalarType dtype() const { return dtype_; }
   /// Zero-dim memory that points into this object, which must outlive it and stay where it is.
   Strided strided() const;
 

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Integer arithmetic that is defined for every value: it wraps where torch's does, and reports a
-// division by zero instead of trapping.
+// Arithmetic of integers that is defined for every value: it wraps where torch's does, and reports
+// a division by zero instead of trapping; and what it is called for floating point.
 #pragma once
 
 #include <executorch/kernels/portable/loops/elementwise.h>
@@ -71,11 +71,11 @@ F modulo_trunc(F x, F y, const Extra<F>&) {
   return std::fmod(x, y);
 }
 
-/// Python's remainder: the sign of the divisor.
+/// A remainder with the dividend's sign becomes Python's, with the sign of the divisor.
 template <class C>
-C modulo_floor(C x, C y, const Extra<C>& extra) {
-  const C remainder = modulo_trunc(x, y, extra);
-  return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+C floored(C remainder, C y) {
+  const bool differ = (remainder != 0) & ((remainder < 0) != (y < 0));
+  return differ ? remainder + y : remainder;
 }
 
 /// Rounds to minus infinity.
@@ -84,15 +84,19 @@ inline int64_t divide_floor(int64_t x, int64_t y, const Extra<int64_t>& extra) {
   return modulo_trunc(x, y, extra) != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
 }
 /// Floating point as Python's floor division: exact even where x / y rounds up to an integer.
+/// `remainder` has the dividend's sign; y is not zero.
+template <class F>
+F floor_of_quotient(F x, F y, F remainder) {
+  const F whole = (x - remainder) / y;
+  const bool differ = (remainder != 0) & ((y < 0) != (remainder < 0));
+  const F quotient = differ ? whole - 1 : whole;
+  const F floored = std::floor(quotient);
+  const F nearest = quotient - floored > F(0.5) ? floored + 1 : floored;
+  return quotient == 0 ? std::copysign(F(0), x / y) : nearest;
+}
 template <class F>
 F divide_floor(F x, F y, const Extra<F>&) {
-  if (y == 0) return x / y;
-  const F remainder = std::fmod(x, y);
-  F quotient = (x - remainder) / y;
-  if (remainder != 0 && (y < 0) != (remainder < 0)) quotient -= 1;
-  if (quotient == 0) return std::copysign(F(0), x / y);
-  const F floored = std::floor(quotient);
-  return quotient - floored > F(0.5) ? floored + 1 : floored;
+  return y == 0 ? x / y : floor_of_quotient(x, y, std::fmod(x, y));
 }
 
 /// Integers by squaring, wrapping; a negative exponent leaves 1, -1 or 0.

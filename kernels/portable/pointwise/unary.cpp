@@ -1,12 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Operators of one tensor. A row is an operator: its name, where it is defined, its mathematics on
-// x (of type C).
+// Operators of one tensor, and of one tensor and some numbers.
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/check.h>
+#include <executorch/kernels/portable/pointwise/float_math.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
 
 #include <cmath>
 
 namespace executorch::kernels::portable {
+
 namespace {
 
 // Rounding leaves integers as they are.
@@ -20,61 +22,90 @@ C rounded(C x, F round) {
 }
 
 template <class C>
-C relu6(C x) {
-  return x < 0 ? C(0) : x > 6 ? C(6) : x;
+C magnitude(C x) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return std::fabs(x);
+  } else {
+    return x < 0 ? minus(C(0), x) : x;
+  }
 }
+
+template <class C>
+C relu6(C x) {
+  const C above = x < 0 ? C(0) : x;
+  return above > 6 ? C(6) : above;
+}
+
+// Beyond it, float_sin and its kin lose digits.
+constexpr float kMostTurns = 8192;
 
 }  // namespace
 
-#define UNARY(NAME, DOMAIN, ...)                                                        \
-  namespace {                                                                           \
-  constexpr auto NAME##_math = [](auto x) {                                             \
-    using C [[maybe_unused]] = decltype(x);                                             \
-    return __VA_ARGS__;                                                                 \
-  };                                                                                    \
-  }                                                                                     \
+// A row: the operator's name, its domain, its mathematics. With it and a line in functions.yaml an
+// operator is complete.
+#define UNARY(NAME, DOMAIN, ...)            \
+  namespace {                               \
+  constexpr auto NAME##_math = [](auto x) { \
+    using C [[maybe_unused]] = decltype(x); \
+    return __VA_ARGS__;                     \
+  };                                        \
+  }                                         \
+  KERNEL(NAME, DOMAIN)
+// A row with a formula for float32 besides (float_math.h), and for which x that may be taken.
+#define FASTER(NAME, DOMAIN, COVERS, ...)                                   \
+  namespace {                                                               \
+  constexpr auto NAME##_math =                                              \
+      Approximated{[](auto x) {                                             \
+                     using C [[maybe_unused]] = decltype(x);                \
+                     return __VA_ARGS__;                                    \
+                   },                                                       \
+                   [](float x) { return float_##NAME<float, int32_t>(x); }, \
+                   []([[maybe_unused]] float x) { return COVERS; }};        \
+  }                                                                         \
+  KERNEL(NAME, DOMAIN)
+#define KERNEL(NAME, DOMAIN)                                                            \
   Tensor& NAME##_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {      \
     return elementwise(ctx, kElementwise<NAME##_math, 1, Domain::DOMAIN>, {self}, out); \
   }
 
 // clang-format off
-UNARY(abs,        Any,      x < 0 ? minus(C(0), x) : x == 0 ? C(0) : x)
+UNARY(abs,        Any,      magnitude(x))
 UNARY(neg,        Numeric,  times(x, C(-1)))
 UNARY(sign,       Any,      static_cast<C>((x > 0) - (x < 0)))
 UNARY(relu,       Numeric,  x <= 0 ? C(0) : x)
-UNARY(ceil,       Numeric,  rounded(x, [](auto v) { return std::ceil(v); }))
-UNARY(floor,      Numeric,  rounded(x, [](auto v) { return std::floor(v); }))
-UNARY(round,      Numeric,  rounded(x, [](auto v) { return std::nearbyint(v); }))
-UNARY(trunc,      Numeric,  rounded(x, [](auto v) { return std::trunc(v); }))
-UNARY(frac,       Numeric,  x - rounded(x, [](auto v) { return std::trunc(v); }))
+FASTER(ceil,      Numeric,  true, rounded(x, [](auto v) { return std::ceil(v); }))
+FASTER(floor,     Numeric,  true, rounded(x, [](auto v) { return std::floor(v); }))
+FASTER(round,     Numeric,  true, rounded(x, [](auto v) { return std::nearbyint(v); }))
+FASTER(trunc,     Numeric,  true, rounded(x, [](auto v) { return std::trunc(v); }))
+FASTER(frac,      Numeric,  true, x - rounded(x, [](auto v) { return std::trunc(v); }))
 UNARY(acos,       Floating, std::acos(x))
 UNARY(acosh,      Floating, std::acosh(x))
 UNARY(asin,       Floating, std::asin(x))
 UNARY(asinh,      Floating, std::asinh(x))
-UNARY(atan,       Floating, std::atan(x))
+FASTER(atan,      Floating, true, std::atan(x))
 UNARY(atanh,      Floating, std::atanh(x))
-UNARY(cos,        Floating, std::cos(x))
-UNARY(cosh,       Floating, std::cosh(x))
-UNARY(erf,        Floating, std::erf(x))
+FASTER(cos,       Floating, x >= -kMostTurns && x <= kMostTurns, std::cos(x))
+FASTER(cosh,      Floating, x > -88 && x < 88, std::cosh(x))
+FASTER(erf,       Floating, true, std::erf(x))
 UNARY(erfc,       Floating, std::erfc(x))
-UNARY(exp,        Floating, std::exp(x))
-UNARY(exp2,       Floating, std::exp2(x))
-UNARY(expm1,      Floating, std::expm1(x))
+FASTER(exp,       Floating, x < 88, std::exp(x))
+FASTER(exp2,      Floating, x < 127, std::exp2(x))
+FASTER(expm1,     Floating, x < 88, std::expm1(x))
 UNARY(lgamma,     Floating, std::lgamma(x))
-UNARY(log,        Floating, std::log(x))
-UNARY(log10,      Floating, std::log10(x))
-UNARY(log1p,      Floating, std::log1p(x))
-UNARY(log2,       Floating, std::log2(x))
+FASTER(log,       Floating, true, std::log(x))
+FASTER(log10,     Floating, true, std::log10(x))
+FASTER(log1p,     Floating, x > -1 && x < 1e30f, std::log1p(x))
+FASTER(log2,      Floating, true, std::log2(x))
 UNARY(reciprocal, Floating, 1 / x)
 UNARY(rsqrt,      Floating, 1 / std::sqrt(x))
-UNARY(sigmoid,    Floating, 1 / (1 + std::exp(-x)))
-UNARY(sin,        Floating, std::sin(x))
-UNARY(sinh,       Floating, std::sinh(x))
+FASTER(sigmoid,   Floating, x > -88, 1 / (1 + std::exp(-x)))
+FASTER(sin,       Floating, x >= -kMostTurns && x <= kMostTurns, std::sin(x))
+FASTER(sinh,      Floating, x > -88 && x < 88, std::sinh(x))
 UNARY(sqrt,       Floating, std::sqrt(x))
-UNARY(tan,        Floating, std::tan(x))
-UNARY(tanh,       Floating, std::tanh(x))
-UNARY(silu,       Floating, x / (1 + std::exp(-x)))
-UNARY(mish,       Floating, x * std::tanh(std::log1p(std::exp(x))))
+FASTER(tan,       Floating, x >= -kMostTurns && x <= kMostTurns, std::tan(x))
+FASTER(tanh,      Floating, true, std::tanh(x))
+FASTER(silu,      Floating, x > -88, x / (1 + std::exp(-x)))
+FASTER(mish,      Floating, true, x * std::tanh(std::log1p(std::exp(x))))
 UNARY(hardsigmoid, Floating, relu6(x + 3) / 6)
 UNARY(hardswish,  Floating, x * relu6(x + 3) / 6)
 UNARY(isinf,      Any,      x - x != 0 && x == x)
@@ -85,22 +116,173 @@ UNARY(logical_not, Logical, !x)
 // clang-format on
 
 #undef UNARY
+#undef FASTER
+#undef KERNEL
 
 namespace {
-constexpr auto bitwise_not_math = [](auto x) { return ~x; };
+constexpr auto bitwise_not_math = [](auto x) {
+  if constexpr (std::is_same_v<decltype(x), bool>) {
+    return !x;
+  } else {
+    return ~x;
+  }
+};
 constexpr auto signbit_math = [](auto x) { return std::signbit(x); };
 constexpr auto is_negative_math = [](auto x) { return x < 0; };
 }  // namespace
 
 Tensor& bitwise_not_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
-  if (self.scalar_type() == ScalarType::Bool) return logical_not_out(ctx, self, out);
-  return elementwise(ctx, kElementwise<bitwise_not_math, 1, Domain::Integral>, {self}, out);
+  return elementwise(ctx, kElementwise<bitwise_not_math, 1, Domain::Bits>, {self}, out);
 }
 
 Tensor& signbit_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   return is_floating(self.scalar_type())
              ? elementwise(ctx, kElementwise<signbit_math, 1, Domain::Floating>, {self}, out)
              : elementwise(ctx, kElementwise<is_negative_math, 1, Domain::Any>, {self}, out);
+}
+
+namespace {
+
+// Numbers reach the mathematics as extra.a, extra.b, extra.c, in the compute type.
+
+constexpr auto elu_math =
+    Approximated{[](auto x, const auto& extra) {
+                   return x <= 0 ? std::expm1(x * extra.c) * extra.a : x * extra.b;
+                 },
+                 [](float x, const Extra<float>& extra) {
+                   const float low = float_expm1<float, int32_t>(x * extra.c) * extra.a;
+                   return x <= 0 ? low : x * extra.b;
+                 },
+                 [](float x, const Extra<float>& extra) { return !(x <= 0) || x * extra.c < 88; }};
+constexpr auto leaky_relu_math = [](auto x, const auto& extra) { return x > 0 ? x : x * extra.a; };
+constexpr auto hardtanh_math = [](auto x, const auto& extra) {
+  const auto above = x < extra.a ? extra.a : x;
+  return above > extra.b ? extra.b : above;
+};
+constexpr auto threshold_math = [](auto x, const auto& extra) {
+  return x <= extra.a ? extra.b : x;
+};
+constexpr auto softplus_math = Approximated{
+    [](auto x, const auto& extra) {
+      return x * extra.a > extra.b ? x : std::log1p(std::exp(x * extra.a)) / extra.a;
+    },
+    [](float x, const Extra<float>& extra) {
+      const float z = x * extra.a;
+      const float soft = float_log1p<float, int32_t>(float_exp<float, int32_t>(z)) / extra.a;
+      return z > extra.b ? x : soft;
+    },
+    [](float x, const Extra<float>& extra) { return x * extra.a < 65; }};
+constexpr auto gelu_math =
+    Approximated{[](auto x) {
+                   using C = decltype(x);
+                   return C(0.5) * x * (1 + std::erf(x * C(0.70710678118654752440)));
+                 },
+                 [](float x) { return float_gelu<float, int32_t>(x); }, [](float) { return true; }};
+constexpr auto gelu_tanh_math = Approximated{
+    [](auto x) {
+      using C = decltype(x);
+      const C inner = C(0.79788456080286535588) * (x + C(0.044715) * x * x * x);
+      return C(0.5) * x * (1 + std::tanh(inner));
+    },
+    [](float x) { return float_gelu_tanh<float, int32_t>(x); }, [](float) { return true; }};
+constexpr auto logit_math = Approximated{
+    [](auto x) { return std::log(x / (1 - x)); },
+    [](float x) { return float_log<float, int32_t>(x / (1 - x)); }, [](float) { return true; }};
+constexpr auto logit_clamped_math = [](auto x, const auto& extra) {
+  const auto clamped = x < extra.a ? extra.a : x > extra.b ? extra.b : x;
+  return std::log(clamped / (1 - clamped));
+};
+constexpr auto round_decimals_math = [](auto x, const auto& extra) {
+  return extra.b != 0 ? std::nearbyint(x / extra.a) * extra.a
+                      : std::nearbyint(x * extra.a) / extra.a;
+};
+
+Parameters numbers(const Scalar& a) {
+  Parameters p;
+  p.set(0, a);
+  return p;
+}
+Parameters numbers(const Scalar& a, const Scalar& b) {
+  Parameters p = numbers(a);
+  p.set(1, b);
+  return p;
+}
+Parameters numbers(const Scalar& a, const Scalar& b, const Scalar& c) {
+  Parameters p = numbers(a, b);
+  p.set(2, c);
+  return p;
+}
+
+// Activations give their input's dtype, and are defined on floating point alone.
+Tensor& activation(KernelRuntimeContext& ctx, const Elementwise& operation, const Tensor& self,
+                   Tensor& out, const Parameters& parameters = {}) {
+  if (!ET_EXPECT(ctx, is_floating(self.scalar_type()),
+                 "defined on floating point, found self of dtype %s",
+                 name_of(self.scalar_type()))) {
+    return out;
+  }
+  return elementwise(ctx, operation, {self}, out, parameters);
+}
+
+}  // namespace
+
+Tensor& elu_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& alpha,
+                const Scalar& scale, const Scalar& input_scale, Tensor& out) {
+  // The negative side is alpha * scale * expm1(x * input_scale).
+  Parameters p = numbers(alpha, scale, input_scale);
+  p.floating[0] *= p.floating[1];
+  return activation(ctx, kElementwise<elu_math, 1, Domain::Floating>, self, out, p);
+}
+
+Tensor& leaky_relu_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& negative_slope,
+                       Tensor& out) {
+  return activation(ctx, kElementwise<leaky_relu_math, 1, Domain::Floating>, self, out,
+                    numbers(negative_slope));
+}
+
+Tensor& softplus_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& beta,
+                     const Scalar& threshold, Tensor& out) {
+  return activation(ctx, kElementwise<softplus_math, 1, Domain::Floating>, self, out,
+                    numbers(beta, threshold));
+}
+
+Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& self, std::string_view approximate,
+                 Tensor& out) {
+  if (approximate == "none")
+    return activation(ctx, kElementwise<gelu_math, 1, Domain::Floating>, self, out);
+  if (!ET_EXPECT(ctx, approximate == "tanh", "approximate must be none or tanh, found %.*s",
+                 static_cast<int>(approximate.size()), approximate.data())) {
+    return out;
+  }
+  return activation(ctx, kElementwise<gelu_tanh_math, 1, Domain::Floating>, self, out);
+}
+
+Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& min_val,
+                     const Scalar& max_val, Tensor& out) {
+  return elementwise(ctx, kElementwise<hardtanh_math, 1, Domain::Numeric>, {self}, out,
+                     numbers(min_val, max_val));
+}
+
+Tensor& threshold_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& threshold,
+                      const Scalar& value, Tensor& out) {
+  return elementwise(ctx, kElementwise<threshold_math, 1, Domain::Numeric>, {self}, out,
+                     numbers(threshold, value));
+}
+
+Tensor& logit_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<double> eps,
+                  Tensor& out) {
+  if (!eps.has_value())
+    return elementwise(ctx, kElementwise<logit_math, 1, Domain::Floating>, {self}, out);
+  return elementwise(ctx, kElementwise<logit_clamped_math, 1, Domain::Floating>, {self}, out,
+                     {*eps, 1 - *eps});
+}
+
+Tensor& round_decimals_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t decimals,
+                           Tensor& out) {
+  if (is_integral(self.scalar_type())) return round_out(ctx, self, out);
+  const double power = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
+  return elementwise(ctx, kElementwise<round_decimals_math, 1, Domain::Floating>, {self}, out,
+                     {power, decimals < 0 ? 1.0 : 0.0});
 }
 
 }  // namespace executorch::kernels::portable

@@ -18,15 +18,14 @@ inline float half_bits_to_float(uint16_t half) {
   return static_cast<float>(runtime::internal::bit_cast<_Float16>(half));
 #else
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fffu) << 13;
+  const int32_t magnitude = static_cast<int32_t>(half & 0x7fffu) << 13;
   // Read as a float, the shifted bits lack 112 (= 127 - 15) in the exponent. Multiplying with 2^112
   // adds it, and turns subnormal halves into normal floats on the way.
   const float scaled = runtime::internal::bit_cast<float>(magnitude) *
                        runtime::internal::bit_cast<float>(0x77800000u);
-  uint32_t bits = runtime::internal::bit_cast<uint32_t>(scaled);
-  if (magnitude >= 0x0f800000u) {  // infinity and NaN keep the largest exponent
-    bits |= 0x7f800000u;
-  }
+  // Infinity and NaN keep the largest exponent.
+  const uint32_t exponent = magnitude >= 0x0f800000 ? 0x7f800000u : 0u;
+  const uint32_t bits = runtime::internal::bit_cast<uint32_t>(scaled) | exponent;
   return runtime::internal::bit_cast<float>(sign | bits);
 #endif
 }
@@ -36,23 +35,20 @@ inline uint16_t half_bits_from_float(float value) {
 #if defined(__FLT16_MANT_DIG__) && (defined(__F16C__) || defined(__ARM_FP16_FORMAT_IEEE))
   return runtime::internal::bit_cast<uint16_t>(static_cast<_Float16>(value));
 #else
+  // Every case is computed and one chosen, without a branch: loops over it become vectors.
   const uint32_t bits = runtime::internal::bit_cast<uint32_t>(value);
-  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
-  const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) {  // NaN: quiet, with what fits of its payload
-    return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
-  }
-  if (magnitude >= 0x477ff000u) {  // rounds to 2^16 or more
-    return static_cast<uint16_t>(sign | 0x7c00u);
-  }
-  if (magnitude < 0x38800000u) {  // below the smallest normal half, 2^-14
-    // Adding 0.5 leaves the multiples of 2^-24, the subnormal halves, in the low bits of the sum;
-    // the addition rounds to nearest even.
-    const float sum = runtime::internal::bit_cast<float>(magnitude) + 0.5f;
-    return static_cast<uint16_t>(sign | (runtime::internal::bit_cast<uint32_t>(sum) - 0x3f000000u));
-  }
-  const uint32_t odd = (magnitude >> 13) & 1u;
-  return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
+  const int32_t magnitude = static_cast<int32_t>(bits & 0x7fffffffu);
+  const int32_t odd = (magnitude >> 13) & 1;
+  int32_t half = (magnitude - 0x38000000 + 0xfff + odd) >> 13;
+  // Below the smallest normal half, 2^-14: adding 0.5 leaves the multiples of 2^-24, the subnormal
+  // halves, in the low bits of the sum; the addition rounds to nearest even.
+  const float sum = runtime::internal::bit_cast<float>(magnitude) + 0.5f;
+  const int32_t subnormal = runtime::internal::bit_cast<int32_t>(sum) - 0x3f000000;
+  half = magnitude < 0x38800000 ? subnormal : half;
+  half = magnitude >= 0x477ff000 ? 0x7c00 : half;            // rounds to 2^16 or more
+  const int32_t nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);  // quiet, with what fits of its payload
+  half = magnitude > 0x7f800000 ? nan : half;
+  return static_cast<uint16_t>(((bits >> 16) & 0x8000u) | static_cast<uint32_t>(half));
 #endif
 }
 

@@ -1,13 +1,46 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Arithmetic of two tensors, or of a tensor and a number.
+// Operators of two tensors, or of a tensor and a number: arithmetic, comparison, logic, bits.
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/pointwise/integer_math.h>
-
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/loops/promote.h>
+#include <executorch/kernels/portable/pointwise/integer_math.h>
+
+#include <cmath>
 
 namespace executorch::kernels::portable {
+
+namespace {
+
+// Shifts by a negative number of bits or by more than there are.
+int64_t shift_left(int64_t x, int64_t bits) {
+  return bits < 0 || bits > 63 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) << bits);
+}
+int64_t shift_right(int64_t x, int64_t bits) { return x >> (bits < 0 || bits > 63 ? 63 : bits); }
+
+// The remainder of float32 by way of float64, where quotient and product are exact: for quotients
+// below 2^28.
+float quick_modulo(float x, float y) {
+  const auto quotient = static_cast<int32_t>(static_cast<double>(x) / static_cast<double>(y));
+  const double remainder = static_cast<double>(x) - static_cast<double>(quotient) * y;
+  return std::copysign(static_cast<float>(remainder), x);
+}
+constexpr auto has_quick_modulo = [](float x, float y) {
+  const float quotient = std::fabs(x / y);
+  return quotient < 268435456.0f && std::fabs(y) < 1e38f;
+};
+
+constexpr auto fmod_math =
+    Approximated{[](auto x, auto y, const auto& extra) { return modulo_trunc(x, y, extra); },
+                 [](float x, float y) { return quick_modulo(x, y); }, has_quick_modulo};
+constexpr auto remainder_math = Approximated{
+    [](auto x, auto y, const auto& extra) { return floored(modulo_trunc(x, y, extra), y); },
+    [](float x, float y) { return floored(quick_modulo(x, y), y); }, has_quick_modulo};
+constexpr auto floor_divide_math = Approximated{
+    [](auto x, auto y, const auto& extra) { return divide_floor(x, y, extra); },
+    [](float x, float y) { return floor_of_quotient(x, y, quick_modulo(x, y)); }, has_quick_modulo};
+
+}  // namespace
 
 // Mathematics on x and y of type C; extra as elementwise.h has it.
 #define MATH(NAME, ...)                                                \
@@ -24,29 +57,45 @@ namespace executorch::kernels::portable {
                    Tensor& out) {                                                              \
     return elementwise(ctx, kElementwise<NAME##_math, 2, Domain::DOMAIN>, {self, other}, out); \
   }
-// A row: an operator of tensors alone.
+#define KERNELS(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN) \
+  KERNEL(NAME##TENSOR_OVERLOAD, Tensor, NAME, DOMAIN)           \
+  KERNEL(NAME##SCALAR_OVERLOAD, Scalar, NAME, DOMAIN)
+// A row: an operator of tensors alone. With it and a line in functions.yaml it is complete.
 #define TENSORS(NAME, DOMAIN, ...) \
   MATH(NAME, __VA_ARGS__)          \
   KERNEL(NAME##_out, Tensor, NAME, DOMAIN)
-// A row: an operator with an overload for a number.
-#define BOTH(NAME, TENSOR_OVERLOAD, DOMAIN, ...)      \
-  MATH(NAME, __VA_ARGS__)                             \
-  KERNEL(NAME##TENSOR_OVERLOAD, Tensor, NAME, DOMAIN) \
-  KERNEL(NAME##_scalar_out, Scalar, NAME, DOMAIN)
+// A row: an operator with an overload for a number; the overloads' names.
+#define BOTH(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN, ...) \
+  MATH(NAME, __VA_ARGS__)                                         \
+  KERNELS(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN)
 
 // clang-format off
-BOTH(mul,          _out,        Any,      times(x, y))
-BOTH(div,          _out,        Floating, x / y)
-BOTH(floor_divide, _out,        Numeric,  divide_floor(x, y, extra))
-BOTH(fmod,         _tensor_out, Numeric,  modulo_trunc(x, y, extra))
-BOTH(remainder,    _tensor_out, Numeric,  modulo_floor(x, y, extra))
+BOTH(mul, _out,        _scalar_out, Any,      times(x, y))
+BOTH(div, _out,        _scalar_out, Floating, x / y)
+BOTH(eq,  _tensor_out, _scalar_out, Any,      x == y)
+BOTH(ne,  _tensor_out, _scalar_out, Any,      x != y)
+BOTH(lt,  _tensor_out, _scalar_out, Any,      x < y)
+BOTH(le,  _tensor_out, _scalar_out, Any,      x <= y)
+BOTH(gt,  _tensor_out, _scalar_out, Any,      x > y)
+BOTH(ge,  _tensor_out, _scalar_out, Any,      x >= y)
+BOTH(bitwise_and, _tensor_out, _scalar_out, Bits, static_cast<C>(x & y))
+BOTH(bitwise_or,  _tensor_out, _scalar_out, Bits, static_cast<C>(x | y))
+BOTH(bitwise_xor, _tensor_out, _scalar_out, Bits, static_cast<C>(x ^ y))
+BOTH(bitwise_left_shift,  _tensor_out, _tensor_scalar_out, Integral, shift_left(x, y))
+BOTH(bitwise_right_shift, _tensor_out, _tensor_scalar_out, Integral, shift_right(x, y))
+KERNELS(fmod,         _tensor_out, _scalar_out, Numeric)
+KERNELS(remainder,    _tensor_out, _scalar_out, Numeric)
+KERNELS(floor_divide, _out,        _scalar_out, Numeric)
+TENSORS(logical_and, Logical, static_cast<bool>(x & y))
+TENSORS(logical_or,  Logical, static_cast<bool>(x | y))
+TENSORS(logical_xor, Logical, x != y)
 TENSORS(atan2,    Floating, std::atan2(x, y))
 TENSORS(hypot,    Floating, std::hypot(x, y))
 TENSORS(copysign, Floating, std::copysign(x, y))
-TENSORS(maximum,  Any,      x != x || x > y ? x : y)
-TENSORS(minimum,  Any,      x != x || x < y ? x : y)
-TENSORS(fmax,     Any,      y != y || x > y ? x : y)
-TENSORS(fmin,     Any,      y != y || x < y ? x : y)
+TENSORS(maximum,  Any,      (x != x) | (x > y) ? x : y)
+TENSORS(minimum,  Any,      (x != x) | (x < y) ? x : y)
+TENSORS(fmax,     Any,      (y != y) | (x > y) ? x : y)
+TENSORS(fmin,     Any,      (y != y) | (x < y) ? x : y)
 MATH(div_trunc,   divide_trunc(x, y, extra))
 MATH(add,         plus(x, y))
 MATH(add_scaled,  plus(x, times(extra.a, y)))
@@ -55,6 +104,8 @@ MATH(pow,         power(x, y))
 // clang-format on
 
 namespace {
+
+constexpr auto cube_math = [](auto x) { return x * x * x; };
 
 // x + sign * alpha * y. A number promotes as y does.
 Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, const Argument& self,
@@ -161,12 +212,19 @@ Tensor& pow_tensor_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, con
                  "integers cannot be raised to the negative power %" PRId64, as_int(exponent))) {
     return out;
   }
-  // The powers that models use are products.
-  if (as_double(exponent) == 2 &&
-      (exponent.isFloatingPoint() == false || is_floating(self.scalar_type())) &&
-      self.scalar_type() != ScalarType::Bool) {
+  // The powers that models use are products and roots.
+  const double power = as_double(exponent);
+  const bool floating = is_floating(self.scalar_type());
+  if (power == 2 && self.scalar_type() != ScalarType::Bool &&
+      (floating || !exponent.isFloatingPoint())) {
     return mul_out(ctx, self, self, out);
   }
+  if (floating && power == 0.5) return sqrt_out(ctx, self, out);
+  if (floating && power == 3) {
+    return elementwise(ctx, kElementwise<cube_math, 1, Domain::Floating>, {self}, out);
+  }
+  if (floating && power == -0.5) return rsqrt_out(ctx, self, out);
+  if (floating && power == -1) return reciprocal_out(ctx, self, out);
   return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>, {self, exponent}, out);
 }
 Tensor& pow_scalar_out(KernelRuntimeContext& ctx, const Scalar& self, const Tensor& exponent,

@@ -9,8 +9,8 @@ namespace executorch::kernels::portable {
 namespace {
 
 // A bound that is NaN gives NaN, as an input that is.
-constexpr auto at_least = [](auto x, auto low) { return x != x || x > low ? x : low; };
-constexpr auto at_most = [](auto x, auto high) { return x != x || x < high ? x : high; };
+constexpr auto at_least = [](auto x, auto low) { return (x < low) | (low != low) ? low : x; };
+constexpr auto at_most = [](auto x, auto high) { return (x > high) | (high != high) ? high : x; };
 constexpr auto within = [](auto x, auto low, auto high) { return at_most(at_least(x, low), high); };
 constexpr auto where_math = [](bool condition, auto x, auto y) { return condition ? x : y; };
 constexpr auto addcmul_math = [](auto x, auto y, auto z, const auto& extra) {

@@ -1,13 +1,163 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/portable/loops/copy.h>
-
+// Memory as sizes and strides: taken apart, walked, copied.
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/copy.h>
+#include <executorch/kernels/portable/loops/index_order.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/portable/loops/strided.h>
 
 #include <cstring>
+#include <utility>
 
 namespace executorch::kernels::portable {
+
+Strided::Strided(const Tensor& tensor)
+    : data(static_cast<char*>(const_cast<void*>(tensor.const_data_ptr()))),
+      dtype(tensor.scalar_type()),
+      rank(static_cast<int>(tensor.dim())) {
+  const auto tensor_sizes = tensor.sizes();
+  const auto tensor_strides = tensor.strides();
+  const int64_t bytes = element_size();
+  for (int d = 0; d < rank; ++d) {
+    sizes[d] = tensor_sizes[d];
+    strides[d] = tensor_strides[d] * bytes;
+  }
+}
+
+Strided& Strided::operator=(const Strided& other) {
+  data = other.data;
+  dtype = other.dtype;
+  rank = other.rank;
+  for (int d = 0; d < rank; ++d) {
+    sizes[d] = other.sizes[d];
+    strides[d] = other.strides[d];
+  }
+  return *this;
+}
+
+int64_t Strided::numel() const {
+  int64_t n = 1;
+  for (int d = 0; d < rank; ++d) n *= sizes[d];
+  return n;
+}
+
+void Strided::append(int64_t size, int64_t stride) {
+  sizes[rank] = size;
+  strides[rank] = stride;
+  ++rank;
+}
+
+void Strided::insert(int dim, int64_t size, int64_t stride) {
+  for (int d = rank; d > dim; --d) {
+    sizes[d] = sizes[d - 1];
+    strides[d] = strides[d - 1];
+  }
+  sizes[dim] = size;
+  strides[dim] = stride;
+  ++rank;
+}
+
+void Strided::remove(int dim) {
+  for (int d = dim + 1; d < rank; ++d) {
+    sizes[d - 1] = sizes[d];
+    strides[d - 1] = strides[d];
+  }
+  --rank;
+}
+
+void Strided::narrow(int dim, int64_t start, int64_t size, int64_t step) {
+  data += start * strides[dim];
+  sizes[dim] = size;
+  strides[dim] *= step;
+}
+
+namespace {
+
+int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+}  // namespace
+
+void LoopNest::build(const Strided* const* operands, int count) {
+  count_ = count;
+  for (int k = 0; k < count; ++k) data_[k] = operands[k]->data;
+  for (int d = 0; d < operands[0]->rank; ++d) {
+    const int64_t size = operands[0]->sizes[d];
+    if (size == 0) empty_ = true;
+    if (size == 1) continue;
+    sizes_[rank_] = size;
+    for (int k = 0; k < count; ++k) strides_[k][rank_] = operands[k]->strides[d];
+    ++rank_;
+  }
+  if (rank_ > 1) {
+    sort();
+    merge();
+  }
+  if (rank_ == 0) {  // One element: a row of its own.
+    sizes_[0] = 1;
+    for (int k = 0; k < count; ++k) strides_[k][0] = operands[k]->element_size();
+    rank_ = 1;
+  }
+}
+
+// Whether dimension a belongs outside of dimension b: by the first operand that tells them apart.
+bool LoopNest::walks_before(int a, int b) const {
+  for (int k = 0; k < count_; ++k) {
+    const int64_t sa = magnitude(strides_[k][a]), sb = magnitude(strides_[k][b]);
+    if (sa != sb && sa != 0 && sb != 0) return sa > sb;
+  }
+  return a < b;
+}
+
+void LoopNest::sort() {
+  // Insertion sort: ranks are small and mostly sorted already.
+  for (int i = 1; i < rank_; ++i) {
+    for (int j = i; j > 0 && !walks_before(j - 1, j); --j) {
+      std::swap(sizes_[j - 1], sizes_[j]);
+      for (int k = 0; k < count_; ++k) std::swap(strides_[k][j - 1], strides_[k][j]);
+    }
+  }
+}
+
+void LoopNest::merge() {
+  int last = 0;
+  for (int d = 1; d < rank_; ++d) {
+    bool joined = true;
+    for (int k = 0; k < count_; ++k) {
+      joined = joined && strides_[k][last] == strides_[k][d] * sizes_[d];
+    }
+    if (joined) {
+      sizes_[last] *= sizes_[d];
+    } else {
+      ++last;
+      sizes_[last] = sizes_[d];
+    }
+    for (int k = 0; k < count_; ++k) strides_[k][last] = strides_[k][d];
+  }
+  rank_ = last + 1;
+}
+
+bool LoopNest::advance(int levels, int64_t* index, char** at) const {
+  for (int d = levels - 1; d >= 0; --d) {
+    if (++index[d] < sizes_[d]) {
+      for (int k = 0; k < count_; ++k) at[k] += strides_[k][d];
+      return true;
+    }
+    index[d] = 0;
+    for (int k = 0; k < count_; ++k) at[k] -= strides_[k][d] * (sizes_[d] - 1);
+  }
+  return false;
+}
+
+bool in_index_order(const Strided& memory) {
+  int64_t step = memory.element_size();
+  for (int d = memory.rank - 1; d >= 0; --d) {
+    if (memory.sizes[d] != 1 && memory.strides[d] != step) return false;
+    step *= memory.sizes[d];
+  }
+  return true;
+}
+
 namespace {
 
 template <class T>
@@ -81,6 +231,10 @@ bool copy_same_dtype(const Strided& to, const Strided& from) {
         [&](char* const* at) { std::memmove(at[0], at[1], static_cast<size_t>(n * bytes)); });
     return true;
   }
+  if (to_stride == bytes && from_stride == 0) {
+    nest.for_each_row([&](char* const* at) { repeat(at[0], at[1], bytes, n); });
+    return true;
+  }
   const Convert mover = move(bytes);
   nest.for_each_row([&](char* const* at) { mover(at[0], to_stride, at[1], from_stride, n); });
   return true;
@@ -94,12 +248,19 @@ void widen_unsigned(const char* from, int64_t stride, double* to, int64_t n) {
   }
 }
 
+// In one step where either dtype is computed in, else by way of a block.
 void copy_converting(const Strided& to, const Strided& from) {
   const bool wide = from.dtype == ScalarType::UInt64 && is_floating(to.dtype);
   const Compute through = wide ? Compute::Double : compute_of(from.dtype);
   const Convert reader = load(from.dtype, through), writer = store(through, to.dtype);
   const LoopNest nest(to, from);
   const int64_t width = size_of(through);
+  if (!wide && (from.dtype == dtype_of(through) || to.dtype == dtype_of(through))) {
+    const Convert once = to.dtype == dtype_of(through) ? reader : writer;
+    nest.for_each_row(
+        [&](char* const* at) { once(at[0], nest.stride(0), at[1], nest.stride(1), nest.row()); });
+    return;
+  }
   alignas(8) char block[kBlock * 8];
   nest.for_each_row([&](char* const* at) {
     for (int64_t i = 0; i < nest.row(); i += kBlock) {

@@ -1,0 +1,307 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Elementary functions of float32 without branches and calls: a compiler makes vectors of loops
+// over them. V is float, or a vector of floats; I is int32_t, or as many of them. Errors are within
+// 6 units in the last place, or below 2e-7 where that is more (gelu: 2e-6); NaN stays NaN.
+// Coefficients are least-maximum fits of this file's own, the error of each fit being below 2e-8.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#define ET_VECTOR_INLINE inline __attribute__((always_inline))
+
+namespace executorch::kernels::portable {
+namespace {  // Compiled for several instruction sets: no copy may stand for another.
+
+template <class To, class From>
+ET_VECTOR_INLINE To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "one size");
+  To to;
+  std::memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+template <class V>
+ET_VECTOR_INLINE V all(float value) {
+  return V{} + value;
+}
+
+/// c0 + c1 x + c2 x² …
+template <class V>
+ET_VECTOR_INLINE V polynomial(V, float c) {
+  return all<V>(c);
+}
+template <class V, class... C>
+ET_VECTOR_INLINE V polynomial(V x, float c, C... rest) {
+  return polynomial(x, rest...) * x + c;
+}
+
+template <class V, class I>
+ET_VECTOR_INLINE V float_abs(V x) {
+  return bits_as<V>(bits_as<I>(x) & 0x7FFFFFFF);
+}
+/// The magnitude with the sign of another number.
+template <class V, class I>
+ET_VECTOR_INLINE V float_sign(V magnitude, V sign) {
+  return bits_as<V>(bits_as<I>(magnitude) | (bits_as<I>(sign) & INT32_MIN));
+}
+/// 2^n for -126 <= n <= 127.
+template <class V, class I>
+ET_VECTOR_INLINE V float_power2(I n) {
+  return bits_as<V>((n + 127) << 23);
+}
+
+inline constexpr float kRoundUp = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, which
+inline constexpr int32_t kRoundUpBits = 0x4B400000;  // stands in the low bits.
+inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
+inline constexpr float kLog2E = 1.44269504088896341f, kLog10E = 0.43429448190325182765f;
+inline constexpr float kHalfPi = 1.57079632679489662f;
+
+/// To the nearest integer, ties to even; what has no fraction stays.
+template <class V, class I>
+ET_VECTOR_INLINE V float_round(V x) {
+  const float kLargest = 8388608.0f;  // 2^23
+  const V a = float_abs<V, I>(x);
+  const V whole = float_sign<V, I>((a + kLargest) - kLargest, x);
+  return a < kLargest ? whole : x;
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_floor(V x) {
+  const V r = float_round<V, I>(x);
+  return float_sign<V, I>(float_abs<V, I>(r > x ? r - 1.0f : r), x);
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_ceil(V x) {
+  const V r = float_round<V, I>(x);
+  return float_sign<V, I>(float_abs<V, I>(r < x ? r + 1.0f : r), x);
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_trunc(V x) {
+  const V a = float_abs<V, I>(x), r = float_round<V, I>(a);
+  return float_sign<V, I>(r > a ? r - 1.0f : r, x);
+}
+
+template <class V, class I>
+ET_VECTOR_INLINE V float_frac(V x) {
+  return x - float_trunc<V, I>(x);
+}
+
+/// (exp(r) - 1 - r) / r² for |r| <= ln(2) / 2.
+template <class V>
+ET_VECTOR_INLINE V exp_tail(V r) {
+  return polynomial(r, 0.4999999702f, 0.1666654348f, 0.04166720062f, 8.366518654e-3f,
+                    1.388252131e-3f);
+}
+
+/// exp(x) = 2^n * exp(r) for x <= 88, n the integer nearest to x / ln(2); 0 where it is subnormal.
+template <class V, class I>
+ET_VECTOR_INLINE V float_exp(V x) {
+  const V shifted = x * kLog2E + kRoundUp, n = shifted - kRoundUp;
+  const V r = (x - n * kLn2High) - n * kLn2Low;
+  const V p = (r * r * exp_tail(r) + r) + 1.0f;
+  const V result = p * float_power2<V, I>(bits_as<I>(shifted) - kRoundUpBits);
+  return x < -87.0f ? all<V>(0.0f) : result;
+}
+/// For x <= 127; 0 where it is subnormal.
+template <class V, class I>
+ET_VECTOR_INLINE V float_exp2(V x) {
+  const V shifted = x + kRoundUp;
+  const V r = (x - (shifted - kRoundUp)) * 0.69314718055994531f;
+  const V p = (r * r * exp_tail(r) + r) + 1.0f;
+  const V result = p * float_power2<V, I>(bits_as<I>(shifted) - kRoundUpBits);
+  return x < -126.0f ? all<V>(0.0f) : result;
+}
+
+/// exp(x) - 1 for x < 88: 2^n (exp(r) - 1) + (2^n - 1).
+template <class V, class I>
+ET_VECTOR_INLINE V float_expm1(V x) {
+  const V low = x < -20.0f ? all<V>(-20.0f) : x;
+  const V shifted = low * kLog2E + kRoundUp, n = shifted - kRoundUp;
+  const V r = (low - n * kLn2High) - n * kLn2Low;
+  const V scale = float_power2<V, I>(bits_as<I>(shifted) - kRoundUpBits);
+  const V p = r * r * exp_tail(r) + r;
+  const V result = scale * p + (scale - 1.0f);
+  return x == 0.0f ? x : result;  // the sign of zero
+}
+
+/// A positive number as m * 2^e, 2^-1/2 <= m < 2^1/2; gives m - 1.
+template <class V, class I>
+ET_VECTOR_INLINE V split_power(V x, V& e) {
+  const float kNormal = 1.17549435e-38f;
+  const V tiny = x < kNormal ? all<V>(23.0f) : all<V>(0.0f);
+  const I bits = bits_as<I>(x < kNormal ? x * 8388608.0f : x);
+  const I above = bits - 0x3F3504F3;  // sqrt(1/2)
+  const I power = above >> 23;
+  // As floats, by the same trick backwards.
+  e = (bits_as<V>(power + kRoundUpBits) - kRoundUp) - tiny;
+  return bits_as<V>((above & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
+}
+
+/// log(1 + f) - f for what split_power gives.
+template <class V>
+ET_VECTOR_INLINE V log_tail(V f) {
+  const V p = polynomial(f, 0.3333331645f, -0.2500081062f, 0.2000228018f, -0.1662452221f,
+                         0.1418130547f, -0.1312922388f, 0.1288098693f, -0.07857376337f);
+  return f * f * (f * p - 0.5f);
+}
+
+/// What the logarithm of x is where x is no positive number.
+template <class V>
+ET_VECTOR_INLINE V log_edges(V x, V result) {
+  const float kInfinity = __builtin_inff();
+  result = x == 0.0f ? all<V>(-kInfinity) : result;
+  result = x < 0.0f ? all<V>(__builtin_nanf("")) : result;
+  return x < kInfinity ? result : x;
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_log(V x) {
+  V e;
+  const V f = split_power<V, I>(x, e);
+  return log_edges(x, (log_tail(f) + e * kLn2Low) + f + e * kLn2High);
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_log2(V x) {
+  V e;
+  const V f = split_power<V, I>(x, e);
+  const float kRest = kLog2E - 1.0f;
+  const V tail = log_tail(f);
+  return log_edges(x, ((tail * kRest + f * kRest) + tail) + f + e);
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_log10(V x) {
+  V e;
+  const V f = split_power<V, I>(x, e);
+  return log_edges(x, (log_tail(f) * kLog10E + e * 4.605039e-6f) + f * kLog10E + e * 0.301025391f);
+}
+/// log(1 + x) for -1 < x < 1e30.
+template <class V, class I>
+ET_VECTOR_INLINE V float_log1p(V x) {
+  const V u = 1.0f + x;
+  V e;
+  const V f = split_power<V, I>(u, e);
+  // What the sum lost, of first order.
+  const V lost = (u < 2.0f ? x - (u - 1.0f) : 1.0f - (u - x)) / u;
+  const V result = ((log_tail(f) + e * kLn2Low) + lost) + f + e * kLn2High;
+  return x == 0.0f ? x : result;
+}
+
+/// For x >= -88.
+template <class V, class I>
+ET_VECTOR_INLINE V float_sigmoid(V x) {
+  return 1.0f / (1.0f + float_exp<V, I>(-x));
+}
+/// x P(x²) / Q(x²); from 9 on it is 1.
+template <class V, class I>
+ET_VECTOR_INLINE V float_tanh(V x) {
+  const V s = x * x;
+  const V result = x *
+                   polynomial(s, 1.0f, 0.1308315992f, 3.103004536e-3f, 1.114428869e-5f,
+                              -2.018410150e-8f, 5.257842772e-11f, -8.436204887e-14f) /
+                   polynomial(s, 1.0f, 0.4641648531f, 0.02449139394f, 2.544755698e-4f);
+  return float_abs<V, I>(x) >= 9.0f ? float_sign<V, I>(all<V>(1.0f), x) : result;
+}
+/// For |x| < 88.
+template <class V, class I>
+ET_VECTOR_INLINE V float_sinh(V x) {
+  const V t = float_expm1<V, I>(float_abs<V, I>(x));
+  return float_sign<V, I>(0.5f * (t + t / (t + 1.0f)), x);
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_cosh(V x) {
+  const V e = float_exp<V, I>(float_abs<V, I>(x));
+  return 0.5f * e + 0.5f / e;
+}
+
+/// Sine and cosine of r in [-pi/4, pi/4].
+template <class V>
+ET_VECTOR_INLINE V sine_part(V r) {
+  const V s = r * r;
+  return r * s * polynomial(s, -0.1666665524f, 8.332154714e-3f, -1.951408485e-4f) + r;
+}
+template <class V>
+ET_VECTOR_INLINE V cosine_part(V r) {
+  const V s = r * r;
+  return s * s * polynomial(s, 0.04166664556f, -1.388733741e-3f, 2.443484664e-5f) - 0.5f * s + 1.0f;
+}
+/// x = quadrant * pi/2 + r for |x| <= 8192, pi/2 in parts whose products are exact.
+template <class V, class I>
+ET_VECTOR_INLINE V quarter_turns(V x, I& quadrant) {
+  const V shifted = x * 0.63661977236758134f + kRoundUp, n = shifted - kRoundUp;
+  quadrant = bits_as<I>(shifted);
+  return ((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549789948768648e-8f;
+}
+template <class V, class I>
+ET_VECTOR_INLINE V of_quadrant(V r, I quadrant) {
+  const V s = sine_part(r), c = cosine_part(r);
+  const V value = (quadrant & 1) != 0 ? c : s;
+  return bits_as<V>(bits_as<I>(value) ^ ((quadrant & 2) << 30));
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_sin(V x) {
+  I quadrant;
+  const V r = quarter_turns<V, I>(x, quadrant);
+  const V result = of_quadrant<V, I>(r, quadrant);
+  return x == 0.0f ? x : result;
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_cos(V x) {
+  I quadrant;
+  const V r = quarter_turns<V, I>(x, quadrant);
+  return of_quadrant<V, I>(r, quadrant + 1);
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_tan(V x) {
+  I quadrant;
+  const V r = quarter_turns<V, I>(x, quadrant);
+  const V s = sine_part(r), c = cosine_part(r);
+  const V result = (quadrant & 1) != 0 ? -c / s : s / c;
+  return x == 0.0f ? x : result;
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_atan(V x) {
+  const V a = float_abs<V, I>(x);
+  const V z = a > 1.0f ? 1.0f / a : a;
+  const V s = z * z;
+  const V p =
+      polynomial(s, -0.333333015f, 0.1999863833f, -0.142652452f, 0.1095757633f, -0.08419458568f,
+                 0.05823454261f, -0.0314556919f, 0.01106443536f, -1.827211585e-3f);
+  const V r = z * s * p + z;
+  return float_sign<V, I>(a > 1.0f ? kHalfPi - r : r, x);
+}
+
+/// x P(x²) / Q(x²); from 3.92 on it is 1.
+template <class V, class I>
+ET_VECTOR_INLINE V float_erf(V x) {
+  const V s = x * x;
+  const V result = x *
+                   polynomial(s, 1.128379107f, 0.1915511191f, 0.05287555233f, 3.808194539e-3f,
+                              2.846881689e-4f, 2.025898311e-6f) /
+                   polynomial(s, 1.0f, 0.5030904412f, 0.1145599559f, 0.01505515724f,
+                              1.170733129e-3f, 3.783171996e-5f);
+  return float_abs<V, I>(x) >= 3.92f ? float_sign<V, I>(all<V>(1.0f), x) : result;
+}
+
+/// x * Phi(x), Phi the normal distribution's cumulative function.
+template <class V, class I>
+ET_VECTOR_INLINE V float_gelu(V x) {
+  return 0.5f * x * (1.0f + float_erf<V, I>(x * 0.70710678118654752f));
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_gelu_tanh(V x) {
+  return 0.5f * x * (1.0f + float_tanh<V, I>(0.79788456080286536f * (x + 0.044715f * x * x * x)));
+}
+/// For x >= -88.
+template <class V, class I>
+ET_VECTOR_INLINE V float_silu(V x) {
+  return x / (1.0f + float_exp<V, I>(-x));
+}
+/// x * tanh(log(1 + exp(x))): with e = exp(x), tanh is e (e + 2) / (e (e + 2) + 2).
+template <class V, class I>
+ET_VECTOR_INLINE V float_mish(V x) {
+  const V e = float_exp<V, I>(x > 40.0f ? all<V>(40.0f) : x);
+  const V n = e * (e + 2.0f);
+  return x * (n / (n + 2.0f));
+}
+
+}  // namespace
+}  // namespace executorch::kernels::portable
