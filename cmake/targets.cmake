@@ -45,6 +45,16 @@ function(et_header_library name)
   set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES ${name})
 endfunction()
 
+# et_generate_schema(FBS HEADER): the C++ header of a flatbuffer schema.
+function(et_generate_schema schema header)
+  get_filename_component(folder ${header} DIRECTORY)
+  add_custom_command(
+    OUTPUT ${header}
+    COMMAND ${FLATC} --cpp --cpp-std c++11 --scoped-enums -o ${folder} ${schema}
+    DEPENDS ${schema}
+    VERBATIM)
+endfunction()
+
 # et_generate_kernels(LIBRARY YAML NAMESPACE INCLUDE [OVERRIDES] [OPS names...]): runs the code generation;
 # sets ${LIBRARY}_registration to the generated registration source.
 function(et_generate_kernels library)

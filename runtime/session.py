@@ -38,6 +38,7 @@ class Runtime:
         verification: Verification = Verification.InternalConsistency,
         enable_etdump: bool = False,
         debug_buffer_size: int = 0,
+        data_path: Path | str | bytes | None = None,
     ) -> Program:
         """Loads and verifies a program.
 
@@ -47,14 +48,18 @@ class Runtime:
             verification: accepted for scripts that choose one; every program is verified in full.
             enable_etdump: event dumps are not implemented; True raises NotSupportedError.
             debug_buffer_size: only has a meaning with `enable_etdump`.
+            data_path: weights that live beside the program: the path of a `.ptd` file, or its bytes.
 
         Raises:
             AccessError: the file cannot be read (an `OSError` as well).
             InvalidProgramError: the data is no program, damaged, or of another version.
+            InvalidProgramError: the same of the data file; AccessError: it cannot be read.
             TypeError: `data` is nothing of the above.
         """
+        weights = (None, data_path) if isinstance(data_path, bytes) else (data_path and os.fspath(data_path), None)
+        options = (enable_etdump, debug_buffer_size, verification, *weights)
         if isinstance(data, (str, os.PathLike)):
-            return Program(_load_program(os.fspath(data), enable_etdump, debug_buffer_size, verification))
+            return Program(_load_program(os.fspath(data), *options))
         if isinstance(data, (bytearray, memoryview)):
             data = bytes(data)
         elif hasattr(data, "read"):
@@ -64,4 +69,4 @@ class Runtime:
                 "data must be bytes, a bytearray, a memoryview, a path or a binary file, "
                 f"not {type(data).__name__} (a text file is opened with mode 'rb')"
             )
-        return Program(_load_program_from_buffer(data, enable_etdump, debug_buffer_size, verification))
+        return Program(_load_program_from_buffer(data, *options))

@@ -41,8 +41,9 @@ class ExecutorchBackendConfig:
     extract_delegate_segments: delegates' payloads are segments instead of parts of the flatbuffer.
     segment_alignment, constant_tensor_alignment, delegate_alignment: in bytes; None leaves it to the serializer.
     remove_view_copy: copies that show memory in another shape become views.
-    external_constants: True, or a function from a constant's node to the name of the .ptd file it goes to.
-    external_mutable_weights: initial values of buffers the method updates go to a .ptd file.
+    external_constants: parameters and buffers go to a .ptd file: True (all, to one file), or a function from a
+        weight's placeholder node to the name of its file (without ending), None for the program itself.
+    external_mutable_weights: parameters whose gradients a method returns go to a .ptd file.
     emit_mutable_buffer_names: those buffers carry their names.
     check_target: refuse operators that the target's manifest has no kernel for (ours; see program/target.py).
     target_manifest: names of the target's kernels ("aten::add.out", …); None: the kernel libraries beside this package.
@@ -83,8 +84,6 @@ class ExecutorchBackendConfig:
 
 
 _NOT_SUPPORTED = (
-    "external_constants",
-    "external_mutable_weights",
     "propagate_device_config",
     "do_quant_fusion_and_const_prop",
     "run_reinplace_pass",

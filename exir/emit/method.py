@@ -12,7 +12,7 @@ from torch.utils._pytree import TreeSpec, treespec_dumps
 from executorch.exir.emit.arguments import scalar
 from executorch.exir.emit.graph import GraphEmitter, blank
 from executorch.exir.emit.state import MethodState, Ref
-from executorch.exir.emit.tensors import constant_tensor, mutable_tensor, tensor_value
+from executorch.exir.emit.tensors import constant_tensor, external_tensor, mutable_tensor, tensor_value
 from executorch.exir.error import ExportError
 from executorch.exir.memory.specs import mutable_buffer_names
 from executorch.exir.schema import Chain, ContainerMetadata, ExecutionPlan, Null
@@ -69,13 +69,12 @@ def _placeholder(
         raise ExportError("emit", node, f"inputs of kind {entry.kind.name} are not supported")
     if not node.users:
         return state.constant(Null())
-    if node.meta.get("constant_tag") is not None:
-        raise ExportError("emit", node, "constants in a file of their own (.ptd) are not supported yet")
     target, tensor = str(entry.target), _weight(program, str(entry.target), node)
     spec = node.meta["spec"]
     if is_mutable:
         return mutable_tensor(state, tensor, spec, target, bool(node.meta.get("et_init_buffer")))
-    return constant_tensor(state, tensor, spec)
+    tag = node.meta.get("constant_tag")
+    return constant_tensor(state, tensor, spec) if tag is None else external_tensor(state, tensor, spec, target, tag)
 
 
 def _user_input(node: Node, arg: Any, state: MethodState) -> Ref:

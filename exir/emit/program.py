@@ -11,6 +11,7 @@ from executorch.exir.emit.getters import emit_getter
 from executorch.exir.emit.method import emit_method
 from executorch.exir.emit.state import EmitOptions, MethodState, ProgramState
 from executorch.exir.error import ExportError
+from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.exir.schema import Buffer, ExecutionPlan, Program
 
 SCHEMA_VERSION = 0
@@ -22,7 +23,7 @@ class EmitterOutput:
 
     debug_handle_map: instruction → debug handle(s). method_to_delegate_debug_id_map: delegate call → its backend's name
     and map. instruction_id_to_num_outs_map: delegate call → number of outputs. mutable_data: initial values of mutable
-    buffers, None if there are none.
+    buffers, None if there are none. external_data: weights in files beside the program.
     """
 
     program: Program
@@ -30,6 +31,7 @@ class EmitterOutput:
     method_to_delegate_debug_id_map: dict[str, dict[int, dict[str, Any]]]
     instruction_id_to_num_outs_map: dict[str, dict[int, int]]
     mutable_data: list[Buffer] | None
+    external_data: NamedDataStoreOutput
 
 
 def emit_program(
@@ -66,4 +68,5 @@ def emit_program(
         method_to_delegate_debug_id_map={name: state.delegate_maps for name, state in states.items()},
         instruction_id_to_num_outs_map={name: state.output_counts for name, state in states.items()},
         mutable_data=shared.mutable_data.buffers if len(shared.mutable_data.buffers) > 1 else None,
+        external_data=shared.external.get_named_data_store_output(),
     )

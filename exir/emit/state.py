@@ -10,6 +10,7 @@ from torch.fx import Node
 
 from executorch.exir.emit.constants import ConstantPool
 from executorch.exir.emit.stack_trace import frames
+from executorch.exir.named_data import NamedDataStore
 from executorch.exir.schema import (
     BackendDelegate,
     BackendDelegateInlineData,
@@ -48,6 +49,7 @@ class ProgramState:
 
     constants: ConstantPool = field(default_factory=ConstantPool)
     mutable_data: ConstantPool = field(default_factory=ConstantPool)
+    external: NamedDataStore = field(default_factory=NamedDataStore)
     delegate_data: list[BackendDelegateInlineData] = field(default_factory=list)
     delegate_index: dict[bytes, int] = field(default_factory=dict)
 

@@ -9,7 +9,7 @@ from executorch.exir.emit.arguments import LAYOUTS
 from executorch.exir.emit.constants import dense
 from executorch.exir.emit.state import MethodState, Ref
 from executorch.exir.scalar_type import to_scalar_type
-from executorch.exir.schema import AllocationDetails, ExtraTensorInfo, Tensor
+from executorch.exir.schema import AllocationDetails, ExtraTensorInfo, Tensor, TensorDataLocation
 from executorch.exir.tensor import TensorSpec, ViewSpec, dim_order_from_stride
 
 _OFFSET_BITS = 64
@@ -35,10 +35,22 @@ def constant_tensor(state: MethodState, tensor: torch.Tensor, spec: TensorSpec |
     """The value of a constant; `spec` is what the graph knows of it and learns its layout."""
     tensor = dense(tensor)
     spec = TensorSpec(tensor.dtype, tensor.shape, requires_grad=False) if spec is None else spec
-    spec.const = True
-    spec.stride = tensor.stride()
-    spec.dim_order = dim_order_from_stride(spec.stride)
+    _take_layout(spec, tensor)
     value = _describe(spec, state.program.constants.add(tensor), None)
+    state.spec_values[spec] = state.fresh(value)
+    return state.spec_values[spec]
+
+
+def external_tensor(state: MethodState, tensor: torch.Tensor, spec: TensorSpec, name: str, file: str) -> Ref:
+    """The value of a constant that the runtime finds by its name in the .ptd file `file`.
+
+    Raises ValueError if methods of the program have different tensors of that name.
+    """
+    tensor = dense(tensor)
+    _take_layout(spec, tensor)
+    state.program.external.add_named_data(name, tensor, external_tag=file)
+    value = _describe(spec, 0, None)
+    value.extra_tensor_info = ExtraTensorInfo(fully_qualified_name=name, location=TensorDataLocation.EXTERNAL)
     state.spec_values[spec] = state.fresh(value)
     return state.spec_values[spec]
 
@@ -68,6 +80,13 @@ def mutable_tensor(
         value.extra_tensor_info = replace(info, fully_qualified_name=name)
     state.spec_values[spec] = state.fresh(value)
     return state.spec_values[spec]
+
+
+def _take_layout(spec: TensorSpec, tensor: torch.Tensor) -> None:
+    """A constant is as its data lie, whatever the graph thought."""
+    spec.const = True
+    spec.stride = tensor.stride()
+    spec.dim_order = dim_order_from_stride(spec.stride)
 
 
 def is_planned(spec: TensorSpec) -> bool:

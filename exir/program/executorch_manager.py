@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Any, BinaryIO, TextIO
 
@@ -11,11 +12,10 @@ from torch.export import ExportedProgram
 
 from executorch.exir.capture import ExecutorchBackendConfig
 from executorch.exir.emit import EmitterOutput, emit_program
-from executorch.exir.error import ExportError, ExportErrorType
-from executorch.exir.named_data import NamedDataStoreOutput
+from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.print_program import print_program
 from executorch.exir.schema import Program
-from executorch.exir.serialize import Cord, PteFile, PteLayout, named_blobs, serialize_pte
+from executorch.exir.serialize import Cord, PteFile, PteLayout, named_blobs, serialize_flat_tensor, serialize_pte
 
 
 class ExecutorchProgramManager:
@@ -39,6 +39,7 @@ class ExecutorchProgramManager:
             self._config.emit_mutable_buffer_names,
         )
         self._serialized: Cord | None = None
+        self._data: dict[str, Cord] | None = None
         self._bytes: bytes | None = None
 
     @property
@@ -109,10 +110,30 @@ class ExecutorchProgramManager:
         """Writes the `.pte` to a file that is open for binary writing."""
         self._cord().write_to_file(open_file)  # type: ignore[arg-type]
 
-    def write_tensor_data_to_file(self, outdir: str) -> None:
-        """Writes the data that lives beside the program. Raises `ExportError` if there is any: not supported yet."""
-        if self._named_data is not None and self._named_data.external_data:
-            raise ExportError(ExportErrorType.NOT_SUPPORTED, "writing .ptd files is not supported yet")
+    def _data_cords(self) -> dict[str, Cord]:
+        """The `.ptd` files by name, without the ending: weights, and what delegates keep beside the program."""
+        if self._data is None:
+            store = NamedDataStore()
+            for part in (self._emitter_output.external_data, self._named_data):
+                if part is not None:
+                    store.merge_named_data_store(part)
+            merged = store.get_named_data_store_output()
+            self._data = {
+                name: serialize_flat_tensor(merged.buffers, entries, self._config.segment_alignment)
+                for name, entries in merged.external_data.items()
+            }
+        return self._data
+
+    @property
+    def data_files(self) -> dict[str, bytes]:
+        """The bytes of the `.ptd` files by name, without the ending."""
+        return {name: bytes(cord) for name, cord in self._data_cords().items()}
+
+    def write_tensor_data_to_file(self, outdir: str | os.PathLike[str]) -> None:
+        """Writes `<name>.ptd` for each file of data beside the program into the folder `outdir`."""
+        for name, cord in self._data_cords().items():
+            with open(os.path.join(outdir, f"{name}.ptd"), "wb") as file:
+                cord.write_to_file(file)
 
     def save(self, path: str) -> None:
         """Writes the `.pte` to `path`. Raises ValueError for another ending."""

@@ -15,6 +15,7 @@ from executorch.exir.passes.aten_to_edge_pass import AtenToEdgePass
 from executorch.exir.passes.cse_pass import CSEPass
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
 from executorch.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
+from executorch.exir.passes.external_constants_pass import tag_external_constants, tag_external_mutable_weights
 from executorch.exir.passes.fold_batch_norm import fold_batch_norm
 from executorch.exir.passes.fold_constants import fold_constants
 from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
@@ -72,8 +73,9 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         _on_graph(RemoveNoopPass()),  # users' passes and delegation may leave some
         _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
     ]
-    if not config.external_constants:
-        # not if weights are found by name in another file
+    if config.external_constants or config.external_mutable_weights:
+        steps.append(tag_external(config))  # instead of folding: what is found by name in another file must be itself
+    else:
         steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change
         steps.append(fold_constants)  # transposed weights, masks
     steps += [
@@ -89,6 +91,19 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         steps.append(_on_graph(ReplaceViewCopyWithViewPass()))  # before out variants: a view allocates nothing
     steps.append(_on_graph(config.to_out_var_pass))
     return steps
+
+
+def tag_external(config: ExecutorchBackendConfig) -> Step:
+    """The step that marks the weights that live beside the program."""
+    chosen = config.external_constants
+
+    def step(program: ExportedProgram) -> None:
+        if chosen:
+            tag_external_constants(program, chosen if callable(chosen) else None)
+        if config.external_mutable_weights:
+            tag_external_mutable_weights(program)
+
+    return step
 
 
 def for_method(configured: object, method: str) -> Callable[[fx.GraphModule], object]:

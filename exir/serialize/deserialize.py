@@ -24,6 +24,7 @@ from executorch.exir.serialize.errors import MalformedProgramError
 from executorch.exir.serialize.header import find_extended_header
 from executorch.exir.serialize.pte_file import NamedBlob, PteFile
 from executorch.exir.serialize.reader import FlatbufferReader
+from executorch.exir.serialize.tables import PROGRAM
 
 
 def deserialize_pte(data: BytesLike) -> PteFile:
@@ -33,7 +34,7 @@ def deserialize_pte(data: BytesLike) -> PteFile:
     """
     view = memoryview(data).cast("B")
     header = find_extended_header(view)
-    program = FlatbufferReader(view[: header.program_size] if header else view).root(Program)
+    program = FlatbufferReader(view[: header.program_size] if header else view, PROGRAM).root(Program)
     base, size = (header.segment_base_offset, header.segment_data_size) if header else (0, 0)
     segments = [_segment(view, base, size, i, row) for i, row in enumerate(program.segments)]
 

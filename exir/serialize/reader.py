@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Flatbuffer → program values, by the description in `tables.py`. Safe on any bytes: every read is checked."""
+"""Flatbuffer → values, by the description of a file format (`tables.py`). Safe on any bytes: every read is checked."""
 
 import struct
 from collections.abc import Callable
@@ -20,17 +20,19 @@ class FlatbufferReader:
     stops small files whose offsets point many times at the same large part.
     """
 
-    def __init__(self, data: BytesLike) -> None:
+    def __init__(self, data: BytesLike, file_format: t.Format) -> None:
+        self._format = file_format
         self._data = memoryview(data).cast("B")
         self._budget = 16 * len(self._data)
 
     def root(self, table: type[_T]) -> _T:
         """The table that the first four bytes point to. Raises MalformedProgramError."""
         if len(self._data) < 8:
-            raise MalformedProgramError(f"a program has at least 8 bytes; found {len(self._data)}")
+            raise MalformedProgramError(f"a file has at least 8 bytes; found {len(self._data)}")
         identifier = bytes(self._data[4:8])
-        if identifier != t.FILE_IDENTIFIER:
-            raise MalformedProgramError(f"byte 4: expected the identifier {t.FILE_IDENTIFIER!r}; found {identifier!r}")
+        expected = self._format.identifier
+        if identifier != expected:
+            raise MalformedProgramError(f"byte 4: expected the identifier {expected!r}; found {identifier!r}")
         value: _T = self._table(table, self._number("I", 0))
         return value
 
@@ -55,7 +57,7 @@ class FlatbufferReader:
         vtable_size = int(self._number("H", vtable))
         self._spend(4, at)
         values = {}
-        for slot, field in t.slots(table):
+        for slot, field in self._format.slots(table):
             entry = 4 + 2 * slot
             offset = int(self._number("H", vtable + entry)) if entry + 2 <= vtable_size else 0
             if isinstance(field.kind, t.Union):
@@ -82,8 +84,12 @@ class FlatbufferReader:
         if type(kind) in _EMPTY:
             return _EMPTY[type(kind)]
         if isinstance(kind, t.Table) and field.name in _MAY_BE_ABSENT:
-            return _default(kind.type)
+            return self._default(kind.type)
         raise MalformedProgramError(f"byte {at}: {table.__name__}.{field.name} is missing")
+
+    def _default(self, table: type) -> Any:
+        """The value of a table with no field set."""
+        return table(**{f.name: _BLANK[type(f.kind)](f.kind) for f in self._format.tables[table]})
 
     def _union(self, table: type, field: t.Field, kind: t.Union, tag: int, at: int, offset: int) -> Any:
         if not 1 <= tag <= len(kind.types) or not offset:
@@ -148,12 +154,6 @@ class FlatbufferReader:
 
 # Tables that older or smaller writers leave out although a program always has them.
 _MAY_BE_ABSENT = {"constant_segment", "container_meta_type"}
-
-
-def _default(table: type) -> Any:
-    """The value of a table with no field set."""
-    blank = {f.name: _BLANK[type(f.kind)](f.kind) for f in t.TABLES[table]}
-    return table(**blank)
 
 
 _BLANK: dict[type, Callable[..., Any]] = {

@@ -1,9 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """PteFile → bytes: the data moves into segments behind the flatbuffer, nothing large is copied."""
 
-import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import lcm
 
 from executorch.exir.schema import (
@@ -11,36 +10,19 @@ from executorch.exir.schema import (
     BackendDelegateDataReference,
     Buffer,
     DataLocation,
-    DataSegment,
     NamedData,
     Program,
     SubsegmentOffsets,
 )
 from executorch.exir.serialize.cord import Cord
 from executorch.exir.serialize.errors import SerializationError
-from executorch.exir.serialize.header import HEADER_OFFSET, ExtendedHeader
+from executorch.exir.serialize.header import ExtendedHeader
 from executorch.exir.serialize.pte_file import NamedBlob, PteFile, PteLayout
-from executorch.exir.serialize.tables import INLINE_DATA_ALIGNMENT
+from executorch.exir.serialize.segments import SegmentArea, behind_header
+from executorch.exir.serialize.tables import INLINE_DATA_ALIGNMENT, PROGRAM
 from executorch.exir.serialize.writer import FlatbufferWriter
 
 _DEFAULT_LAYOUT = PteLayout()
-
-
-@dataclass
-class _SegmentArea:
-    """The segments in file order; offsets count from the first one."""
-
-    data: Cord = field(default_factory=Cord)
-    segments: list[DataSegment] = field(default_factory=list)
-    alignment: int = 1
-
-    def add(self, data: Cord, alignment: int) -> int:
-        """Appends a segment and returns its index."""
-        self.data.pad_to(alignment)
-        self.segments.append(DataSegment(len(self.data), len(data)))
-        self.data.append(data)
-        self.alignment = lcm(self.alignment, alignment)
-        return len(self.segments) - 1
 
 
 def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
@@ -48,7 +30,7 @@ def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
 
     The result refers to the buffers of `file`: they must not change before it is written.
     """
-    area = _SegmentArea()
+    area = SegmentArea()
     program = file.program
     tensor_alignment = layout.constant_tensor_alignment or INLINE_DATA_ALIGNMENT
     constants = _subsegments(program.constant_buffer, tensor_alignment, area, layout)
@@ -67,7 +49,7 @@ def serialize_pte(file: PteFile, layout: PteLayout = _DEFAULT_LAYOUT) -> Cord:
 
 
 def _subsegments(
-    buffers: Sequence[Buffer], tensor_alignment: int, area: _SegmentArea, layout: PteLayout
+    buffers: Sequence[Buffer], tensor_alignment: int, area: SegmentArea, layout: PteLayout
 ) -> SubsegmentOffsets:
     """Puts all buffers in one segment; entry 0 stands for "no data" and is there even if nothing else is."""
     if buffers and len(buffers[0].storage):
@@ -83,7 +65,7 @@ def _subsegments(
     return SubsegmentOffsets(area.add(data, lcm(layout.segment_alignment, tensor_alignment)), offsets)
 
 
-def _add_named_data(named: dict[str, NamedBlob], area: _SegmentArea, layout: PteLayout) -> list[NamedData]:
+def _add_named_data(named: dict[str, NamedBlob], area: SegmentArea, layout: PteLayout) -> list[NamedData]:
     alignments: dict[int, int] = {}
     for blob in named.values():
         alignments[id(blob.data)] = lcm(alignments.get(id(blob.data), layout.segment_alignment), blob.alignment)
@@ -96,7 +78,7 @@ def _add_named_data(named: dict[str, NamedBlob], area: _SegmentArea, layout: Pte
     return rows
 
 
-def _extract_delegates(program: Program, area: _SegmentArea, layout: PteLayout) -> Program:
+def _extract_delegates(program: Program, area: SegmentArea, layout: PteLayout) -> Program:
     alignment = lcm(layout.segment_alignment, layout.delegate_alignment or 1)
     segments = [area.add(Cord(inline.data), alignment) for inline in program.backend_delegate_data]
 
@@ -115,19 +97,10 @@ def _extract_delegates(program: Program, area: _SegmentArea, layout: PteLayout) 
     return replace(program, execution_plan=plans, backend_delegate_data=[])
 
 
-def _assemble(program: Program, area: _SegmentArea, layout: PteLayout) -> Cord:
-    writer = FlatbufferWriter(max(layout.delegate_alignment or 1, INLINE_DATA_ALIGNMENT))
+def _assemble(program: Program, area: SegmentArea, layout: PteLayout) -> Cord:
+    writer = FlatbufferWriter(PROGRAM, max(layout.delegate_alignment or 1, INLINE_DATA_ALIGNMENT))
     flatbuffer = writer.finish(program)
-    # The header goes between the identifier and the rest, in a block that keeps the rest's alignment.
     block = max(ExtendedHeader.LENGTH, writer.alignment)
     program_size = len(flatbuffer) + block
-    base = -(-program_size // area.alignment) * area.alignment if area.segments else 0
-    header = ExtendedHeader(program_size, base, len(area.data))
-    (root,) = struct.unpack_from("<I", flatbuffer, 0)
-
-    file = Cord(struct.pack("<I", root + block), flatbuffer[4:HEADER_OFFSET], bytes(header).ljust(block, b"\0"))
-    file.append(flatbuffer[HEADER_OFFSET:])
-    if area.segments:
-        file.pad_to(area.alignment)
-        file.append(area.data)
-    return file
+    header = ExtendedHeader(program_size, area.base_behind(program_size), len(area.data))
+    return behind_header(bytes(header), block, flatbuffer, area)

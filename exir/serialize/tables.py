@@ -5,6 +5,7 @@ Writer and reader both follow this description, and a test compares it with `run
 A field's slot is its position in its row list; a union takes two slots, its type first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -74,6 +75,25 @@ class Field:
     optional: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Format:
+    """A kind of file: the identifier at its byte 4, and its tables, each one's fields in slot order."""
+
+    identifier: bytes
+    tables: Mapping[type, tuple[Field, ...]]
+
+    def slots(self, table: type) -> list[tuple[int, Field]]:
+        """The fields of a table with the slot each starts at."""
+        numbered, slot = [], 0
+        for field in self.tables[table]:
+            numbered.append((slot, field))
+            slot += 2 if isinstance(field.kind, Union) else 1
+        return numbered
+
+    def slot_count(self, table: type) -> int:
+        return sum(2 if isinstance(field.kind, Union) else 1 for field in self.tables[table])
+
+
 BOOL = Scalar("bool", "?", False)
 I8 = Scalar("byte", "b")
 U8 = Scalar("ubyte", "B")
@@ -83,7 +103,6 @@ I64 = Scalar("long", "q")
 U64 = Scalar("uint64", "Q")
 F64 = Scalar("double", "d", 0.0)
 
-FILE_IDENTIFIER = b"ET12"
 INLINE_DATA_ALIGNMENT = 16
 
 _KERNEL_TYPES = (
@@ -101,7 +120,7 @@ _KERNEL_TYPES = (
 )
 _INSTRUCTIONS = (s.KernelCall, s.DelegateCall, s.MoveCall, s.JumpFalseCall, s.FreeCall)
 
-TABLES: dict[type, tuple[Field, ...]] = {
+_PROGRAM_TABLES: dict[type, tuple[Field, ...]] = {
     s.Program: (
         Field("version", U32),
         Field("execution_plan", TableVector(s.ExecutionPlan)),
@@ -199,15 +218,4 @@ TABLES: dict[type, tuple[Field, ...]] = {
     s.NamedData: (Field("key", String()), Field("segment_index", U32)),
 }
 
-
-def slots(table: type) -> list[tuple[int, Field]]:
-    """The fields of a table with the slot each starts at."""
-    numbered, slot = [], 0
-    for field in TABLES[table]:
-        numbered.append((slot, field))
-        slot += 2 if isinstance(field.kind, Union) else 1
-    return numbered
-
-
-def slot_count(table: type) -> int:
-    return sum(2 if isinstance(field.kind, Union) else 1 for field in TABLES[table])
+PROGRAM = Format(b"ET12", _PROGRAM_TABLES)

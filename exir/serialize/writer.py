@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Program values → flatbuffer, by the description in `tables.py`."""
+"""Values → flatbuffer, by the description of a file format (`tables.py`)."""
 
 import struct
 from collections.abc import Sequence
@@ -22,16 +22,21 @@ _SCALAR_PREPEND = {
 }
 
 
+_Row = tuple[int, t.Field, t.Kind]
+
+
 class FlatbufferWriter:
     """Builds one flatbuffer. `inline_alignment` raises the alignment of delegate payloads kept inline."""
 
-    def __init__(self, inline_alignment: int = t.INLINE_DATA_ALIGNMENT) -> None:
+    def __init__(self, file_format: t.Format, inline_alignment: int = t.INLINE_DATA_ALIGNMENT) -> None:
+        self._format = file_format
+        self._rows_of: dict[type, list[_Row]] = {}
         self._inline_alignment = inline_alignment
         self._builder = flatbuffers.Builder(4096)
 
     def finish(self, root: Any) -> memoryview:
         """The flatbuffer of `root`, with the file identifier at byte 4."""
-        self._builder.Finish(self._table(root), file_identifier=t.FILE_IDENTIFIER)
+        self._builder.Finish(self._table(root), file_identifier=self._format.identifier)
         return memoryview(self._builder.Bytes)[self._builder.Head() :]
 
     @property
@@ -40,9 +45,9 @@ class FlatbufferWriter:
         return int(self._builder.minalign)
 
     def _table(self, value: Any) -> int:
-        builder, rows = self._builder, _rows(type(value))
+        builder, rows = self._builder, self._rows(type(value))
         children = [self._child(row, value) for row in rows]
-        builder.StartObject(t.slot_count(type(value)))
+        builder.StartObject(self._format.slot_count(type(value)))
         for (slot, field, kind), child in zip(rows, children, strict=True):
             if isinstance(kind, t.Scalar):
                 self._scalar(value, slot, field, kind)
@@ -54,6 +59,13 @@ class FlatbufferWriter:
             elif child:
                 builder.PrependUOffsetTRelativeSlot(slot, child, 0)
         return int(builder.EndObject())
+
+    def _rows(self, table: type) -> list[_Row]:
+        if table not in self._rows_of:
+            if table not in self._format.tables:
+                raise SerializationError(f"{table.__name__} is not a table of the format {self._format.identifier!r}")
+            self._rows_of[table] = [(slot, field, field.kind) for slot, field in self._format.slots(table)]
+        return self._rows_of[table]
 
     def _scalar(self, value: Any, slot: int, field: t.Field, kind: t.Scalar) -> None:
         item = getattr(value, field.name)
@@ -107,17 +119,6 @@ class FlatbufferWriter:
         builder.head = builder.Head() - len(packed)
         builder.Bytes[builder.Head() : builder.Head() + len(packed)] = packed
         return int(builder.EndVector())
-
-
-_Row = tuple[int, t.Field, t.Kind]
-_ROWS: dict[type, list[_Row]] = {table: [(n, f, f.kind) for n, f in t.slots(table)] for table in t.TABLES}
-
-
-def _rows(table: type) -> list[_Row]:
-    rows = _ROWS.get(table)
-    if rows is None:
-        raise SerializationError(f"{table.__name__} is not a table of the program format")
-    return rows
 
 
 def _tag(value: Any, field: t.Field, union: t.Union) -> int:

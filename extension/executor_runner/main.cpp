@@ -9,6 +9,7 @@
 #include <executorch/extension/executor_runner/listing.h>
 #include <executorch/extension/executor_runner/options.h>
 #include <executorch/extension/executor_runner/output.h>
+#include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/runner_util/inputs.h>
 #include <executorch/runtime/executor/program.h>
@@ -91,13 +92,25 @@ std::vector<HeapBlock> set_output_memory(Method& method) {
   return blocks;
 }
 
+std::unique_ptr<DataFiles> load_data_files(const Options& options) {
+  std::vector<std::unique_ptr<runtime::DataLoader>> loaders;
+  for (const std::string& path : options.data_paths) {
+    loaders.push_back(std::make_unique<MmapDataLoader>(
+        require(MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock),
+                "cannot read '" + path + "'")));
+  }
+  return require(DataFiles::load(std::move(loaders)), "cannot load the data files");
+}
+
 void run(const Program& program, const Options& options) {
   const std::string name = method_to_run(program, options);
   const runtime::MethodMeta meta = require(program.method_meta(name.c_str()), "cannot run");
   const std::unique_ptr<MethodMemory> memory =
       require(MethodMemory::allocate(meta), "no memory for '" + name + "'");
-  Method method = require(program.load_method(name.c_str(), memory->manager()),
-                          "cannot load the method '" + name + "'");
+  const std::unique_ptr<DataFiles> data = load_data_files(options);
+  Method method =
+      require(program.load_method(name.c_str(), memory->manager(), nullptr, data->map()),
+              "cannot load the method '" + name + "'");
   const std::vector<HeapBlock> outputs = set_output_memory(method);
   std::vector<std::vector<char>> files = read_inputs(options);
   // Ticks, not time of day: the platform's clock is the one that events are measured with.

@@ -62,6 +62,8 @@ struct Row {
 constexpr Row kRows[] = {
     {"model_path", "FILE", "the program (.pte); required",
      [](Options& options, const char* text) { options.model_path = text; }},
+    {"data_path", "FILE,...", "files with weights of the program (.ptd)",
+     [](Options& options, const char* text) { options.data_paths = split_at_commas(text); }},
     {"method", "NAME", "the method to run; default: forward, or the only one",
      [](Options& options, const char* text) { options.method = text; }},
     {"inputs", "FILE,...", "a file of raw bytes for each tensor input; default: ones",

@@ -14,6 +14,8 @@ enum class PrintOutput { Short, All, Shape, None };
 
 struct Options {
   std::string model_path;
+  /// .ptd files with weights of the program.
+  std::vector<std::string> data_paths;
   /// Empty: "forward", or the only method.
   std::string method;
   /// Empty: ones.

@@ -73,14 +73,35 @@ Module::Module(std::string file_path, LoadMode load_mode,
       memory_allocator_(std::move(memory_allocator)),
       temp_allocator_(std::move(temp_allocator)) {}
 
+Module::Module(std::string file_path, std::vector<std::string> data_files, LoadMode load_mode,
+               std::unique_ptr<runtime::EventTracer> event_tracer,
+               std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
+               std::unique_ptr<runtime::MemoryAllocator> temp_allocator)
+    : Module(std::move(file_path), load_mode, std::move(event_tracer), std::move(memory_allocator),
+             std::move(temp_allocator)) {
+  data_paths_ = std::move(data_files);
+}
+
+Module::Module(std::string file_path, std::string data_map_path, LoadMode load_mode,
+               std::unique_ptr<runtime::EventTracer> event_tracer,
+               std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
+               std::unique_ptr<runtime::MemoryAllocator> temp_allocator)
+    : Module(std::move(file_path), std::vector<std::string>{std::move(data_map_path)}, load_mode,
+             std::move(event_tracer), std::move(memory_allocator), std::move(temp_allocator)) {}
+
 Module::Module(std::unique_ptr<runtime::DataLoader> data_loader,
                std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
                std::unique_ptr<runtime::MemoryAllocator> temp_allocator,
-               std::unique_ptr<runtime::EventTracer> event_tracer)
+               std::unique_ptr<runtime::EventTracer> event_tracer,
+               std::unique_ptr<runtime::DataLoader> data_map_loader)
     : data_loader_(std::move(data_loader)),
       event_tracer_(std::move(event_tracer)),
       memory_allocator_(std::move(memory_allocator)),
-      temp_allocator_(std::move(temp_allocator)) {}
+      temp_allocator_(std::move(temp_allocator)) {
+  if (data_map_loader != nullptr) {
+    data_map_loaders_.push_back(std::move(data_map_loader));
+  }
+}
 
 Module::Module(std::shared_ptr<Program> program,
                std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
@@ -98,10 +119,23 @@ Error Module::load(Program::Verification verification) {
   if (data_loader_ == nullptr) {
     data_loader_ = ET_UNWRAP(open(file_path_.c_str(), load_mode_));
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(load_data_files());
   Program program = ET_UNWRAP(Program::load(data_loader_.get(), verification));
   std::shared_ptr<OwnedProgram> owned(
       new OwnedProgram{std::move(data_loader_), std::move(program)});
   program_ = std::shared_ptr<Program>(owned, &owned->program);
+  return Error::Ok;
+}
+
+Error Module::load_data_files() {
+  for (const std::string& path : data_paths_) {
+    data_map_loaders_.push_back(ET_UNWRAP(open(path.c_str(), load_mode_)));
+  }
+  data_paths_.clear();
+  if (!data_map_loaders_.empty()) {
+    data_files_ = ET_UNWRAP(DataFiles::load(std::move(data_map_loaders_)));
+    data_map_loaders_.clear();
+  }
   return Error::Ok;
 }
 
@@ -129,10 +163,10 @@ Error Module::load_method(const std::string& method_name,
   const MethodMeta meta = ET_UNWRAP(method_meta(method_name));
   std::unique_ptr<MethodMemory> memory = ET_UNWRAP(MethodMemory::allocate(
       meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get()}));
-  Method method =
-      ET_UNWRAP(program_->load_method(method_name.c_str(), memory->manager(),
-                                      event_tracer != nullptr ? event_tracer : event_tracer_.get(),
-                                      /*named_data_map=*/nullptr, backend_options));
+  Method method = ET_UNWRAP(program_->load_method(
+      method_name.c_str(), memory->manager(),
+      event_tracer != nullptr ? event_tracer : event_tracer_.get(),
+      data_files_ == nullptr ? nullptr : data_files_->map(), backend_options));
   methods_.emplace(method_name, LoadedMethod{std::move(memory), std::move(method)});
   return Error::Ok;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/core/evalue.h>
@@ -47,11 +48,24 @@ class Module {
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr);
 
-  /// What `data_loader` loads.
+  /// The same with weights in .ptd files beside the program.
+  Module(std::string file_path, std::vector<std::string> data_files,
+         LoadMode load_mode = LoadMode::File,
+         std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+         std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+         std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr);
+  Module(std::string file_path, std::string data_map_path, LoadMode load_mode = LoadMode::File,
+         std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+         std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
+         std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr);
+
+  /// What `data_loader` loads, with weights in the .ptd file that `data_map_loader` loads, if it is
+  /// not null.
   explicit Module(std::unique_ptr<runtime::DataLoader> data_loader,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
-                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr);
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr);
 
   /// A loaded program, of another module for instance: constants exist once.
   explicit Module(std::shared_ptr<runtime::Program> program,
@@ -187,14 +201,19 @@ class Module {
     runtime::Method method;
   };
 
+  runtime::Error load_data_files();
+
   std::string file_path_;
+  std::vector<std::string> data_paths_;
   LoadMode load_mode_ = LoadMode::File;
   std::unique_ptr<runtime::DataLoader> data_loader_;
+  std::vector<std::unique_ptr<runtime::DataLoader>> data_map_loaders_;
   std::unique_ptr<runtime::EventTracer> event_tracer_;
   std::unique_ptr<runtime::MemoryAllocator> memory_allocator_;
   std::unique_ptr<runtime::MemoryAllocator> temp_allocator_;
   std::shared_ptr<runtime::Program> program_;
-  // Methods go before the program and the allocators.
+  std::unique_ptr<DataFiles> data_files_;
+  // Methods go before the program, the data files and the allocators.
   std::unordered_map<std::string, LoadedMethod> methods_;
 };
 

@@ -111,12 +111,16 @@ def _load_program(
     enable_etdump: bool = False,
     debug_buffer_size: int = 0,
     program_verification: Verification = ...,
+    data_path: str | None = None,
+    data_map_buffer: bytes | None = None,
 ) -> ExecuTorchProgram: ...
 def _load_program_from_buffer(
     buffer: bytes,
     enable_etdump: bool = False,
     debug_buffer_size: int = 0,
     program_verification: Verification = ...,
+    data_path: str | None = None,
+    data_map_buffer: bytes | None = None,
 ) -> ExecuTorchProgram: ...
 def _load_for_executorch(
     program_path: str,

@@ -13,16 +13,34 @@ namespace executorch::extension::pybindings {
 using runtime::Program;
 using runtime::Result;
 
-std::shared_ptr<LoadedProgram> LoadedProgram::from_file(const std::string& path,
-                                                        Program::Verification verification) {
-  const LogCapture capture;
+namespace {
+
+std::unique_ptr<runtime::DataLoader> map_file(const std::string& path, const char* what) {
   Result<MmapDataLoader> loader =
       MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
   if (!loader.ok()) {
-    raise_error(runtime::Error::AccessFailed, "cannot read the program '" + path + "'");
+    raise_error(runtime::Error::AccessFailed,
+                std::string("cannot read the ") + what + " '" + path + "'");
   }
-  std::shared_ptr<LoadedProgram> program(new LoadedProgram(
-      "'" + path + "'", PythonReference(), std::make_unique<MmapDataLoader>(std::move(*loader))));
+  return std::make_unique<MmapDataLoader>(std::move(*loader));
+}
+
+std::unique_ptr<runtime::DataLoader> show_bytes(const py::bytes& bytes) {
+  return std::make_unique<BufferDataLoader>(PyBytes_AS_STRING(bytes.ptr()),
+                                            static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr())));
+}
+
+std::string describe(const py::bytes& bytes) {
+  return "a buffer of " + std::to_string(PyBytes_GET_SIZE(bytes.ptr())) + " bytes";
+}
+
+}  // namespace
+
+std::shared_ptr<LoadedProgram> LoadedProgram::from_file(const std::string& path,
+                                                        Program::Verification verification) {
+  const LogCapture capture;
+  std::shared_ptr<LoadedProgram> program(
+      new LoadedProgram("'" + path + "'", PythonReference(), map_file(path, "program")));
   program->load(verification);
   return program;
 }
@@ -30,13 +48,36 @@ std::shared_ptr<LoadedProgram> LoadedProgram::from_file(const std::string& path,
 std::shared_ptr<LoadedProgram> LoadedProgram::from_bytes(py::bytes bytes,
                                                          Program::Verification verification) {
   const LogCapture capture;
-  const void* data = PyBytes_AS_STRING(bytes.ptr());
-  const size_t size = static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()));
-  std::shared_ptr<LoadedProgram> program(new LoadedProgram(
-      "a buffer of " + std::to_string(size) + " bytes", PythonReference(std::move(bytes)),
-      std::make_unique<BufferDataLoader>(data, size)));
+  std::string source = describe(bytes);
+  std::unique_ptr<runtime::DataLoader> loader = show_bytes(bytes);
+  std::shared_ptr<LoadedProgram> program(
+      new LoadedProgram(std::move(source), PythonReference(std::move(bytes)), std::move(loader)));
   program->load(verification);
   return program;
+}
+
+void LoadedProgram::add_data_file(const std::string& path) {
+  const LogCapture capture;
+  load_data(map_file(path, "data file"), "'" + path + "'");
+}
+
+void LoadedProgram::add_data_bytes(py::bytes bytes) {
+  const LogCapture capture;
+  const std::string source = describe(bytes);
+  std::unique_ptr<runtime::DataLoader> loader = show_bytes(bytes);
+  data_memory_ = PythonReference(std::move(bytes));
+  load_data(std::move(loader), source);
+}
+
+void LoadedProgram::load_data(std::unique_ptr<runtime::DataLoader> loader,
+                              const std::string& source) {
+  std::vector<std::unique_ptr<runtime::DataLoader>> loaders;
+  loaders.push_back(std::move(loader));
+  Result<std::unique_ptr<DataFiles>> data = DataFiles::load(std::move(loaders));
+  if (!data.ok()) {
+    raise_error(data.error(), "cannot load the data file from " + source);
+  }
+  data_ = std::move(*data);
 }
 
 void LoadedProgram::load(Program::Verification verification) {

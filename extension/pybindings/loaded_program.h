@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include <executorch/extension/module/data_files.h>
 #include <executorch/extension/pybindings/python_reference.h>
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/executor/program.h>
@@ -19,6 +20,16 @@ class LoadedProgram final {
   /// Maps the file. Raises AccessError if it cannot be read, InvalidProgramError if it is none.
   static std::shared_ptr<LoadedProgram> from_file(const std::string& path,
                                                   runtime::Program::Verification verification);
+
+  /// Adds the weights of a .ptd file, before any method is loaded: maps the file, or uses the
+  /// memory of `bytes` and keeps it alive. Raises AccessError or InvalidExternalDataError.
+  void add_data_file(const std::string& path);
+  void add_data_bytes(pybind11::bytes bytes);
+
+  /// Null without data files.
+  const ET_RUNTIME_NAMESPACE::NamedDataMap* data_map() const {
+    return data_ == nullptr ? nullptr : data_->map();
+  }
 
   /// Uses the memory of `bytes`, which cannot change, and keeps it alive.
   static std::shared_ptr<LoadedProgram> from_bytes(pybind11::bytes bytes,
@@ -38,11 +49,14 @@ class LoadedProgram final {
       : source_(std::move(source)), memory_(std::move(memory)), loader_(std::move(loader)) {}
 
   void load(runtime::Program::Verification verification);
+  void load_data(std::unique_ptr<runtime::DataLoader> loader, const std::string& source);
 
   std::string source_;
   PythonReference memory_;
   std::unique_ptr<runtime::DataLoader> loader_;
   std::optional<runtime::Program> program_;
+  PythonReference data_memory_;
+  std::unique_ptr<DataFiles> data_;
 };
 
 }  // namespace executorch::extension::pybindings

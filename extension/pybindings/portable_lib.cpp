@@ -24,39 +24,54 @@ namespace {
 using runtime::Error;
 using Verification = runtime::Program::Verification;
 
-/// Parameters of the documented functions whose subject is not part of this build.
-void refuse_unavailable(bool enable_etdump, bool external_data) {
+/// A parameter of the documented functions whose subject is not part of this build.
+void refuse_event_dumps(bool enable_etdump) {
   if (enable_etdump) {
     raise_error(Error::NotImplemented, "enable_etdump=True: event dumps are not implemented");
   }
-  if (external_data) {
-    raise_error(Error::NotImplemented,
-                "data outside of the program (.ptd files) is not implemented");
+}
+
+using DataPath = std::optional<std::string>;
+using DataBytes = std::optional<py::bytes>;
+
+void add_data(LoadedProgram& program, const DataPath& path, const DataBytes& bytes) {
+  if (path.has_value()) {
+    program.add_data_file(*path);
+  } else if (bytes.has_value()) {
+    program.add_data_bytes(*bytes);
   }
 }
 
 std::shared_ptr<LoadedProgram> load_program(const std::string& path, bool enable_etdump, size_t,
-                                            Verification verification) {
-  refuse_unavailable(enable_etdump, false);
-  return LoadedProgram::from_file(path, verification);
+                                            Verification verification, const DataPath& data_path,
+                                            const DataBytes& data) {
+  refuse_event_dumps(enable_etdump);
+  std::shared_ptr<LoadedProgram> program = LoadedProgram::from_file(path, verification);
+  add_data(*program, data_path, data);
+  return program;
 }
 
 std::shared_ptr<LoadedProgram> load_program_from_buffer(py::bytes buffer, bool enable_etdump,
-                                                        size_t, Verification verification) {
-  refuse_unavailable(enable_etdump, false);
-  return LoadedProgram::from_bytes(std::move(buffer), verification);
+                                                        size_t, Verification verification,
+                                                        const DataPath& data_path,
+                                                        const DataBytes& data) {
+  refuse_event_dumps(enable_etdump);
+  std::shared_ptr<LoadedProgram> program =
+      LoadedProgram::from_bytes(std::move(buffer), verification);
+  add_data(*program, data_path, data);
+  return program;
 }
 
-LoadedModule load_module(const std::string& path, const std::optional<std::string>& data_path,
-                         bool enable_etdump, size_t, Verification verification) {
-  refuse_unavailable(enable_etdump, data_path.has_value());
-  return LoadedModule(LoadedProgram::from_file(path, verification));
+LoadedModule load_module(const std::string& path, const DataPath& data_path, bool enable_etdump,
+                         size_t debug_buffer_size, Verification verification) {
+  return LoadedModule(
+      load_program(path, enable_etdump, debug_buffer_size, verification, data_path, std::nullopt));
 }
 
-LoadedModule load_module_from_buffer(py::bytes buffer, const std::optional<py::bytes>& data,
-                                     bool enable_etdump, size_t, Verification verification) {
-  refuse_unavailable(enable_etdump, data.has_value());
-  return LoadedModule(LoadedProgram::from_bytes(std::move(buffer), verification));
+LoadedModule load_module_from_buffer(py::bytes buffer, const DataBytes& data, bool enable_etdump,
+                                     size_t debug_buffer_size, Verification verification) {
+  return LoadedModule(load_program_from_buffer(std::move(buffer), enable_etdump, debug_buffer_size,
+                                               verification, std::nullopt, data));
 }
 
 py::str method_name_at(const LoadedProgram& program, size_t index) {
@@ -166,15 +181,17 @@ void bind_module(py::module_& module) {
 void bind_loading(py::module_& module) {
   const auto etdump = py::arg("enable_etdump") = false;
   const auto debug_buffer = py::arg("debug_buffer_size") = 0;
+  const auto data_path = py::arg("data_path") = py::none();
+  const auto data = py::arg("data_map_buffer") = py::none();
   module.def("_load_program", load_program, py::arg("path"), etdump, debug_buffer,
-             py::arg("program_verification") = Verification::Minimal);
+             py::arg("program_verification") = Verification::Minimal, data_path, data);
   module.def("_load_program_from_buffer", load_program_from_buffer, py::arg("buffer"), etdump,
-             debug_buffer, py::arg("program_verification") = Verification::Minimal);
-  module.def("_load_for_executorch", load_module, py::arg("program_path"),
-             py::arg("data_path") = py::none(), etdump, debug_buffer,
-             py::arg("program_verification") = Verification::InternalConsistency);
-  module.def("_load_for_executorch_from_buffer", load_module_from_buffer, py::arg("buffer"),
-             py::arg("data_map_buffer") = py::none(), etdump, debug_buffer,
+             debug_buffer, py::arg("program_verification") = Verification::Minimal, data_path,
+             data);
+  module.def("_load_for_executorch", load_module, py::arg("program_path"), data_path, etdump,
+             debug_buffer, py::arg("program_verification") = Verification::InternalConsistency);
+  module.def("_load_for_executorch_from_buffer", load_module_from_buffer, py::arg("buffer"), data,
+             etdump, debug_buffer,
              py::arg("program_verification") = Verification::InternalConsistency);
 }
 

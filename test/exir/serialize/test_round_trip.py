@@ -20,6 +20,7 @@ from executorch.exir.serialize import (
 )
 from executorch.exir.serialize.header import find_extended_header
 from executorch.exir.serialize.reader import FlatbufferReader
+from executorch.exir.serialize.tables import PROGRAM
 
 layouts = st.builds(
     PteLayout,
@@ -61,7 +62,7 @@ def test_every_part_lies_where_its_alignment_wants_it(file: PteFile, layout: Pte
     data = bytes(serialize_pte(file, layout))
     header = find_extended_header(data)
     assert header is not None
-    program = FlatbufferReader(data[: header.program_size]).root(s.Program)
+    program = FlatbufferReader(data[: header.program_size], PROGRAM).root(s.Program)
     assert header.segment_base_offset % layout.segment_alignment == 0
     assert header.segment_base_offset + header.segment_data_size == (len(data) if program.segments else 0)
     assert all(segment.offset % layout.segment_alignment == 0 for segment in program.segments)

@@ -95,8 +95,6 @@ def test_programs_say_their_methods() -> None:
 def test_what_is_not_built_is_refused_by_name() -> None:
     with pytest.raises(NotSupportedError, match="enable_etdump"):
         _load_for_executorch(str(peer_programs.path("add")), enable_etdump=True)
-    with pytest.raises(NotSupportedError, match=r"\.ptd"):
-        _load_for_executorch(str(peer_programs.path("add")), data_path="weights.ptd")
 
 
 @pytest.mark.parametrize(

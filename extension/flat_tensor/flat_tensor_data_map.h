@@ -1,0 +1,60 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <executorch/extension/flat_tensor/flat_tensor_header.h>
+#include <executorch/runtime/core/data_loader.h>
+#include <executorch/runtime/core/named_data_map.h>
+
+namespace executorch::extension {
+
+/// The named data of a .ptd file. Immutable: threads may share it.
+class FlatTensorDataMap final : public ET_RUNTIME_NAMESPACE::NamedDataMap {
+ public:
+  /// Reads and verifies the file's index; the data is loaded when it is asked for. `loader` must
+  /// outlive the map and all data from it.
+  /// @retval Error::InvalidExternalData The file is damaged, or none of this kind; the log says
+  /// where.
+  static runtime::Result<FlatTensorDataMap> load(runtime::DataLoader* loader);
+
+  FlatTensorDataMap(FlatTensorDataMap&&) = default;
+  FlatTensorDataMap& operator=(FlatTensorDataMap&&) = default;
+
+  [[nodiscard]] runtime::Result<const ET_RUNTIME_NAMESPACE::TensorLayout> get_tensor_layout(
+      std::string_view key) const override;
+  [[nodiscard]] runtime::Result<runtime::FreeableBuffer> get_data(
+      std::string_view key) const override;
+  [[nodiscard]] runtime::Error load_data_into(std::string_view key, void* buffer,
+                                              size_t size) const override;
+  [[nodiscard]] runtime::Result<uint32_t> get_num_keys() const override {
+    return static_cast<uint32_t>(keys_.size());
+  }
+  [[nodiscard]] runtime::Result<const char*> get_key(uint32_t index) const override;
+
+ private:
+  /// What a name stands for: bytes of the file, and the place of its layout if it is a tensor.
+  struct Entry {
+    size_t offset;
+    size_t size;
+    uint32_t segment;
+    ptrdiff_t layout;
+  };
+
+  FlatTensorDataMap(runtime::DataLoader* loader, runtime::FreeableBuffer index)
+      : loader_(loader), index_(std::move(index)) {}
+
+  runtime::Error read_index(const internal::FlatTensorHeader& header);
+  runtime::Result<const Entry*> find(std::string_view key) const;
+
+  runtime::DataLoader* loader_;
+  /// The file up to the flatbuffer's end: names and layouts lie in it.
+  runtime::FreeableBuffer index_;
+  std::vector<const char*> keys_;
+  std::vector<ET_RUNTIME_NAMESPACE::TensorLayout> layouts_;
+  std::unordered_map<std::string_view, Entry> entries_;
+};
+
+}  // namespace executorch::extension

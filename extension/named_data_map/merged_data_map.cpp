@@ -1,0 +1,55 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/named_data_map/merged_data_map.h>
+
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::extension {
+
+using ET_RUNTIME_NAMESPACE::TensorLayout;
+using runtime::Error;
+using runtime::Result;
+
+Result<MergedDataMap> MergedDataMap::load(runtime::Span<const NamedDataMap* const> maps) {
+  MergedDataMap merged;
+  for (const NamedDataMap* map : maps) {
+    ET_CHECK_OR_RETURN_ERROR(map != nullptr, InvalidArgument, "a data map is null");
+    const uint32_t count = ET_UNWRAP(map->get_num_keys());
+    for (uint32_t i = 0; i < count; ++i) {
+      const char* key = ET_UNWRAP(map->get_key(i));
+      ET_CHECK_OR_RETURN_ERROR(merged.maps_.emplace(key, map).second, InvalidArgument,
+                               "two data maps have something called '%s'", key);
+      merged.keys_.push_back(key);
+    }
+  }
+  return merged;
+}
+
+Result<const ET_RUNTIME_NAMESPACE::NamedDataMap*> MergedDataMap::map_with(
+    std::string_view key) const {
+  const auto found = maps_.find(key);
+  if (found == maps_.end()) {
+    return Error::NotFound;
+  }
+  return found->second;
+}
+
+Result<const TensorLayout> MergedDataMap::get_tensor_layout(std::string_view key) const {
+  return ET_UNWRAP(map_with(key))->get_tensor_layout(key);
+}
+
+Result<runtime::FreeableBuffer> MergedDataMap::get_data(std::string_view key) const {
+  return ET_UNWRAP(map_with(key))->get_data(key);
+}
+
+Error MergedDataMap::load_data_into(std::string_view key, void* buffer, size_t size) const {
+  return ET_UNWRAP(map_with(key))->load_data_into(key, buffer, size);
+}
+
+Result<const char*> MergedDataMap::get_key(uint32_t index) const {
+  ET_CHECK_OR_RETURN_ERROR(index < keys_.size(), InvalidArgument, "data map: key %u of %zu", index,
+                           keys_.size());
+  return keys_[index];
+}
+
+}  // namespace executorch::extension

@@ -1,0 +1,42 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <executorch/runtime/core/named_data_map.h>
+
+namespace executorch::extension {
+
+/// Several maps as one. A name may be in one of them only.
+class MergedDataMap final : public ET_RUNTIME_NAMESPACE::NamedDataMap {
+ public:
+  /// The maps must outlive this one and all data from it.
+  /// @retval Error::InvalidArgument A map is null, or two have the same name; the log says which.
+  static runtime::Result<MergedDataMap> load(
+      runtime::Span<const ET_RUNTIME_NAMESPACE::NamedDataMap* const> maps);
+
+  [[nodiscard]] runtime::Result<const ET_RUNTIME_NAMESPACE::TensorLayout> get_tensor_layout(
+      std::string_view key) const override;
+  [[nodiscard]] runtime::Result<runtime::FreeableBuffer> get_data(
+      std::string_view key) const override;
+  [[nodiscard]] runtime::Error load_data_into(std::string_view key, void* buffer,
+                                              size_t size) const override;
+  [[nodiscard]] runtime::Result<uint32_t> get_num_keys() const override {
+    return static_cast<uint32_t>(keys_.size());
+  }
+  [[nodiscard]] runtime::Result<const char*> get_key(uint32_t index) const override;
+
+ private:
+  using NamedDataMap = ET_RUNTIME_NAMESPACE::NamedDataMap;
+
+  MergedDataMap() = default;
+
+  runtime::Result<const NamedDataMap*> map_with(std::string_view key) const;
+
+  std::vector<const char*> keys_;
+  std::unordered_map<std::string_view, const NamedDataMap*> maps_;
+};
+
+}  // namespace executorch::extension

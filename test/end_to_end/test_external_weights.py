@@ -1,0 +1,163 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Weights in files beside the program: written, found by name, refused when they do not fit."""
+
+import ast
+import contextlib
+import functools
+import subprocess
+import sys
+from pathlib import Path
+
+import hypothesis
+import pytest
+import torch
+from hypothesis import strategies as st
+from oracle import peer
+from peer_programs import FOLDER
+
+from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge
+from executorch.exir.serialize import deserialize_flat_tensor
+from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
+from executorch.runtime import InvalidProgramError, NotFoundError, Runtime
+
+FILE = "_default_external_constant"
+X = (torch.linspace(-1, 1, 6).reshape(2, 3),)
+
+
+class Model(torch.nn.Module):
+    def __init__(self, seed: int = 0, width: int = 5) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.a, self.b = torch.nn.Linear(3, width), torch.nn.Linear(width, 2)
+        self.register_buffer("scale", torch.tensor([1.0, 3.0]))
+        self.register_buffer("calls", torch.ones(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls.add_(1)
+        return self.b(self.a(x).relu()) * self.scale + torch.tensor([1.0, 2.0])
+
+
+def compiled(external: object = True, model: torch.nn.Module | None = None) -> ExecutorchProgramManager:
+    exported = torch.export.export(model or Model(), X)
+    return to_edge(exported).to_executorch(ExecutorchBackendConfig(external_constants=external))  # type: ignore[arg-type]
+
+
+@functools.cache
+def compiled_once() -> ExecutorchProgramManager:
+    return compiled()
+
+
+def run(made: ExecutorchProgramManager, data: bytes | None) -> torch.Tensor:
+    (out,) = Runtime.get().load_program(made.buffer, data_path=data).load_method("forward").execute(X)
+    return out
+
+
+def test_all_weights_go_to_one_file() -> None:
+    made = compiled()
+    assert set(made.data_files) == {FILE}
+    _, entries = deserialize_flat_tensor(made.data_files[FILE])
+    assert set(entries) == {"a.weight", "a.bias", "b.weight", "b.bias", "scale"}
+    torch.testing.assert_close(run(made, made.data_files[FILE]), Model()(*X))
+
+
+def test_a_function_chooses_the_file_of_each_weight() -> None:
+    made = compiled(lambda node: "biases" if node.name.endswith("bias") else None)
+    assert set(made.data_files) == {"biases"}
+    _, entries = deserialize_flat_tensor(made.data_files["biases"])
+    assert set(entries) == {"a.bias", "b.bias"}
+    torch.testing.assert_close(run(made, made.data_files["biases"]), Model()(*X))
+
+
+def test_one_program_runs_with_other_weights() -> None:
+    made, other = compiled(), compiled(model=Model(1))
+    assert made.buffer == other.buffer
+    torch.testing.assert_close(run(made, other.data_files[FILE]), Model(1)(*X))
+
+
+def test_methods_share_weights_and_may_not_disagree_on_one() -> None:
+    model = Model()
+    exported = torch.export.export(model, X)
+    config = ExecutorchBackendConfig(external_constants=True)
+    made = to_edge({"one": exported, "two": exported}).to_executorch(config)
+    buffers, entries = deserialize_flat_tensor(made.data_files[FILE])
+    assert len(buffers) == len(entries) == 5
+    with pytest.raises(Exception, match=r"a\.weight"):
+        to_edge({"one": exported, "two": torch.export.export(Model(1), X)}).to_executorch(config)
+
+
+def test_files_are_written_beside_the_program_and_found_by_the_runner(tmp_path: Path) -> None:
+    made = compiled()
+    made.save(str(tmp_path / "model.pte"))
+    made.write_tensor_data_to_file(tmp_path)
+    out = Runtime.get().load_program(tmp_path / "model.pte", data_path=tmp_path / f"{FILE}.ptd")
+    torch.testing.assert_close(out.load_method("forward").execute(X)[0], Model()(*X))
+    starter = [sys.executable, "-m", "executorch.extension.executor_runner.command"]
+    command = [*starter, f"--model_path={tmp_path}/model.pte", f"--data_path={tmp_path}/{FILE}.ptd"]
+    assert "output 0: Float [2, 2]" in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_program_without_its_weights_names_what_is_missing() -> None:
+    made = compiled()
+    with pytest.raises(NotFoundError, match=r"no data named 'a\.weight'"):
+        run(made, None)
+    biases = compiled(lambda node: "biases" if node.name.endswith("bias") else None).data_files["biases"]
+    with pytest.raises(NotFoundError, match=r"no data named 'a\.weight'"):
+        run(made, biases)
+
+
+def test_weights_of_another_shape_are_refused_by_name() -> None:
+    with pytest.raises(InvalidProgramError, match=r"'a\.weight'"):
+        run(compiled(), compiled(model=Model(width=7)).data_files[FILE])
+
+
+def test_what_is_no_data_file_is_refused() -> None:
+    made = compiled()
+    for data in (b"", b"\0" * 100, made.buffer):
+        with pytest.raises(InvalidProgramError, match="data file"):
+            run(made, data)
+    with pytest.raises(OSError, match=r"nothing\.ptd"):
+        Runtime.get().load_program(made.buffer, data_path="nothing.ptd")
+
+
+@hypothesis.settings(derandomize=True, max_examples=300, deadline=None)
+@hypothesis.given(st.data())
+def test_no_damage_to_a_data_file_crashes_the_loader(data: st.DataObject) -> None:
+    made = compiled_once()
+    damaged = bytearray(made.data_files[FILE])
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, min(len(damaged), 700) - 1))
+        damaged[at] = data.draw(st.sampled_from([0, 1, 2, 0x7F, 0x80, 0xFF]))
+    if data.draw(st.booleans()):
+        del damaged[data.draw(st.integers(0, len(damaged))) :]
+    with contextlib.suppress(InvalidProgramError, NotFoundError):
+        run(made, bytes(damaged))
+
+
+def test_a_data_file_of_the_peer_is_read() -> None:
+    data = (FOLDER / "external.ptd").read_bytes()
+    program = Runtime.get().load_program(FOLDER / "external.pte", data_path=data)
+    (out,) = program.load_method("forward").execute([torch.ones(1, 3)])
+    torch.testing.assert_close(out, torch.tensor([[1.0, 2.0788]]), atol=1e-4, rtol=0)
+
+
+def test_the_documented_serializer_reads_what_it_wrote() -> None:
+    serializer = FlatTensorSerializer()
+    read = serializer.deserialize_to_named_data_store_output((FOLDER / "external.ptd").read_bytes(), "weights")
+    entries = read.external_data["weights"]
+    assert entries["a.weight"].tensor_layout is not None
+    assert entries["a.weight"].tensor_layout.sizes == [5, 3]
+
+
+@pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
+def test_the_peer_reads_our_data_file(tmp_path: Path) -> None:
+    made = compiled()
+    made.save(str(tmp_path / "model.pte"))
+    made.write_tensor_data_to_file(tmp_path)
+    script = f"""
+import torch
+from executorch.extension.pybindings.portable_lib import _load_for_executorch
+module = _load_for_executorch("model.pte", "{FILE}.ptd")
+print(module.forward([torch.linspace(-1, 1, 6).reshape(2, 3)])[0].tolist())
+"""
+    printed = peer.run_script(script, [], tmp_path).splitlines()[-1]
+    torch.testing.assert_close(torch.tensor(ast.literal_eval(printed)), Model()(*X))
