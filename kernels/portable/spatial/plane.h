@@ -14,6 +14,10 @@ struct Plane {
   ScalarType dtype = ScalarType::Undefined;
   int64_t channel_stride = 0;
   int64_t strides[kSpatial] = {0, 0, 0};
+
+  char* at(const int64_t* index) const {
+    return data + index[0] * strides[0] + index[1] * strides[1] + index[2] * strides[2];
+  }
 };
 
 /// A tensor of images. The tensor must outlive it and have `spatial` or one or two more dimensions.

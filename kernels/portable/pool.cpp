@@ -1,0 +1,329 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Pooling with fixed windows and with windows fitted to a given output size: maxima (with where
+// they were found, as flat indices into the plane; NaN wins over every number) and means. 16-bit
+// floats are computed in float32.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/pool/geometry.h>
+#include <executorch/kernels/portable/spatial/window_rows.h>
+
+#include <limits>
+
+namespace executorch::kernels::portable {
+
+bool pool_loops(KernelRuntimeContext& ctx, const Tensor& self, int spatial, const PoolArguments& a,
+                WindowLoops* loops) {
+  int64_t kernel[kSpatial], stride[kSpatial], padding[kSpatial], dilation[kSpatial];
+  if (!expect_images(ctx, "self", self, spatial) ||
+      !expect_spatial_list(ctx, "kernel_size", a.kernel, spatial, 1, 1, kernel) ||
+      !expect_spatial_list(ctx, "stride", a.stride.empty() ? a.kernel : a.stride, spatial, 1, 1,
+                           stride) ||
+      !expect_spatial_list(ctx, "padding", a.padding, spatial, 0, 0, padding) ||
+      !expect_spatial_list(ctx, "dilation", a.dilation, spatial, 1, 1, dilation)) {
+    return false;
+  }
+  const Images images(self, spatial);
+  for (int d = 0; d < kSpatial; ++d) {
+    const int64_t in = images.sizes[d];
+    const int64_t reach = dilation[d] * (kernel[d] - 1) + 1;
+    if (!ET_EXPECT(ctx, padding[d] * 2 <= reach,
+                   "padding %" PRId64 " is above half of the kernel size %" PRId64, padding[d],
+                   kernel[d])) {
+      return false;
+    }
+    const int64_t room = in + 2 * padding[d] - reach + (a.ceil_mode ? stride[d] - 1 : 0);
+    int64_t outputs = room < 0 ? 0 : room / stride[d] + 1;
+    if (a.ceil_mode && (outputs - 1) * stride[d] >= in + padding[d]) --outputs;
+    if (!ET_EXPECT(ctx, in > 0 && outputs > 0,
+                   "a window of %" PRId64 " leaves no output for input of sizes %s", kernel[d],
+                   ShapeText(self).text)) {
+      return false;
+    }
+    loops->axis[d] = {in, outputs, 0, 1, kernel[d], 0, 1, -padding[d], stride[d], dilation[d]};
+  }
+  return ET_EXPECT(ctx, loops->fit(), "the window is too large");
+}
+
+Shape pool_shape(const Tensor& self, int spatial, const WindowLoops& loops) {
+  const int64_t sizes[] = {loops.axis[0].outputs, loops.axis[1].outputs, loops.axis[2].outputs};
+  return image_shape(self, spatial, sizes);
+}
+
+namespace {
+
+template <class T>
+struct WindowMax {
+  static T least() {
+    if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+    return std::numeric_limits<T>::lowest();
+  }
+  /// Where ATen sees the maximum of a window whose every tap lies in the padding.
+  int64_t first_place(const int64_t* at, int64_t column) const {
+    int64_t place = 0;
+    for (int d = 0; d < kSpatial; ++d) {
+      const WindowAxis& axis = loops.axis[d];
+      const int64_t start = axis.input(d == 2 ? column : at[d], 0);
+      const int64_t steps = start < 0 ? (axis.tap_shift - 1 - start) / axis.tap_shift : 0;
+      place = place * axis.in + start + steps * axis.tap_shift;
+    }
+    return place;
+  }
+
+  const WindowLoops& loops;
+  const Plane& out;
+  const Plane& indices;
+  const Convert store_row = store(compute_type<T>, out.dtype);
+  const Convert store_index = store(Compute::Int64, ScalarType::Long);
+  T best[kBlock] = {};
+  int64_t where[kBlock] = {};
+
+  void begin(int64_t n) {
+    std::fill_n(best, n, least());
+    std::fill_n(where, n, -1);
+  }
+  void tap(const TapRow<T>& row) {
+    // Choices instead of branches: which value wins cannot be predicted.
+    T* const values = best + row.at;
+    int64_t* const places = where + row.at;
+    for (int64_t q = 0; q < row.n; ++q) {
+      const T value = row.values[q * row.step];
+      const bool wins = (places[q] < 0) | (value > values[q]) | (value != value);
+      values[q] = wins ? value : values[q];
+      places[q] = wins ? row.input + q * row.input_step : places[q];
+    }
+  }
+  void end(const int64_t* at, int64_t n) {
+    for (int64_t q = 0; q < n; ++q) {
+      if (where[q] < 0) where[q] = first_place(at, at[2] + q);
+    }
+    store_window_row(out, loops, store_row, at, best, n);
+    store_window_row(indices, loops, store_index, at, where, n);
+  }
+};
+
+std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
+                                      const PoolArguments& arguments, Tensor& out,
+                                      Tensor& indices) {
+  std::tuple<Tensor&, Tensor&> result(out, indices);
+  WindowLoops loops;
+  const ScalarType dtype = self.scalar_type();
+  if (!ET_EXPECT(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
+                 "max pooling takes numbers, found %s", name_of(dtype)) ||
+      !expect_dtype(ctx, "out", out, dtype) ||
+      !expect_dtype(ctx, "indices", indices, ScalarType::Long) ||
+      !pool_loops(ctx, self, spatial, arguments, &loops) ||
+      !resize(ctx, out, pool_shape(self, spatial, loops)) ||
+      !resize(ctx, indices, pool_shape(self, spatial, loops))) {
+    return result;
+  }
+  const Images from(self, spatial), to(out, spatial), places(indices, spatial);
+  visit_compute(compute_of(dtype), [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    for (int64_t image = 0; image < from.batch; ++image) {
+      for (int64_t channel = 0; channel < from.channels; ++channel) {
+        const Plane best = to.plane(image, channel), where = places.plane(image, channel);
+        WindowMax<T> work{loops, best, where};
+        for_each_window_row<T>(from.plane(image, channel), loops, work);
+      }
+    }
+  });
+  return result;
+}
+
+template <class T>
+struct WindowMean {
+  const WindowLoops& loops;
+  const Plane& out;
+  const Divisor& divisor;
+  const Convert store_row = store(compute_type<T>, out.dtype);
+  T sums[kBlock] = {};
+
+  void begin(int64_t n) { std::fill_n(sums, n, T(0)); }
+  void tap(const TapRow<T>& row) {
+    T* to = sums + row.at;
+    for (int64_t q = 0; q < row.n; ++q) to[q] = sum(to[q], row.values[q * row.step]);
+  }
+  void end(const int64_t* at, int64_t n) {
+    const int64_t outer = divisor.outer(loops, at);
+    for (int64_t q = 0; q < n; ++q) sums[q] = mean(sums[q], divisor.of(loops, outer, at[2] + q));
+    store_window_row(out, loops, store_row, at, sums, n);
+  }
+};
+
+Tensor& avg_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
+                 const PoolArguments& arguments, bool count_include_pad,
+                 std::optional<int64_t> divisor_override, Tensor& out) {
+  WindowLoops loops;
+  const ScalarType dtype = self.scalar_type();
+  if (!ET_EXPECT(ctx, is_floating(dtype) || dtype == ScalarType::Long,
+                 "average pooling takes floating point or int64, found %s", name_of(dtype)) ||
+      !ET_EXPECT(ctx, !divisor_override || *divisor_override != 0, "divisor_override is 0") ||
+      !expect_dtype(ctx, "out", out, dtype) || !pool_loops(ctx, self, spatial, arguments, &loops) ||
+      !resize(ctx, out, pool_shape(self, spatial, loops))) {
+    return out;
+  }
+  const Divisor divisor = {count_include_pad, divisor_override.value_or(0)};
+  const Images from(self, spatial), to(out, spatial);
+  visit_compute(compute_of(dtype), [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    for (int64_t image = 0; image < from.batch; ++image) {
+      for (int64_t channel = 0; channel < from.channels; ++channel) {
+        const Plane result = to.plane(image, channel);
+        WindowMean<T> work{loops, result, divisor};
+        for_each_window_row<T>(from.plane(image, channel), loops, work);
+      }
+    }
+  });
+  return out;
+}
+
+/// Calls f(values, n, flat index of the first) for every run of a row in the window.
+template <class T, class F>
+void for_each_run(Reader<T>& reader, const Plane& image, const int64_t* sizes, const Window& w,
+                  F&& f) {
+  for (int64_t z = w.begin[0]; z < w.end[0]; ++z) {
+    for (int64_t y = w.begin[1]; y < w.end[1]; ++y) {
+      for (int64_t x = w.begin[2]; x < w.end[2]; x += kBlock) {
+        const char* from =
+            image.data + z * image.strides[0] + y * image.strides[1] + x * image.strides[2];
+        const int64_t n = std::min(kBlock, w.end[2] - x);
+        f(reader(from, image.strides[2], n), n, (z * sizes[1] + y) * sizes[2] + x);
+      }
+    }
+  }
+}
+
+template <class T>
+T mean_of(Reader<T>& reader, const Plane& image, const int64_t* sizes, const Window& window) {
+  T total = 0;
+  for_each_run(reader, image, sizes, window, [&](const T* values, int64_t n, int64_t) {
+    for (int64_t i = 0; i < n; ++i) total += values[i];
+  });
+  return total / T(window.size());
+}
+
+template <class T>
+T max_of(Reader<T>& reader, const Plane& image, const int64_t* sizes, const Window& window,
+         int64_t* where) {
+  T best = 0;
+  *where = -1;
+  for_each_run(reader, image, sizes, window, [&](const T* values, int64_t n, int64_t first) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (*where < 0 || values[i] > best || values[i] != values[i]) {
+        best = values[i];
+        *where = first + i;
+      }
+    }
+  });
+  return best;
+}
+
+/// Means, or maxima where `indices` is not null.
+void adaptive_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
+                   ArrayRef<int64_t> output_size, Tensor& out, Tensor* indices) {
+  int64_t sizes[kSpatial];
+  const ScalarType dtype = self.scalar_type();
+  if (!ET_EXPECT(ctx, is_floating(dtype), "adaptive pooling takes floating point, found %s",
+                 name_of(dtype)) ||
+      !expect_images(ctx, "self", self, spatial) || !expect_dtype(ctx, "out", out, dtype) ||
+      !expect_spatial_list(ctx, "output_size", output_size, spatial, 0, 1, sizes) ||
+      !resize(ctx, out, image_shape(self, spatial, sizes)) ||
+      (indices && (!expect_dtype(ctx, "indices", *indices, ScalarType::Long) ||
+                   !resize_like(ctx, *indices, out)))) {
+    return;
+  }
+  const Images from(self, spatial), to(out, spatial), places(indices ? *indices : out, spatial);
+  const bool empty = from.sizes[0] * from.sizes[1] * from.sizes[2] == 0;
+  if (!ET_EXPECT(ctx, !empty, "self has an empty spatial dimension: %s", ShapeText(self).text))
+    return;
+  visit_floating(dtype, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    Reader<T> reader(dtype);
+    for (int64_t image = 0; image < from.batch; ++image) {
+      for (int64_t channel = 0; channel < from.channels; ++channel) {
+        const Plane in = from.plane(image, channel);
+        const Plane result = to.plane(image, channel);
+        const Plane place = places.plane(image, channel);
+        for_each_fitted_window(from.sizes, to.sizes, [&](const Window& w, const int64_t* q) {
+          int64_t where = 0;
+          const T value = indices ? max_of(reader, in, from.sizes, w, &where)
+                                  : mean_of(reader, in, from.sizes, w);
+          write<T>(value, result.at(q), dtype);
+          if (indices) *reinterpret_cast<int64_t*>(place.at(q)) = where;
+        });
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_out(
+    KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,
+    ArrayRef<int64_t> stride, ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation, bool ceil_mode,
+    Tensor& out, Tensor& indices) {
+  return max_pool(ctx, self, 2, {kernel_size, stride, padding, dilation, ceil_mode}, out, indices);
+}
+
+std::tuple<Tensor&, Tensor&> max_pool3d_with_indices_out(
+    KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,
+    ArrayRef<int64_t> stride, ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation, bool ceil_mode,
+    Tensor& out, Tensor& indices) {
+  return max_pool(ctx, self, 3, {kernel_size, stride, padding, dilation, ceil_mode}, out, indices);
+}
+
+Tensor& avg_pool1d_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,
+                       ArrayRef<int64_t> stride, ArrayRef<int64_t> padding, bool ceil_mode,
+                       bool count_include_pad, Tensor& out) {
+  return avg_pool(ctx, self, 1, {kernel_size, stride, padding, {kUndilated, 1}, ceil_mode},
+                  count_include_pad, std::nullopt, out);
+}
+
+Tensor& avg_pool2d_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,
+                       ArrayRef<int64_t> stride, ArrayRef<int64_t> padding, bool ceil_mode,
+                       bool count_include_pad, std::optional<int64_t> divisor_override,
+                       Tensor& out) {
+  return avg_pool(ctx, self, 2, {kernel_size, stride, padding, {kUndilated, 1}, ceil_mode},
+                  count_include_pad, divisor_override, out);
+}
+
+Tensor& avg_pool3d_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,
+                       ArrayRef<int64_t> stride, ArrayRef<int64_t> padding, bool ceil_mode,
+                       bool count_include_pad, std::optional<int64_t> divisor_override,
+                       Tensor& out) {
+  return avg_pool(ctx, self, 3, {kernel_size, stride, padding, {kUndilated, 1}, ceil_mode},
+                  count_include_pad, divisor_override, out);
+}
+
+Tensor& adaptive_avg_pool1d_out(KernelRuntimeContext& ctx, const Tensor& self,
+                                ArrayRef<int64_t> output_size, Tensor& out) {
+  adaptive_pool(ctx, self, 1, output_size, out, nullptr);
+  return out;
+}
+
+Tensor& _adaptive_avg_pool2d_out(KernelRuntimeContext& ctx, const Tensor& self,
+                                 ArrayRef<int64_t> output_size, Tensor& out) {
+  adaptive_pool(ctx, self, 2, output_size, out, nullptr);
+  return out;
+}
+
+Tensor& _adaptive_avg_pool3d_out(KernelRuntimeContext& ctx, const Tensor& self,
+                                 ArrayRef<int64_t> output_size, Tensor& out) {
+  adaptive_pool(ctx, self, 3, output_size, out, nullptr);
+  return out;
+}
+
+std::tuple<Tensor&, Tensor&> adaptive_max_pool2d_out(KernelRuntimeContext& ctx, const Tensor& self,
+                                                     ArrayRef<int64_t> output_size, Tensor& out,
+                                                     Tensor& indices) {
+  adaptive_pool(ctx, self, 2, output_size, out, &indices);
+  return {out, indices};
+}
+
+std::tuple<Tensor&, Tensor&> adaptive_max_pool3d_out(KernelRuntimeContext& ctx, const Tensor& self,
+                                                     ArrayRef<int64_t> output_size, Tensor& out,
+                                                     Tensor& indices) {
+  adaptive_pool(ctx, self, 3, output_size, out, &indices);
+  return {out, indices};
+}
+
+}  // namespace executorch::kernels::portable

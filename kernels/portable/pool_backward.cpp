@@ -1,0 +1,275 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Gradients of pooling: every element of the output's gradient goes to where its maximum was found,
+// or in equal parts to all of its window. Floating dtypes (and int64 for means, as ATen); 16-bit
+// floats are summed in float32, in temporary memory for one plane.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/pool/geometry.h>
+
+namespace executorch::kernels::portable {
+namespace {
+
+/// The sums of one channel's gradient: in place where they stand as T, else in temporary memory.
+template <class T>
+class PlaneSums {
+ public:
+  PlaneSums(KernelRuntimeContext& ctx, const Images& images)
+      : sizes_(images.sizes),
+        dtype_(images.first.dtype),
+        stands_(dtype_ == dtype_of(compute_type<T>)) {
+    if (!stands_) temp_ = allocate<T>(ctx, size());
+  }
+  bool ready() const { return stands_ || temp_; }
+  int64_t size() const { return sizes_[0] * sizes_[1] * sizes_[2]; }
+
+  /// Zeroes the sums of the coming plane.
+  void open(const Plane& plane) {
+    plane_ = plane;
+    if (!stands_) {
+      sums_ = {reinterpret_cast<char*>(temp_), dtype_of(compute_type<T>), 0, {}};
+      int64_t stride = sizeof(T);
+      for (int d = kSpatial - 1; d >= 0; --d) {
+        sums_.strides[d] = stride;
+        stride *= sizes_[d];
+      }
+    } else {
+      sums_ = plane;
+    }
+    const Window all = {{0, 0, 0}, {sizes_[0], sizes_[1], sizes_[2]}};
+    for_each_row(all, [&](char* row, const int64_t*) {
+      for (int64_t x = 0; x < sizes_[2]; ++x) *at(row, x) = T(0);
+    });
+  }
+
+  void add(int64_t flat, T value) {
+    const int64_t index[] = {flat / (sizes_[1] * sizes_[2]), flat / sizes_[2] % sizes_[1],
+                             flat % sizes_[2]};
+    T* const total = reinterpret_cast<T*>(sums_.at(index));
+    *total = sum(*total, value);
+  }
+
+  void add(const Window& window, T value) {
+    for_each_row(window, [&](char* row, const int64_t*) {
+      const int64_t n = window.end[2] - window.begin[2];
+      for (int64_t x = 0; x < n; ++x) *at(row, x) = sum(*at(row, x), value);
+    });
+  }
+
+  /// Writes the sums to the plane.
+  void close() {
+    if (stands_) return;
+    const Convert store_row = store(compute_type<T>, dtype_);
+    const Window all = {{0, 0, 0}, {sizes_[0], sizes_[1], sizes_[2]}};
+    for_each_row(all, [&](char* row, const int64_t* index) {
+      store_row(plane_.at(index), plane_.strides[2], row, sums_.strides[2], sizes_[2]);
+    });
+  }
+
+ private:
+  T* at(char* row, int64_t x) const { return reinterpret_cast<T*>(row + x * sums_.strides[2]); }
+
+  /// Calls f(start of the row in the sums, its index) for every row of the window.
+  template <class F>
+  void for_each_row(const Window& w, F&& f) {
+    int64_t index[kSpatial] = {0, 0, w.begin[2]};
+    for (index[0] = w.begin[0]; index[0] < w.end[0]; ++index[0]) {
+      for (index[1] = w.begin[1]; index[1] < w.end[1]; ++index[1]) {
+        f(sums_.at(index), static_cast<const int64_t*>(index));
+      }
+    }
+  }
+
+  const int64_t* sizes_;
+  ScalarType dtype_;
+  bool stands_;
+  T* temp_ = nullptr;
+  Plane plane_, sums_;
+};
+
+/// Checks dtypes and sizes, and gives `grad_input` the sizes of `self`.
+bool prepare(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& self, int spatial,
+             Tensor& grad_input) {
+  const ScalarType dtype = self.scalar_type();
+  return ET_EXPECT(ctx, is_floating(dtype) || dtype == ScalarType::Long,
+                   "self must be floating point or int64, found %s", name_of(dtype)) &&
+         expect_images(ctx, "self", self, spatial) &&
+         expect_dtype(ctx, "grad_output", grad_output, dtype) &&
+         expect_dtype(ctx, "grad_input", grad_input, dtype) && resize_like(ctx, grad_input, self);
+}
+
+bool expect_shape(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
+                  const Shape& shape) {
+  return ET_EXPECT(ctx, Shape(tensor) == shape, "%s must have sizes %s, found %s", name,
+                   ShapeText(shape).text, ShapeText(tensor).text);
+}
+
+/// Calls scatter(sums, value, output index, image, channel) for every element of `grad_output`, all
+/// of a plane after another; a false result ends it.
+template <class Scatter>
+void for_each_gradient(KernelRuntimeContext& ctx, const Images& from, const Images& to,
+                       Scatter&& scatter) {
+  visit_compute(compute_of(from.first.dtype), [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    PlaneSums<T> sums(ctx, to);
+    Reader<T> reader(from.first.dtype);
+    if (!sums.ready()) return;
+    for (int64_t index = 0; index < to.batch * to.channels; ++index) {
+      const int64_t image = index / to.channels, channel = index % to.channels;
+      const Plane plane = from.plane(image, channel);
+      sums.open(to.plane(image, channel));
+      int64_t q[kSpatial] = {0, 0, 0};
+      for (q[0] = 0; q[0] < from.sizes[0]; ++q[0]) {
+        for (q[1] = 0; q[1] < from.sizes[1]; ++q[1]) {
+          for (int64_t first = 0; first < from.sizes[2]; first += kBlock) {
+            const int64_t n = std::min(kBlock, from.sizes[2] - first);
+            q[2] = first;
+            const T* const values = reader(plane.at(q), plane.strides[2], n);
+            for (; q[2] < first + n; ++q[2]) {
+              if (!scatter(sums, values[q[2] - first], q, image, channel)) return;
+            }
+          }
+        }
+      }
+      sums.close();
+    }
+  });
+}
+
+/// To where the maxima were found.
+void max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& indices,
+                  int spatial, Tensor& grad_input) {
+  if (!ET_EXPECT(ctx, is_floating(grad_output.scalar_type()),
+                 "grad_output must be floating point, found %s",
+                 name_of(grad_output.scalar_type())) ||
+      !expect_dtype(ctx, "indices", indices, ScalarType::Long) ||
+      !expect_shape(ctx, "indices", indices, Shape(grad_output))) {
+    return;
+  }
+  const Images from(grad_output, spatial), places(indices, spatial), to(grad_input, spatial);
+  for_each_gradient(
+      ctx, from, to, [&](auto& sums, auto value, const int64_t* q, int64_t image, int64_t channel) {
+        const int64_t place = *reinterpret_cast<const int64_t*>(places.plane(image, channel).at(q));
+        if (!ET_EXPECT(ctx, place >= 0 && place < sums.size(),
+                       "index %" PRId64 " lies outside of a plane of %" PRId64 " elements", place,
+                       sums.size())) {
+          return false;
+        }
+        sums.add(place, value);
+        return true;
+      });
+}
+
+Tensor& fixed_max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& self,
+                           int spatial, const PoolArguments& arguments, const Tensor& indices,
+                           Tensor& grad_input) {
+  WindowLoops loops;
+  if (pool_loops(ctx, self, spatial, arguments, &loops) &&
+      prepare(ctx, grad_output, self, spatial, grad_input) &&
+      expect_shape(ctx, "grad_output", grad_output, pool_shape(self, spatial, loops))) {
+    max_backward(ctx, grad_output, indices, spatial, grad_input);
+  }
+  return grad_input;
+}
+
+/// Windows fitted to the output size may have any: only what is before the planes must agree.
+bool expect_fitted(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& self,
+                   int spatial) {
+  if (!expect_images(ctx, "grad_output", grad_output, spatial)) return false;
+  const Images planes(grad_output, spatial), images(self, spatial);
+  return ET_EXPECT(ctx, images.sizes[0] * images.sizes[1] > 0 && images.sizes[2] > 0,
+                   "self has an empty spatial dimension: %s", ShapeText(self).text) &&
+         expect_shape(ctx, "grad_output", grad_output, image_shape(self, spatial, planes.sizes));
+}
+
+Tensor& fitted_max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output,
+                            const Tensor& self, int spatial, const Tensor& indices,
+                            Tensor& grad_input) {
+  if (prepare(ctx, grad_output, self, spatial, grad_input) &&
+      expect_fitted(ctx, grad_output, self, spatial)) {
+    max_backward(ctx, grad_output, indices, spatial, grad_input);
+  }
+  return grad_input;
+}
+
+Tensor& fitted_mean_backward(KernelRuntimeContext& ctx, const Tensor& grad_output,
+                             const Tensor& self, int spatial, Tensor& grad_input) {
+  if (!prepare(ctx, grad_output, self, spatial, grad_input) ||
+      !ET_EXPECT(ctx, is_floating(self.scalar_type()),
+                 "self must be floating point, found int64") ||
+      !expect_fitted(ctx, grad_output, self, spatial)) {
+    return grad_input;
+  }
+  const Images from(grad_output, spatial), to(grad_input, spatial);
+  for_each_gradient(ctx, from, to, [&](auto& sums, auto value, const int64_t* q, int64_t, int64_t) {
+    Window window;
+    for (int d = 0; d < kSpatial; ++d) {
+      window.fit(d, q[d], to.sizes[d], from.sizes[d]);
+    }
+    sums.add(window, mean(value, window.size()));
+    return true;
+  });
+  return grad_input;
+}
+
+Tensor& fixed_mean_backward(KernelRuntimeContext& ctx, const Tensor& grad_output,
+                            const Tensor& self, int spatial, const PoolArguments& arguments,
+                            bool count_include_pad, std::optional<int64_t> divisor_override,
+                            Tensor& grad_input) {
+  WindowLoops loops;
+  if (!ET_EXPECT(ctx, !divisor_override || *divisor_override != 0, "divisor_override is 0") ||
+      !pool_loops(ctx, self, spatial, arguments, &loops) ||
+      !prepare(ctx, grad_output, self, spatial, grad_input) ||
+      !expect_shape(ctx, "grad_output", grad_output, pool_shape(self, spatial, loops))) {
+    return grad_input;
+  }
+  const Divisor divisor = {count_include_pad, divisor_override.value_or(0)};
+  const Images from(grad_output, spatial), to(grad_input, spatial);
+  for_each_gradient(ctx, from, to, [&](auto& sums, auto value, const int64_t* q, int64_t, int64_t) {
+    Window window;
+    for (int d = 0; d < kSpatial; ++d) {
+      const WindowAxis& axis = loops.axis[d];
+      const int64_t start = axis.input(q[d], 0);
+      window.begin[d] = std::max<int64_t>(start, 0);
+      window.end[d] = std::min(start + axis.taps, axis.in);
+    }
+    const int64_t outer = divisor.outer(loops, q);
+    sums.add(window, mean(value, divisor.of(loops, outer, q[2])));
+    return true;
+  });
+  return grad_input;
+}
+
+}  // namespace
+
+#define ET_POOL_BACKWARD(n)                                                                    \
+  Tensor& _adaptive_avg_pool##n##d_backward_out(                                               \
+      KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& self, Tensor& out) { \
+    return fitted_mean_backward(ctx, grad_output, self, n, out);                               \
+  }                                                                                            \
+  Tensor& adaptive_max_pool##n##d_backward_grad_input(                                         \
+      KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& self,                \
+      const Tensor& indices, Tensor& grad_input) {                                             \
+    return fitted_max_backward(ctx, grad_output, self, n, indices, grad_input);                \
+  }                                                                                            \
+  Tensor& max_pool##n##d_with_indices_backward_grad_input(                                     \
+      KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& self,                \
+      ArrayRef<int64_t> kernel_size, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,      \
+      ArrayRef<int64_t> dilation, bool ceil_mode, const Tensor& indices, Tensor& grad_input) { \
+    return fixed_max_backward(ctx, grad_output, self, n,                                       \
+                              {kernel_size, stride, padding, dilation, ceil_mode}, indices,    \
+                              grad_input);                                                     \
+  }                                                                                            \
+  Tensor& avg_pool##n##d_backward_grad_input(                                                  \
+      KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& self,                \
+      ArrayRef<int64_t> kernel_size, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,      \
+      bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override,         \
+      Tensor& grad_input) {                                                                    \
+    return fixed_mean_backward(ctx, grad_output, self, n,                                      \
+                               {kernel_size, stride, padding, {kUndilated, 1}, ceil_mode},     \
+                               count_include_pad, divisor_override, grad_input);               \
+  }
+ET_POOL_BACKWARD(2)
+ET_POOL_BACKWARD(3)
+#undef ET_POOL_BACKWARD
+
+}  // namespace executorch::kernels::portable
