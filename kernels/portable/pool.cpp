@@ -232,9 +232,7 @@ void adaptive_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
     return;
   }
   const Images from(self, spatial), to(out, spatial), places(indices ? *indices : out, spatial);
-  const bool empty = from.sizes[0] * from.sizes[1] * from.sizes[2] == 0;
-  if (!ET_EXPECT(ctx, !empty, "self has an empty spatial dimension: %s", ShapeText(self).text))
-    return;
+  if (!from.expect_pixels(ctx, "self")) return;
   visit_floating(dtype, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     Reader<T> reader(dtype);

@@ -176,8 +176,7 @@ bool expect_fitted(KernelRuntimeContext& ctx, const Tensor& grad_output, const T
                    int spatial) {
   if (!expect_images(ctx, "grad_output", grad_output, spatial)) return false;
   const Images planes(grad_output, spatial), images(self, spatial);
-  return ET_EXPECT(ctx, images.sizes[0] * images.sizes[1] > 0 && images.sizes[2] > 0,
-                   "self has an empty spatial dimension: %s", ShapeText(self).text) &&
+  return images.expect_pixels(ctx, "self") &&
          expect_shape(ctx, "grad_output", grad_output, image_shape(self, spatial, planes.sizes));
 }
 

@@ -30,6 +30,12 @@ Plane Images::plane(int64_t image, int64_t channel) const {
   return plane;
 }
 
+bool Images::expect_pixels(KernelRuntimeContext& ctx, const char* name) const {
+  return ET_EXPECT(ctx, sizes[0] > 0 && sizes[1] > 0 && sizes[2] > 0,
+                   "%s has an empty spatial dimension: [%" PRId64 ", %" PRId64 ", %" PRId64 "]",
+                   name, sizes[0], sizes[1], sizes[2]);
+}
+
 bool expect_images(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, int spatial) {
   return ET_EXPECT(ctx, tensor.dim() == spatial + 1 || tensor.dim() == spatial + 2,
                    "%s must have %d or %d dimensions, found sizes %s", name, spatial + 1,

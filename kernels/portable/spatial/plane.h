@@ -32,6 +32,8 @@ struct Images {
 
   /// The image from the given channel on.
   Plane plane(int64_t image, int64_t channel) const;
+  /// No spatial dimension is empty.
+  bool expect_pixels(KernelRuntimeContext& ctx, const char* name) const;
 };
 
 /// The tensor has `spatial` dimensions, a channel dimension and, maybe, a batch.

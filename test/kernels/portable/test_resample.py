@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
+from oracle.kernel_entry import call_kernel
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -42,6 +43,26 @@ def test_linear_matches_eager(align: bool, dtype: torch.dtype) -> None:
     assert_kernel_matches_eager("aten::upsample_bilinear2d.out", x[0], (12, 9), align, 2.5, 1.3)
 
 
+PLANAR = ("upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")
+
+
+@pytest.mark.parametrize("name", PLANAR)
+@pytest.mark.parametrize("align", [False, True])
+def test_interpolation_in_two_dimensions_matches_eager(name: str, align: bool) -> None:
+    for dtype in (torch.uint8, torch.float32, torch.float64):
+        x = torch.randint(0, 256, (2, 3, 13, 17), dtype=torch.uint8)
+        x = x if dtype is torch.uint8 else x.to(dtype) / 256
+        # Eager fails on an assertion of its own where uint8 keeps its size or becomes a single pixel.
+        same = [] if dtype is torch.uint8 else [(13, 17), (1, 1)]
+        for size in [*same, (26, 30), (6, 9), (13, 30), (5, 17), (3, 40), (29, 2)]:
+            assert_kernel_matches_eager(f"aten::{name}.out", x, size, align)
+    x = torch.randn(2, 3, 9, 8)
+    assert_kernel_matches_eager(f"aten::{name}.out", x, (12, 5), align, 1.4, 0.6)
+    last = torch.channels_last
+    assert_kernel_matches_eager(f"aten::{name}.out", x.to(memory_format=last), (5, 13), align, memory_format=last)
+    assert_kernel_matches_eager(f"aten::{name}.out", torch.randn(1, 2, 1, 300), (4, 7), align)
+
+
 @pytest.mark.parametrize("arguments", [((9, 10), None), (None, [2.0, 1.5])], ids=str)
 def test_vec_overloads_take_a_size_or_factors(arguments: tuple[Any, Any]) -> None:
     x = torch.randn(2, 3, 5, 7)
@@ -61,6 +82,15 @@ def test_resizing_refuses_bad_arguments() -> None:
     assert_kernel_refuses("aten::upsample_bilinear2d.vec_out", x, None, False, [float("nan"), 2.0], out=out)
     assert_kernel_refuses("aten::upsample_bilinear2d.vec_out", x, None, False, [1e30, 2.0], out=out)
     assert_kernel_refuses("aten::upsample_bilinear2d.out", torch.ones(1, 2, 0, 4), [3, 3], False, out=out)
+    assert_kernel_refuses("aten::upsample_linear1d.out", x[0].byte(), [3], False, out=out[0].byte())
+
+
+def test_wild_scales_are_survived() -> None:
+    x = torch.rand(1, 2, 4, 4)
+    for name, scale in itertools.product(PLANAR, (1e-300, 1e300, 5e-324, -1.0, float("nan"), float("inf"), 0.0)):
+        out = torch.empty(1, 2, 9, 9)
+        assert call_kernel(f"aten::{name}.out", x, [9, 9], False, scale, scale, out=out).error == 0
+        assert call_kernel("aten::upsample_nearest2d.out", x, [9, 9], scale, scale, out=out).error == 0
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
@@ -74,8 +104,6 @@ def test_grid_sampling_matches_eager(mode: int, padding: int, align: bool, dtype
 
 
 def test_grid_sampling_survives_wild_coordinates() -> None:
-    from oracle.kernel_entry import call_kernel
-
     wild = torch.tensor([float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 3e9]).repeat(2, 1).t()[None, None]
     for mode, padding in itertools.product(range(3), range(3)):
         out = torch.empty(1, 1, 1, 6)

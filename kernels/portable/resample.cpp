@@ -1,0 +1,458 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Resizing of images: nearest pixels, and linear or cubic interpolation in one to three dimensions,
+// with or without antialiasing. Floating dtypes and uint8, as ATen; weights are float32 or float64.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/spatial/plane.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace executorch::kernels::portable {
+namespace {
+
+using Factor = std::optional<double>;
+
+/// How an operator names the result's size: as such, or by factors. Both as ATen passes them.
+struct ResizeArguments {
+  std::optional<ArrayRef<int64_t>> output_size;  ///< spatial sizes
+  /// One factor a spatial dimension, if given: as input to the size (the .vec overloads) or beside
+  /// it.
+  Factor scales[kSpatial];
+};
+
+/// One spatial dimension: output q stands at input coordinate (q + offset) * ratio - offset, where
+/// offset is 0.5 for pixel centres and 0 for aligned corners.
+struct ResizeAxis {
+  int64_t in = 1;
+  int64_t out = 1;
+  double ratio = 1;
+
+  /// With aligned corners the ends meet; else the inverse of a given factor, or the quotient of the
+  /// sizes. No ratio beyond kMost makes a difference.
+  void set_ratio(bool align_corners, Factor scale) {
+    constexpr double kMost = 2147483648.0;
+    if (align_corners) {
+      ratio = out > 1 ? double(in - 1) / double(out - 1) : 0;
+    } else {
+      ratio = scale && *scale > 0 ? std::min(1 / *scale, kMost) : double(in) / double(out);
+    }
+  }
+};
+
+/// The factors of a `.vec` overload and the sizes they mean: exactly one of the two lists is given.
+bool vec_arguments(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
+                   const std::optional<ArrayRef<int64_t>>& output_size,
+                   const std::optional<ArrayRef<double>>& scale_factors, int64_t* sizes,
+                   ResizeArguments* arguments) {
+  if (!ET_EXPECT(ctx, output_size.has_value() != scale_factors.has_value(),
+                 "exactly one of output_size and scale_factors must be given")) {
+    return false;
+  }
+  if (output_size) {
+    arguments->output_size = *output_size;
+    return true;
+  }
+  if (!expect_images(ctx, "self", self, spatial) ||
+      !ET_EXPECT(ctx, int64_t(scale_factors->size()) == spatial,
+                 "scale_factors must have %d values, found %zu", spatial, scale_factors->size())) {
+    return false;
+  }
+  for (int d = 0; d < spatial; ++d) {
+    const double factor = (*scale_factors)[d];
+    const double size = double(self.size(self.dim() - spatial + d)) * factor;
+    if (!ET_EXPECT(ctx, size >= 1 && size < 2147483648.0, "scale factor %g does not fit sizes %s",
+                   factor, ShapeText(self).text)) {
+      return false;
+    }
+    sizes[d] = int64_t(size);
+    arguments->scales[kSpatial - spatial + d] = factor;
+  }
+  arguments->output_size = ArrayRef<int64_t>(sizes, size_t(spatial));
+  return true;
+}
+
+/// Checks dtype, rank and sizes, resizes `out` and fills three axes; else fails the context.
+bool prepare_resize(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
+                    const ResizeArguments& arguments, bool align_corners, Tensor& out,
+                    ResizeAxis* axes) {
+  const ScalarType dtype = self.scalar_type();
+  int64_t sizes[kSpatial];
+  if (!ET_EXPECT(ctx, is_floating(dtype) || dtype == ScalarType::Byte,
+                 "resizing takes floating point or uint8, found %s", name_of(dtype)) ||
+      !expect_images(ctx, "self", self, spatial) || !expect_dtype(ctx, "out", out, dtype) ||
+      !expect_spatial_list(ctx, "output_size", *arguments.output_size, spatial, 1, 1, sizes) ||
+      !resize(ctx, out, image_shape(self, spatial, sizes))) {
+    return false;
+  }
+  const Images images(self, spatial);
+  if (!images.expect_pixels(ctx, "self")) return false;
+  for (int d = 0; d < kSpatial; ++d) {
+    axes[d].in = images.sizes[d];
+    axes[d].out = sizes[d];
+    axes[d].set_ratio(align_corners, arguments.scales[d]);
+  }
+  return true;
+}
+
+/// Calls f(plane of the input, plane of the output) for every channel of every image.
+template <class F>
+void for_each_plane(const Images& from, const Images& to, F&& f) {
+  for (int64_t image = 0; image < from.batch; ++image) {
+    for (int64_t channel = 0; channel < from.channels; ++channel) {
+      f(from.plane(image, channel), to.plane(image, channel));
+    }
+  }
+}
+
+enum class Nearest { Floor, Center };
+
+/// ATen computes the coordinate in float32, and so its rounding is part of the operator.
+int64_t source(const ResizeAxis& axis, Nearest mode, int64_t q) {
+  const float ratio = float(axis.ratio);
+  if (mode == Nearest::Floor && axis.in == axis.out && ratio == 1.0f) return q;
+  const float at = mode == Nearest::Floor ? float(q) * ratio : (float(q) + 0.5f) * ratio;
+  return std::min(int64_t(std::floor(at)), axis.in - 1);
+}
+
+/// Copies n pixels of `bytes` from `offsets` to places `stride` apart.
+void pick(char* to, int64_t stride, const char* from, const int64_t* offsets, int64_t n,
+          int64_t bytes) {
+  const bool one = visit_width(bytes, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    for (int64_t q = 0; q < n; ++q) {
+      *reinterpret_cast<T*>(to + q * stride) = *reinterpret_cast<const T*>(from + offsets[q]);
+    }
+  });
+  if (one) return;
+  for (int64_t q = 0; q < n; ++q) {
+    std::memcpy(to + q * stride, from + offsets[q], size_t(bytes));
+  }
+}
+
+/// Pixels of `bytes`, one channel or all of them. The sources of a run of columns are found once
+/// for all rows; a row that shows the same source as the one before it is copied from it.
+void resize_nearest(const ResizeAxis* axes, Nearest mode, const Plane& in, const Plane& out,
+                    int64_t bytes) {
+  int64_t columns[kBlock];
+  for (int64_t first = 0; first < axes[2].out; first += kBlock) {
+    const int64_t n = std::min(kBlock, axes[2].out - first);
+    for (int64_t q = 0; q < n; ++q) columns[q] = source(axes[2], mode, first + q) * in.strides[2];
+    for (int64_t z = 0; z < axes[0].out; ++z) {
+      const char* const depth = in.data + source(axes[0], mode, z) * in.strides[0];
+      const char* previous = nullptr;
+      for (int64_t y = 0; y < axes[1].out; ++y) {
+        const char* const from = depth + source(axes[1], mode, y) * in.strides[1];
+        char* const to =
+            out.data + z * out.strides[0] + y * out.strides[1] + first * out.strides[2];
+        if (from == previous && out.strides[2] == bytes) {
+          std::memcpy(to, to - out.strides[1], size_t(n * bytes));
+        } else {
+          pick(to, out.strides[2], from, columns, n, bytes);
+        }
+        previous = from;
+      }
+    }
+  }
+}
+
+Tensor& nearest(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
+                const ResizeArguments& arguments, Nearest mode, Tensor& out) {
+  ResizeAxis axes[kSpatial];
+  if (!prepare_resize(ctx, self, spatial, arguments, false, out, axes)) return out;
+  const Images from(self, spatial), to(out, spatial);
+  const int64_t size = size_of(self.scalar_type());
+  if (from.channels > 1 && from.first.channel_stride == size && to.first.channel_stride == size) {
+    for (int64_t image = 0; image < from.batch; ++image) {
+      resize_nearest(axes, mode, from.plane(image, 0), to.plane(image, 0), from.channels * size);
+    }
+  } else {
+    for_each_plane(from, to, [&](const Plane& in, const Plane& result) {
+      resize_nearest(axes, mode, in, result, size);
+    });
+  }
+  return out;
+}
+
+struct Filter {
+  bool cubic;
+  bool antialias;  ///< widened to the input pixels under an output pixel, where those are more
+  bool align_corners;
+
+  int64_t taps() const { return cubic ? 4 : 2; }
+};
+
+/// The cubic convolution kernel, at x ≥ 0.
+template <class T>
+T cubic_weight(T x, T a) {
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : T(0);
+}
+
+/// What every output of one dimension reads: `taps` pixels and their weights.
+template <class T>
+struct AxisTaps {
+  int64_t taps = 0;
+  int64_t* pixels = nullptr;
+  T* weights = nullptr;
+  T unit = 1;  ///< what the weights of an output add up to
+
+  bool prepare(KernelRuntimeContext& ctx, const ResizeAxis& axis, const Filter& filter) {
+    const T ratio = T(axis.ratio);
+    const T reach = T(filter.taps()) / 2 * std::max(ratio, T(1));
+    const bool single = axis.in == 1 && axis.out == 1;
+    taps = single             ? 1
+           : filter.antialias ? int64_t(std::min(std::ceil(reach) * 2 + 1, T(axis.in)))
+                              : filter.taps();
+    pixels = allocate<int64_t>(ctx, axis.out * taps);
+    if (pixels) weights = allocate<T>(ctx, axis.out * taps);
+    if (!weights) return false;
+    for (int64_t q = 0; q < axis.out; ++q) {
+      int64_t* const p = pixels + q * taps;
+      T* const w = weights + q * taps;
+      if (single) {
+        p[0] = 0;
+        w[0] = 1;
+      } else if (filter.antialias) {
+        antialias(axis, filter, reach, ratio * (T(q) + T(0.5)), p, w);
+      } else {
+        interpolate(axis, filter, q, p, w);
+      }
+    }
+    return true;
+  }
+
+  /// As ATen resizes uint8: the weights of each pixel become 16-bit integers, in units as fine as
+  /// the greatest allows.
+  void quantize(int64_t outputs) {
+    for (int64_t i = 1; i < outputs * taps; ++i) {
+      if (i % taps == 0 || pixels[i] != pixels[i - 1]) continue;
+      weights[i] += weights[i - 1];
+      weights[i - 1] = 0;
+    }
+    const T most = *std::max_element(weights, weights + outputs * taps);
+    int bits = 0;
+    while (bits < 22 && int(0.5 + most * T(int64_t(1) << (bits + 1))) < (1 << 15)) ++bits;
+    unit = T(int64_t(1) << bits);
+    for (int64_t i = 0; i < outputs * taps; ++i) weights[i] = std::round(weights[i] * unit);
+  }
+
+ private:
+  static void interpolate(const ResizeAxis& axis, const Filter& filter, int64_t q, int64_t* p,
+                          T* w) {
+    const T ratio = T(axis.ratio);
+    T at = filter.align_corners ? ratio * T(q) : ratio * (T(q) + T(0.5)) - T(0.5);
+    if (!filter.cubic) {
+      at = std::max(at, T(0));
+      p[0] = std::min(int64_t(at), axis.in - 1);
+      p[1] = p[0] + (p[0] < axis.in - 1 ? 1 : 0);
+      w[1] = std::clamp(at - T(p[0]), T(0), T(1));
+      w[0] = 1 - w[1];
+      return;
+    }
+    const int64_t low = std::min(int64_t(std::floor(at)), axis.in - 1);
+    const T part = std::clamp(at - T(low), T(0), T(1));
+    const T distances[] = {part + 1, part, 1 - part, 2 - part};
+    for (int64_t j = 0; j < 4; ++j) {
+      p[j] = std::clamp<int64_t>(low - 1 + j, 0, axis.in - 1);
+      w[j] = cubic_weight(distances[j], T(-0.75));
+    }
+  }
+
+  void antialias(const ResizeAxis& axis, const Filter& filter, T reach, T center, int64_t* p,
+                 T* w) const {
+    const auto pixel = [&](T at) { return int64_t(std::clamp(at + T(0.5), T(0), T(axis.in))); };
+    const int64_t begin = std::min(pixel(center - reach), axis.in - 1);
+    const int64_t n = std::clamp<int64_t>(pixel(center + reach) - begin, 1, taps);
+    const T narrow = T(filter.taps()) / 2 / reach;
+    T total = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      const T x = std::abs((T(begin + j) - center + T(0.5)) * narrow);
+      w[j] = filter.cubic ? cubic_weight(x, T(-0.5)) : std::max(1 - x, T(0));
+      total += w[j];
+    }
+    for (int64_t j = 0; j < taps; ++j) {
+      w[j] = j < n && total != 0 ? w[j] / total : T(0);
+      p[j] = begin + std::min(j, n - 1);
+    }
+  }
+};
+
+/// Rows are resized one after another, each once, and then summed to rows of the output.
+template <class T>
+class PlaneResizer {
+ public:
+  bool prepare(KernelRuntimeContext& ctx, const ResizeAxis* axes, const Filter& filter,
+               ScalarType dtype) {
+    axes_ = axes;
+    load_ = load(dtype, compute_type<T>);
+    store_ = store(compute_type<T>, dtype);
+    stands_ = dtype == dtype_of(compute_type<T>);
+    rounds_ = dtype == ScalarType::Byte;
+    for (int d = 0; d < kSpatial; ++d) {
+      if (!taps_[d].prepare(ctx, axes[d], filter)) return false;
+      if (rounds_) taps_[d].quantize(axes[d].out);
+    }
+    slots_ = taps_[0].taps * taps_[1].taps;
+    held_ = allocate<int64_t>(ctx, slots_);
+    if (held_) rows_ = allocate<T>(ctx, slots_ * axes[2].out);
+    if (rows_) sums_ = allocate<T>(ctx, axes[2].out);
+    if (sums_) loaded_ = allocate<T>(ctx, axes[2].in);
+    return loaded_ != nullptr;
+  }
+
+  void run(const Plane& in, const Plane& out) {
+    std::fill_n(held_, slots_, -1);
+    const int64_t n = axes_[2].out;
+    for (int64_t z = 0; z < axes_[0].out; ++z) {
+      for (int64_t y = 0; y < axes_[1].out; ++y) {
+        std::fill_n(sums_, n, T(0));
+        for (int64_t i = z * taps_[0].taps; i < (z + 1) * taps_[0].taps; ++i) {
+          for (int64_t j = y * taps_[1].taps; j < (y + 1) * taps_[1].taps; ++j) {
+            const T weight = taps_[0].weights[i] * taps_[1].weights[j];
+            const T* const row = resized_row(in, taps_[0].pixels[i], taps_[1].pixels[j]);
+            for (int64_t q = 0; q < n; ++q) sums_[q] += weight * row[q];
+          }
+        }
+        if (rounds_) round(sums_, n, taps_[0].unit * taps_[1].unit);
+        store_(out.data + z * out.strides[0] + y * out.strides[1], out.strides[2],
+               reinterpret_cast<const char*>(sums_), sizeof(T), n);
+      }
+    }
+  }
+
+ private:
+  /// A row of the input with the output's width. The rows under one output are held, each in the
+  /// slot that its index gives: they are neighbours, so no two of them meet.
+  const T* resized_row(const Plane& in, int64_t z, int64_t y) {
+    const int64_t slot = z % taps_[0].taps * taps_[1].taps + y % taps_[1].taps;
+    T* const row = rows_ + slot * axes_[2].out;
+    const int64_t tag = z * axes_[1].in + y;
+    if (held_[slot] == tag) return row;
+    held_[slot] = tag;
+    const char* const from = in.data + z * in.strides[0] + y * in.strides[1];
+    const T* pixels = reinterpret_cast<const T*>(from);
+    if (!stands_ || in.strides[2] != int64_t(sizeof(T))) {
+      load_(reinterpret_cast<char*>(loaded_), sizeof(T), from, in.strides[2], axes_[2].in);
+      pixels = loaded_;
+    }
+    const AxisTaps<T>& t = taps_[2];
+    for (int64_t q = 0; q < axes_[2].out; ++q) {
+      T sum = 0;
+      for (int64_t j = q * t.taps; j < (q + 1) * t.taps; ++j) {
+        sum += t.weights[j] * pixels[t.pixels[j]];
+      }
+      row[q] = sum;
+    }
+    if (rounds_) round(row, axes_[2].out, t.unit);
+    return row;
+  }
+
+  static void round(T* values, int64_t n, T unit) {
+    for (int64_t q = 0; q < n; ++q) {
+      values[q] = std::clamp(std::floor(values[q] / unit + T(0.5)), T(0), T(255));
+    }
+  }
+
+  const ResizeAxis* axes_ = nullptr;
+  AxisTaps<T> taps_[kSpatial];
+  Convert load_ = nullptr;
+  Convert store_ = nullptr;
+  bool stands_ = false;
+  bool rounds_ = false;
+  int64_t slots_ = 0;
+  int64_t* held_ = nullptr;
+  T* rows_ = nullptr;
+  T* sums_ = nullptr;
+  T* loaded_ = nullptr;
+};
+
+Tensor& interpolate(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
+                    const ResizeArguments& arguments, const Filter& filter, Tensor& out) {
+  ResizeAxis axes[kSpatial];
+  const ScalarType dtype = self.scalar_type();
+  if (!ET_EXPECT(ctx, dtype != ScalarType::Byte || spatial == 2,
+                 "interpolation of uint8 takes two dimensions, found %d", spatial) ||
+      !prepare_resize(ctx, self, spatial, arguments, filter.align_corners, out, axes) ||
+      out.numel() == 0) {
+    return out;
+  }
+  const auto run = [&](auto resizer) {
+    if (!resizer.prepare(ctx, axes, filter, dtype)) return;
+    for_each_plane(Images(self, spatial), Images(out, spatial),
+                   [&](const Plane& in, const Plane& result) { resizer.run(in, result); });
+  };
+  // uint8 is resized in 16-bit integers, which float64 holds, and weights found in float64.
+  if (dtype == ScalarType::Byte) {
+    run(PlaneResizer<double>());
+  } else {
+    visit_floating(dtype, [&](auto tag) { run(PlaneResizer<ET_TYPE_OF(tag)>()); });
+  }
+  return out;
+}
+
+}  // namespace
+
+#define ET_NEAREST(name, mode)                                                                 \
+  Tensor& name##1d_out(KernelRuntimeContext & ctx, const Tensor& self, ArrayRef<int64_t> size, \
+                       Factor scales, Tensor& out) {                                           \
+    return nearest(ctx, self, 1, {size, {{}, {}, scales}}, Nearest::mode, out);                \
+  }                                                                                            \
+  Tensor& name##2d_out(KernelRuntimeContext & ctx, const Tensor& self, ArrayRef<int64_t> size, \
+                       Factor scales_h, Factor scales_w, Tensor& out) {                        \
+    return nearest(ctx, self, 2, {size, {{}, scales_h, scales_w}}, Nearest::mode, out);        \
+  }                                                                                            \
+  Tensor& name##3d_out(KernelRuntimeContext & ctx, const Tensor& self, ArrayRef<int64_t> size, \
+                       Factor scales_d, Factor scales_h, Factor scales_w, Tensor& out) {       \
+    return nearest(ctx, self, 3, {size, {scales_d, scales_h, scales_w}}, Nearest::mode, out);  \
+  }
+ET_NEAREST(upsample_nearest, Floor)
+ET_NEAREST(_upsample_nearest_exact, Center)
+#undef ET_NEAREST
+
+Tensor& upsample_nearest2d_vec_out(KernelRuntimeContext& ctx, const Tensor& input,
+                                   const std::optional<ArrayRef<int64_t>> output_size,
+                                   const std::optional<ArrayRef<double>> scale_factors,
+                                   Tensor& out) {
+  int64_t sizes[kSpatial];
+  ResizeArguments arguments;
+  if (!vec_arguments(ctx, input, 2, output_size, scale_factors, sizes, &arguments)) return out;
+  return nearest(ctx, input, 2, arguments, Nearest::Floor, out);
+}
+
+#define ET_INTERPOLATE_2D(name, cubic, antialias)                                     \
+  Tensor& name(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> size, \
+               bool align_corners, Factor scales_h, Factor scales_w, Tensor& out) {   \
+    return interpolate(ctx, self, 2, {size, {{}, scales_h, scales_w}},                \
+                       {cubic, antialias, align_corners}, out);                       \
+  }
+ET_INTERPOLATE_2D(upsample_bilinear2d_out, false, false)
+ET_INTERPOLATE_2D(upsample_bicubic2d_out, true, false)
+ET_INTERPOLATE_2D(_upsample_bilinear2d_aa_out, false, true)
+ET_INTERPOLATE_2D(_upsample_bicubic2d_aa_out, true, true)
+#undef ET_INTERPOLATE_2D
+
+Tensor& upsample_linear1d_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> size,
+                              bool align_corners, Factor scales, Tensor& out) {
+  return interpolate(ctx, self, 1, {size, {{}, {}, scales}}, {false, false, align_corners}, out);
+}
+
+Tensor& upsample_trilinear3d_out(KernelRuntimeContext& ctx, const Tensor& self,
+                                 ArrayRef<int64_t> size, bool align_corners, Factor scales_d,
+                                 Factor scales_h, Factor scales_w, Tensor& out) {
+  return interpolate(ctx, self, 3, {size, {scales_d, scales_h, scales_w}},
+                     {false, false, align_corners}, out);
+}
+
+Tensor& upsample_bilinear2d_vec_out(KernelRuntimeContext& ctx, const Tensor& input,
+                                    std::optional<ArrayRef<int64_t>> output_size,
+                                    bool align_corners,
+                                    std::optional<ArrayRef<double>> scale_factors, Tensor& out) {
+  int64_t sizes[kSpatial];
+  ResizeArguments arguments;
+  if (!vec_arguments(ctx, input, 2, output_size, scale_factors, sizes, &arguments)) return out;
+  return interpolate(ctx, input, 2, arguments, {false, false, align_corners}, out);
+}
+
+}  // namespace executorch::kernels::portable
