@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Sampling an image at given points. Floating dtypes, computed in float32 or float64.
+// Sampling images at given points, in two and three dimensions. Floating dtypes, computed in
+// float32 or float64.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/spatial/plane.h>
@@ -74,50 +75,60 @@ Samples<T> samples(const GridAxis<T>& axis, int64_t interpolation, T coordinate)
   return s;
 }
 
+/// The images, seen with three spatial dimensions (of a two-dimensional one the depth is 1), and
+/// the grid's points, whose coordinates start with the innermost dimension.
 template <class T>
 struct Sampler {
+  int spatial;
   Images image, result;
   Strided grid;
-  GridAxis<T> height, width;
+  GridAxis<T> axes[kSpatial];
   int64_t interpolation;
-  Convert load_pixel, load_grid, store_result;
+  Reader<T> pixels;
+  Reader<T> coordinates;
 
-  T grid_value(int64_t n, int64_t y, int64_t x, int64_t which) const {
-    T value;
-    load_grid(reinterpret_cast<char*>(&value), 0,
-              grid.data + n * grid.strides[0] + y * grid.strides[1] + x * grid.strides[2] +
-                  which * grid.strides[3],
-              0, 1);
-    return value;
+  Samples<T> samples_at(const char* point, int d) {
+    if (d < kSpatial - spatial) return {1, {0}, {1}};
+    const int64_t stride = grid.strides[spatial + 1];
+    return samples(axes[d], interpolation,
+                   *coordinates(point + (kSpatial - 1 - d) * stride, sizeof(T), 1));
   }
 
-  T sum(const Plane& plane, const Samples<T>& ys, const Samples<T>& xs) const {
+  T sum(const Plane& plane, const Samples<T>* s) {
     T total = 0;
-    for (int i = 0; i < ys.count; ++i) {
-      if (ys.pixels[i] < 0 || ys.pixels[i] >= height.size) continue;
-      for (int j = 0; j < xs.count; ++j) {
-        if (xs.pixels[j] < 0 || xs.pixels[j] >= width.size) continue;
-        T value;
-        load_pixel(reinterpret_cast<char*>(&value), 0,
-                   plane.data + ys.pixels[i] * plane.strides[1] + xs.pixels[j] * plane.strides[2],
-                   0, 1);
-        total += value * ys.weights[i] * xs.weights[j];
+    int64_t at[kSpatial];
+    const auto inside = [&](int d, int i) {
+      at[d] = s[d].pixels[i];
+      return at[d] >= 0 && at[d] < axes[d].size;
+    };
+    for (int i = 0; i < s[0].count; ++i) {
+      if (!inside(0, i)) continue;
+      for (int j = 0; j < s[1].count; ++j) {
+        if (!inside(1, j)) continue;
+        const T weight = s[0].weights[i] * s[1].weights[j];
+        for (int k = 0; k < s[2].count; ++k) {
+          if (inside(2, k)) total += *pixels(plane.at(at), sizeof(T), 1) * weight * s[2].weights[k];
+        }
       }
     }
     return total;
   }
 
-  void run() const {
+  void run() {
+    int64_t q[kSpatial];
+    Samples<T> s[kSpatial];
     for (int64_t n = 0; n < image.batch; ++n) {
-      for (int64_t y = 0; y < result.sizes[1]; ++y) {
-        for (int64_t x = 0; x < result.sizes[2]; ++x) {
-          const Samples<T> xs = samples(width, interpolation, grid_value(n, y, x, 0));
-          const Samples<T> ys = samples(height, interpolation, grid_value(n, y, x, 1));
-          for (int64_t c = 0; c < image.channels; ++c) {
-            const T value = sum(image.plane(n, c), ys, xs);
-            const Plane to = result.plane(n, c);
-            store_result(to.data + y * to.strides[1] + x * to.strides[2], 0,
-                         reinterpret_cast<const char*>(&value), 0, 1);
+      for (q[0] = 0; q[0] < result.sizes[0]; ++q[0]) {
+        for (q[1] = 0; q[1] < result.sizes[1]; ++q[1]) {
+          for (q[2] = 0; q[2] < result.sizes[2]; ++q[2]) {
+            const char* point = grid.data + n * grid.strides[0];
+            for (int d = kSpatial - spatial; d < kSpatial; ++d) {
+              point += q[d] * grid.strides[1 + d - (kSpatial - spatial)];
+            }
+            for (int d = 0; d < kSpatial; ++d) s[d] = samples_at(point, d);
+            for (int64_t c = 0; c < image.channels; ++c) {
+              write<T>(sum(image.plane(n, c), s), result.plane(n, c).at(q), result.first.dtype);
+            }
           }
         }
       }
@@ -125,48 +136,63 @@ struct Sampler {
   }
 };
 
+Tensor& grid_sampler(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& grid,
+                     int spatial, int64_t interpolation, int64_t padding, bool align_corners,
+                     Tensor& out) {
+  const ScalarType dtype = input.scalar_type();
+  const int rank = spatial + 2;
+  const int64_t last = spatial == 2 ? kBicubic : kNearest;
+  if (!ET_EXPECT(
+          ctx,
+          input.dim() == rank && grid.dim() == rank && grid.size(rank - 1) == spatial &&
+              grid.size(0) == input.size(0),
+          "input must be a batch of images of %d dimensions and grid a point of %d values for "
+          "each output, found %s and %s",
+          spatial, spatial, ShapeText(input).text, ShapeText(grid).text) ||
+      !ET_EXPECT(ctx, is_floating(dtype), "input must be floating point, found %s",
+                 name_of(dtype)) ||
+      !ET_EXPECT(ctx, interpolation >= kBilinear && interpolation <= last,
+                 "interpolation_mode must be from 0 to %" PRId64 ", found %" PRId64, last,
+                 interpolation) ||
+      !ET_EXPECT(ctx, padding >= kZeros && padding <= kReflection,
+                 "padding_mode must be 0, 1 or 2, found %" PRId64, padding) ||
+      !expect_same_dtype(ctx, "input", input, "grid", grid) ||
+      !expect_dtype(ctx, "out", out, dtype) ||
+      !Images(input, spatial).expect_pixels(ctx, "input")) {
+    return out;
+  }
+  int64_t sizes[kSpatial];
+  for (int d = 0; d < spatial; ++d) sizes[kSpatial - spatial + d] = grid.size(1 + d);
+  if (!resize(ctx, out, image_shape(input, spatial, sizes))) return out;
+  visit_floating(dtype, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    const Images image(input, spatial);
+    const auto axis = [&](int d) { return GridAxis<T>{image.sizes[d], padding, align_corners}; };
+    Sampler<T>{spatial,
+               image,
+               Images(out, spatial),
+               Strided(grid),
+               {axis(0), axis(1), axis(2)},
+               interpolation,
+               Reader<T>(dtype),
+               Reader<T>(dtype)}
+        .run();
+  });
+  return out;
+}
+
 }  // namespace
 
 Tensor& grid_sampler_2d_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& grid,
                             int64_t interpolation_mode, int64_t padding_mode, bool align_corners,
                             Tensor& out) {
-  if (!ET_EXPECT(
-          ctx,
-          input.dim() == 4 && grid.dim() == 4 && grid.size(3) == 2 && grid.size(0) == input.size(0),
-          "input must have sizes [N, C, H, W] and grid [N, H, W, 2], found %s and %s",
-          ShapeText(input).text, ShapeText(grid).text) ||
-      !ET_EXPECT(ctx, is_floating(input.scalar_type()), "input must be floating point, found %s",
-                 name_of(input.scalar_type())) ||
-      !ET_EXPECT(ctx, input.size(2) > 0 && input.size(3) > 0, "input has no pixels: %s",
-                 ShapeText(input).text) ||
-      !ET_EXPECT(ctx, interpolation_mode >= kBilinear && interpolation_mode <= kBicubic,
-                 "interpolation_mode must be 0, 1 or 2, found %" PRId64, interpolation_mode) ||
-      !ET_EXPECT(ctx, padding_mode >= kZeros && padding_mode <= kReflection,
-                 "padding_mode must be 0, 1 or 2, found %" PRId64, padding_mode) ||
-      !expect_same_dtype(ctx, "input", input, "grid", grid) ||
-      !expect_dtype(ctx, "out", out, input.scalar_type())) {
-    return out;
-  }
-  const int64_t sizes[] = {1, grid.size(1), grid.size(2)};
-  if (!resize(ctx, out, image_shape(input, 2, sizes))) return out;
-  visit_compute(compute_of(input.scalar_type()), [&](auto tag) {
-    using T = ET_TYPE_OF(tag);
-    if constexpr (std::is_floating_point_v<T>) {
-      const ScalarType dtype = input.scalar_type();
-      const Convert load_as = load(dtype, compute_type<T>);
-      Sampler<T>{Images(input, 2),
-                 Images(out, 2),
-                 Strided(grid),
-                 {input.size(2), padding_mode, align_corners},
-                 {input.size(3), padding_mode, align_corners},
-                 interpolation_mode,
-                 load_as,
-                 load_as,
-                 store(compute_type<T>, dtype)}
-          .run();
-    }
-  });
-  return out;
+  return grid_sampler(ctx, input, grid, 2, interpolation_mode, padding_mode, align_corners, out);
+}
+
+Tensor& grid_sampler_3d_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& grid,
+                            int64_t interpolation_mode, int64_t padding_mode, bool align_corners,
+                            Tensor& out) {
+  return grid_sampler(ctx, input, grid, 3, interpolation_mode, padding_mode, align_corners, out);
 }
 
 }  // namespace executorch::kernels::portable

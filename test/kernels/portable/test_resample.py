@@ -101,6 +101,15 @@ def test_grid_sampling_matches_eager(mode: int, padding: int, align: bool, dtype
     x = torch.randn(2, 3, 6, 5).to(dtype)
     grid = (torch.rand(2, 4, 7, 2) * 3 - 1.5).to(dtype)
     assert_kernel_matches_eager("aten::grid_sampler_2d.out", x, grid, mode, padding, align)
+    last = torch.channels_last
+    image = x.to(memory_format=last)
+    assert_kernel_matches_eager("aten::grid_sampler_2d.out", image, grid, mode, padding, align, memory_format=last)
+    volume, points = torch.randn(2, 3, 4, 6, 5).to(dtype), (torch.rand(2, 3, 4, 5, 3) * 3 - 1.5).to(dtype)
+    if mode == 2:
+        out = torch.empty(2, 3, 3, 4, 5, dtype=dtype)
+        assert_kernel_refuses("aten::grid_sampler_3d.out", volume, points, mode, padding, align, out=out)
+    else:
+        assert_kernel_matches_eager("aten::grid_sampler_3d.out", volume, points, mode, padding, align)
 
 
 def test_grid_sampling_survives_wild_coordinates() -> None:
