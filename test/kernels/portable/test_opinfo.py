@@ -39,7 +39,7 @@ LEADING_TO_KERNELS = frozenset(
 )
 # Where eager rounds 16-bit intermediates (a quotient before it is truncated, where in an
 # image a sample lies) and kernels do not: next to an integer or a pixel's border the results differ.
-ROUNDED_BY_EAGER = ("aten::div.out_mode(", "aten::grid_sampler_2d.out(")
+ROUNDED_BY_EAGER = ("aten::div.out_mode(", "aten::grid_sampler_2d.out(", "aten::grid_sampler_3d.out(")
 # The prim ops compute on numbers; they have tests of their own.
 NOT_ON_TENSORS = ("executorch_prim::", "et_copy::", "aten::sym_", "aten::_local_scalar_dense")
 # Named by a pattern in test_resample.py and test_pool_and_pad.py.
