@@ -37,6 +37,18 @@ install(
   FILES_MATCHING
   PATTERN "*.h")
 
+# What selective builds need: the generator, the operators' tables, the kernels to be compiled for fewer dtypes.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/codegen DESTINATION . COMPONENT sdk FILES_MATCHING PATTERN "*.py" PATTERN
+        "__pycache__" EXCLUDE)
+install(
+  DIRECTORY ${CMAKE_SOURCE_DIR}/kernels
+  DESTINATION .
+  COMPONENT sdk
+  FILES_MATCHING
+  PATTERN "functions.yaml"
+  REGEX "/kernels/portable/.*\\.cpp$")
+install(FILES ${CMAKE_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
+
 # Where find_package looks below a prefix, and a second way in at the documented place, share/cmake.
 set(package_folder lib/cmake/executorch)
 configure_package_config_file(cmake/executorch-config.cmake.in ${CMAKE_BINARY_DIR}/executorch-config.cmake
@@ -44,6 +56,7 @@ configure_package_config_file(cmake/executorch-config.cmake.in ${CMAKE_BINARY_DI
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/executorch-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(
   FILES ${CMAKE_BINARY_DIR}/executorch-config.cmake ${CMAKE_BINARY_DIR}/executorch-config-version.cmake
+        ${CMAKE_SOURCE_DIR}/cmake/kernel_libraries.cmake
   DESTINATION ${package_folder}
   COMPONENT sdk)
 file(WRITE ${CMAKE_BINARY_DIR}/documented/executorch-config.cmake

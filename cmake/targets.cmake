@@ -21,11 +21,6 @@ if(EXECUTORCH_SANITIZE)
                                                      -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${EXECUTORCH_SANITIZE})
 endif()
-add_library(executorch_embedded_cxx INTERFACE)
-# Without exceptions, unwind tables are there for debuggers alone, which a build for size does not ask for.
-target_compile_options(executorch_embedded_cxx INTERFACE -fno-exceptions -fno-rtti
-                       $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables -fno-unwind-tables>)
-
 # et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI.
 function(et_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
@@ -33,7 +28,8 @@ function(et_library name)
   target_link_libraries(
     ${name}
     PUBLIC executorch_headers ${ARG_DEPENDS}
-    PRIVATE $<BUILD_INTERFACE:executorch_strict> $<BUILD_INTERFACE:executorch_embedded_cxx>)
+    PRIVATE $<BUILD_INTERFACE:executorch_strict>)
+  executorch_embedded_options(${name})
   set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES ${name})
 endfunction()
 
@@ -55,45 +51,29 @@ function(et_generate_schema schema header)
     VERBATIM)
 endfunction()
 
-# et_generate_kernels(LIBRARY YAML NAMESPACE INCLUDE [OVERRIDES] [OPS names...]): runs the code generation;
-# sets ${LIBRARY}_registration to the generated registration source.
+# et_generate_kernels(LIBRARY YAML INCLUDE [OVERRIDES]): runs the code generation; sets ${LIBRARY}_registration to the
+# generated registration source.
 function(et_generate_kernels library)
-  cmake_parse_arguments(ARG "OVERRIDES" "YAML;NAMESPACE;INCLUDE" "OPS" ${ARGN})
+  cmake_parse_arguments(ARG "OVERRIDES" "YAML;INCLUDE" "" ${ARGN})
   set(folder ${EXECUTORCH_GENERATED_ROOT}/${ARG_INCLUDE})
   set(outputs ${folder}/NativeFunctions.h ${folder}/Functions.h ${folder}/RegisterKernels.cpp)
-  set(flags)
+  set(arguments bind --functions-yaml ${ARG_YAML} --library ${library} --out ${EXECUTORCH_GENERATED_ROOT} --include
+                ${ARG_INCLUDE})
   if(ARG_OVERRIDES)
-    list(APPEND flags --overrides)
+    list(APPEND arguments --overrides)
   endif()
-  if(ARG_OPS)
-    list(JOIN ARG_OPS "," ops)
-    list(APPEND flags --ops=${ops})
-  endif()
-  file(GLOB generator CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/codegen/*.py)
-  set(stamp ${folder}/generated.stamp)
-  add_custom_command(
-    OUTPUT ${stamp}
-    BYPRODUCTS ${outputs}
-    COMMAND
-      ${CMAKE_COMMAND} -E env "PYTHONPATH=${EXECUTORCH_INCLUDE_ROOT}:$ENV{PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1 ${Python3_EXECUTABLE} -m
-      executorch.codegen --yaml ${ARG_YAML} --namespace ${ARG_NAMESPACE} --library ${library} --out
-      ${EXECUTORCH_GENERATED_ROOT} --include ${ARG_INCLUDE} ${flags}
-    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-    DEPENDS ${ARG_YAML} ${CMAKE_SOURCE_DIR}/kernels/portable/functions.yaml ${generator}
-    COMMENT "Generating ${library} from ${ARG_YAML}"
-    VERBATIM)
-  add_custom_target(generate_${library} DEPENDS ${stamp})
+  executorch_codegen(OUTPUT ${folder}/generated.stamp BYPRODUCTS ${outputs} ARGS ${arguments} DEPENDS ${ARG_YAML})
+  add_custom_target(generate_${library} DEPENDS ${folder}/generated.stamp)
   set_source_files_properties(${folder}/RegisterKernels.cpp PROPERTIES GENERATED TRUE)
   set(${library}_registration ${folder}/RegisterKernels.cpp PARENT_SCOPE)
 endfunction()
 
 # et_ops_library(NAME KERNELS target REGISTRATION source LIBRARY name): what a program links to have kernels registered.
-# The registration's object file is asked for by a symbol in it, so that no whole-archive flag is needed.
 function(et_ops_library name)
   cmake_parse_arguments(ARG "" "KERNELS;REGISTRATION;LIBRARY" "" ${ARGN})
   et_library(${name} SOURCES ${ARG_REGISTRATION} DEPENDS ${ARG_KERNELS} executorch_core)
   add_dependencies(${name} generate_${ARG_LIBRARY})
-  target_link_options(${name} INTERFACE LINKER:-u,executorch_link_${ARG_LIBRARY})
+  executorch_linking_registers(${name} ${ARG_LIBRARY})
 endfunction()
 
 # et_other_name(NAME targets...): a name that stands for targets.

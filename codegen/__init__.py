@@ -1,2 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Code generation for kernel libraries: yaml → typed declarations and a registration table. Depends on PyYAML alone."""
+"""Code generation for kernel libraries: yaml → typed declarations and a registration table, for what is selected.
+
+``select_operators`` says which operators (and dtypes) programs, lists and yaml files ask for, ``bind_kernels`` writes
+the C++ of a library that registers them; ``python -m executorch.codegen`` and the CMake functions ``gen_selected_ops``,
+``generate_bindings_for_kernels`` and ``gen_operators_lib`` are made of them. Depends on PyYAML alone.
+"""
+
+from executorch.codegen.binding import Library, bind_kernels
+from executorch.codegen.located_yaml import CodegenError
+from executorch.codegen.selection import Selection, select_operators
+
+__all__ = ["CodegenError", "Library", "Selection", "bind_kernels", "select_operators"]

@@ -1,5 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""``python -m executorch.codegen``: writes a kernel library's headers and registration from its yaml."""
+"""``python -m executorch.codegen``: the C++ of kernel libraries, from yaml, for the operators that are needed.
+
+select  which operators, and dtypes, programs or lists ask for → selected_operators.yaml
+bind    yaml (and a selection) → NativeFunctions.h, Functions.h, RegisterKernels.cpp, selected_dtypes.h
+"""
 
 from __future__ import annotations
 
@@ -8,60 +12,72 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from executorch.codegen import sources
-from executorch.codegen.library_yaml import KernelRow, LibraryYamlError, read_library
-
-PORTABLE_YAML = Path(__file__).resolve().parent.parent / "kernels" / "portable" / "functions.yaml"
-PORTABLE_NAMESPACE = "executorch::kernels::portable"
-
-
-def select(rows: Sequence[KernelRow], wanted: Sequence[str]) -> list[KernelRow]:
-    """The rows of the operators ``wanted`` (qualified names), all if empty. Raises ``LibraryYamlError`` for others."""
-    if not wanted:
-        return list(rows)
-    known = {row.schema.qualified_name for row in rows}
-    missing = sorted(set(wanted) - known)
-    if missing:
-        raise LibraryYamlError(f"the library has no kernel for {', '.join(missing)}")
-    return [row for row in rows if row.schema.qualified_name in set(wanted)]
-
-
-def write_if_changed(path: Path, text: str) -> None:
-    """Leaves an unchanged file alone, so that nothing is rebuilt for it."""
-    if not path.exists() or path.read_text() != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+from executorch.codegen.binding import Library, bind_kernels
+from executorch.codegen.located_yaml import CodegenError
+from executorch.codegen.selection import Selection, select_operators
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m executorch.codegen", description=__doc__)
-    parser.add_argument("--yaml", type=Path, required=True, help="the library's functions.yaml")
-    parser.add_argument("--namespace", default=PORTABLE_NAMESPACE, help="C++ namespace of kernels named by rule")
-    parser.add_argument("--library", required=True, help="name of the generated table, e.g. portable_kernels")
-    parser.add_argument("--out", type=Path, required=True, help="folder that stands for the include root")
-    parser.add_argument(
-        "--include", required=True, help="include path of the headers, e.g. executorch/kernels/portable"
-    )
-    parser.add_argument("--ops", default="", help="comma-separated operators to register (default: all of the yaml)")
-    parser.add_argument("--overrides", action="store_true", help="take precedence over tables without this flag")
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        portable = read_library(PORTABLE_YAML, PORTABLE_NAMESPACE, {})
-        known = {row.schema.qualified_name: row.schema for row in portable}
-        rows = read_library(options.yaml, options.namespace, known)
-        chosen = select(rows, [name for name in options.ops.split(",") if name])
-        source = f"{options.include}/{options.yaml.name}"
-        native_header = f"{options.include}/NativeFunctions.h"
-        folder = options.out / options.include
-        table = sources.registration(chosen, source, native_header, options.library, options.overrides)
-        write_if_changed(folder / "NativeFunctions.h", sources.native_functions(rows, source))
-        write_if_changed(folder / "Functions.h", sources.functions(rows, source, native_header))
-        write_if_changed(folder / "RegisterKernels.cpp", table)
-    except (LibraryYamlError, OSError, ValueError) as e:
+        _select(options) if options.command == "select" else _bind(options)
+    except (CodegenError, OSError) as e:
         print(f"codegen: {e}", file=sys.stderr)
         return 1
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m executorch.codegen", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    select = commands.add_parser("select", help="collect the operators that are needed")
+    select.add_argument("--ops", default="", help="comma-separated operators, e.g. aten::add.out,my_ops::mul3.out")
+    select.add_argument("--ops-yaml", type=Path, action="append", default=[], help="a yaml that lists operators")
+    select.add_argument("--model", type=Path, action="append", default=[], help="a .pte file; may be repeated")
+    select.add_argument("--all", action="store_true", help="every operator of the libraries")
+    select.add_argument("--output", type=Path, help="where to write the selection (default: standard output)")
+
+    bind = commands.add_parser("bind", help="write a registration library's C++")
+    bind.add_argument("--library", required=True, help="the library's name, a C++ identifier")
+    bind.add_argument("--out", type=Path, required=True, help="folder that stands for the include root")
+    bind.add_argument("--include", help="include path of the headers (default: the library's name)")
+    bind.add_argument("--functions-yaml", type=Path, help="kernels/*/functions.yaml, or one in its form")
+    bind.add_argument("--custom-ops-yaml", type=Path, help="kernels of one's own, which take precedence")
+    bind.add_argument("--namespace", help="C++ namespace of functions whose name the yaml does not give")
+    bind.add_argument("--overrides", action="store_true", help="take precedence over libraries without this flag")
+    bind.add_argument("--selection", type=Path, help="selected_operators.yaml (default: all operators)")
+    bind.add_argument("--dtypes", action="store_true", help="serve the selection's dtypes alone")
+    return parser
+
+
+def _select(options: argparse.Namespace) -> None:
+    names = options.ops.split(",")
+    selection = select_operators(names, options.ops_yaml, options.model, include_all=options.all)
+    if options.output is None:
+        print(selection.to_yaml(), end="")
+    else:
+        selection.save(options.output)
+
+
+def _bind(options: argparse.Namespace) -> None:
+    if not options.library.isidentifier():
+        raise CodegenError(f"expected a C++ identifier as the library's name, found {options.library!r}")
+    library = Library(
+        name=options.library,
+        include=options.include or options.library,
+        functions_yaml=options.functions_yaml,
+        custom_yaml=options.custom_ops_yaml,
+        namespace=options.namespace,
+        overrides=options.overrides,
+    )
+    selection = Selection.load(options.selection) if options.selection is not None else None
+    missing = bind_kernels(library, options.out, selection, dtype_selective=options.dtypes)
+    if missing:
+        print(f"codegen: warning: {library.name} has no kernel for {', '.join(missing)}, which the programs use: "
+              "another library must register them", file=sys.stderr)  # fmt: skip
 
 
 if __name__ == "__main__":

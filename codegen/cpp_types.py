@@ -53,7 +53,14 @@ def return_type(schema: Schema) -> str:
     return "std::tuple<" + ", ".join("Tensor&" for _ in outputs) + ">"
 
 
-def declaration(schema: Schema, name: str) -> str:
-    """The C++ declaration of a kernel called ``name`` for ``schema``."""
-    arguments = ", ".join(["KernelRuntimeContext& ctx", *(f"{argument_type(a)} {a.name}" for a in schema.arguments)])
+def argument_types(schema: Schema, *, takes_context: bool = True) -> list[str]:
+    """The C++ types of a kernel's parameters."""
+    context = ["KernelRuntimeContext&"] if takes_context else []
+    return [*context, *(argument_type(a) for a in schema.arguments)]
+
+
+def declaration(schema: Schema, name: str, *, takes_context: bool = True, context_mark: str = "") -> str:
+    """The C++ declaration of a kernel called ``name`` for ``schema``; ``context_mark`` stands before the context."""
+    context = [f"{context_mark}KernelRuntimeContext& ctx"] if takes_context else []
+    arguments = ", ".join([*context, *(f"{argument_type(a)} {a.name}" for a in schema.arguments)])
     return f"{return_type(schema)} {name}({arguments})"

@@ -9,32 +9,34 @@ An entry names an operator and, optionally, its kernels::
       dim_order_alias: {D0: [[0, 1, 2, 3], [0, 2, 3, 1]]}  # ... and dim orders of partial kernels
       kernels:
         - arg_meta: null                                   # the fallback: any dtype, any dim order
-          kernel_name: my::add_out
+          kernel_name: my::add_out                         # the function my::native::add_out
         - arg_meta: {self: [T0, D0], other: [T0, D0], out: [T0, D0]}
           kernel_name: my::add_out_fast
+          context: false                                   # the function has no KernelRuntimeContext& in front
 """
 
 from __future__ import annotations
 
+import difflib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import yaml
+from executorch.codegen.cpp_types import argument_types, return_type
+from executorch.codegen.dtypes import SCALAR_TYPE_CODES
+from executorch.codegen.located_yaml import CodegenError, Located, read_located
+from executorch.codegen.schema import Argument, Schema, SchemaError, parse_schema, qualified
 
-from executorch.codegen.schema import Schema, SchemaError, parse_schema
+# What PyTorch's own tables say besides, which is nothing to a kernel: entries may be taken over from there as they are.
+_PYTORCH_KEYS = {"autogen", "device_check", "dispatch", "manual_cpp_binding", "structured", "structured_delegate",
+                 "structured_inherits", "tags", "variants"}  # fmt: skip
+_ENTRY_KEYS = {"func", "op", "type_alias", "dim_order_alias", "kernels"} | _PYTORCH_KEYS
+_KERNEL_KEYS = {"arg_meta", "kernel_name", "context"}
 
-# The ScalarType codes of the program format.
-SCALAR_TYPE_CODES = {
-    "Byte": 0, "Char": 1, "Short": 2, "Int": 3, "Long": 4, "Half": 5, "Float": 6, "Double": 7, "Bool": 11,
-    "BFloat16": 15, "UInt16": 27, "UInt32": 28, "UInt64": 29,
-}  # fmt: skip
-
-
-class LibraryYamlError(ValueError):
-    """A yaml entry that cannot be used; the message names the file, the entry and what is wrong."""
+# The namespace in which ExecuTorch's documentation shows the portable kernels.
+_DOCUMENTED_PORTABLE = "torch::executor"
+_OWN = "executorch::kernels::"
 
 
 @dataclass(frozen=True)
@@ -44,88 +46,191 @@ class KernelRow:
     schema: Schema
     function: str
     key: str = ""
+    dtypes: frozenset[str] = frozenset()
+    """Of the tensors that a partial kernel is for."""
+    takes_context: bool = True
+    place: str = ""
+
+    @property
+    def namespace(self) -> str:
+        """The C++ namespace of the function."""
+        return self.function.rpartition("::")[0]
 
 
-def read_library(path: Path, namespace: str, known: Mapping[str, Schema]) -> list[KernelRow]:
+def read_library(path: Path, namespace: str | None, known: Mapping[str, KernelRow]) -> list[KernelRow]:
     """Rows of ``path``, in its order.
 
-    ``namespace`` is the C++ namespace of kernels whose name is not given; ``known`` resolves ``op:`` entries.
-    Raises ``LibraryYamlError``.
+    Args:
+        path: the yaml.
+        namespace: the C++ namespace of kernels whose name is not given, or ``<the operator's namespace>::native``.
+        known: the portable library's rows by operator, which ``op:`` entries refer to.
+
+    Raises:
+        CodegenError: names file and line, what was expected and found.
     """
-    entries = yaml.load(path.read_text(), Loader=yaml.CSafeLoader) or []
-    if not isinstance(entries, list):
-        raise LibraryYamlError(f"{path}: expected a list of entries, found {type(entries).__name__}")
-    rows: list[KernelRow] = []
-    for entry in entries:
-        try:
-            rows.extend(_rows_of(entry, namespace, known))
-        except (SchemaError, LibraryYamlError) as e:
-            raise LibraryYamlError(f"{path}: {e}") from e
-    _refuse_duplicates(path, rows)
+    rows = [row for entry in _entries(path) for row in _rows_of(entry, namespace, known)]
+    refuse_duplicates(rows)
     return rows
 
 
-def _rows_of(entry: Any, namespace: str, known: Mapping[str, Schema]) -> Iterator[KernelRow]:
-    if not isinstance(entry, dict) or not ({"func", "op"} & entry.keys()):
-        raise LibraryYamlError(f"entry {entry!r} has neither 'func' (a schema) nor 'op' (an operator's name)")
-    schema = parse_schema(entry["func"]) if "func" in entry else _lookup(str(entry["op"]), known)
-    kernels = entry.get("kernels")
-    if kernels is None:
-        yield KernelRow(schema, f"{namespace}::{schema.function_name}")
-        return
-    for kernel in kernels:
-        function = kernel.get("kernel_name")
-        if not function:
-            raise LibraryYamlError(f"a kernel of {schema.qualified_name} has no 'kernel_name'")
-        # A name without its namespace means the library's own.
-        function = function if "::" in function else f"{namespace}::{function}"
-        for key in _kernel_keys(schema, kernel.get("arg_meta"), entry):
-            yield KernelRow(schema, function, key)
+def operator_names(path: Path) -> list[str]:
+    """The operators that a library's yaml has entries for. Raises ``CodegenError``."""
+    return [qualified(_name_of(entry)) for entry in _entries(path)]
 
 
-def _lookup(name: str, known: Mapping[str, Schema]) -> Schema:
-    qualified = name if "::" in name else f"aten::{name}"
-    if qualified not in known:
-        raise LibraryYamlError(f"operator {qualified} is not in the portable library; give its schema with 'func'")
-    return known[qualified]
+def suggestion(name: str, known: Sequence[str]) -> str:
+    """``; did you mean …`` with the known names most like ``name``, or nothing."""
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.75)
+    return f"; did you mean {', '.join(close)}?" if close else ""
 
 
-def _kernel_keys(schema: Schema, arg_meta: Mapping[str, list[str]] | None, entry: Mapping[str, Any]) -> Iterator[str]:
-    """One key for each combination of the aliases used: ``v1/<dtype>;<dim order>|…`` over the tensor arguments."""
-    if not arg_meta:
-        yield ""
-        return
-    types: dict[str, list[str]] = entry.get("type_alias") or {}
-    orders: dict[str, list[list[int]]] = entry.get("dim_order_alias") or {}
-    tensors = [a.name for a in schema.arguments if a.base == "Tensor"]
-    missing = [name for name in tensors if name not in arg_meta]
-    if missing:
-        raise LibraryYamlError(f"arg_meta of {schema.qualified_name} lacks the tensor arguments {missing}")
-    used_types = sorted({arg_meta[name][0] for name in tensors})
-    used_orders = sorted({arg_meta[name][1] for name in tensors})
-    for alias in (*used_types, *used_orders):
-        if alias not in types and alias not in orders:
-            raise LibraryYamlError(f"arg_meta of {schema.qualified_name} uses the undefined alias {alias!r}")
-    for chosen_types in itertools.product(*(types[t] for t in used_types)):
-        for chosen_orders in itertools.product(*(orders[o] for o in used_orders)):
-            type_of = dict(zip(used_types, chosen_types, strict=True))
-            order_of = dict(zip(used_orders, chosen_orders, strict=True))
-            parts = (
-                f"{_code(type_of[arg_meta[n][0]])};{','.join(map(str, order_of[arg_meta[n][1]]))}" for n in tensors
-            )
-            yield "v1/" + "|".join(parts)
-
-
-def _code(dtype: str) -> int:
-    if dtype not in SCALAR_TYPE_CODES:
-        raise LibraryYamlError(f"unknown dtype {dtype!r}; known: {', '.join(SCALAR_TYPE_CODES)}")
-    return SCALAR_TYPE_CODES[dtype]
-
-
-def _refuse_duplicates(path: Path, rows: list[KernelRow]) -> None:
-    seen: set[tuple[str, str]] = set()
+def refuse_duplicates(rows: Sequence[KernelRow]) -> None:
+    """Raises ``CodegenError`` for two kernels of one operator and key, with both places."""
+    seen: dict[tuple[str, str], KernelRow] = {}
     for row in rows:
         identity = (row.schema.qualified_name, row.key)
         if identity in seen:
-            raise LibraryYamlError(f"{path}: {identity[0]} has two kernels for key {identity[1] or 'fallback'!r}")
-        seen.add(identity)
+            key = f"for key {row.key!r}" if row.key else "that are fallbacks"
+            raise CodegenError(f"{row.place}: {identity[0]} has two kernels {key}, the first at {seen[identity].place}")
+        seen[identity] = row
+
+
+def _entries(path: Path) -> list[dict[str, Located]]:
+    entries = []
+    for item in read_located(path).items("operators"):
+        entry = item.mapping("an operator's entry", _ENTRY_KEYS)
+        if ("func" in entry) == ("op" in entry):
+            raise item.error("an entry has either 'func' (a schema) or 'op' (an operator's name)")
+        entries.append(entry)
+    return entries
+
+
+def _name_of(entry: Mapping[str, Located]) -> str:
+    if "op" in entry:
+        return entry["op"].text("an operator's name")
+    return _schema_of(entry["func"]).qualified_name
+
+
+def _schema_of(func: Located) -> Schema:
+    try:
+        schema = parse_schema(func.text("an operator schema"))
+        return_type(schema)
+        argument_types(schema)
+    except SchemaError as e:
+        raise func.error(str(e)) from e
+    if schema.returns and not schema.outputs:
+        raise func.error(f"expected an out variant, as '..., *, Tensor(a!) out) -> Tensor(a!)', found {func.value!r}")
+    return schema
+
+
+def _rows_of(
+    entry: Mapping[str, Located], namespace: str | None, known: Mapping[str, KernelRow]
+) -> Iterator[KernelRow]:
+    place = entry["func" if "func" in entry else "op"].place
+    portable = known.get(qualified(_name_of(entry)))
+    if "op" in entry and portable is None:
+        name = qualified(_name_of(entry))
+        raise entry["op"].error(
+            f"operator {name} is not in the portable library: give its schema with 'func'"
+            + suggestion(name, list(known))
+        )
+    schema = _schema_of(entry["func"]) if "func" in entry or portable is None else portable.schema
+    if "kernels" not in entry:
+        if "op" in entry and portable is not None:
+            yield KernelRow(schema, portable.function, place=place)
+        else:
+            yield KernelRow(
+                schema, f"{namespace or schema.namespace + '::native'}::{schema.function_name}", place=place
+            )
+        return
+    for item in entry["kernels"].items("kernels"):
+        kernel = item.mapping("a kernel", _KERNEL_KEYS)
+        if "kernel_name" not in kernel:
+            raise item.error(f"a kernel of {schema.qualified_name} has no 'kernel_name'")
+        function = _function(kernel["kernel_name"], schema, namespace, portable)
+        context = "context" not in kernel or kernel["context"].boolean("context")
+        for key, dtypes in _kernel_keys(schema, kernel.get("arg_meta"), entry):
+            yield KernelRow(schema, function, key, dtypes, context, item.place)
+
+
+def _function(name: Located, schema: Schema, namespace: str | None, portable: KernelRow | None) -> str:
+    """The C++ function behind a ``kernel_name``: ``my::add_out`` lies in ``my::native``, as documented."""
+    scope, _, function = name.text("a C++ function's name").rpartition("::")
+    if not function.isidentifier():
+        raise name.error(f"expected a C++ function's name, found {name.value!r}")
+    if not scope:
+        return f"{namespace or schema.namespace + '::native'}::{function}"
+    if scope == _DOCUMENTED_PORTABLE and portable is not None and not function.startswith("opt_"):
+        return portable.function
+    return name.value if scope.startswith(_OWN) or scope.endswith("native") else f"{scope}::native::{function}"
+
+
+def _kernel_keys(
+    schema: Schema, arg_meta: Located | None, entry: Mapping[str, Located]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """One key for each combination of the aliases used, and its dtypes.
+
+    A key is ``v1/<dtype>;<dim order>|…`` over the tensor arguments (runtime/kernel/operator_registry.h).
+    """
+    if arg_meta is None or arg_meta.value is None:
+        yield "", frozenset()
+        return
+    types = _type_aliases(entry.get("type_alias"))
+    orders = _dim_order_aliases(entry.get("dim_order_alias"))
+    metas = _argument_metas(schema, arg_meta, types, orders)
+    used_types = sorted({meta[0] for meta in metas})
+    used_orders = sorted({meta[1] for meta in metas})
+    for chosen_types in itertools.product(*(types[name] for name in used_types)):
+        type_of = dict(zip(used_types, chosen_types, strict=True))
+        for chosen_orders in itertools.product(*(orders[name] for name in used_orders)):
+            order_of = dict(zip(used_orders, chosen_orders, strict=True))
+            parts = (f"{SCALAR_TYPE_CODES[type_of[t]]};{','.join(map(str, order_of[d]))}" for t, d in metas)
+            yield "v1/" + "|".join(parts), frozenset(chosen_types)
+
+
+def _argument_metas(
+    schema: Schema, arg_meta: Located, types: Mapping[str, object], orders: Mapping[str, object]
+) -> list[tuple[str, str]]:
+    """The aliases of each tensor argument, in the schema's order. An optional one may be left out: it is None then."""
+    tensors = {a.name: a for a in schema.arguments if a.base == "Tensor" and not a.is_list}
+    given = arg_meta.mapping("arg_meta")
+    for name, meta in given.items():
+        if name not in tensors:
+            raise meta.error(f"{schema.qualified_name} has no tensor argument {name!r}; it has {', '.join(tensors)}")
+    missing = [name for name, argument in tensors.items() if name not in given and not _may_lack(argument)]
+    if missing:
+        raise arg_meta.error(f"arg_meta of {schema.qualified_name} lacks the tensor arguments {', '.join(missing)}")
+    metas = []
+    for name in (name for name in tensors if name in given):
+        pair = [item.text("an alias") for item in given[name].items("a dtype's and a dim order's alias")]
+        if len(pair) != 2:
+            raise given[name].error(f"expected [dtype alias, dim order alias] for {name!r}, found {pair}")
+        for alias, defined, where in ((pair[0], types, "type_alias"), (pair[1], orders, "dim_order_alias")):
+            if alias not in defined:
+                raise given[name].error(f"undefined alias {alias!r}; {where} defines {', '.join(defined) or 'none'}")
+        metas.append((pair[0], pair[1]))
+    return metas
+
+
+def _may_lack(argument: Argument) -> bool:
+    return argument.is_optional
+
+
+def _type_aliases(node: Located | None) -> dict[str, list[str]]:
+    aliases = {}
+    for alias, names in (node.mapping("type_alias") if node else {}).items():
+        aliases[alias] = [item.text("a dtype's name") for item in names.items("dtypes")]
+        for dtype in aliases[alias]:
+            if dtype not in SCALAR_TYPE_CODES:
+                raise names.error(f"unknown dtype {dtype!r}; known: {', '.join(SCALAR_TYPE_CODES)}")
+    return aliases
+
+
+def _dim_order_aliases(node: Located | None) -> dict[str, list[list[int]]]:
+    aliases = {}
+    for alias, orders in (node.mapping("dim_order_alias") if node else {}).items():
+        aliases[alias] = [[dim.value for dim in order.items("dimensions")] for order in orders.items("dim orders")]
+        for order in aliases[alias]:
+            if sorted(order, key=str) != sorted(range(len(order)), key=str):
+                raise orders.error(f"dim order {order} is no order of the dimensions 0 to {len(order) - 1}")
+    return aliases

@@ -53,6 +53,11 @@ class Schema:
         return tuple(a for a in self.arguments if a.is_mutated)
 
 
+def qualified(name: str) -> str:
+    """``add.out`` → ``aten::add.out``; a name with its namespace stays as it is."""
+    return name if "::" in name else f"aten::{name}"
+
+
 _HEAD = re.compile(r"^(?:(?P<ns>\w+)::)?(?P<name>\w+)(?:\.(?P<overload>\w+))?$")
 _TYPE = re.compile(r"^(?P<base>\w+)(?:\((?P<alias>[^)]*)\))?(?P<item_opt>\?)?(?P<list>\[\d*\])?(?P<opt>\?)?$")
 # Names that differ in a schema and mean the same to a kernel.

@@ -1,11 +1,16 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The C++ texts that are generated: NativeFunctions.h, Functions.h and the registration table."""
+"""The C++ texts that are generated: NativeFunctions.h, Functions.h, the registration table, the selected dtypes.
+
+None of them depends on the tensor types of the build: they name ``executorch::aten`` types, which are either kind.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from executorch.codegen.cpp_types import declaration
+from executorch.codegen.cpp_types import argument_types, declaration, return_type
+from executorch.codegen.dtypes import SCALAR_TYPE_CODES, mask
 from executorch.codegen.library_yaml import KernelRow
 from executorch.codegen.schema import Schema
 
@@ -32,20 +37,22 @@ _INCLUDES = """
 
 def native_functions(rows: Iterable[KernelRow], source: str) -> str:
     """Declarations of the kernels themselves, by namespace: defining one with another signature does not link."""
-    by_namespace: dict[str, dict[str, Schema]] = {}
+    # A function that serves several keys is declared once.
+    by_namespace: dict[str, dict[str, None]] = {}
     for row in rows:
         namespace, _, name = row.function.rpartition("::")
-        by_namespace.setdefault(namespace, {})[name] = row.schema
+        text = declaration(row.schema, name, takes_context=row.takes_context)
+        by_namespace.setdefault(namespace, {})[text] = None
     text = _BANNER.format(source=source) + "#pragma once\n" + _INCLUDES
-    for namespace, functions in by_namespace.items():
+    for namespace, declarations in by_namespace.items():
         text += f"\nnamespace {namespace} {{\n{_TYPES}\n"
-        text += "".join(f"{declaration(schema, name)};\n" for name, schema in functions.items())
+        text += "".join(f"{line};\n" for line in declarations)
         text += f"\n}}  // namespace {namespace}\n"
     return text
 
 
 def functions(rows: Iterable[KernelRow], source: str, native_header: str) -> str:
-    """``executorch::kernels::<ns>::<name>_outf`` wrappers: operators by their ATen names."""
+    """``executorch::kernels::<ns>::<name>_outf``: operators by the names and overloads that ATen gives them."""
     by_namespace: dict[str, list[KernelRow]] = {}
     for row in rows:
         if not row.key:
@@ -55,20 +62,44 @@ def functions(rows: Iterable[KernelRow], source: str, native_header: str) -> str
         scope = f"executorch::kernels::{namespace}"
         text += f"\nnamespace {scope} {{\n{_TYPES}\n"
         for row in members:
-            name = row.schema.function_name + ("f" if row.schema.function_name.endswith("out") else "")
-            forwarded = ", ".join(["ctx", *(a.name for a in row.schema.arguments)])
+            context = ["ctx"] if row.takes_context else []
+            forwarded = ", ".join([*context, *(a.name for a in row.schema.arguments)])
+            unused = "" if context else "[[maybe_unused]] "
             text += f"// {row.schema.qualified_name}\n"
-            text += f"inline {declaration(row.schema, name)} {{\n  return ::{row.function}({forwarded});\n}}\n"
+            text += f"inline {declaration(row.schema, _aten_name(row.schema), context_mark=unused)} {{\n"
+            text += f"  return ::{row.function}({forwarded});\n}}\n"
         text += f"\n}}  // namespace {scope}\n"
     return text
 
 
-def registration(rows: Sequence[KernelRow], source: str, native_header: str, library: str, overrides: bool) -> str:
-    """A static table of the kernels, sorted so that the registry can bisect it, and its registration when linked."""
-    table = "".join(f"    {_row(row)},\n" for row in sorted(rows, key=lambda row: row.schema.qualified_name.encode()))
+def _aten_name(schema: Schema) -> str:
+    return f"{schema.name}_outf" if schema.outputs else schema.name
+
+
+def registration(
+    rows: Sequence[KernelRow],
+    source: str,
+    native_header: str,
+    library: str,
+    *,
+    overrides: bool = False,
+    dtypes: Iterable[str] = (),
+) -> str:
+    """A static table of the kernels, sorted so that the registry can bisect it, and its registration when linked.
+
+    With ``dtypes``, kernels of the libraries of executorch are for tensors of these alone.
+    """
+    served = mask(dtypes)
+    overloaded = {name for name, count in Counter(name for name, _ in {(r.function, _type(r)) for r in rows}).items()
+                  if count > 1}  # fmt: skip
+    ordered = sorted(rows, key=lambda row: row.schema.qualified_name.encode())
+    table = "".join(f"    {_row(row, served, row.function in overloaded)},\n" for row in ordered)
     priority = ", KernelPriority::Override" if overrides else ""
+    # An array has one element at least.
+    array = f"constexpr Kernel kKernels[] = {{\n{table}}};" if rows else "constexpr Kernel kKernels[1] = {};"
     return f"""{_BANNER.format(source=source)}
 #include <executorch/runtime/kernel/boxing.h>
+#include <executorch/runtime/kernel/dtype_check.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <{native_header}>
 
@@ -77,13 +108,12 @@ namespace executorch::kernels::registration {{
 using namespace ::executorch::ET_RUNTIME_NAMESPACE;
 
 namespace {{
-constexpr Kernel kKernels[] = {{
-{table}}};
+{array}
 }}  // namespace
 
 // For hosts that register without global constructors.
 extern const Span<const Kernel> {library};
-const Span<const Kernel> {library}(kKernels, sizeof(kKernels) / sizeof(kKernels[0]));
+const Span<const Kernel> {library}(kKernels, {len(rows)});
 
 // The symbol by which linking the library's target asks for this object file.
 extern "C" {{
@@ -94,7 +124,7 @@ const int executorch_link_{library} = 0;
 #ifndef EXECUTORCH_NO_STATIC_REGISTRATION
 namespace {{
 [[maybe_unused]] const ::executorch::runtime::Error registered =
-    register_kernel_table({{kKernels, sizeof(kKernels) / sizeof(kKernels[0])}}{priority});
+    register_kernel_table({{kKernels, {len(rows)}}}{priority});
 }}  // namespace
 #endif
 
@@ -102,6 +132,27 @@ namespace {{
 """
 
 
-def _row(row: KernelRow) -> str:
+def _type(row: KernelRow) -> str:
+    arguments = ", ".join(argument_types(row.schema, takes_context=row.takes_context))
+    return f"{return_type(row.schema)} (*)({arguments})"
+
+
+def _row(row: KernelRow, served: int, is_overloaded: bool) -> str:
+    function = f"&::{row.function}"
+    if is_overloaded:
+        function = f"static_cast<{_type(row)}>({function})"
     key = f', KernelKey("{row.key}")' if row.key else ""
-    return f'make_kernel<&::{row.function}>("{row.schema.qualified_name}"{key})'
+    # Kernels of one's own are not compiled for some dtypes only.
+    if served and row.namespace.startswith("executorch::kernels::"):
+        return f'make_kernel_for_dtypes<{function}, {served:#x}>("{row.schema.qualified_name}"{key})'
+    return f'make_kernel<{function}>("{row.schema.qualified_name}"{key})'
+
+
+def selected_dtypes(dtypes: Iterable[str], library: str) -> str:
+    """The header that kernels/portable/loops/selection.h includes."""
+    names = ", ".join(sorted(dtypes, key=SCALAR_TYPE_CODES.__getitem__))
+    return f"""{_BANNER.format(source=f"the programs of {library}")}#pragma once
+
+// {names}
+#define EXECUTORCH_SELECTED_DTYPES {mask(dtypes):#x}ull
+"""

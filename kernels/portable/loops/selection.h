@@ -24,13 +24,6 @@ constexpr bool is_selected(Dtype... dtypes) {
   return (EXECUTORCH_SELECTED_DTYPES & (dtype_bit(dtypes) | ...)) != 0;
 }
 
-/// Whether elements are read and written as the dtype: numbers (Scalar) are memory of these three,
-/// whatever the tensors hold.
-constexpr bool is_held(ScalarType dtype) {
-  return is_selected(dtype) || dtype == ScalarType::Bool || dtype == ScalarType::Long ||
-         dtype == ScalarType::Double;
-}
-
 /// Whether mathematics is compiled for the compute type C.
 template <class C>
 inline constexpr bool is_computed = is_selected(
@@ -44,5 +37,12 @@ inline constexpr bool is_computed<double> = is_selected(ScalarType::Double);
 // Truth values come of any dtype.
 template <>
 inline constexpr bool is_computed<bool> = true;
+
+/// Whether elements are read and written as the dtype. Numbers (Scalar) are memory of bool, int64
+/// and float64, and 16-bit floats are computed in float32, whatever the tensors hold.
+constexpr bool is_held(ScalarType dtype) {
+  return is_selected(dtype) || dtype == ScalarType::Bool || dtype == ScalarType::Long ||
+         dtype == ScalarType::Double || (dtype == ScalarType::Float && is_computed<float>);
+}
 
 }  // namespace executorch::kernels::portable

@@ -1,0 +1,193 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+# Kernel libraries that register what a program needs, and users' own kernels. In the source tree and from
+# find_package(executorch) alike:
+#
+#   gen_selected_ops(LIB_NAME my_ops OPS_FROM_MODEL model.pte DTYPE_SELECTIVE_BUILD ON)
+#   generate_bindings_for_kernels(LIB_NAME my_ops FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
+#                                 DTYPE_SELECTIVE_BUILD ON)
+#   gen_operators_lib(LIB_NAME my_ops KERNEL_LIBS portable_kernels DEPS executorch_core DTYPE_SELECTIVE_BUILD ON)
+#   target_link_libraries(app PRIVATE executorch my_ops)  # registers
+#
+# EXECUTORCH_PACKAGE_ROOT is the folder with codegen/, kernels/ and runtime/schema; EXECUTORCH_PYTHON_ROOT one from which
+# Python imports it as `executorch`. The generator needs Python 3.10 or newer with PyYAML.
+
+# executorch_codegen(OUTPUT file BYPRODUCTS files... ARGS arguments... DEPENDS files...): runs the generator at build
+# time; OUTPUT, which it need not write, says when it last ran.
+function(executorch_codegen)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "OUTPUT" "BYPRODUCTS;ARGS;DEPENDS")
+  find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
+  get_property(checked GLOBAL PROPERTY EXECUTORCH_HAS_PYYAML)
+  if(NOT checked)
+    execute_process(COMMAND ${Python3_EXECUTABLE} -c "import yaml" RESULT_VARIABLE missing ERROR_QUIET)
+    if(missing)
+      message(FATAL_ERROR "code generation needs PyYAML, which ${Python3_EXECUTABLE} has not: `pip install PyYAML`")
+    endif()
+    set_property(GLOBAL PROPERTY EXECUTORCH_HAS_PYYAML TRUE)
+  endif()
+  file(GLOB generator CONFIGURE_DEPENDS ${EXECUTORCH_PACKAGE_ROOT}/codegen/*.py)
+  add_custom_command(
+    OUTPUT ${ARG_OUTPUT}
+    BYPRODUCTS ${ARG_BYPRODUCTS}
+    COMMAND ${CMAKE_COMMAND} -E env "PYTHONPATH=${EXECUTORCH_PYTHON_ROOT}:$ENV{PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1
+            ${Python3_EXECUTABLE} -m executorch.codegen ${ARG_ARGS}
+    COMMAND ${CMAKE_COMMAND} -E touch ${ARG_OUTPUT}
+    DEPENDS ${ARG_DEPENDS} ${generator} ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
+    COMMENT "Generating ${ARG_OUTPUT}"
+    VERBATIM)
+endfunction()
+
+# executorch_embedded_options(target): what is linked into devices has neither exceptions nor type information, and is
+# cut to what is used.
+function(executorch_embedded_options target)
+  # Without exceptions, unwind tables are there for debuggers alone, which a build for size does not ask for.
+  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections -fno-exceptions -fno-rtti
+                                           $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables -fno-unwind-tables>)
+endfunction()
+
+# executorch_kernel_options(target): loops over elements want the vectorizer's full cost model. Nobody reads errno or the
+# floating-point exception flags: without them, roots and rounding become instructions. Numbers stay the same.
+function(executorch_kernel_options target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3> -fno-math-errno -fno-trapping-math)
+endfunction()
+
+# executorch_linking_registers(target library): linking the target asks for the registration's object file by a symbol
+# in it, so that no whole-archive flag is needed; what is not used of the kernels is left out.
+function(executorch_linking_registers target library)
+  target_link_options(${target} INTERFACE LINKER:-u,executorch_link_${library} LINKER:--gc-sections)
+endfunction()
+
+# gen_selected_ops(LIB_NAME name [OPS_SCHEMA_YAML files...] [ROOT_OPS "a::b.out,..."] [INCLUDE_ALL_OPS bool]
+#                  [OPS_FROM_MODEL programs...] [DTYPE_SELECTIVE_BUILD bool])
+# The operators that the library of that name is to register: the union of what is given, written to
+# <binary dir>/<name>/selected_operators.yaml when building.
+function(gen_selected_ops)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;INCLUDE_ALL_OPS;DTYPE_SELECTIVE_BUILD"
+                        "OPS_SCHEMA_YAML;ROOT_OPS;OPS_FROM_MODEL")
+  executorch_expect_arguments(gen_selected_ops)
+  list(REMOVE_ITEM ARG_OPS_SCHEMA_YAML "")
+  list(REMOVE_ITEM ARG_OPS_FROM_MODEL "")
+  if(ARG_DTYPE_SELECTIVE_BUILD AND NOT ARG_OPS_FROM_MODEL)
+    message(FATAL_ERROR "gen_selected_ops: DTYPE_SELECTIVE_BUILD of ${ARG_LIB_NAME} needs programs to know the dtypes "
+                        "from (OPS_FROM_MODEL), found none")
+  endif()
+  set(selection ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME}/selected_operators.yaml)
+  set(inputs)
+  set(arguments select --output ${selection})
+  foreach(file ${ARG_OPS_SCHEMA_YAML})
+    get_filename_component(file ${file} ABSOLUTE)
+    list(APPEND arguments --ops-yaml ${file})
+    list(APPEND inputs ${file})
+  endforeach()
+  foreach(file ${ARG_OPS_FROM_MODEL})
+    get_filename_component(file ${file} ABSOLUTE)
+    list(APPEND arguments --model ${file})
+    list(APPEND inputs ${file})
+  endforeach()
+  if(ARG_ROOT_OPS)
+    list(JOIN ARG_ROOT_OPS "," operators)
+    list(APPEND arguments --ops ${operators})
+  endif()
+  if(ARG_INCLUDE_ALL_OPS)
+    list(APPEND arguments --all)
+  endif()
+  executorch_codegen(OUTPUT ${selection} ARGS ${arguments} DEPENDS ${inputs})
+  set_property(GLOBAL PROPERTY EXECUTORCH_SELECTION_${ARG_LIB_NAME} ${selection})
+endfunction()
+
+# generate_bindings_for_kernels(LIB_NAME name [FUNCTIONS_YAML file] [CUSTOM_OPS_YAML file] [DTYPE_SELECTIVE_BUILD bool])
+# Generates NativeFunctions.h, Functions.h and the registration table in <binary dir>/<name>, for the operators that
+# gen_selected_ops chose for the name, or for all. Kernels of CUSTOM_OPS_YAML take the place of those in FUNCTIONS_YAML.
+function(generate_bindings_for_kernels)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;FUNCTIONS_YAML;CUSTOM_OPS_YAML;DTYPE_SELECTIVE_BUILD" "")
+  executorch_expect_arguments(generate_bindings_for_kernels)
+  if("DTYPE_SELECTIVE_BUILD" IN_LIST ARG_KEYWORDS_MISSING_VALUES)
+    set(ARG_DTYPE_SELECTIVE_BUILD ON)
+  endif()
+  if(NOT ARG_FUNCTIONS_YAML AND NOT ARG_CUSTOM_OPS_YAML)
+    message(FATAL_ERROR "generate_bindings_for_kernels: ${ARG_LIB_NAME} has neither FUNCTIONS_YAML nor CUSTOM_OPS_YAML")
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME})
+  string(MAKE_C_IDENTIFIER ${ARG_LIB_NAME} identifier)
+  set(outputs ${folder}/NativeFunctions.h ${folder}/Functions.h ${folder}/RegisterKernels.cpp)
+  set(arguments bind --library ${identifier} --include ${ARG_LIB_NAME} --out ${CMAKE_CURRENT_BINARY_DIR})
+  set(inputs)
+  foreach(kind FUNCTIONS CUSTOM_OPS)
+    if(ARG_${kind}_YAML)
+      get_filename_component(file ${ARG_${kind}_YAML} ABSOLUTE)
+      string(TOLOWER ${kind} option)
+      string(REPLACE "_" "-" option ${option})
+      list(APPEND arguments --${option}-yaml ${file})
+      list(APPEND inputs ${file})
+    endif()
+  endforeach()
+  get_property(selection GLOBAL PROPERTY EXECUTORCH_SELECTION_${ARG_LIB_NAME})
+  if(selection)
+    list(APPEND arguments --selection ${selection})
+    list(APPEND inputs ${selection})
+  endif()
+  if(ARG_DTYPE_SELECTIVE_BUILD)
+    list(APPEND arguments --dtypes)
+    list(APPEND outputs ${folder}/selected_dtypes.h)
+    set_property(GLOBAL PROPERTY EXECUTORCH_SELECTED_DTYPES_${ARG_LIB_NAME} ${folder}/selected_dtypes.h)
+  endif()
+  executorch_codegen(OUTPUT ${folder}/bindings.stamp BYPRODUCTS ${outputs} ARGS ${arguments} DEPENDS ${inputs})
+  add_custom_target(generate_${ARG_LIB_NAME} DEPENDS ${folder}/bindings.stamp)
+  set_source_files_properties(${folder}/RegisterKernels.cpp PROPERTIES GENERATED TRUE)
+endfunction()
+
+# gen_operators_lib(LIB_NAME name KERNEL_LIBS targets... [DEPS targets...] [DTYPE_SELECTIVE_BUILD bool])
+# The static library `name`, by linking which a program registers the kernels that were bound for the name. With dtypes
+# selected, the portable kernels among KERNEL_LIBS are compiled once more for it, with those dtypes alone; a program that
+# links both builds of them does not configure.
+function(gen_operators_lib)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;DTYPE_SELECTIVE_BUILD" "KERNEL_LIBS;DEPS")
+  executorch_expect_arguments(gen_operators_lib)
+  if(NOT TARGET generate_${ARG_LIB_NAME})
+    message(FATAL_ERROR "gen_operators_lib: call generate_bindings_for_kernels(LIB_NAME ${ARG_LIB_NAME} ...) before it")
+  endif()
+  get_property(dtypes GLOBAL PROPERTY EXECUTORCH_SELECTED_DTYPES_${ARG_LIB_NAME})
+  if(ARG_DTYPE_SELECTIVE_BUILD AND NOT dtypes)
+    message(FATAL_ERROR "gen_operators_lib: the bindings of ${ARG_LIB_NAME} were made without DTYPE_SELECTIVE_BUILD")
+  endif()
+  list(TRANSFORM ARG_KERNEL_LIBS REPLACE "^executorch::portable_kernels$" "portable_kernels")
+  if(dtypes AND "portable_kernels" IN_LIST ARG_KERNEL_LIBS)
+    executorch_portable_kernels_for(${ARG_LIB_NAME} ${dtypes})
+    list(TRANSFORM ARG_KERNEL_LIBS REPLACE "^portable_kernels$" ${ARG_LIB_NAME}_portable_kernels)
+  elseif(dtypes)
+    message(FATAL_ERROR "gen_operators_lib: dtypes are selected for portable_kernels, found KERNEL_LIBS ${ARG_KERNEL_LIBS}")
+  endif()
+  add_library(${ARG_LIB_NAME} STATIC ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME}/RegisterKernels.cpp)
+  add_dependencies(${ARG_LIB_NAME} generate_${ARG_LIB_NAME})
+  target_include_directories(${ARG_LIB_NAME} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}>)
+  target_link_libraries(${ARG_LIB_NAME} PUBLIC ${ARG_KERNEL_LIBS} ${ARG_DEPS} executorch_core)
+  executorch_embedded_options(${ARG_LIB_NAME})
+  string(MAKE_C_IDENTIFIER ${ARG_LIB_NAME} identifier)
+  executorch_linking_registers(${ARG_LIB_NAME} ${identifier})
+endfunction()
+
+# The target <name>_portable_kernels: the portable kernels for the dtypes that the header says.
+function(executorch_portable_kernels_for name header)
+  set(target ${name}_portable_kernels)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/*.cpp)
+  add_library(${target} STATIC EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(${target} PUBLIC executorch_core)
+  target_compile_definitions(${target} PRIVATE "EXECUTORCH_SELECTED_DTYPES_HEADER=\"${header}\"")
+  executorch_embedded_options(${target})
+  executorch_kernel_options(${target})
+  add_dependencies(${target} generate_${name})
+  if(TARGET generate_portable_kernels_table)
+    add_dependencies(${target} generate_portable_kernels_table)
+  endif()
+  # Both builds define the same functions.
+  set_target_properties(${target} PROPERTIES INTERFACE_EXECUTORCH_PORTABLE_DTYPES ${name}
+                                             COMPATIBLE_INTERFACE_STRING EXECUTORCH_PORTABLE_DTYPES)
+endfunction()
+
+macro(executorch_expect_arguments function)
+  if(NOT ARG_LIB_NAME)
+    message(FATAL_ERROR "${function}: LIB_NAME is missing")
+  endif()
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function}: unknown arguments of ${ARG_LIB_NAME}: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+endmacro()

@@ -1,0 +1,135 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""From yaml and selection to the C++ of a registration library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from executorch.codegen import sources
+from executorch.codegen.library_yaml import KernelRow, read_library, refuse_duplicates, suggestion
+from executorch.codegen.located_yaml import CodegenError
+from executorch.codegen.selection import Selection
+
+KERNELS = Path(__file__).resolve().parent.parent / "kernels"
+PORTABLE_YAML = KERNELS / "portable" / "functions.yaml"
+PORTABLE_NAMESPACE = "executorch::kernels::portable"
+
+# What the target `executorch` itself registers, whatever is selected.
+_ALWAYS_REGISTERED = ("executorch_prim::", "aten::sym_", "aten::_local_scalar_dense")
+
+
+@dataclass(frozen=True)
+class Library:
+    """A registration library to generate.
+
+    name: of the library; its table and the symbol that linking asks for are named so.
+    include: the include path of its headers, e.g. ``executorch/kernels/portable``.
+    functions_yaml: kernels of a library, ours (``kernels/*/functions.yaml``) or in its form.
+    custom_yaml: kernels of one's own operators, and those that replace, or stand beside, kernels of functions_yaml.
+    namespace: of functions whose name is not given; for our own libraries it is known.
+    overrides: found before the kernels of libraries without this.
+    """
+
+    name: str
+    include: str
+    functions_yaml: Path | None = None
+    custom_yaml: Path | None = None
+    namespace: str | None = None
+    overrides: bool = False
+
+
+def bind_kernels(
+    library: Library, out: Path, selection: Selection | None = None, *, dtype_selective: bool = False
+) -> list[str]:
+    """Writes ``NativeFunctions.h``, ``Functions.h``, ``RegisterKernels.cpp`` and ``selected_dtypes.h`` below ``out``.
+
+    Args:
+        library: what to generate.
+        out: the folder that stands for the include root; the files lie in ``out / library.include``.
+        selection: the operators to register; all if None.
+        dtype_selective: serve the selection's dtypes alone: the portable kernels are then to be compiled with
+            ``selected_dtypes.h``, and the registered ones refuse programs with other dtypes when they are loaded.
+
+    Returns:
+        The operators that the selection's programs use and this library has no kernel for: another one must.
+
+    Raises:
+        CodegenError: for a mistake in a yaml, an operator that was asked for by name and is unknown, or dtypes asked
+            for without a program to know them from.
+    """
+    rows = read_rows(library)
+    dtypes: frozenset[str] = frozenset()
+    if dtype_selective:
+        dtypes = selection.dtypes if selection is not None else dtypes
+        if not dtypes:
+            raise CodegenError(
+                f"{library.name}: selecting dtypes needs a program to know them from, and none was given"
+            )
+    chosen, missing = choose(rows, selection, dtypes)
+    source = ", ".join(path.name for path in (library.functions_yaml, library.custom_yaml) if path is not None)
+    native = f"{library.include}/NativeFunctions.h"
+    folder = out / library.include
+    table = sources.registration(chosen, source, native, library.name, overrides=library.overrides, dtypes=dtypes)
+    _write_if_changed(folder / "NativeFunctions.h", sources.native_functions(rows, source))
+    _write_if_changed(folder / "Functions.h", sources.functions(rows, source, native))
+    _write_if_changed(folder / "RegisterKernels.cpp", table)
+    if dtypes:
+        _write_if_changed(folder / "selected_dtypes.h", sources.selected_dtypes(dtypes, library.name))
+    return missing
+
+
+def read_rows(library: Library) -> list[KernelRow]:
+    """All rows of the library; custom ones take the place of those with their operator and key."""
+    portable = portable_rows()
+    functions: list[KernelRow] = []
+    if library.functions_yaml is not None:
+        namespace = library.namespace or _own_namespace(library.functions_yaml)
+        functions = read_library(library.functions_yaml, namespace, portable)
+    custom: list[KernelRow] = []
+    if library.custom_yaml is not None:
+        custom = read_library(library.custom_yaml, library.namespace, portable)
+    replaced = {(row.schema.qualified_name, row.key) for row in custom}
+    rows = [row for row in functions if (row.schema.qualified_name, row.key) not in replaced] + custom
+    refuse_duplicates(rows)
+    return rows
+
+
+def portable_rows() -> Mapping[str, KernelRow]:
+    """The portable library's kernels by operator."""
+    return {row.schema.qualified_name: row for row in read_library(PORTABLE_YAML, PORTABLE_NAMESPACE, {})}
+
+
+def choose(
+    rows: Sequence[KernelRow], selection: Selection | None, dtypes: frozenset[str]
+) -> tuple[list[KernelRow], list[str]]:
+    """The rows that are selected, and the programs' operators that have none.
+
+    Raises ``CodegenError`` for an operator without a row that was asked for by name.
+    """
+    served = [row for row in rows if not dtypes or row.dtypes <= dtypes]
+    if selection is None:
+        return served, []
+    known = {row.schema.qualified_name for row in rows}
+    missing = [name for name in sorted(selection.operators) if name not in known]
+    missing = [name for name in missing if not name.startswith(_ALWAYS_REGISTERED)]
+    asked = [name for name in missing if selection.operators[name]]
+    if asked:
+        hints = ", ".join(name + suggestion(name, sorted(known)) for name in asked)
+        raise CodegenError(f"no kernel is known for the selected operators {hints}")
+    if selection.include_all:
+        return served, missing
+    return [row for row in served if row.schema.qualified_name in selection.operators], missing
+
+
+def _own_namespace(path: Path) -> str | None:
+    folder = path.resolve().parent
+    return f"executorch::kernels::{folder.name}" if folder.parent == KERNELS else None
+
+
+def _write_if_changed(path: Path, text: str) -> None:
+    """Leaves an unchanged file alone, so that nothing is rebuilt for it."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

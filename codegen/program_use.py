@@ -1,0 +1,91 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What a program file asks of kernel libraries: its operators, and the dtypes of the tensors they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from executorch.codegen.dtypes import SCALAR_TYPE_NAMES, meeting
+from executorch.codegen.flatbuffer import FlatbufferError, Table, read_schema, root
+from executorch.codegen.located_yaml import CodegenError
+
+PROGRAM_SCHEMA = Path(__file__).resolve().parent.parent / "runtime" / "schema" / "program.fbs"
+_IDENTIFIER = b"ET12"
+
+
+@dataclass(frozen=True)
+class ProgramUse:
+    """Operators (``aten::add.out``) of all methods, and dtypes by torch's names (``Float``).
+
+    What delegates do inside is not looked at: they bring their own kernels.
+    """
+
+    operators: frozenset[str]
+    dtypes: frozenset[str]
+
+
+def read_program_use(path: Path) -> ProgramUse:
+    """Reads a ``.pte``. Raises ``CodegenError`` for a file that is none."""
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise CodegenError(f"{path}: cannot be read: {e}") from e
+    if data[4:8] != _IDENTIFIER:
+        raise CodegenError(f"{path}: expected a program with the identifier {_IDENTIFIER!r}, found {data[4:8]!r}")
+    try:
+        program = root(read_schema(PROGRAM_SCHEMA), data, "Program")
+        operators: set[str] = set()
+        dtypes: set[str] = set()
+        for plan in program.execution_plan or []:
+            operators.update(_operator_names(plan))
+            for call in _kernel_calls(plan):
+                dtypes.update(_dtypes_of_call(plan, call))
+    except FlatbufferError as e:
+        raise CodegenError(f"{path}: not a valid program: {e}") from e
+    return ProgramUse(frozenset(operators), frozenset(dtypes))
+
+
+def _operator_names(plan: Table) -> Iterator[str]:
+    for operator in plan.operators or []:
+        yield f"{operator.name}.{operator.overload}" if operator.overload else str(operator.name)
+
+
+def _kernel_calls(plan: Table) -> Iterator[Table]:
+    for chain in plan.chains or []:
+        for instruction in chain.instructions or []:
+            call = instruction.instr_args
+            if call is not None and call.kind == "KernelCall":
+                yield call
+
+
+def _dtypes_of_call(plan: Table, call: Table) -> set[str]:
+    values = [_value(plan, index) for index in call.args or []]
+    tensors = [tensor for value in values for tensor in _tensors(plan, value)]
+    codes = {tensor.scalar_type for tensor in tensors}
+    unknown = codes - SCALAR_TYPE_NAMES.keys()
+    if unknown:
+        raise FlatbufferError(f"a tensor of the dtype of number {min(unknown)}")
+    has_number = any(value is not None and value.kind == "Double" for value in values)
+    return meeting((SCALAR_TYPE_NAMES[code] for code in codes), has_floating_number=has_number)
+
+
+def _tensors(plan: Table, value: Table | None) -> Iterable[Table]:
+    if value is None:
+        return
+    if value.kind == "Tensor":
+        yield value
+    elif value.kind in ("TensorList", "OptionalTensorList"):
+        for index in value.items or []:
+            item = _value(plan, index) if index >= 0 else None
+            if item is not None and item.kind == "Tensor":
+                yield item
+
+
+def _value(plan: Table, index: int) -> Table | None:
+    values = plan.values or []
+    if not 0 <= index < len(values):
+        raise FlatbufferError(f"value {index} of {len(values)}")
+    val: Table | None = values[index].val
+    return val

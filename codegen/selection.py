@@ -1,0 +1,100 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Which operators, and which dtypes, a selective build is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from executorch.codegen.dtypes import SCALAR_TYPE_CODES
+from executorch.codegen.library_yaml import operator_names
+from executorch.codegen.located_yaml import CodegenError, read_located
+from executorch.codegen.program_use import read_program_use
+from executorch.codegen.schema import qualified
+
+_KEYS = ("include_all_operators", "operators", "dtypes")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Operators to register, by qualified name (``aten::add.out``).
+
+    operators: names; the value says whether the operator was asked for by name. One that was not comes of a program,
+        and may be another library's.
+    include_all: register every operator of the libraries, whatever ``operators`` says.
+    dtypes: torch's names of the dtypes that the programs hold; empty if no program was looked at.
+    """
+
+    operators: dict[str, bool] = field(default_factory=dict)
+    include_all: bool = False
+    dtypes: frozenset[str] = frozenset()
+
+    def save(self, path: Path) -> None:
+        """Writes the yaml that ``load`` reads, unless the file says the same already."""
+        text = self.to_yaml()
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def to_yaml(self) -> str:
+        """The form of ``selected_operators.yaml``."""
+        document = {
+            "include_all_operators": self.include_all,
+            "operators": {name: {"is_root_operator": root} for name, root in sorted(self.operators.items())},
+            "dtypes": sorted(self.dtypes, key=SCALAR_TYPE_CODES.__getitem__),
+        }
+        return yaml.safe_dump(document, sort_keys=False)
+
+    @staticmethod
+    def load(path: Path) -> Selection:
+        """Reads a ``selected_operators.yaml``. Raises ``CodegenError``."""
+        entries = read_located(path).mapping("the selection", _KEYS)
+        operators = entries["operators"].mapping("operators") if "operators" in entries else {}
+        all_of_them = entries.get("include_all_operators")
+        dtypes = [
+            item.text("a dtype's name") for item in (entries["dtypes"].items("dtypes") if "dtypes" in entries else [])
+        ]
+        for dtype in dtypes:
+            if dtype not in SCALAR_TYPE_CODES:
+                raise entries["dtypes"].error(f"unknown dtype {dtype!r}; known: {', '.join(SCALAR_TYPE_CODES)}")
+        named = {}
+        for name, facts in operators.items():
+            root = facts.mapping(f"operator {name}", ("is_root_operator",)).get("is_root_operator")
+            named[name] = root is None or root.boolean("is_root_operator")
+        include_all = all_of_them is not None and all_of_them.boolean("include_all_operators")
+        return Selection(named, include_all, frozenset(dtypes))
+
+
+def select_operators(
+    operators: Iterable[str] = (),
+    yaml_paths: Iterable[Path] = (),
+    program_paths: Iterable[Path] = (),
+    *,
+    include_all: bool = False,
+) -> Selection:
+    """The union of what is asked for.
+
+    Args:
+        operators: names, as ``aten::add.out`` (``aten::`` may be left out).
+        yaml_paths: operator lists in the form of a kernel library's yaml (``- func:`` and ``- op:`` entries).
+        program_paths: ``.pte`` files: the operators of all their methods, delegates left out, and their dtypes.
+        include_all: every operator of the libraries.
+
+    Raises:
+        CodegenError: for a file that cannot be read, or if nothing at all is asked for.
+    """
+    chosen: dict[str, bool] = {}
+    dtypes: set[str] = set()
+    programs = [read_program_use(path) for path in program_paths]
+    for program in programs:
+        chosen.update(dict.fromkeys(program.operators, False))
+        dtypes |= program.dtypes
+    for path in yaml_paths:
+        chosen.update(dict.fromkeys(operator_names(path), True))
+    chosen.update((qualified(name.strip()), True) for name in operators if name.strip())
+    if not chosen and not include_all and not programs:
+        raise CodegenError("nothing is selected: expected operators, a yaml, a program, or all operators")
+    return Selection(chosen, include_all, frozenset(dtypes))

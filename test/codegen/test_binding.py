@@ -1,0 +1,126 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The command writes headers and table for what is selected, and says what is wrong."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from executorch.codegen import CodegenError, Library, Selection, bind_kernels
+from executorch.codegen.__main__ import main
+from executorch.codegen.binding import PORTABLE_YAML
+
+PEER = Path(__file__).resolve().parents[1] / "data" / "peer"
+CUSTOM = """
+- func: my::mul3.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+  kernels: [{arg_meta: null, kernel_name: 'custom::mul3_out', context: false}]
+- op: add.out
+  type_alias: {T: [Float, Int]}
+  dim_order_alias: {D: [[0, 1]]}
+  kernels:
+    - {arg_meta: {self: [T, D], other: [T, D], out: [T, D]}, kernel_name: 'custom::fast_add'}
+- op: sub.out
+  kernels: [{arg_meta: null, kernel_name: 'custom::sub_out'}]
+"""
+PORTABLE = Library("mine", "mine", functions_yaml=PORTABLE_YAML)
+
+
+def _table(folder: Path) -> list[str]:
+    text = (folder / "mine" / "RegisterKernels.cpp").read_text()
+    return [line.strip().rstrip(",") for line in text.splitlines() if "make_kernel" in line]
+
+
+@pytest.fixture
+def custom(tmp_path: Path) -> Library:
+    (tmp_path / "custom.yaml").write_text(CUSTOM)
+    return Library("mine", "mine", PORTABLE_YAML, tmp_path / "custom.yaml")
+
+
+def test_all_operators_are_registered_without_a_selection(tmp_path: Path) -> None:
+    assert bind_kernels(PORTABLE, tmp_path) == []
+    assert len(_table(tmp_path)) == PORTABLE_YAML.read_text().count("- func:")
+    assert "Tensor& add_out(KernelRuntimeContext& ctx" in (tmp_path / "mine/NativeFunctions.h").read_text()
+    assert "inline Tensor& add_outf(KernelRuntimeContext& ctx" in (tmp_path / "mine/Functions.h").read_text()
+
+
+def test_only_what_is_selected_is_registered_and_stands_in_order(tmp_path: Path, custom: Library) -> None:
+    selection = Selection({"my::mul3.out": True, "aten::sub.out": True, "aten::add.out": True})
+    bind_kernels(custom, tmp_path, selection)
+    assert _table(tmp_path) == [
+        'make_kernel<&::executorch::kernels::portable::add_out>("aten::add.out")',
+        'make_kernel<&::custom::native::fast_add>("aten::add.out", KernelKey("v1/6;0,1|6;0,1|6;0,1"))',
+        'make_kernel<&::custom::native::fast_add>("aten::add.out", KernelKey("v1/3;0,1|3;0,1|3;0,1"))',
+        'make_kernel<&::custom::native::sub_out>("aten::sub.out")',
+        'make_kernel<&::custom::native::mul3_out>("my::mul3.out")',
+    ]
+    declarations = (tmp_path / "mine/NativeFunctions.h").read_text()
+    assert "Tensor& mul3_out(const Tensor& x, Tensor& out);" in declarations
+    assert declarations.count("fast_add(") == 1
+
+
+def test_dtypes_cut_partial_kernels_and_guard_our_own(tmp_path: Path, custom: Library) -> None:
+    selection = Selection({"my::mul3.out": True, "aten::add.out": True}, dtypes=frozenset({"Float"}))
+    bind_kernels(custom, tmp_path, selection, dtype_selective=True)
+    assert _table(tmp_path) == [
+        'make_kernel_for_dtypes<&::executorch::kernels::portable::add_out, 0x40>("aten::add.out")',
+        'make_kernel<&::custom::native::fast_add>("aten::add.out", KernelKey("v1/6;0,1|6;0,1|6;0,1"))',
+        'make_kernel<&::custom::native::mul3_out>("my::mul3.out")',
+    ]
+    assert "#define EXECUTORCH_SELECTED_DTYPES 0x40ull" in (tmp_path / "mine/selected_dtypes.h").read_text()
+
+
+def test_an_unknown_operator_that_was_asked_for_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(CodegenError, match=r"selected operators aten::ad\.out; did you mean aten::add\.out"):
+        bind_kernels(PORTABLE, tmp_path, Selection({"aten::ad.out": True}))
+
+
+def test_a_programs_operator_of_another_library_is_told(tmp_path: Path) -> None:
+    selection = Selection(dict.fromkeys(["other::op.out", "aten::add.out", "executorch_prim::add.Scalar"], False))
+    assert bind_kernels(PORTABLE, tmp_path, selection) == ["other::op.out"]
+    assert len(_table(tmp_path)) == 1
+
+
+def test_dtypes_need_a_program(tmp_path: Path) -> None:
+    with pytest.raises(CodegenError, match="needs a program"):
+        bind_kernels(PORTABLE, tmp_path, Selection({"aten::add.out": True}), dtype_selective=True)
+
+
+def test_functions_of_one_name_are_told_apart_by_their_types(tmp_path: Path) -> None:
+    (tmp_path / "custom.yaml").write_text(
+        "".join(
+            f"- func: my::{name}(Tensor x, {kind} y, *, Tensor(a!) out) -> Tensor(a!)\n"
+            "  kernels: [{kernel_name: 'custom::scale_out'}]\n"
+            for name, kind in (("scale.out", "Tensor"), ("scale.Scalar_out", "Scalar"))
+        )
+    )
+    bind_kernels(Library("mine", "mine", custom_yaml=tmp_path / "custom.yaml"), tmp_path)
+    casts = [line.partition("(&::")[0] for line in _table(tmp_path)]
+    assert casts == [
+        "make_kernel<static_cast<Tensor& (*)(KernelRuntimeContext&, const Tensor&, const Scalar&, Tensor&)>",
+        "make_kernel<static_cast<Tensor& (*)(KernelRuntimeContext&, const Tensor&, const Tensor&, Tensor&)>",
+    ]
+
+
+def test_the_command_selects_binds_and_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    selection = tmp_path / "selected_operators.yaml"
+    bind = ["bind", "--library", "mine", "--out", str(tmp_path), "--functions-yaml", str(PORTABLE_YAML)]
+    assert main(["select", "--model", str(PEER / "add.pte"), "--output", str(selection)]) == 0
+    assert main([*bind, "--selection", str(selection), "--dtypes"]) == 0
+    assert len(_table(tmp_path)) == 1
+    before = (tmp_path / "mine/RegisterKernels.cpp").stat().st_mtime_ns
+    assert main([*bind, "--selection", str(selection), "--dtypes"]) == 0
+    assert (tmp_path / "mine/RegisterKernels.cpp").stat().st_mtime_ns == before  # or everything would be rebuilt
+    assert main(["bind", "--library", "a-b", "--out", str(tmp_path)]) == 1
+    assert "C++ identifier" in capsys.readouterr().err
+    assert main(["select", "--model", str(tmp_path / "none.pte")]) == 1
+    assert "none.pte" in capsys.readouterr().err
+
+
+def test_nothing_but_pyyaml_is_imported() -> None:
+    script = (
+        "import sys; before = set(sys.modules); import executorch.codegen.__main__\n"
+        "third = {m.partition('.')[0] for m in set(sys.modules) - before} - set(sys.stdlib_module_names)\n"
+        "assert {name for name in third if 'cython' not in name} <= {'executorch', 'yaml', '_yaml'}, third"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,0 +1,117 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What programs, lists and yaml files ask for is selected, no more and no less."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from executorch.codegen import CodegenError, Selection, select_operators
+from executorch.codegen.dtypes import SCALAR_TYPE_CODES, meeting, promote
+from executorch.codegen.program_use import PROGRAM_SCHEMA, read_program_use
+from executorch.exir import to_edge
+from executorch.exir.serialize.deserialize import deserialize_pte
+
+PEER = Path(__file__).resolve().parents[1] / "data" / "peer"
+TORCH_NAMES = {
+    "Byte": torch.uint8, "Char": torch.int8, "Short": torch.int16, "Int": torch.int32, "Long": torch.int64,
+    "Half": torch.float16, "Float": torch.float32, "Double": torch.float64, "Bool": torch.bool,
+    "BFloat16": torch.bfloat16, "UInt16": torch.uint16, "UInt32": torch.uint32, "UInt64": torch.uint64,
+    "ComplexHalf": torch.complex32, "ComplexFloat": torch.complex64, "ComplexDouble": torch.complex128,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", sorted(PEER.glob("*.pte")), ids=lambda path: path.stem)
+def test_the_operators_of_a_program_are_those_that_the_compilers_reader_finds(program: Path) -> None:
+    parsed = deserialize_pte(program.read_bytes()).program
+    expected = {
+        f"{op.name}.{op.overload}" if op.overload else op.name
+        for plan in parsed.execution_plan
+        for op in plan.operators
+    }
+    assert read_program_use(program).operators == expected
+
+
+def test_operators_and_dtypes_of_several_programs_come_together(tmp_path: Path) -> None:
+    selection = select_operators(["mul.out"], [], [PEER / "add.pte", PEER / "conv.pte"])
+    assert selection.operators["aten::add.out"] is False and selection.operators["aten::mul.out"] is True
+    assert any(name.startswith("aten::convolution") for name in selection.operators)
+    assert selection.dtypes == {"Float"}
+    selection.save(tmp_path / "selected_operators.yaml")
+    assert Selection.load(tmp_path / "selected_operators.yaml") == selection
+
+
+def test_dtypes_are_those_in_which_operators_meet(tmp_path: Path) -> None:
+    class Compare(torch.nn.Module):
+        def forward(self, a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return a < b, a < 1.5
+
+    program = tmp_path / "compare.pte"
+    exported = torch.export.export(Compare(), (torch.ones(2, dtype=torch.uint8), torch.ones(2, dtype=torch.int8)))
+    program.write_bytes(to_edge(exported).to_executorch().buffer)
+    assert read_program_use(program).dtypes >= {"Byte", "Char", "Bool", "Short", "Float"}
+
+
+def test_dtypes_promote_as_in_torch() -> None:
+    for a, b in itertools.product(TORCH_NAMES, TORCH_NAMES):
+        try:
+            expected = torch.promote_types(TORCH_NAMES[a], TORCH_NAMES[b])
+        except RuntimeError:  # torch has no answer for some pairs with uint16, uint32 and uint64
+            continue
+        found = promote(a, b)
+        assert found is not None and TORCH_NAMES[found] == expected, (a, b)
+
+
+@given(st.sets(st.sampled_from(sorted(SCALAR_TYPE_CODES))), st.booleans())
+def test_a_meeting_keeps_its_dtypes(dtypes: set[str], has_floating_number: bool) -> None:
+    assert meeting(dtypes, has_floating_number=has_floating_number) >= dtypes
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"", "identifier"), (b"\xff" * 64, "identifier"), (b"\xff\xff\xff\x7fET12" + bytes(64), "not a valid program")],
+)
+def test_what_is_no_program_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "wrong.pte").write_bytes(data)
+    with pytest.raises(CodegenError, match=message) as caught:
+        select_operators(program_paths=[tmp_path / "wrong.pte"])
+    assert "wrong.pte" in str(caught.value)
+
+
+@given(st.data())
+def test_a_damaged_program_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    whole = bytearray((PEER / "cond.pte").read_bytes()[:4000])
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(8, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("damaged") / "damaged.pte"
+    path.write_bytes(whole)
+    try:
+        read_program_use(path)
+    except CodegenError as e:
+        assert "damaged.pte" in str(e)
+
+
+def test_nothing_selected_is_a_mistake() -> None:
+    with pytest.raises(CodegenError, match="nothing is selected"):
+        select_operators([""])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("operatos: {}\n", ":1: unknown key 'operatos'"),
+        ("operators: {}\ndtypes: [Flot]\n", ":2: unknown dtype 'Flot'"),
+        ("operators:\n  aten::add.out: {is_root_operator: 1}\n", ":2: expected is_root_operator"),
+    ],
+)
+def test_a_wrong_selection_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "selection.yaml").write_text(text)
+    with pytest.raises(CodegenError, match=message):
+        Selection.load(tmp_path / "selection.yaml")
+
+
+def test_the_schema_is_the_one_of_the_runtime() -> None:
+    assert PROGRAM_SCHEMA.exists()
