@@ -21,6 +21,7 @@ if(EXECUTORCH_SANITIZE)
                                                      -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${EXECUTORCH_SANITIZE})
 endif()
+
 # et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI.
 function(et_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <executorch/kernels/portable/gemm/tiles.h>
+#include <executorch/kernels/portable/loops/selection.h>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -209,10 +210,14 @@ constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
 }
 
 /// The tile of kRows by kVectors vectors of kBytes; the functions for fewer rows serve the lower
-/// edge.
+/// edge. Empty in a build without the dtypes that T computes.
 template <class T, int kBytes, int kRows, int kVectors>
 constexpr GemmTile<T> gemm_tile() {
-  return make_tile<T, kBytes, kVectors>(std::make_integer_sequence<int, kRows>{});
+  if constexpr (is_computed<T>) {
+    return make_tile<T, kBytes, kVectors>(std::make_integer_sequence<int, kRows>{});
+  } else {
+    return {};
+  }
 }
 
 }  // namespace

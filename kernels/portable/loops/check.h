@@ -8,6 +8,7 @@
 #include <executorch/kernels/portable/loops/shape.h>
 
 #include <executorch/runtime/platform/compiler.h>
+#include <executorch/runtime/platform/log.h>
 
 #include <cinttypes>
 
@@ -16,10 +17,19 @@ namespace executorch::kernels::portable {
 /// Fails with InvalidArgument and the printf-style message; false.
 bool refuse(KernelRuntimeContext& ctx, const char* format, ...) ET_PRINTF_FORMAT(2, 3) ET_COLD;
 
+/// The same without a message.
+bool refuse_silently(KernelRuntimeContext& ctx) ET_COLD;
+
 /// Whether the condition holds; else as refuse(). A macro, because what the message shows (shapes,
-/// names) must cost nothing as long as it does.
+/// names) must cost nothing as long as it does, nor take room in a build without log messages.
+#if ET_LOG_ENABLED
 #define ET_EXPECT(ctx, condition, ...) \
   (ET_LIKELY(condition) || ::executorch::kernels::portable::refuse(ctx, __VA_ARGS__))
+#else
+#define ET_EXPECT(ctx, condition, ...)                                                             \
+  (ET_LIKELY(condition) || (false && ::executorch::kernels::portable::refuse(ctx, __VA_ARGS__)) || \
+   ::executorch::kernels::portable::refuse_silently(ctx))
+#endif
 
 /// `dim` counted from the end when negative becomes 0 … rank - 1; a zero-dim tensor counts as
 /// rank 1.

@@ -5,6 +5,8 @@
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/loops/promote.h>
 
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+
 #include <algorithm>
 
 namespace executorch::kernels::portable {
@@ -163,17 +165,41 @@ void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride,
   }
 }
 
+// Not every pair of types is needed where a build leaves dtypes out. Tensors are read as what their
+// build computes in, as truth values, and as double for single values. Numbers (Scalar) are made
+// and read as their own, and read as what is computed in.
+template <class T>
+inline constexpr bool is_number_only =
+    (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> || std::is_same_v<T, double>) &&
+    !is_selected(runtime::CppTypeToScalarType<T>::value);
+template <class T>
+using NumberCompute = std::conditional_t<std::is_same_v<T, double>, double, int64_t>;
+
+template <class T, class C>
+inline constexpr bool is_loaded =
+    is_computed<C> ||
+    std::is_same_v<C, std::conditional_t<is_number_only<T>, NumberCompute<T>, double>>;
+template <class T, class C>
+inline constexpr bool is_stored =
+    !is_number_only<T> || std::is_same_v<C, NumberCompute<T>> || std::is_same_v<C, T>;
+
 template <class C>
 Convert load_as(ScalarType from) {
   Convert found = nullptr;
-  visit(from, [&](auto tag) { found = convert<C, ET_TYPE_OF(tag)>; });
+  visit(from, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    if constexpr (is_loaded<T, C>) found = convert<C, T>;
+  });
   return found;
 }
 
 template <class C>
 Convert store_from(ScalarType to) {
   Convert found = nullptr;
-  visit(to, [&](auto tag) { found = convert<ET_TYPE_OF(tag), C>; });
+  visit(to, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    if constexpr (is_stored<T, C>) found = convert<T, C>;
+  });
   return found;
 }
 

@@ -97,6 +97,7 @@ Strided expanded(const Strided& operand, const Shape& shape) {
   return result;
 }
 
+#if ET_LOG_ENABLED
 bool refuse(KernelRuntimeContext& ctx, const char* format, ...) {
   char message[400];
   va_list arguments;
@@ -104,6 +105,13 @@ bool refuse(KernelRuntimeContext& ctx, const char* format, ...) {
   std::vsnprintf(message, sizeof(message), format, arguments);
   va_end(arguments);
   ET_LOG(Error, "%s", message);
+  return refuse_silently(ctx);
+}
+#else
+bool refuse(KernelRuntimeContext& ctx, const char*, ...) { return refuse_silently(ctx); }
+#endif
+
+bool refuse_silently(KernelRuntimeContext& ctx) {
   ctx.fail(Error::InvalidArgument);
   return false;
 }
