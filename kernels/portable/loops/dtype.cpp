@@ -6,6 +6,7 @@
 #include <executorch/kernels/portable/loops/promote.h>
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/platform/compiler.h>
 
 #include <algorithm>
 
@@ -19,7 +20,8 @@ struct Facts {
   const char* name;
 };
 
-Facts facts(ScalarType dtype) {
+// Inline, so that a build without messages has no names.
+ET_INLINE Facts facts(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Bool:
       return {Kind::Bool, 1, "bool"};
