@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The core runtime, its verifier included, stays small enough for a microcontroller."""
+"""The core runtime stays small enough for a microcontroller, and so do the kernels that a program needs."""
 
 import platform
 import shutil
@@ -8,42 +8,100 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from models import make
+
+from executorch.exir import to_edge
 
 ROOT = Path(__file__).resolve().parents[2]
 PEER_PROGRAMS = ROOT / "test" / "data" / "peer"
 
 LIMIT = 45_000
 """Bytes of the stripped ELF on x86-64, for g++ 12 with -Os, without kernels and log messages."""
+MOBILENET_LIMIT = 60_000
+"""Bytes of code and constants of the kernels of MobileNetV2 in float32, registration included, built so."""
+ADD_LIMIT = 10_240
+"""The same of a program that adds two tensors."""
+LIBRARY_LIMIT = 600_000
+"""The same of all portable kernels in all dtypes."""
 
 INVALID_PROGRAM = 0x23
+NOT_SUPPORTED = 0x10
 OPERATOR_MISSING = 0x14
 
 
 @pytest.fixture(scope="module")
-def size_test(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program of test/size, built for size."""
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of test/size and the portable kernels, built for size."""
     compiler = shutil.which("g++-12") or shutil.which("g++")
     if compiler is None or platform.machine() != "x86_64" or sys.platform != "linux":
         pytest.skip("the limit is one for g++ on Linux on x86-64")
     version = subprocess.run([compiler, "-dumpversion"], check=True, capture_output=True, text=True).stdout
     if version.split(".")[0] != "12":
         pytest.skip(f"the limit is one for g++ 12, this is {version.strip()}")
-    build = tmp_path_factory.mktemp("size")
+    folder = tmp_path_factory.mktemp("size")
+    mobilenet = folder / "mobilenet_v2.pte"
+    mobilenet.write_bytes(to_edge(torch.export.export(*make("mobilenet_v2"))).to_executorch().buffer)
     subprocess.run(
         [
-            *("cmake", "-S", str(ROOT), "-B", str(build), "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles"),
+            *(
+                "cmake",
+                "-S",
+                str(ROOT),
+                "-B",
+                str(folder),
+                "-G",
+                "Ninja" if shutil.which("ninja") else "Unix Makefiles",
+            ),
             f"-DCMAKE_CXX_COMPILER={compiler}",
             f"-DPython3_EXECUTABLE={sys.executable}",
             "-DCMAKE_BUILD_TYPE=MinSizeRel",
             "-DEXECUTORCH_ENABLE_LOGGING=OFF",
             "-DEXECUTORCH_BUILD_RUNNER=OFF",
             "-DEXECUTORCH_BUILD_SIZE_TEST=ON",
+            f"-DEXECUTORCH_SIZE_PROGRAM={mobilenet}",
         ],
         check=True,
         capture_output=True,
     )
-    subprocess.run(["cmake", "--build", str(build), "--target", "size_test", "-j2"], check=True, capture_output=True)
+    targets = ("size_test", "size_program", "size_add", "portable_kernels")
+    subprocess.run(["cmake", "--build", str(folder), "-j2", "--target", *targets], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def size_test(build: Path) -> Path:
+    """The program without kernels."""
     return build / "test" / "size" / "size_test"
+
+
+def _text(*binaries: Path) -> int:
+    """Bytes of code and constants, as ``size`` counts them: the sum over the binaries' objects."""
+    printed = subprocess.run(["size", *binaries], check=True, capture_output=True, text=True).stdout
+    return sum(int(line.split()[0]) for line in printed.splitlines()[1:])
+
+
+def test_the_kernels_of_a_program_fit_their_limits(size_test: Path) -> None:
+    assert _text(size_test.with_name("size_program")) - _text(size_test) <= MOBILENET_LIMIT
+    assert _text(size_test.with_name("size_add")) - _text(size_test) <= ADD_LIMIT
+
+
+def test_all_portable_kernels_fit_their_limit(build: Path) -> None:
+    assert _text(build / "kernels" / "libportable_kernels.a") <= LIBRARY_LIMIT
+
+
+class Add(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y
+
+
+@pytest.mark.parametrize(("dtype", "code"), [(torch.float32, 0), (torch.int64, NOT_SUPPORTED)])
+def test_a_dtype_that_was_left_out_is_refused_when_the_program_is_loaded(
+    size_test: Path, dtype: torch.dtype, code: int
+) -> None:
+    x = torch.ones(3, dtype=dtype)
+    program = to_edge(torch.export.export(Add(), (x, x))).to_executorch().buffer
+    assert subprocess.run([size_test.with_name("size_program")], input=program).returncode == code
 
 
 def test_the_core_runtime_fits_its_limit(size_test: Path) -> None:
