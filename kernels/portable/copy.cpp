@@ -129,10 +129,6 @@ Tensor& detach_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& o
 Tensor& lift_fresh_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   return copy_all(ctx, self, out);
 }
-Tensor& _conj_physical_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
-  return copy_all(ctx, self, out);
-}
-
 Tensor& copy_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src, bool,
                  Tensor& out) {
   if (!resize_like(ctx, out, self)) return out;

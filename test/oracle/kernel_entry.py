@@ -33,6 +33,7 @@ DTYPE_CODES = {
     torch.float32: 6,
     torch.float64: 7,
     torch.complex64: 9,
+    torch.complex128: 10,
     torch.bool: 11,
     torch.bfloat16: 15,
     torch.uint16: 27,

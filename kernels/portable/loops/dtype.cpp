@@ -49,6 +49,10 @@ ET_INLINE Facts facts(ScalarType dtype) {
       return {Kind::Floating, 4, "float32"};
     case ScalarType::Double:
       return {Kind::Floating, 8, "float64"};
+    case ScalarType::ComplexFloat:
+      return {Kind::Unsupported, 8, "complex64"};
+    case ScalarType::ComplexDouble:
+      return {Kind::Unsupported, 16, "complex128"};
     default:
       return {Kind::Unsupported, 0, "a dtype unknown to the kernels"};
   }
@@ -57,7 +61,8 @@ ET_INLINE Facts facts(ScalarType dtype) {
 }  // namespace
 
 Kind kind_of(ScalarType dtype) { return is_held(dtype) ? facts(dtype).kind : Kind::Unsupported; }
-int64_t size_of(ScalarType dtype) { return facts(dtype).size; }
+int64_t width_of(ScalarType dtype) { return facts(dtype).size; }
+int64_t size_of(ScalarType dtype) { return is_complex(dtype) ? 0 : width_of(dtype); }
 const char* name_of(ScalarType dtype) { return facts(dtype).name; }
 
 namespace {

@@ -8,15 +8,22 @@
 namespace executorch::kernels::portable {
 
 /// The kinds order promotion: a higher kind wins over a lower one. Unsupported is what no kernel
-/// can hold, and what this build leaves out (selection.h).
+/// can compute with, and what this build leaves out (selection.h): complex numbers, which kernels
+/// only move and convert (copy.h).
 enum class Kind : uint8_t { Bool, Integer, Floating, Unsupported };
 
 Kind kind_of(ScalarType dtype);
-/// Bytes of an element; 0 for a dtype that no kernel can hold.
+/// Bytes of an element; 0 for a dtype that no kernel can compute with.
 int64_t size_of(ScalarType dtype);
+/// Bytes of an element, of complex numbers too; 0 for a dtype that no kernel can move.
+int64_t width_of(ScalarType dtype);
+inline constexpr int64_t kMaxWidth = 16;
 /// Printable name, for messages.
 const char* name_of(ScalarType dtype);
 
+inline bool is_complex(ScalarType dtype) {
+  return dtype == ScalarType::ComplexFloat || dtype == ScalarType::ComplexDouble;
+}
 inline bool is_floating(ScalarType dtype) { return kind_of(dtype) == Kind::Floating; }
 /// Integers and bool, as torch's isIntegralType(includeBool).
 inline bool is_integral(ScalarType dtype) { return kind_of(dtype) <= Kind::Integer; }
@@ -98,8 +105,13 @@ bool visit(ScalarType dtype, Visitor&& visitor) {
   }
 }
 
-/// Calls visitor(Type<T>{}) with the unsigned integer of that many bytes (1, 2, 4, 8): for kernels
-/// that move elements and never look at them.
+/// What is 16 bytes wide.
+struct Wide {
+  uint64_t low, high;
+};
+
+/// Calls visitor(Type<T>{}) with the type of that many bytes (1, 2, 4, 8, 16): for kernels that
+/// move elements and never look at them.
 template <class Visitor>
 bool visit_width(int64_t bytes, Visitor&& visitor) {
   switch (bytes) {
@@ -111,6 +123,8 @@ bool visit_width(int64_t bytes, Visitor&& visitor) {
       return visitor(Type<uint32_t>{}), true;
     case 8:
       return visitor(Type<uint64_t>{}), true;
+    case 16:
+      return visitor(Type<Wide>{}), true;
     default:
       return false;
   }

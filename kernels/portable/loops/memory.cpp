@@ -276,21 +276,39 @@ void copy_converting(const Strided& to, const Strided& from) {
   });
 }
 
+// Complex numbers as their real (0) or imaginary (1) parts.
+Strided part(const Strided& memory, int which) {
+  Strided half = memory;
+  half.dtype = memory.dtype == ScalarType::ComplexFloat ? ScalarType::Float : ScalarType::Double;
+  half.data += which * half.element_size();
+  return half;
+}
+
+// What is real becomes complex with an imaginary part of zero; what is complex loses its own.
+bool copy_complex(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
+  if (!is_complex(to.dtype)) return copy(ctx, to, part(from, 0));
+  if (!is_complex(from.dtype)) {
+    return copy(ctx, part(to, 0), from) && fill(ctx, part(to, 1), Scalar(int64_t(0)));
+  }
+  return copy(ctx, part(to, 0), part(from, 0)) && copy(ctx, part(to, 1), part(from, 1));
+}
+
 }  // namespace
 
 bool copy(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
-  if (!ET_EXPECT(ctx, size_of(to.dtype) > 0 && size_of(from.dtype) > 0, "cannot copy from %s to %s",
+  if (!ET_EXPECT(ctx, width_of(to.dtype) > 0 && width_of(from.dtype) > 0, "cannot copy from %s to %s",
                  name_of(from.dtype), name_of(to.dtype))) {
     return false;
   }
   if (to.dtype == from.dtype) return copy_same_dtype(to, from);
+  if (is_complex(to.dtype) || is_complex(from.dtype)) return copy_complex(ctx, to, from);
   copy_converting(to, from);
   return true;
 }
 
 bool fill(KernelRuntimeContext& ctx, const Strided& to, const Scalar& value) {
   const Number number(value);
-  alignas(8) char element[8];
+  alignas(kMaxWidth) char element[kMaxWidth];
   Strided one;
   one.data = element;
   one.dtype = to.dtype;

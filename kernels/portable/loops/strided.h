@@ -27,7 +27,7 @@ struct Strided {
   /// The whole tensor. Its rank is at most kMaxRank (the loader refuses others).
   explicit Strided(const Tensor& tensor);
 
-  int64_t element_size() const { return size_of(dtype); }
+  int64_t element_size() const { return width_of(dtype); }
   int64_t numel() const;
   /// Appends an innermost dimension.
   void append(int64_t size, int64_t stride);

@@ -1,0 +1,294 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The discrete Fourier transform of any length, of several lines (lanes) at a time.
+//
+// Lengths of the prime factors 2, 3, 5 and 7 go through Stockham's passes: each reads one buffer
+// and writes the other, and leaves everything in order, so that no reversal of indices is needed.
+// Other lengths go through Bluestein's chirp transform, a convolution by two transforms whose
+// length is a power of two. (Van Loan, Computational Frameworks for the Fast Fourier Transform,
+// 1992: 1.7 and 4.2.)
+//
+// Real and imaginary parts lie apart, and element i of lane l at [i * lanes + l]: all inner loops
+// run over neighbours.
+#pragma once
+
+#include <executorch/kernels/portable/loops/check.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace executorch::kernels::portable::fft {
+
+inline constexpr double kTwoPi = 6.283185307179586476925286766559;
+
+template <class T>
+struct Parts {
+  T* re;
+  T* im;
+
+  Parts swapped() const { return {im, re}; }
+};
+
+template <class T>
+bool allocate_parts(KernelRuntimeContext& ctx, int64_t n, Parts<T>* parts) {
+  parts->re = allocate<T>(ctx, 2 * n);
+  parts->im = parts->re + n;
+  return parts->re != nullptr;
+}
+
+/// e^(-2πi k/n) for k < count, by the products of few of them.
+template <class T>
+void unit_roots(int64_t n, int64_t count, const Parts<T>& w) {
+  constexpr int64_t kFew = 64;
+  double re[kFew], im[kFew];
+  for (int64_t k = 0; k < kFew; ++k) {
+    re[k] = std::cos(kTwoPi * static_cast<double>(k) / static_cast<double>(n));
+    im[k] = -std::sin(kTwoPi * static_cast<double>(k) / static_cast<double>(n));
+  }
+  for (int64_t first = 0; first < count; first += kFew) {
+    const double angle = kTwoPi * static_cast<double>(first) / static_cast<double>(n);
+    const double c = std::cos(angle), s = -std::sin(angle);
+    for (int64_t k = 0; k < kFew && first + k < count; ++k) {
+      w.re[first + k] = static_cast<T>(c * re[k] - s * im[k]);
+      w.im[first + k] = static_cast<T>(c * im[k] + s * re[k]);
+    }
+  }
+}
+
+/// cos and sin of 2πk/radix.
+template <int radix>
+struct Circle;
+template <>
+struct Circle<3> {
+  static constexpr double cosine[] = {1, -0.5, -0.5};
+  static constexpr double sine[] = {0, 0.86602540378443864676, -0.86602540378443864676};
+};
+template <>
+struct Circle<5> {
+  static constexpr double cosine[] = {1, 0.30901699437494742410, -0.80901699437494742410,
+                                      -0.80901699437494742410, 0.30901699437494742410};
+  static constexpr double sine[] = {0, 0.95105651629515357212, 0.58778525229247312917,
+                                    -0.58778525229247312917, -0.95105651629515357212};
+};
+template <>
+struct Circle<7> {
+  static constexpr double cosine[] = {1,
+                                      0.62348980185873353053,
+                                      -0.22252093395631440429,
+                                      -0.90096886790241912624,
+                                      -0.90096886790241912624,
+                                      -0.22252093395631440429,
+                                      0.62348980185873353053};
+  static constexpr double sine[] = {0,
+                                    0.78183148246802980871,
+                                    0.97492791218182360702,
+                                    0.43388373911755812048,
+                                    -0.43388373911755812048,
+                                    -0.97492791218182360702,
+                                    -0.78183148246802980871};
+};
+
+/// The transform of `radix` numbers, in place.
+template <int radix, class T>
+inline void butterfly(T* re, T* im) {
+  if constexpr (radix == 2) {
+    const T r = re[1], i = im[1];
+    re[1] = re[0] - r, im[1] = im[0] - i;
+    re[0] += r, im[0] += i;
+  } else if constexpr (radix == 4) {
+    const T r0 = re[0] + re[2], r1 = re[0] - re[2], r2 = re[1] + re[3], r3 = re[1] - re[3];
+    const T i0 = im[0] + im[2], i1 = im[0] - im[2], i2 = im[1] + im[3], i3 = im[1] - im[3];
+    re[0] = r0 + r2, re[1] = r1 + i3, re[2] = r0 - r2, re[3] = r1 - i3;
+    im[0] = i0 + i2, im[1] = i1 - r3, im[2] = i0 - i2, im[3] = i1 + r3;
+  } else {
+    constexpr int half = radix / 2;
+    T sum_re[half], sum_im[half], gap_re[half], gap_im[half];
+    const T first_re = re[0], first_im = im[0];
+    for (int k = 0; k < half; ++k) {
+      sum_re[k] = re[k + 1] + re[radix - 1 - k], gap_re[k] = re[k + 1] - re[radix - 1 - k];
+      sum_im[k] = im[k + 1] + im[radix - 1 - k], gap_im[k] = im[k + 1] - im[radix - 1 - k];
+      re[0] += sum_re[k], im[0] += sum_im[k];
+    }
+    for (int j = 1; j <= half; ++j) {
+      T even_re = first_re, even_im = first_im, odd_re = 0, odd_im = 0;
+      for (int k = 0; k < half; ++k) {
+        const T c = static_cast<T>(Circle<radix>::cosine[j * (k + 1) % radix]);
+        const T s = static_cast<T>(Circle<radix>::sine[j * (k + 1) % radix]);
+        even_re += c * sum_re[k], even_im += c * sum_im[k];
+        odd_re += s * gap_re[k], odd_im += s * gap_im[k];
+      }
+      re[j] = even_re + odd_im, im[j] = even_im - odd_re;
+      re[radix - j] = even_re - odd_im, im[radix - j] = even_im + odd_re;
+    }
+  }
+}
+
+/// One of Stockham's passes: `m` groups of `radix` runs, each of `width` elements; `stride` is the
+/// product of the radices before.
+template <int radix, class T>
+void pass(const Parts<T>& x, const Parts<T>& y, const Parts<T>& w, int64_t m, int64_t stride,
+          int64_t width) {
+  for (int64_t p = 0; p < m; ++p) {
+    T twiddle_re[radix], twiddle_im[radix];
+    for (int j = 1; j < radix; ++j) {
+      twiddle_re[j] = w.re[p * j * stride], twiddle_im[j] = w.im[p * j * stride];
+    }
+    const T *const x_re = x.re + p * width, *const x_im = x.im + p * width;
+    T *const y_re = y.re + radix * p * width, *const y_im = y.im + radix * p * width;
+    for (int64_t q = 0; q < width; ++q) {
+      T re[radix], im[radix];
+      for (int k = 0; k < radix; ++k) {
+        re[k] = x_re[k * m * width + q], im[k] = x_im[k * m * width + q];
+      }
+      butterfly<radix>(re, im);
+      y_re[q] = re[0], y_im[q] = im[0];
+      for (int j = 1; j < radix; ++j) {
+        y_re[j * width + q] = re[j] * twiddle_re[j] - im[j] * twiddle_im[j];
+        y_im[j * width + q] = re[j] * twiddle_im[j] + im[j] * twiddle_re[j];
+      }
+    }
+  }
+}
+
+/// Transforms of one length n, which is a product of 2, 3, 5 and 7.
+template <class T>
+class Passes {
+ public:
+  static bool serves(int64_t n) {
+    for (const int radix : {2, 3, 5, 7}) {
+      while (n % radix == 0) n /= radix;
+    }
+    return n == 1;
+  }
+
+  bool prepare(KernelRuntimeContext& ctx, int64_t n) {
+    n_ = n;
+    if (!allocate_parts(ctx, n, &w_)) return false;
+    unit_roots(n, n, w_);
+    return true;
+  }
+
+  int64_t length() const { return n_; }
+
+  /// From x, by way of y; returns the one of them that the result is in.
+  Parts<T> run(Parts<T> x, Parts<T> y, int64_t lanes) const {
+    int64_t rest = n_, stride = 1;
+    while (rest > 1) {
+      const int radix = rest % 4 == 0   ? 4
+                        : rest % 2 == 0 ? 2
+                        : rest % 3 == 0 ? 3
+                        : rest % 5 == 0 ? 5
+                                        : 7;
+      rest /= radix;
+      const auto step = radix == 4   ? pass<4, T>
+                        : radix == 2 ? pass<2, T>
+                        : radix == 3 ? pass<3, T>
+                        : radix == 5 ? pass<5, T>
+                                     : pass<7, T>;
+      step(x, y, w_, rest, stride, stride * lanes);
+      stride *= radix;
+      std::swap(x, y);
+    }
+    return x;
+  }
+
+ private:
+  int64_t n_ = 1;
+  Parts<T> w_;
+};
+
+/// Transforms of any length n ≥ 1. Its memory is the context's temporary memory.
+template <class T>
+class Transform {
+ public:
+  bool prepare(KernelRuntimeContext& ctx, int64_t n, int64_t lanes) {
+    n_ = n, lanes_ = lanes;
+    chirped_ = !Passes<T>::serves(n);
+    int64_t m = n;
+    if (chirped_) {
+      for (m = 1; m < 2 * n - 1;) m *= 2;
+    }
+    // One element more than the passes need: half a spectrum has n/2 + 1 of them.
+    const int64_t room = (m + 1) * lanes;
+    if (!passes_.prepare(ctx, m) || !allocate_parts(ctx, room, &input_) ||
+        !allocate_parts(ctx, room, &other_)) {
+      return false;
+    }
+    std::memset(input_.re, 0, sizeof(T) * static_cast<size_t>(2 * room));
+    return !chirped_ || prepare_chirp(ctx, m);
+  }
+
+  int64_t length() const { return n_; }
+  int64_t lanes() const { return lanes_; }
+  /// Where the n elements of each lane go before a run, and a buffer of n + 1 that is free until
+  /// then.
+  const Parts<T>& input() const { return input_; }
+  const Parts<T>& spare() const { return other_; }
+
+  struct Result {
+    Parts<T> values, spare;
+  };
+  /// The sums of x[j] e^(∓2πi jk/n), and a buffer that is free. `forward` takes the minus.
+  Result run(bool forward) const {
+    // With the parts exchanged before and after, the same passes turn the other way.
+    const Parts<T> x = forward ? input_ : input_.swapped();
+    const Parts<T> y = forward ? other_ : other_.swapped();
+    Parts<T> found = chirped_ ? run_chirped(x, y) : passes_.run(x, y, lanes_);
+    const Parts<T> spare = found.re == x.re ? y : x;
+    return {forward ? found : found.swapped(), forward ? spare : spare.swapped()};
+  }
+
+ private:
+  bool prepare_chirp(KernelRuntimeContext& ctx, int64_t m) {
+    Parts<T> line, work;
+    if (!allocate_parts(ctx, n_, &chirp_) || !allocate_parts(ctx, m, &line) ||
+        !allocate_parts(ctx, m, &work)) {
+      return false;
+    }
+    std::memset(line.re, 0, sizeof(T) * static_cast<size_t>(2 * m));
+    const double scale = 1.0 / static_cast<double>(m);
+    for (int64_t k = 0; k < n_; ++k) {
+      // k² grows too large for an exact angle; the angle repeats.
+      const double angle = kTwoPi / 2 * static_cast<double>(k * k % (2 * n_)) / double(n_);
+      const double c = std::cos(angle), s = std::sin(angle);
+      chirp_.re[k] = static_cast<T>(c), chirp_.im[k] = static_cast<T>(-s);
+      const int64_t back = k == 0 ? 0 : m - k;
+      line.re[k] = line.re[back] = static_cast<T>(c * scale);
+      line.im[k] = line.im[back] = static_cast<T>(s * scale);
+    }
+    spectrum_ = passes_.run(line, work, 1);
+    return true;
+  }
+
+  // to = from * factor, element by element; `factor` is one for all lanes.
+  void multiply(const Parts<T>& to, const Parts<T>& from, const Parts<T>& factor, int64_t n) const {
+    for (int64_t k = 0; k < n; ++k) {
+      const T c = factor.re[k], s = factor.im[k];
+      for (int64_t i = k * lanes_; i < (k + 1) * lanes_; ++i) {
+        const T re = from.re[i], im = from.im[i];
+        to.re[i] = re * c - im * s;
+        to.im[i] = re * s + im * c;
+      }
+    }
+  }
+
+  Parts<T> run_chirped(const Parts<T>& x, const Parts<T>& y) const {
+    const int64_t m = passes_.length();
+    multiply(x, x, chirp_, n_);
+    const size_t padding = sizeof(T) * static_cast<size_t>((m - n_) * lanes_);
+    std::memset(x.re + n_ * lanes_, 0, padding);
+    std::memset(x.im + n_ * lanes_, 0, padding);
+    const Parts<T> there = passes_.run(x, y, lanes_);
+    multiply(there, there, spectrum_, m);
+    const Parts<T> spare = there.re == x.re ? y : x;
+    const Parts<T> back = passes_.run(there.swapped(), spare.swapped(), lanes_).swapped();
+    multiply(back, back, chirp_, n_);
+    return back;
+  }
+
+  int64_t n_ = 1, lanes_ = 1;
+  bool chirped_ = false;
+  Passes<T> passes_;
+  Parts<T> input_, other_, chirp_, spectrum_;
+};
+
+}  // namespace executorch::kernels::portable::fft
