@@ -17,6 +17,8 @@ _VALUE = {
     "Layout": "Layout",
     "Device": "Device",
     "str": "std::string_view",
+    # Always None: a program holds no generators.
+    "Generator": "int64_t",
 }
 _BY_REFERENCE = {"Tensor", "Scalar"}
 

@@ -129,6 +129,7 @@ Tensor& detach_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& o
 Tensor& lift_fresh_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   return copy_all(ctx, self, out);
 }
+
 Tensor& copy_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src, bool,
                  Tensor& out) {
   if (!resize_like(ctx, out, self)) return out;
@@ -182,7 +183,8 @@ Tensor& cat_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t dim
     Strided target = whole;
     target.narrow(d, start, source.sizes[d]);
     start += source.sizes[d];
-    if (!expect_castable(ctx, source.dtype, out) || !copy(ctx, target, source)) return out;
+    if (source.dtype != target.dtype && !expect_castable(ctx, source.dtype, out)) return out;
+    if (!copy(ctx, target, source)) return out;
   }
   return out;
 }

@@ -15,7 +15,7 @@ using fft::Transform;
 
 constexpr int64_t kLanes = 8;
 // Elements of all lanes together up to which they are worth more than the cache that they fill.
-constexpr int64_t kLanesLimit = 16384;
+constexpr int64_t kLanesLimit = 32768;
 
 // Lines that are transformed along one dimension. `n` is the length of the signal; the real side's.
 struct Job {
@@ -149,9 +149,7 @@ struct RealTransform {
     folded = job.n % 2 == 0;
     if (!transform.prepare(ctx, folded ? job.n / 2 : job.n, lanes)) return false;
     if (!folded) return true;
-    if (!fft::allocate_parts(ctx, job.n / 2 + 1, &w)) return false;
-    fft::unit_roots(job.n, job.n / 2 + 1, w);
-    return true;
+    return fft::unit_roots(ctx, job.n, job.n / 2 + 1, &w);
   }
 };
 
@@ -284,8 +282,7 @@ bool make_plan(KernelRuntimeContext& ctx, const Shape& signal, ArrayRef<int64_t>
 bool transform_complex(KernelRuntimeContext& ctx, const Strided& to, const Strided& from,
                        const Plan& plan, int count, bool forward, double scale) {
   if (count == 0 && to.data != from.data) return copy(ctx, to, from);
-  const Runner run =
-      choose(to.dtype, complex_to_complex<float>, complex_to_complex<double>);
+  const Runner run = choose(to.dtype, complex_to_complex<float>, complex_to_complex<double>);
   for (int i = 0; i < count; ++i) {
     const int dim = plan.dims[i];
     const Job job{to, i == 0 ? from : to, dim, to.sizes[dim], forward, i == 0 ? scale : 1};
@@ -335,10 +332,10 @@ Tensor& _fft_c2r_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int
   if (!expect_parts(ctx, self, out) ||
       !ET_EXPECT(ctx, !dim.empty(), "dim must name a dimension, found none") ||
       !expect_dim(ctx, dim[dim.size() - 1], shape.rank, &last) ||
-      !ET_EXPECT(ctx, last < shape.rank && last_dim_size > 0 &&
-                          shape.sizes[last] == last_dim_size / 2 + 1,
-                 "last_dim_size %" PRId64 " does not go with a spectrum of shape %s",
-                 last_dim_size, ShapeText(shape).text)) {
+      !ET_EXPECT(
+          ctx, last < shape.rank && last_dim_size > 0 && shape.sizes[last] == last_dim_size / 2 + 1,
+          "last_dim_size %" PRId64 " does not go with a spectrum of shape %s", last_dim_size,
+          ShapeText(shape).text)) {
     return out;
   }
   shape.sizes[last] = last_dim_size;

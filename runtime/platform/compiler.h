@@ -25,6 +25,8 @@ using ssize_t = ptrdiff_t;
 #define ET_NOINLINE __attribute__((noinline))
 #define ET_WEAK __attribute__((weak))
 #define ET_COLD __attribute__((cold))
+/// Seen from outside of a shared library, whatever its default.
+#define ET_EXPORT __attribute__((visibility("default")))
 #define ET_PRINTF_FORMAT(format_index, first_argument) \
   __attribute__((format(printf, format_index, first_argument)))
 #define ET_LIKELY(expr) (__builtin_expect(!!(expr), 1))
@@ -34,6 +36,7 @@ using ssize_t = ptrdiff_t;
 #define ET_NOINLINE
 #define ET_WEAK
 #define ET_COLD
+#define ET_EXPORT
 #define ET_PRINTF_FORMAT(format_index, first_argument)
 #define ET_LIKELY(expr) (expr)
 #define ET_UNLIKELY(expr) (expr)

@@ -4,7 +4,7 @@
 // Lengths of the prime factors 2, 3, 5 and 7 go through Stockham's passes: each reads one buffer
 // and writes the other, and leaves everything in order, so that no reversal of indices is needed.
 // Other lengths go through Bluestein's chirp transform, a convolution by two transforms whose
-// length is a power of two. (Van Loan, Computational Frameworks for the Fast Fourier Transform,
+// length has such factors. (Van Loan, Computational Frameworks for the Fast Fourier Transform,
 // 1992: 1.7 and 4.2.)
 //
 // Real and imaginary parts lie apart, and element i of lane l at [i * lanes + l]: all inner loops
@@ -35,23 +35,42 @@ bool allocate_parts(KernelRuntimeContext& ctx, int64_t n, Parts<T>* parts) {
   return parts->re != nullptr;
 }
 
-/// e^(-2πi k/n) for k < count, by the products of few of them.
-template <class T>
-void unit_roots(int64_t n, int64_t count, const Parts<T>& w) {
-  constexpr int64_t kFew = 64;
-  double re[kFew], im[kFew];
-  for (int64_t k = 0; k < kFew; ++k) {
-    re[k] = std::cos(kTwoPi * static_cast<double>(k) / static_cast<double>(n));
-    im[k] = -std::sin(kTwoPi * static_cast<double>(k) / static_cast<double>(n));
-  }
-  for (int64_t first = 0; first < count; first += kFew) {
-    const double angle = kTwoPi * static_cast<double>(first) / static_cast<double>(n);
-    const double c = std::cos(angle), s = -std::sin(angle);
-    for (int64_t k = 0; k < kFew && first + k < count; ++k) {
-      w.re[first + k] = static_cast<T>(c * re[k] - s * im[k]);
-      w.im[first + k] = static_cast<T>(c * im[k] + s * re[k]);
+/// The numbers e^(-2πi k/n), each the product of two of about 2√n that are computed.
+class UnitRoots {
+ public:
+  bool prepare(KernelRuntimeContext& ctx, int64_t n) {
+    for (fine_ = 1; fine_ * fine_ < n;) fine_ *= 2;
+    const int64_t count = n / fine_ + 1;
+    if (!allocate_parts(ctx, fine_ + count, &values_)) return false;
+    for (int64_t k = 0; k < fine_ + count; ++k) {
+      const double turns = static_cast<double>(k < fine_ ? k : (k - fine_) * fine_) / double(n);
+      values_.re[k] = std::cos(kTwoPi * turns), values_.im[k] = -std::sin(kTwoPi * turns);
     }
+    return true;
   }
+  /// 0 ≤ k ≤ n
+  void get(int64_t k, double* re, double* im) const {
+    const int64_t low = k & (fine_ - 1), high = fine_ + k / fine_;
+    *re = values_.re[high] * values_.re[low] - values_.im[high] * values_.im[low];
+    *im = values_.re[high] * values_.im[low] + values_.im[high] * values_.re[low];
+  }
+
+ private:
+  int64_t fine_ = 1;
+  Parts<double> values_;
+};
+
+/// e^(-2πi k/n) for k < count ≤ n + 1, in temporary memory.
+template <class T>
+bool unit_roots(KernelRuntimeContext& ctx, int64_t n, int64_t count, Parts<T>* w) {
+  UnitRoots roots;
+  if (!allocate_parts(ctx, count, w) || !roots.prepare(ctx, n)) return false;
+  for (int64_t k = 0; k < count; ++k) {
+    double re, im;
+    roots.get(k, &re, &im);
+    w->re[k] = static_cast<T>(re), w->im[k] = static_cast<T>(im);
+  }
+  return true;
 }
 
 /// cos and sin of 2πk/radix.
@@ -87,29 +106,29 @@ struct Circle<7> {
                                     -0.78183148246802980871};
 };
 
-/// The transform of `radix` numbers, in place.
-template <int radix, class T>
-inline void butterfly(T* re, T* im) {
+/// The transform of `radix` numbers, in place. V is T, or several of them side by side.
+template <int radix, class T, class V>
+inline void butterfly(V* re, V* im) {
   if constexpr (radix == 2) {
-    const T r = re[1], i = im[1];
+    const V r = re[1], i = im[1];
     re[1] = re[0] - r, im[1] = im[0] - i;
     re[0] += r, im[0] += i;
   } else if constexpr (radix == 4) {
-    const T r0 = re[0] + re[2], r1 = re[0] - re[2], r2 = re[1] + re[3], r3 = re[1] - re[3];
-    const T i0 = im[0] + im[2], i1 = im[0] - im[2], i2 = im[1] + im[3], i3 = im[1] - im[3];
+    const V r0 = re[0] + re[2], r1 = re[0] - re[2], r2 = re[1] + re[3], r3 = re[1] - re[3];
+    const V i0 = im[0] + im[2], i1 = im[0] - im[2], i2 = im[1] + im[3], i3 = im[1] - im[3];
     re[0] = r0 + r2, re[1] = r1 + i3, re[2] = r0 - r2, re[3] = r1 - i3;
     im[0] = i0 + i2, im[1] = i1 - r3, im[2] = i0 - i2, im[3] = i1 + r3;
   } else {
     constexpr int half = radix / 2;
-    T sum_re[half], sum_im[half], gap_re[half], gap_im[half];
-    const T first_re = re[0], first_im = im[0];
+    V sum_re[half], sum_im[half], gap_re[half], gap_im[half];
+    const V first_re = re[0], first_im = im[0];
     for (int k = 0; k < half; ++k) {
       sum_re[k] = re[k + 1] + re[radix - 1 - k], gap_re[k] = re[k + 1] - re[radix - 1 - k];
       sum_im[k] = im[k + 1] + im[radix - 1 - k], gap_im[k] = im[k + 1] - im[radix - 1 - k];
       re[0] += sum_re[k], im[0] += sum_im[k];
     }
     for (int j = 1; j <= half; ++j) {
-      T even_re = first_re, even_im = first_im, odd_re = 0, odd_im = 0;
+      V even_re = first_re, even_im = first_im, odd_re = {}, odd_im = {};
       for (int k = 0; k < half; ++k) {
         const T c = static_cast<T>(Circle<radix>::cosine[j * (k + 1) % radix]);
         const T s = static_cast<T>(Circle<radix>::sine[j * (k + 1) % radix]);
@@ -122,30 +141,49 @@ inline void butterfly(T* re, T* im) {
   }
 }
 
-/// One of Stockham's passes: `m` groups of `radix` runs, each of `width` elements; `stride` is the
+template <class T>
+struct Vector {
+  static constexpr int64_t kBytes = 16;
+  static constexpr int64_t kItems = kBytes / int64_t(sizeof(T));
+  typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+};
+
+/// One of Stockham's passes: `groups` times `radix` runs, each of `width` elements; `stride` is the
 /// product of the radices before.
-template <int radix, class T>
-void pass(const Parts<T>& x, const Parts<T>& y, const Parts<T>& w, int64_t m, int64_t stride,
+template <int radix, class T, class V>
+void pass(const Parts<T>& x, const Parts<T>& y, const Parts<T>& w, int64_t groups, int64_t stride,
           int64_t width) {
-  for (int64_t p = 0; p < m; ++p) {
+  constexpr int64_t kStep = int64_t(sizeof(V) / sizeof(T));
+  const auto at = [](T* memory) -> V& { return *reinterpret_cast<V*>(memory); };
+  for (int64_t p = 0; p < groups; ++p) {
     T twiddle_re[radix], twiddle_im[radix];
     for (int j = 1; j < radix; ++j) {
       twiddle_re[j] = w.re[p * j * stride], twiddle_im[j] = w.im[p * j * stride];
     }
-    const T *const x_re = x.re + p * width, *const x_im = x.im + p * width;
-    T *const y_re = y.re + radix * p * width, *const y_im = y.im + radix * p * width;
-    for (int64_t q = 0; q < width; ++q) {
-      T re[radix], im[radix];
+    const int64_t from = p * width, to = radix * p * width;
+    for (int64_t q = 0; q < width; q += kStep) {
+      V re[radix], im[radix];
       for (int k = 0; k < radix; ++k) {
-        re[k] = x_re[k * m * width + q], im[k] = x_im[k * m * width + q];
+        re[k] = at(x.re + from + k * groups * width + q);
+        im[k] = at(x.im + from + k * groups * width + q);
       }
-      butterfly<radix>(re, im);
-      y_re[q] = re[0], y_im[q] = im[0];
+      butterfly<radix, T>(re, im);
+      at(y.re + to + q) = re[0], at(y.im + to + q) = im[0];
       for (int j = 1; j < radix; ++j) {
-        y_re[j * width + q] = re[j] * twiddle_re[j] - im[j] * twiddle_im[j];
-        y_im[j * width + q] = re[j] * twiddle_im[j] + im[j] * twiddle_re[j];
+        at(y.re + to + j * width + q) = re[j] * twiddle_re[j] - im[j] * twiddle_im[j];
+        at(y.im + to + j * width + q) = re[j] * twiddle_im[j] + im[j] * twiddle_re[j];
       }
     }
+  }
+}
+
+template <int radix, class T>
+void pass_for(const Parts<T>& x, const Parts<T>& y, const Parts<T>& w, int64_t groups,
+              int64_t stride, int64_t width) {
+  if (width % Vector<T>::kItems == 0) {
+    pass<radix, T, typename Vector<T>::type>(x, y, w, groups, stride, width);
+  } else {
+    pass<radix, T, T>(x, y, w, groups, stride, width);
   }
 }
 
@@ -162,9 +200,7 @@ class Passes {
 
   bool prepare(KernelRuntimeContext& ctx, int64_t n) {
     n_ = n;
-    if (!allocate_parts(ctx, n, &w_)) return false;
-    unit_roots(n, n, w_);
-    return true;
+    return unit_roots(ctx, n, n, &w_);
   }
 
   int64_t length() const { return n_; }
@@ -179,11 +215,11 @@ class Passes {
                         : rest % 5 == 0 ? 5
                                         : 7;
       rest /= radix;
-      const auto step = radix == 4   ? pass<4, T>
-                        : radix == 2 ? pass<2, T>
-                        : radix == 3 ? pass<3, T>
-                        : radix == 5 ? pass<5, T>
-                                     : pass<7, T>;
+      const auto step = radix == 4   ? pass_for<4, T>
+                        : radix == 2 ? pass_for<2, T>
+                        : radix == 3 ? pass_for<3, T>
+                        : radix == 5 ? pass_for<5, T>
+                                     : pass_for<7, T>;
       step(x, y, w_, rest, stride, stride * lanes);
       stride *= radix;
       std::swap(x, y);
@@ -205,7 +241,8 @@ class Transform {
     chirped_ = !Passes<T>::serves(n);
     int64_t m = n;
     if (chirped_) {
-      for (m = 1; m < 2 * n - 1;) m *= 2;
+      // Multiples of 16, for the sake of long runs.
+      for (m = (2 * n + 15) / 16 * 16; !Passes<T>::serves(m);) m += 16;
     }
     // One element more than the passes need: half a spectrum has n/2 + 1 of them.
     const int64_t room = (m + 1) * lanes;
@@ -245,15 +282,16 @@ class Transform {
       return false;
     }
     std::memset(line.re, 0, sizeof(T) * static_cast<size_t>(2 * m));
+    UnitRoots roots;
+    if (!roots.prepare(ctx, 2 * n_)) return false;
     const double scale = 1.0 / static_cast<double>(m);
     for (int64_t k = 0; k < n_; ++k) {
-      // k² grows too large for an exact angle; the angle repeats.
-      const double angle = kTwoPi / 2 * static_cast<double>(k * k % (2 * n_)) / double(n_);
-      const double c = std::cos(angle), s = std::sin(angle);
-      chirp_.re[k] = static_cast<T>(c), chirp_.im[k] = static_cast<T>(-s);
+      double re, im;
+      roots.get(k * k % (2 * n_), &re, &im);
+      chirp_.re[k] = static_cast<T>(re), chirp_.im[k] = static_cast<T>(im);
       const int64_t back = k == 0 ? 0 : m - k;
-      line.re[k] = line.re[back] = static_cast<T>(c * scale);
-      line.im[k] = line.im[back] = static_cast<T>(s * scale);
+      line.re[k] = line.re[back] = static_cast<T>(re * scale);
+      line.im[k] = line.im[back] = static_cast<T>(-im * scale);
     }
     spectrum_ = passes_.run(line, work, 1);
     return true;

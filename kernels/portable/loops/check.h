@@ -45,6 +45,10 @@ bool expect_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& ten
 /// Both tensors have one dtype.
 bool expect_same_dtype(KernelRuntimeContext& ctx, const char* name_a, const Tensor& a,
                        const char* name_b, const Tensor& b);
+/// Elements of the tensor can be moved: of any dtype that kernels know, complex ones too.
+bool expect_movable(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
+/// Elements of the tensor can be computed with.
+bool expect_number(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 /// A result of dtype `computed` may be written to `out` (torch.can_cast).
 bool expect_castable(KernelRuntimeContext& ctx, ScalarType computed, const Tensor& out);
 /// The tensor holds int32 or int64: what ATen takes as indices.

@@ -154,6 +154,17 @@ bool expect_same_dtype(KernelRuntimeContext& ctx, const char* name_a, const Tens
                    name_of(a.scalar_type()), name_of(b.scalar_type()));
 }
 
+bool expect_movable(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
+  return ET_EXPECT(ctx, width_of(tensor.scalar_type()) > 0, "%s has %s", name,
+                   name_of(tensor.scalar_type()));
+}
+
+bool expect_number(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
+  return ET_EXPECT(ctx, kind_of(tensor.scalar_type()) != Kind::Unsupported,
+                   "%s must hold numbers that are not complex, found %s", name,
+                   name_of(tensor.scalar_type()));
+}
+
 bool expect_castable(KernelRuntimeContext& ctx, ScalarType computed, const Tensor& out) {
   return ET_EXPECT(
       ctx, can_cast(computed, out.scalar_type()) && kind_of(out.scalar_type()) != Kind::Unsupported,

@@ -82,6 +82,10 @@ bool merge_as(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
 bool merge_into(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
                 const Strided& src, Merge merge) {
   if (merge == Merge::Replace) return replace(ctx, to, where, src);
+  if (!ET_EXPECT(ctx, kind_of(to.memory.dtype) != Kind::Unsupported, "%s cannot be reduced",
+                 name_of(to.memory.dtype))) {
+    return false;
+  }
   bool done = false;
   visit_compute(compute_of(to.memory.dtype),
                 [&](auto tag) { done = merge_as<ET_TYPE_OF(tag)>(ctx, to, where, src, merge); });
@@ -125,7 +129,7 @@ Tensor& scatter_number(KernelRuntimeContext& ctx, const Tensor& self, int64_t di
                        const Tensor& index, const Scalar& value, Merge merge, Tensor& out) {
   int d;
   if (!expect_scatter(ctx, self, dim, index, nullptr, out, &d) || index.numel() == 0) return out;
-  alignas(8) char element[8];
+  alignas(kMaxWidth) char element[kMaxWidth];
   Strided repeated;
   repeated.data = element;
   repeated.dtype = out.scalar_type();
@@ -201,6 +205,20 @@ Tensor& scatter_value_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t
 Tensor& scatter_add_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
                         const Tensor& index, const Tensor& src, Tensor& out) {
   return scatter(ctx, self, dim, index, src, Merge::Add, out);
+}
+
+Tensor& scatter_reduce_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
+                           const Tensor& index, const Tensor& src, std::string_view reduce,
+                           Tensor& out) {
+  Merge merge = Merge::Replace;
+  return parse_merge(ctx, reduce, &merge) ? scatter(ctx, self, dim, index, src, merge, out) : out;
+}
+Tensor& scatter_value_reduce_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
+                                 const Tensor& index, const Scalar& value, std::string_view reduce,
+                                 Tensor& out) {
+  Merge merge = Merge::Replace;
+  return parse_merge(ctx, reduce, &merge) ? scatter_number(ctx, self, dim, index, value, merge, out)
+                                          : out;
 }
 
 Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,

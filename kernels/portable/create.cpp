@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tensors made of a number: constants, ranges, the identity.
+// Tensors made of a number: constants, ranges, the identity; and the triangles of matrices.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/copy.h>
@@ -39,18 +39,26 @@ void count_up(const Strided& to, C start, C step, int64_t n) {
   }
 }
 
+// How many there are: eager counts in int64 for an int64 result, whatever the numbers, and in double
+// for others. -1 where it refuses.
+double range_length(double start, double end, double step, ScalarType dtype) {
+  if (!std::isfinite(start) || !std::isfinite(end) || step == 0 || !std::isfinite(step) ||
+      (end - start) * step < 0) {
+    return -1;
+  }
+  if (dtype != ScalarType::Long) return std::ceil((end - start) / step);
+  const double whole = std::trunc(step);
+  return whole == 0 ? -1 : std::ceil((std::trunc(end) - std::trunc(start)) / whole);
+}
+
 Tensor& range(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end, const Scalar& step,
               Tensor& out) {
   const double from = as_double(start), to = as_double(end), by = as_double(step);
-  if (!ET_EXPECT(ctx,
-                 std::isfinite(from) && std::isfinite(to) && std::isfinite(by) && by != 0 &&
-                     (to - from) * by >= 0,
-                 "start %g, end %g and step %g make no range", from, to, by)) {
-    return out;
-  }
-  const bool exact = !start.isFloatingPoint() && !end.isFloatingPoint() && !step.isFloatingPoint();
-  const double length = std::ceil((to - from) / by);
-  if (!ET_EXPECT(ctx, length <= INT32_MAX && out.dim() == 1,
+  const double length = range_length(from, to, by, out.scalar_type());
+  if (!expect_number(ctx, "out", out) ||
+      !ET_EXPECT(ctx, length >= 0, "start %g, end %g and step %g make no range of %s", from, to, by,
+                 name_of(out.scalar_type())) ||
+      !ET_EXPECT(ctx, length <= INT32_MAX && out.dim() == 1,
                  "a range of %g elements needs an out of rank 1, found rank %d", length,
                  static_cast<int>(out.dim()))) {
     return out;
@@ -58,10 +66,9 @@ Tensor& range(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end,
   Shape shape;
   shape.append(static_cast<int64_t>(length));
   if (!resize(ctx, out, shape)) return out;
-  if (exact) {
+  const bool exact = !start.isFloatingPoint() && !end.isFloatingPoint() && !step.isFloatingPoint();
+  if (exact || is_integral(out.scalar_type())) {
     count_up<int64_t>(Strided(out), as_int(start), as_int(step), shape.sizes[0]);
-  } else if (is_integral(out.scalar_type())) {
-    count_up<int64_t>(Strided(out), cast<int64_t>(from), cast<int64_t>(by), shape.sizes[0]);
   } else {
     count_up<double>(Strided(out), from, by, shape.sizes[0]);
   }
@@ -99,6 +106,16 @@ Tensor& empty_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, std::option
     resize(ctx, out, Shape(size));
   }
   return out;
+}
+// The strides are out's own, laid down when memory was planned.
+Tensor& empty_strided_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size,
+                          ArrayRef<int64_t> stride, Tensor& out) {
+  if (!ET_EXPECT(ctx, size.size() == stride.size(),
+                 "size and stride must be of one length, found %zu and %zu", size.size(),
+                 stride.size())) {
+    return out;
+  }
+  return empty_out(ctx, size, std::nullopt, out);
 }
 
 Tensor& full_like_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& fill_value,
@@ -152,6 +169,44 @@ Tensor& eye_out(KernelRuntimeContext& ctx, int64_t n, Tensor& out) {
 }
 Tensor& eye_m_out(KernelRuntimeContext& ctx, int64_t n, int64_t m, Tensor& out) {
   return identity(ctx, n, m, out);
+}
+
+namespace {
+
+int64_t clip(int64_t value, int64_t limit) { return value < 0 ? 0 : value > limit ? limit : value; }
+
+// Row by row over all matrices at once: what is kept of a row lies before (lower) or after (upper)
+// a column.
+Tensor& triangle(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal, bool lower,
+                 Tensor& out) {
+  if (!ET_EXPECT(ctx, self.dim() >= 2, "self must have rank 2 or more, found %d",
+                 static_cast<int>(self.dim())) ||
+      !expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self)) {
+    return out;
+  }
+  const Strided from(self), to(out);
+  const int row = from.rank - 2, column = from.rank - 1;
+  const int64_t rows = from.sizes[row], columns = from.sizes[column];
+  const int64_t shift = diagonal < -rows ? -rows : clip(diagonal + rows, rows + columns) - rows;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t split = clip(lower ? r + shift + 1 : r + shift, columns);
+    Strided source = from, kept = to, cleared = to;
+    for (Strided* part : {&source, &kept, &cleared}) part->narrow(row, r, 1);
+    for (Strided* part : {&source, &kept})
+      part->narrow(column, lower ? 0 : split, lower ? split : columns - split);
+    cleared.narrow(column, lower ? split : 0, lower ? columns - split : split);
+    if (!copy(ctx, kept, source) || !fill(ctx, cleared, Scalar(int64_t(0)))) return out;
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor& tril_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal, Tensor& out) {
+  return triangle(ctx, self, diagonal, true, out);
+}
+Tensor& triu_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal, Tensor& out) {
+  return triangle(ctx, self, diagonal, false, out);
 }
 
 }  // namespace executorch::kernels::portable

@@ -1,0 +1,355 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Elements and slices picked by index tensors, and put where they say.
+#include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/index/positions.h>
+#include <executorch/kernels/portable/loops/broadcast.h>
+#include <executorch/kernels/portable/loops/copy.h>
+#include <executorch/kernels/portable/loops/index_order.h>
+#include <executorch/kernels/portable/loops/lines.h>
+#include <executorch/kernels/portable/pointwise/integer_math.h>
+
+namespace executorch::kernels::portable {
+namespace {
+
+template <class T>
+void pick(char* to, int64_t to_stride, const char* from, int64_t from_stride, const int64_t* index,
+          int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    *reinterpret_cast<T*>(to + i * to_stride) =
+        *reinterpret_cast<const T*>(from + index[i] * from_stride);
+  }
+}
+
+// Every dimension but `dim` of the index fits into self.
+bool expect_index_fits(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& index,
+                       int dim) {
+  if (index.numel() == 0) return true;  // Of any shape and dtype, as in torch.
+  if (!expect_index_dtype(ctx, "index", index)) return false;
+  const Shape whole(self), picked(index);
+  bool fits = (whole.rank > 0 ? whole.rank : 1) == (picked.rank > 0 ? picked.rank : 1);
+  for (int d = 0; fits && d < picked.rank && d < whole.rank; ++d) {
+    fits = d == dim || picked.sizes[d] <= whole.sizes[d];
+  }
+  return ET_EXPECT(ctx, fits,
+                   "index of shape %s does not fit self of shape %s outside of dimension %d",
+                   ShapeText(picked).text, ShapeText(whole).text, dim);
+}
+
+}  // namespace
+
+Tensor& gather_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, const Tensor& index,
+                   bool, Tensor& out) {
+  int d;
+  if (!expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) ||
+      !expect_index_fits(ctx, self, index, d) || !expect_movable(ctx, "self", self) ||
+      !expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, index) ||
+      index.numel() == 0) {
+    return out;
+  }
+  const Strided from(self), to(out), where(index);
+  const int64_t size = line_length(from, d), length = line_length(where, d);
+  Strided cropped = from;  // To the index's sizes: one loop nest serves both.
+  for (int i = 0; i < cropped.rank && i < where.rank; ++i) cropped.sizes[i] = where.sizes[i];
+  visit_width(from.element_size(), [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    Reader<int64_t> indices(where.dtype);
+    for_each_line(to, where, cropped, d, [&](char* const* at) {
+      for (int64_t first = 0; first < length; first += kBlock) {
+        const int64_t n = length - first < kBlock ? length - first : kBlock;
+        const int64_t* const index_block =
+            indices(at[1] + first * line_stride(where, d), line_stride(where, d), n);
+        if (ctx.failure_state() != Error::Ok || !expect_within(ctx, index_block, n, size)) return;
+        pick<T>(at[0] + first * line_stride(to, d), line_stride(to, d), at[2], line_stride(from, d),
+                index_block, n);
+      }
+    });
+  });
+  return out;
+}
+
+Tensor& index_select_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
+                         const Tensor& index, Tensor& out) {
+  int d;
+  if (!expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) ||
+      !expect_index_dtype(ctx, "index", index) ||
+      !ET_EXPECT(ctx, index.dim() <= 1, "index must have rank 1, found %d",
+                 static_cast<int>(index.dim())) ||
+      !expect_same_dtype(ctx, "self", self, "out", out)) {
+    return out;
+  }
+  const Strided from(self), where(index);
+  Shape shape(self);
+  if (shape.rank > 0) shape.sizes[d] = where.numel();
+  if (!resize(ctx, out, shape)) return out;
+  const Strided to(out);
+  for (int64_t i = 0; i < where.numel(); ++i) {
+    const int64_t picked = read<int64_t>(where.data + i * line_stride(where, 0), where.dtype);
+    if (!expect_within(ctx, &picked, 1, line_length(from, d))) return out;
+    Strided source = from, target = to;
+    if (from.rank > 0) {
+      source.narrow(d, picked, 1);
+      target.narrow(d, i, 1);
+    }
+    if (!copy(ctx, target, source)) return out;
+  }
+  return out;
+}
+
+namespace {
+
+// Indexing by several tensors at once, as self[i, :, mask].
+
+// The indices brought to one shape and turned into places in self.
+struct Indexing {
+  Shape selected;     // the shape that the index tensors broadcast to
+  int place = 0;      // where the dimensions of `selected` begin in the result
+  uint32_t mask = 0;  // dimensions of self that are indexed
+  Shape result;       // the shape of self[indices]
+  // Bytes from self's start, for each element of `selected` in index order; temporary memory.
+  const int64_t* offsets = nullptr;
+};
+
+// One index tensor over one dimension of self.
+struct Index {
+  Strided memory;
+  int dim;
+};
+
+struct IndexList {
+  Index items[kMaxRank];
+  int count = 0;
+  Shape selected;
+};
+
+bool is_mask(ScalarType dtype) { return dtype == ScalarType::Bool || dtype == ScalarType::Byte; }
+
+// A mask of rank k is k index tensors: the coordinates of its true elements.
+bool add_mask(KernelRuntimeContext& ctx, const Strided& self, const Tensor& mask, int dim,
+              IndexList* list) {
+  const Strided memory(mask);
+  int64_t n = memory.numel(), chosen = 0;
+  for (int d = 0; d < memory.rank; ++d) {
+    if (!ET_EXPECT(ctx, memory.sizes[d] == self.sizes[dim + d],
+                   "a mask of size %" PRId64 " does not fit dimension %d of size %" PRId64,
+                   memory.sizes[d], dim + d, self.sizes[dim + d])) {
+      return false;
+    }
+  }
+  IndexWalk counting(memory);
+  for (int64_t i = 0; i < n; ++i) chosen += *counting.next() != 0;
+  auto* const coordinates = allocate<int64_t>(ctx, chosen * memory.rank);
+  if (coordinates == nullptr) return false;
+  IndexWalk walk(memory);
+  int64_t found = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t at[kMaxRank];
+    for (int d = 0; d < memory.rank; ++d) at[d] = walk.index(d);
+    if (*walk.next() == 0) continue;
+    for (int d = 0; d < memory.rank; ++d) coordinates[d * chosen + found] = at[d];
+    ++found;
+  }
+  Shape shape;
+  shape.append(chosen);
+  for (int d = 0; d < memory.rank; ++d) {
+    Index& index = list->items[list->count++];
+    index.dim = dim + d;
+    index.memory.data = reinterpret_cast<char*>(coordinates + d * chosen);
+    index.memory.dtype = ScalarType::Long;
+    index.memory.append(chosen, sizeof(int64_t));
+  }
+  return expect_broadcast(ctx, list->selected, shape);
+}
+
+bool collect(KernelRuntimeContext& ctx, const Strided& self,
+             ArrayRef<std::optional<Tensor>> indices, IndexList* list) {
+  int dim = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const bool present = indices[i].has_value();
+    const bool mask = present && is_mask(indices[i]->scalar_type());
+    const int taken = mask ? static_cast<int>(indices[i]->dim()) : 1;
+    if (!ET_EXPECT(ctx, taken > 0 && dim + taken <= self.rank,
+                   "too many indices for self of rank %d", self.rank))
+      return false;
+    if (mask) {
+      if (!add_mask(ctx, self, *indices[i], dim, list)) return false;
+    } else if (present) {
+      if (!expect_index_dtype(ctx, "an index", *indices[i]) ||
+          !expect_broadcast(ctx, list->selected, Shape(*indices[i]))) {
+        return false;
+      }
+      list->items[list->count++] = {Strided(*indices[i]), dim};
+    }
+    dim += taken;
+  }
+  return ET_EXPECT(ctx, list->count > 0, "at least one index must be given, found none");
+}
+
+// Adds one index tensor's share to the offsets.
+bool add_offsets(KernelRuntimeContext& ctx, const Strided& self, const Index& index,
+                 const Shape& selected, int64_t* offsets) {
+  const Strided memory = expanded(index.memory, selected);
+  const Convert reader = load(memory.dtype, Compute::Int64);
+  const int64_t n = selected.numel(), size = self.sizes[index.dim],
+                stride = self.strides[index.dim];
+  IndexWalk walk(memory);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t at;
+    reader(reinterpret_cast<char*>(&at), 0, walk.next(), 0, 1);
+    if (!ET_EXPECT(ctx, at >= -size && at < size,
+                   "index %" PRId64 " is outside of dimension %d of size %" PRId64, at, index.dim,
+                   size)) {
+      return false;
+    }
+    offsets[i] += (at < 0 ? at + size : at) * stride;
+  }
+  return true;
+}
+
+bool adjacent(uint32_t mask) {
+  while ((mask & 1) == 0) mask >>= 1;
+  return (mask & (mask + 1)) == 0;
+}
+
+// Checks the indices against self, whose strides the offsets are made of. False after failing the
+// context. int32, int64, bool and uint8 (as bool) indices; an absent one leaves its dimension
+// whole.
+bool resolve(KernelRuntimeContext& ctx, const Strided& self,
+             ArrayRef<std::optional<Tensor>> indices, Indexing* indexing) {
+  IndexList list;
+  if (!collect(ctx, self, indices, &list)) return false;
+  indexing->selected = list.selected;
+  for (int i = 0; i < list.count; ++i) indexing->mask |= uint32_t(1) << list.items[i].dim;
+  const int64_t n = list.selected.numel();
+  auto* const offsets = allocate<int64_t>(ctx, n);
+  if (offsets == nullptr) return false;
+  for (int64_t i = 0; i < n; ++i) offsets[i] = 0;
+  for (int i = 0; i < list.count; ++i) {
+    if (!add_offsets(ctx, self, list.items[i], list.selected, offsets)) return false;
+  }
+  indexing->offsets = offsets;
+  // Where the indexed dimensions stand together the selection takes their place, else it comes
+  // first.
+  indexing->place = adjacent(indexing->mask) ? list.items[0].dim : 0;
+  if (!ET_EXPECT(ctx, list.selected.rank + self.rank - list.count <= kMaxRank,
+                 "the result's rank would be above %d", kMaxRank)) {
+    return false;
+  }
+  for (int d = 0; d < self.rank; ++d) {
+    if ((indexing->mask >> d & 1) == 0) indexing->result.append(self.sizes[d]);
+  }
+  for (int d = 0; d < list.selected.rank; ++d) {
+    indexing->result.insert(indexing->place + d, list.selected.sizes[d]);
+  }
+  return true;
+}
+
+// Memory of shape `result`, taken apart: the dimensions of `selected`, and the others. The others
+// are, in order, those of self that are not indexed.
+struct Selection {
+  Strided selected, rest;
+
+  Selection(const Indexing& indexing, const Strided& result) : selected(result), rest(result) {
+    selected.rank = rest.rank = 0;
+    for (int d = 0; d < result.rank; ++d) {
+      const bool chosen = d >= indexing.place && d < indexing.place + indexing.selected.rank;
+      (chosen ? selected : rest).append(result.sizes[d], result.strides[d]);
+    }
+  }
+};
+
+// self without its indexed dimensions: what one element of `selected` picks, before its offset.
+Strided unindexed(const Indexing& indexing, const Strided& self) {
+  Strided rest = self;
+  rest.rank = 0;
+  for (int d = 0; d < self.rank; ++d) {
+    if ((indexing.mask >> d & 1) == 0) rest.append(self.sizes[d], self.strides[d]);
+  }
+  return rest;
+}
+
+// Calls row(a, b, nest) for every row of what each element of the selection picks: a in memory of
+// the result's shape, b in self.
+template <class Row>
+void for_each_pair(const Indexing& indexing, const Strided& result, const Strided& self, Row row) {
+  const Selection part(indexing, result);
+  const LoopNest nest(part.rest, unindexed(indexing, self));
+  const int64_t n = indexing.selected.numel();
+  IndexWalk walk(part.selected);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t shift = walk.next() - part.selected.data, offset = indexing.offsets[i];
+    nest.for_each_row([&](char* const* at) { row(at[0] + shift, at[1] + offset, nest); });
+  }
+}
+
+template <class C>
+void accumulate(const Indexing& indexing, const Strided& values, const Strided& self) {
+  for_each_pair(indexing, values, self, [&](const char* from, char* to, const LoopNest& nest) {
+    for (int64_t i = 0; i < nest.row(); ++i) {
+      char* const target = to + i * nest.stride(1);
+      write<C>(plus(read<C>(target, self.dtype), read<C>(from + i * nest.stride(0), self.dtype)),
+               target, self.dtype);
+    }
+  });
+}
+
+// Writes `values` to self[indices], in place.
+void put(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<std::optional<Tensor>> indices,
+         const Tensor& values, bool sum) {
+  const Strided memory(self);
+  Indexing indexing;
+  if (!(sum ? expect_number(ctx, "self", self) : expect_movable(ctx, "self", self)) ||
+      !expect_same_dtype(ctx, "self", self, "values", values) ||
+      !resolve(ctx, memory, indices, &indexing) ||
+      !ET_EXPECT(ctx, broadcasts_to(Shape(values), indexing.result),
+                 "values of shape %s do not broadcast to %s", ShapeText(values).text,
+                 ShapeText(indexing.result).text)) {
+    return;
+  }
+  const Strided source = expanded(Strided(values), indexing.result);
+  if (sum) {
+    visit_compute(compute_of(memory.dtype),
+                  [&](auto tag) { accumulate<ET_TYPE_OF(tag)>(indexing, source, memory); });
+    return;
+  }
+  const Convert mover = move(memory.element_size());
+  for_each_pair(indexing, source, memory, [&](const char* from, char* to, const LoopNest& nest) {
+    mover(to, nest.stride(1), from, nest.stride(0), nest.row());
+  });
+}
+
+}  // namespace
+
+Tensor& index_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
+                         ArrayRef<std::optional<Tensor>> indices, Tensor& out) {
+  const Strided memory(self);
+  Indexing indexing;
+  if (!expect_same_dtype(ctx, "self", self, "out", out) ||
+      !resolve(ctx, memory, indices, &indexing) || !resize(ctx, out, indexing.result)) {
+    return out;
+  }
+  const Convert mover = move(memory.element_size());
+  if (!ET_EXPECT(ctx, mover != nullptr, "self has a dtype that no kernel can hold")) return out;
+  for_each_pair(indexing, Strided(out), memory,
+                [&](char* to, const char* from, const LoopNest& nest) {
+                  mover(to, nest.stride(0), from, nest.stride(1), nest.row());
+                });
+  return out;
+}
+
+Tensor& index_put_out(KernelRuntimeContext& ctx, const Tensor& self,
+                      ArrayRef<std::optional<Tensor>> indices, const Tensor& values,
+                      bool accumulate, Tensor& out) {
+  if (expect_same_dtype(ctx, "self", self, "out", out) && resize_like(ctx, out, self) &&
+      copy(ctx, Strided(out), Strided(self))) {
+    put(ctx, out, indices, values, accumulate);
+  }
+  return out;
+}
+
+Tensor& index_put_(KernelRuntimeContext& ctx, Tensor& self, ArrayRef<std::optional<Tensor>> indices,
+                   const Tensor& values, bool accumulate) {
+  put(ctx, self, indices, values, accumulate);
+  return self;
+}
+
+}  // namespace executorch::kernels::portable
