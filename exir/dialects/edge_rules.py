@@ -20,7 +20,7 @@ from executorch.exir.dialects.verifier import Rule
 from executorch.exir.operator.convert import is_functional
 
 _MEMORY_FORMAT_OPERATORS = ("aten::_to_copy", "aten::clone", "aten::empty.memory_format")
-_TRAINING_OPERATORS = ("aten::native_dropout", "aten::_native_batch_norm_legit_functional")
+_TRAINING_OPERATORS = ("aten::_native_batch_norm_legit_functional",)
 _SIZE_OPERATORS = ("aten::sym_size.int", "aten::sym_numel", "aten::sym_stride.int", "aten::sym_storage_offset")
 _PYTHON_MODULES = ("_operator", "math")
 _NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)

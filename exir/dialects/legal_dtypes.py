@@ -34,6 +34,9 @@ STORABLE = frozenset(
 FLOATING = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 
 
+COMPLEX = frozenset({torch.complex64, torch.complex128})
+
+
 @dataclass(frozen=True)
 class DtypeRule:
     """allowed: dtypes of tensor arguments. equal: groups of argument names that must have one dtype."""
@@ -83,6 +86,18 @@ RULES: dict[str, DtypeRule] = {
     "aten::_softmax": DtypeRule(allowed=FLOATING),
     "aten::_log_softmax": DtypeRule(allowed=FLOATING),
 }
+# What makes complex numbers, takes them apart, or moves elements without a look at them.
+_ON_COMPLEX = (
+    *("aten::_conj_physical", "aten::_fft_c2c", "aten::_fft_c2r", "aten::_to_copy", "aten::alias_copy"),
+    *("aten::as_strided_copy", "aten::cat", "aten::clone", "aten::complex", "aten::diagonal_copy"),
+    *("aten::expand_copy", "aten::flip", "aten::gather", "aten::index.Tensor", "aten::index_put"),
+    *("aten::index_select", "aten::permute_copy", "aten::repeat", "aten::roll", "aten::select_copy.int"),
+    *("aten::slice_copy.Tensor", "aten::split_copy.Tensor", "aten::split_with_sizes_copy", "aten::squeeze_copy.dim"),
+    *("aten::squeeze_copy.dims", "aten::stack", "aten::t_copy", "aten::transpose_copy.int", "aten::unbind_copy.int"),
+    *("aten::unfold_copy", "aten::unsqueeze_copy", "aten::view_as_real_copy", "aten::view_copy"),
+    *("dim_order_ops::_clone_dim_order", "dim_order_ops::_to_dim_order_copy"),
+)
+RULES.update({name: DtypeRule(allowed=STORABLE | COMPLEX) for name in _ON_COMPLEX})
 _GENERIC = DtypeRule()
 
 

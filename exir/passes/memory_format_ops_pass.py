@@ -9,7 +9,7 @@ import torch
 from torch import fx
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
-from executorch.exir.dialects import dim_order_ops  # noqa: F401  (registers the operators)
+from executorch.exir.dialects import device_copy_ops, dim_order_ops  # noqa: F401  (register their operators)
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.fake_values import refresh_values

@@ -20,6 +20,8 @@ from executorch.exir.operator.convert import find_out_variant, out_argument_name
 _NO_OUT_NAMESPACES = ("executorch_prim",)
 _NO_OUT_NAMES = (
     "aten::sym_size.int",
+    "aten::sym_stride.int",
+    "aten::sym_storage_offset",
     "aten::sym_numel",
     "aten::_local_scalar_dense",
     "aten::copy_",

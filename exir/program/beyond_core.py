@@ -2,7 +2,7 @@
 """Decompositions of operators outside of Core ATen that torch.export leaves whole.
 
 PyTorch has decompositions of many, which its default table to Core ATen does not hold; those that end in operators of
-the edge dialect are taken as they are. What it has none for, and models use, is here: sums, sorts and selections.
+the edge dialect are taken as they are. What it has none for, and models use, is here and in the files beside it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import torch._refs.linalg
 from torch._decomp import global_decomposition_table
 from torch._ops import OpOverload
 
+from executorch.exir.program.complex_numbers import COMPLEX_DECOMPOSITIONS
+from executorch.exir.program.randomness import RANDOM_DECOMPOSITIONS
+
 _aten: Any = torch.ops.aten
 Decomposition = Callable[..., Any]
 
@@ -26,45 +29,28 @@ def _addbmm(
     return self * beta + torch.bmm(batch1, batch2).sum(0) * alpha
 
 
-def _scatter_with(reduce: str) -> str:
-    names = {"add": "sum", "multiply": "prod"}
-    return names[reduce]
-
-
-def _scatter_reduce(
-    self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, *, reduce: str
+def _index_reduce(
+    self: torch.Tensor,
+    dim: int,
+    index: torch.Tensor,
+    source: torch.Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
 ) -> torch.Tensor:
-    return torch.scatter_reduce(self, dim, index, src, _scatter_with(reduce))
+    shape = [-1 if d == dim % max(source.dim(), 1) else 1 for d in range(source.dim())]
+    places = index.reshape(shape).expand(source.shape)
+    return torch.scatter_reduce(self, dim, places, source, reduce, include_self=include_self)
 
 
-def _scatter_value_reduce(
-    self: torch.Tensor, dim: int, index: torch.Tensor, value: float, *, reduce: str
-) -> torch.Tensor:
-    src = torch.full(index.shape, value, dtype=self.dtype, device=self.device)
-    return torch.scatter_reduce(self, dim, index, src, _scatter_with(reduce))
+def _put(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
+    flat = torch.index_put(self.reshape(-1), [index.reshape(-1)], source.reshape(-1), accumulate)
+    return flat.reshape(self.shape)
 
 
-def _kth_smallest(
-    self: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
-    values, indices = torch.sort(self, dim=dim)
-    values, indices = values.select(dim, k - 1), indices.select(dim, k - 1)
-    return (values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else (values, indices)
-
-
-def _median(self: torch.Tensor) -> torch.Tensor:
-    return _median_of(self.reshape(-1), 0)[0]
-
-
-def _median_of(self: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    """The lower of the two in the middle; a NaN anywhere is the median."""
-    values, indices = _kth_smallest(self, (self.shape[dim] + 1) // 2, dim, True)
-    if self.dtype.is_floating_point:
-        first = torch.isnan(self).to(torch.int64).argmax(dim, keepdim=True)
-        found = torch.isnan(self).any(dim, keepdim=True)
-        values = torch.where(found, float("nan"), values)
-        indices = torch.where(found, first, indices)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+def _empty_permuted(size: list[int], physical_layout: list[int], **kind: Any) -> torch.Tensor:
+    inverse = [physical_layout.index(dim) for dim in range(len(size))]
+    return torch.empty([size[dim] for dim in physical_layout], **kind).permute(inverse)
 
 
 def _trilinear(
@@ -91,24 +77,6 @@ def _logcumsumexp(self: torch.Tensor, dim: int) -> torch.Tensor:
     return (self - most).exp().cumsum(dim).log() + most
 
 
-def _searchsorted(
-    sorted_sequence: torch.Tensor,
-    self: torch.Tensor,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """How many of the sequence lie before each value; NaN comes after everything. Compares all with all."""
-    if sorter is not None:
-        not_decomposed: Any = NotImplemented
-        return not_decomposed  # type: ignore[no-any-return]
-    sequence, values = sorted_sequence.unsqueeze(-2), self.unsqueeze(-1)
-    after = sequence > values if right or side == "right" else sequence >= values
-    return torch.logical_not(after).sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
-
-
 # Overloads whose decomposition PyTorch registers.
 _OF_PYTORCH = (
     "_addmm_activation.default",
@@ -118,8 +86,6 @@ _OF_PYTORCH = (
     "bitwise_or.Scalar_Tensor",
     "bitwise_right_shift.Scalar_Tensor",
     "bitwise_xor.Scalar_Tensor",
-    "bucketize.Scalar",
-    "bucketize.Tensor",
     "copysign.Scalar",
     "dist.default",
     "ldexp.Tensor",
@@ -129,13 +95,11 @@ _OF_PYTORCH = (
 )
 _OWN: dict[OpOverload, Decomposition] = {
     _aten.addbmm.default: _addbmm,
-    _aten.scatter.reduce: _scatter_reduce,
-    _aten.scatter.value_reduce: _scatter_value_reduce,
-    _aten.kthvalue.default: _kth_smallest,
-    _aten.median.default: _median,
-    _aten.median.dim: _median_of,
-    _aten.searchsorted.Tensor: _searchsorted,
+    _aten._embedding_bag_forward_only.default: _aten._embedding_bag,
     _aten._trilinear.default: _trilinear,
+    _aten.empty_permuted.default: _empty_permuted,
+    _aten.index_reduce.default: _index_reduce,
+    _aten.put.default: _put,
     _aten.logcumsumexp.default: _logcumsumexp,
     _aten.__lshift__.Scalar: lambda self, other: torch.bitwise_left_shift(self, other),
     _aten.__lshift__.Tensor: lambda self, other: torch.bitwise_left_shift(self, other),
@@ -151,4 +115,4 @@ def decompositions_beyond_core() -> dict[OpOverload, Decomposition]:
     known = global_decomposition_table["post_autograd"]
     overloads = (name.split(".") for name in _OF_PYTORCH)
     chosen = [getattr(getattr(_aten, name), overload) for name, overload in overloads]
-    return {**{op: known[op] for op in chosen}, **_OWN}
+    return {**{op: known[op] for op in chosen}, **_OWN, **RANDOM_DECOMPOSITIONS, **COMPLEX_DECOMPOSITIONS}

@@ -16,8 +16,11 @@ from executorch.exir.error import VerificationError
 from executorch.exir.graph_module import all_graph_modules
 
 # Operators of the runtime itself, in no kernel library's list.
-_BUILT_IN_NAMESPACES = ("executorch_prim", "et_copy")
-_BUILT_IN = frozenset({"aten::sym_size.int", "aten::sym_numel", "aten::_local_scalar_dense"})
+_BUILT_IN_NAMESPACES = ("executorch_prim",)
+_BUILT_IN = frozenset(
+    f"aten::{name}"
+    for name in ("sym_size.int", "sym_stride.int", "sym_storage_offset", "sym_numel", "_local_scalar_dense")
+)
 _FUNCTION = re.compile(r"^\s*-\s*func:\s*[\"']?(?:(?P<namespace>\w+)::)?(?P<name>[\w.]+)\(")
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 
@@ -54,7 +57,7 @@ def missing_kernels(graph_module: fx.GraphModule, manifest: Collection[str]) -> 
     return [
         (node, f"the target has no kernel for {op.name()}")
         for node, op in operators_of(graph_module)
-        if op.namespace in ("aten", "dim_order_ops") and op.name() not in known
+        if op.namespace in ("aten", "dim_order_ops", "et_copy") and op.name() not in known
     ]
 
 

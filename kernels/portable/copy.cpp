@@ -130,6 +130,14 @@ Tensor& lift_fresh_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tenso
   return copy_all(ctx, self, out);
 }
 
+// Between a host and a device, which are one and the same to these kernels.
+Tensor& _h2d_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
+  return copy_all(ctx, self, out);
+}
+Tensor& _d2h_copy_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
+  return copy_all(ctx, self, out);
+}
+
 Tensor& copy_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src, bool,
                  Tensor& out) {
   if (!resize_like(ctx, out, self)) return out;
@@ -211,9 +219,9 @@ Tensor& stack_out(KernelRuntimeContext& ctx, ArrayRef<Tensor> tensors, int64_t d
     Strided target(out);
     target.narrow(d, int64_t(i), 1);
     target.remove(d);
-    if (!expect_castable(ctx, tensors[i].scalar_type(), out) ||
-        !copy(ctx, target, Strided(tensors[i])))
-      return out;
+    const Strided source(tensors[i]);
+    if (source.dtype != target.dtype && !expect_castable(ctx, source.dtype, out)) return out;
+    if (!copy(ctx, target, source)) return out;
   }
   return out;
 }

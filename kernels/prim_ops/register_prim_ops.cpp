@@ -30,6 +30,7 @@ constexpr Kernel to_int(const char* name) {
 }
 
 double round_half_to_even(double x) { return std::nearbyint(x); }
+double round_down(double x) { return std::floor(x); }
 double round_up(double x) { return std::ceil(x); }
 double round_to_zero(double x) { return std::trunc(x); }
 
@@ -37,12 +38,15 @@ constexpr Kernel kKernels[] = {
     Kernel("aten::_local_scalar_dense", &local_scalar_dense, &check_local_scalar_dense),
     Kernel("aten::sym_numel", &sym_numel, &check_sym_numel),
     Kernel("aten::sym_size.int", &sym_size, &check_sym_size),
+    Kernel("aten::sym_storage_offset", &sym_storage_offset, &check_sym_numel),
+    Kernel("aten::sym_stride.int", &sym_stride, &check_sym_size),
     arithmetic<add, add>("executorch_prim::add.Scalar"),
     Kernel("executorch_prim::and.Scalar", &logical_and, &check_logical),
     to_int<round_up>("executorch_prim::ceil.Scalar"),
     comparison<eq<int64_t>, eq<double>>("executorch_prim::eq.Scalar"),
     make_kernel<&et_copy_index>("executorch_prim::et_copy_index.tensor"),
     make_kernel<&et_view>("executorch_prim::et_view.default"),
+    to_int<round_down>("executorch_prim::floor.Scalar"),
     arithmetic<floordiv, floordiv>("executorch_prim::floordiv.Scalar"),
     arithmetic<floordiv, floordiv>("executorch_prim::floordiv.int"),
     comparison<ge<int64_t>, ge<double>>("executorch_prim::ge.Scalar"),

@@ -35,13 +35,31 @@ Error check_sym_size(Span<EValue* const> args) {
   return check_arguments(args, Span<const ArgKinds>(kKinds));
 }
 
-void sym_size(KernelRuntimeContext& context, Span<EValue*> args) {
-  const Tensor& self = args[0]->toTensor();
-  const int64_t rank = self.dim();
-  const int64_t dim = args[1]->toInt() < 0 ? args[1]->toInt() + rank : args[1]->toInt();
+namespace {
+
+/// Of a list with an item for each dimension, the one of the dimension that the second argument
+/// names.
+template <typename List>
+void give_item(KernelRuntimeContext& context, Span<EValue*> args, const List& list) {
+  const int64_t rank = args[0]->toTensor().dim(), given = args[1]->toInt();
+  const int64_t dim = given < 0 ? given + rank : given;
   ET_KERNEL_CHECK_MSG(context, dim >= 0 && dim < rank, InvalidArgument, ,
-                      "dim %" PRId64 " of a tensor of rank %" PRId64, args[1]->toInt(), rank);
-  *args[2] = EValue(static_cast<int64_t>(self.sizes()[static_cast<size_t>(dim)]));
+                      "dim %" PRId64 " of a tensor of rank %" PRId64, given, rank);
+  *args[2] = EValue(static_cast<int64_t>(list[static_cast<size_t>(dim)]));
+}
+
+}  // namespace
+
+void sym_size(KernelRuntimeContext& context, Span<EValue*> args) {
+  give_item(context, args, args[0]->toTensor().sizes());
+}
+
+void sym_stride(KernelRuntimeContext& context, Span<EValue*> args) {
+  give_item(context, args, args[0]->toTensor().strides());
+}
+
+void sym_storage_offset(KernelRuntimeContext&, Span<EValue*> args) {
+  *args[1] = EValue(int64_t{0});
 }
 
 Error check_sym_numel(Span<EValue* const> args) {

@@ -18,6 +18,13 @@ runtime::Error check_sym_size(runtime::Span<runtime::EValue* const> args);
 void sym_numel(runtime::KernelRuntimeContext& context, runtime::Span<runtime::EValue*> args);
 runtime::Error check_sym_numel(runtime::Span<runtime::EValue* const> args);
 
+/// (Tensor self, int dim) -> int: how many elements the next index of the dimension is away.
+void sym_stride(runtime::KernelRuntimeContext& context, runtime::Span<runtime::EValue*> args);
+
+/// (Tensor self) -> int: 0, since a tensor begins where its memory does.
+void sym_storage_offset(runtime::KernelRuntimeContext& context,
+                        runtime::Span<runtime::EValue*> args);
+
 /// (Tensor self) -> Scalar: the only element of a tensor, `item()` in Python.
 void local_scalar_dense(runtime::KernelRuntimeContext& context,
                         runtime::Span<runtime::EValue*> args);

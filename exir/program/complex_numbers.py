@@ -1,0 +1,100 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Arithmetic on complex tensors as arithmetic on their real and imaginary parts.
+
+The runtime holds, moves and transforms complex numbers; it computes with real ones alone. Each decomposition leaves
+calls without complex operands as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+_aten: Any = torch.ops.aten
+_not_decomposed: Any = NotImplemented
+Parts = tuple[Any, Any]
+
+
+def _parts(value: Any) -> Parts:
+    """(real, imaginary) of a tensor or number; the imaginary part of what is real is 0."""
+    if isinstance(value, torch.Tensor) and value.is_complex():
+        pairs = torch.view_as_real(value)
+        return pairs.select(-1, 0), pairs.select(-1, 1)
+    return (value.real, value.imag) if isinstance(value, complex) else (value, 0)
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, complex) or (isinstance(value, torch.Tensor) and value.is_complex())
+
+
+def _times(a: Any, b: Any) -> Any:
+    """A product that leaves out what is zero because the operand is real."""
+    return 0 if (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0) else a * b
+
+
+def _made(real: Any, imaginary: Any) -> torch.Tensor:
+    if not isinstance(imaginary, torch.Tensor):
+        imaginary = torch.full_like(real, imaginary)
+    real, imaginary = torch.broadcast_tensors(real, imaginary)
+    return torch.complex(real, imaginary.to(real.dtype))
+
+
+def _multiply(a: Parts, b: Parts) -> Parts:
+    return _times(a[0], b[0]) - _times(a[1], b[1]), _times(a[0], b[1]) + _times(a[1], b[0])
+
+
+def _divide(a: Parts, b: Parts) -> Parts:
+    if isinstance(b[1], int):
+        return a[0] / b[0], a[1] / b[0]
+    real, imaginary = _multiply(a, (b[0], -b[1]))
+    norm = b[0] * b[0] + b[1] * b[1]
+    return real / norm, imaginary / norm
+
+
+def _binary(compute: Callable[[Parts, Parts], Parts]) -> Callable[..., Any]:
+    def decomposition(self: Any, other: Any, *args: Any, alpha: Any = 1, **options: Any) -> Any:
+        if not (_is_complex(self) or _is_complex(other)) or args or options or alpha != 1:
+            return _not_decomposed
+        return _made(*compute(_parts(self), _parts(other)))
+
+    return decomposition
+
+
+def _unary(compute: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def decomposition(self: Any, *args: Any) -> Any:
+        return compute(*_parts(self), *args) if _is_complex(self) else _not_decomposed
+
+    return decomposition
+
+
+def _exponential(real: Any, imaginary: Any) -> torch.Tensor:
+    return _made(real.exp() * imaginary.cos(), real.exp() * imaginary.sin())
+
+
+def _sum(self: torch.Tensor, dim: Any, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Any:
+    if not _is_complex(self) or dtype is not None or not dim:
+        return _not_decomposed
+    return _made(*(part.sum(dim, keepdim) for part in _parts(self)))
+
+
+def _polar(abs: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
+    return torch.complex(*torch.broadcast_tensors(abs * angle.cos(), abs * angle.sin()))
+
+
+_ADD = _binary(lambda a, b: (a[0] + b[0], a[1] + b[1]))
+_SUBTRACT = _binary(lambda a, b: (a[0] - b[0], a[1] - b[1]))
+COMPLEX_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+    _aten.abs.default: _unary(lambda real, imaginary: torch.hypot(real, imaginary)),
+    _aten.add.Tensor: _ADD,
+    _aten.angle.default: _unary(lambda real, imaginary: torch.atan2(imaginary, real)),
+    _aten.div.Tensor: _binary(_divide),
+    _aten.exp.default: _unary(_exponential),
+    _aten.mul.Tensor: _binary(_multiply),
+    _aten.neg.default: _unary(lambda real, imaginary: _made(-real, -imaginary)),
+    _aten.polar.default: _polar,
+    _aten.sub.Tensor: _SUBTRACT,
+    _aten.sum.dim_IntList: _sum,
+}

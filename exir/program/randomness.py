@@ -1,0 +1,69 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Decompositions of random operators to the few that the runtime draws itself.
+
+What is drawn at run time follows the same distributions as in eager mode, from a seeded generator of the runtime's own
+(kernels/portable/random.h); the numbers are others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+_aten: Any = torch.ops.aten
+_not_decomposed: Any = NotImplemented
+
+
+def _uniform(self: torch.Tensor, start: float = 0.0, end: float = 1.0, *, generator: None = None) -> torch.Tensor:
+    drawn: torch.Tensor = torch.rand_like(self) * (end - start) + start
+    return drawn
+
+
+def _normal_like(self: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: None = None) -> torch.Tensor:
+    return torch.randn_like(self) * std + mean
+
+
+def _normal(mean: Any, std: Any = 1.0, *, generator: None = None) -> torch.Tensor:
+    """Of a mean and a deviation, at least one of which is a tensor."""
+    tensors = [value for value in (mean, std) if isinstance(value, torch.Tensor)]
+    shape = torch.broadcast_shapes(*(value.shape for value in tensors))
+    return torch.randn(shape, dtype=tensors[0].dtype, device=tensors[0].device) * std + mean
+
+
+def _normal_of_size(mean: float, std: float, size: list[int], *, generator: None = None, **kind: Any) -> torch.Tensor:
+    return torch.randn(size, **kind) * std + mean
+
+
+def _exponential(self: torch.Tensor, lambd: float = 1.0, *, generator: None = None) -> torch.Tensor:
+    return -torch.log1p(-torch.rand_like(self)) / lambd
+
+
+def _bernoulli(self: torch.Tensor, p: float = 0.5, *, generator: None = None) -> torch.Tensor:
+    return (torch.rand(self.shape, dtype=torch.float32, device=self.device) < p).to(self.dtype)
+
+
+def _native_dropout(input: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor, torch.Tensor]:
+    if train is not False and p > 0:
+        warnings.warn(
+            f"the exported program drops elements at random (native_dropout, p={p}) whenever it runs; "
+            "call model.eval() before torch.export.export unless that is meant",
+            stacklevel=2,
+        )
+    return _not_decomposed  # type: ignore[no-any-return]
+
+
+RANDOM_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+    _aten.bernoulli.p: _bernoulli,
+    _aten.exponential.default: _exponential,
+    _aten.native_dropout.default: _native_dropout,
+    _aten.normal.Tensor_Tensor: _normal,
+    _aten.normal.Tensor_float: _normal,
+    _aten.normal.float_Tensor: _normal,
+    _aten.normal.float_float: _normal_of_size,
+    _aten.normal_functional.default: _normal_like,
+    _aten.uniform.default: _uniform,
+}
