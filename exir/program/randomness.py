@@ -39,7 +39,9 @@ def _normal_of_size(mean: float, std: float, size: list[int], *, generator: None
 
 
 def _exponential(self: torch.Tensor, lambd: float = 1.0, *, generator: None = None) -> torch.Tensor:
-    return -torch.log1p(-torch.rand_like(self)) / lambd
+    # As in eager, never zero: logarithms are taken of it.
+    least = torch.finfo(self.dtype).eps / 2
+    return torch.clamp_min(-torch.log1p(-torch.rand_like(self)), least) / lambd
 
 
 def _bernoulli(self: torch.Tensor, p: float = 0.5, *, generator: None = None) -> torch.Tensor:

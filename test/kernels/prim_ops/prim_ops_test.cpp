@@ -109,8 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"round", {d(2.5)}, i(2), {}}, Case{"round", {d(3.5)}, i(4), {}},
         Case{"trunc", {d(-1.7)}, i(-1), {}}, Case{"trunc", {d(1e300)}, {}, i(0)},
         Case{"sym_int", {d(3.9)}, i(3), {}}, Case{"sym_float", {i(3)}, d(3), {}},
-        Case{"sym_not", {b(true)}, b(false), {}}, Case{"and", {b(true), b(false)}, b(false), {}},
-        Case{"or", {b(true), b(false)}, b(true), {}},
+        Case{"sym_not", {b(true)}, b(false), {}}, Case{"sym_and", {b(true), b(false)}, b(false), {}},
+        Case{"sym_or", {b(true), b(false)}, b(true), {}},
         Case{"sym_ite", {b(true), i(1), i(2)}, i(1), {}},
         Case{"sym_ite", {b(false), i(1), i(2)}, i(2), {}},
         // Results of another kind than the value they would go to.
