@@ -39,8 +39,8 @@ void count_up(const Strided& to, C start, C step, int64_t n) {
   }
 }
 
-// How many there are: eager counts in int64 for an int64 result, whatever the numbers, and in double
-// for others. -1 where it refuses.
+// How many there are: eager counts in int64 for an int64 result, whatever the numbers, and in
+// double for others. -1 where it refuses.
 double range_length(double start, double end, double step, ScalarType dtype) {
   if (!std::isfinite(start) || !std::isfinite(end) || step == 0 || !std::isfinite(step) ||
       (end - start) * step < 0) {

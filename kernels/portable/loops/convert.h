@@ -17,7 +17,8 @@ using Convert = void (*)(char* to, int64_t to_stride, const char* from, int64_t 
 Convert load(ScalarType from, Compute to);
 /// From a compute type to a tensor's dtype. nullptr for a dtype that no kernel can hold.
 Convert store(Compute from, ScalarType to);
-/// Moves n elements of one dtype without looking at them. nullptr unless 1, 2, 4, 8 or 16 bytes wide.
+/// Moves n elements of one dtype without looking at them. nullptr unless 1, 2, 4, 8 or 16 bytes
+/// wide.
 Convert move(int64_t bytes);
 /// Writes one element of that many bytes (1, 2, 4 or 8) n times.
 void repeat(char* to, const char* element, int64_t bytes, int64_t n);

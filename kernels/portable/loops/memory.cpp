@@ -296,8 +296,8 @@ bool copy_complex(KernelRuntimeContext& ctx, const Strided& to, const Strided& f
 }  // namespace
 
 bool copy(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
-  if (!ET_EXPECT(ctx, width_of(to.dtype) > 0 && width_of(from.dtype) > 0, "cannot copy from %s to %s",
-                 name_of(from.dtype), name_of(to.dtype))) {
+  if (!ET_EXPECT(ctx, width_of(to.dtype) > 0 && width_of(from.dtype) > 0,
+                 "cannot copy from %s to %s", name_of(from.dtype), name_of(to.dtype))) {
     return false;
   }
   if (to.dtype == from.dtype) return copy_same_dtype(to, from);
