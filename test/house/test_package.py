@@ -50,6 +50,8 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
         "executorch/data/bin/executor_runner",
         "executorch/include/executorch/extension/module/module.h",
         "executorch/include/executorch/kernels/portable/Functions.h",
+        "executorch/kernels/portable/convolution.cpp",
+        "executorch/lib/cmake/executorch/kernel_libraries.cmake",
         "executorch/lib/libexecutorch_core.a",
         "executorch/share/cmake/executorch-config.cmake",
     ):
@@ -87,6 +89,45 @@ def test_a_cpp_program_builds_against_the_installed_package_alone(python: Path, 
     program.write_bytes(to_program(*make("mlp")))
     printed = _run(tmp_path / "build/run_program", program).split()
     assert len(printed) == 10 and all(float(number) == float(number) for number in printed)
+
+
+def test_an_operator_of_ones_own_goes_from_eager_to_the_device(python: Path) -> None:
+    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+    printed = _run(sys.executable, ROOT / "examples/custom_operator/run.py", package)
+    assert "device [4.0, 4.0, 4.0, 4.0]" in printed
+
+
+SELECT = "gen_selected_ops(LIB_NAME ops OPS_FROM_MODEL add.pte DTYPE_SELECTIVE_BUILD ON)\n"
+BIND = "set(yaml ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml)\n" + (
+    "generate_bindings_for_kernels(LIB_NAME ops FUNCTIONS_YAML ${yaml} DTYPE_SELECTIVE_BUILD ON)\n"
+)
+BOTH = (
+    "gen_operators_lib(LIB_NAME ops KERNEL_LIBS portable_kernels DTYPE_SELECTIVE_BUILD ON)\n"
+    "add_executable(app main.cpp)\ntarget_link_libraries(app PRIVATE executorch ops portable_ops_lib)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("gen_selected_ops(ROOT_OPS aten::add.out)\n", "LIB_NAME is missing"),
+        ("gen_selected_ops(LIB_NAME ops DTYPE_SELECTIVE_BUILD ON)\n", "DTYPE_SELECTIVE_BUILD of ops needs programs"),
+        ("gen_selected_ops(LIB_NAME ops ROOT_OPPS x)\n", "unknown arguments of ops: ROOT_OPPS"),
+        ("generate_bindings_for_kernels(LIB_NAME ops)\n", "neither FUNCTIONS_YAML nor CUSTOM_OPS_YAML"),
+        ("gen_operators_lib(LIB_NAME ops)\n", "call generate_bindings_for_kernels"),
+        (SELECT + BIND + BOTH, "EXECUTORCH_PORTABLE_DTYPES"),
+    ],
+)
+def test_a_wrong_selective_build_does_not_configure(python: Path, tmp_path: Path, lines: str, message: str) -> None:
+    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+    head = "cmake_minimum_required(VERSION 3.24)\nproject(wrong LANGUAGES CXX)\nfind_package(executorch REQUIRED)\n"
+    (tmp_path / "CMakeLists.txt").write_text(head + lines)
+    (tmp_path / "main.cpp").write_text("int main() {}\n")
+    command = ("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
+    done = subprocess.run(
+        [*map(str, command), f"-DPython3_EXECUTABLE={sys.executable}"], capture_output=True, text=True
+    )
+    assert done.returncode != 0 and message in " ".join(done.stderr.split())
 
 
 def test_the_runner_of_the_wheel_is_a_command(python: Path, tmp_path: Path) -> None:
