@@ -13,13 +13,21 @@
 #include <executorch/runtime/kernel/operator_registry.h>
 
 /// Registers `function` as the kernel "<ns>::<op_name>" before main() runs. Registering the same
-/// operator twice keeps the first kernel and logs the second; nothing ends the program. The file
-/// must be linked into the program (from a static library: with --whole-archive or its like).
+/// operator twice keeps the first kernel and logs the second; nothing ends the program. The object
+/// file must be linked into the program: CMake links those of an OBJECT library, while of a STATIC
+/// one a linker takes what is asked for alone.
 #define EXECUTORCH_LIBRARY(ns, op_name, function) \
-  ET_INTERNAL_LIBRARY(ns, op_name, function, __COUNTER__)
-#define ET_INTERNAL_LIBRARY(ns, op_name, function, id) \
-  ET_INTERNAL_LIBRARY_NAMED(ns, op_name, function, id)
-#define ET_INTERNAL_LIBRARY_NAMED(ns, op_name, function, id)                          \
+  ET_INTERNAL_LIBRARY(ns, op_name, {}, function, __COUNTER__)
+
+/// The same for tensors of certain dtypes and dim orders only, said by a KernelKey's text as
+/// "v1/6;0,1|6;0,1" (runtime/kernel/operator_registry.h): it is preferred, for these, to the
+/// operator's other kernels.
+#define EXECUTORCH_PARTIAL_LIBRARY(ns, op_name, key, function) \
+  ET_INTERNAL_LIBRARY(ns, op_name, key, function, __COUNTER__)
+
+#define ET_INTERNAL_LIBRARY(ns, op_name, key, function, id) \
+  ET_INTERNAL_LIBRARY_NAMED(ns, op_name, key, function, id)
+#define ET_INTERNAL_LIBRARY_NAMED(ns, op_name, key, function, id)                     \
   [[maybe_unused]] static const ::executorch::runtime::Error et_library_##ns##_##id = \
       ::executorch::ET_RUNTIME_NAMESPACE::register_kernel(                            \
-          ::executorch::ET_RUNTIME_NAMESPACE::make_kernel<function>(#ns "::" op_name))
+          ::executorch::ET_RUNTIME_NAMESPACE::make_kernel<function>(#ns "::" op_name, key))

@@ -22,6 +22,10 @@ Tensor& same_out(const Tensor&, Tensor& out) { return out; }
 
 EXECUTORCH_LIBRARY(my_ops, "mul3.out", my_ops::mul3_out);
 EXECUTORCH_LIBRARY(my_ops, "same.out", &my_ops::same_out);
+// Beside the first two, before and after: for float32 vectors alone.
+EXECUTORCH_PARTIAL_LIBRARY(my_ops, "same.out", "v1/6;0|6;0", my_ops::mul3_out);
+EXECUTORCH_PARTIAL_LIBRARY(my_ops, "part.out", "v1/6;0|6;0", my_ops::mul3_out);
+EXECUTORCH_LIBRARY(my_ops, "part.out", my_ops::same_out);
 // A second time: logged, and the first stays.
 EXECUTORCH_LIBRARY(my_ops, "mul3.out", my_ops::same_out);
 
@@ -38,6 +42,17 @@ TEST(LibraryRegistrationTest, AKernelIsThereBeforeMain) {
   kernel->op_(context, Span<EValue*>(arguments));
   EXPECT_EQ(out.toTensor().const_data_ptr<float>()[1], 6);
   EXPECT_TRUE(registry_has_op_function("my_ops::same.out"));
+}
+
+TEST(LibraryRegistrationTest, APartialKernelIsFoundForItsTensors) {
+  uint8_t order[] = {0};
+  const TensorMeta floats[] = {{ScalarType::Float, order}, {ScalarType::Float, order}};
+  const TensorMeta ints[] = {{ScalarType::Int, order}, {ScalarType::Int, order}};
+  const OpFunction mul3 = (*find_kernel("my_ops::mul3.out"))->op_;
+  for (const char* name : {"my_ops::same.out", "my_ops::part.out"}) {
+    EXPECT_EQ((*find_kernel(name, floats))->op_, mul3);
+    EXPECT_NE((*find_kernel(name, ints))->op_, mul3);
+  }
 }
 
 }  // namespace
