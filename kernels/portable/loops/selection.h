@@ -30,10 +30,11 @@ inline constexpr bool is_computed = is_selected(
     ScalarType::Bool, ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int,
     ScalarType::Long, ScalarType::UInt16, ScalarType::UInt32, ScalarType::UInt64);
 template <>
-inline constexpr bool is_computed<float> =
-    is_selected(ScalarType::Float, ScalarType::Half, ScalarType::BFloat16);
+inline constexpr bool is_computed<float> = is_selected(
+    ScalarType::Float, ScalarType::Half, ScalarType::BFloat16, ScalarType::ComplexFloat);
 template <>
-inline constexpr bool is_computed<double> = is_selected(ScalarType::Double);
+inline constexpr bool is_computed<double> =
+    is_selected(ScalarType::Double, ScalarType::ComplexDouble);
 // Truth values come of any dtype.
 template <>
 inline constexpr bool is_computed<bool> = true;
