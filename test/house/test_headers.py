@@ -22,7 +22,7 @@ FOLDERS = {
     "runtime/core/exec_aten": "exec_aten",
     "runtime/core/exec_aten/util": "scalar_type_util dim_order_util tensor_util",
     "runtime/core/portable_type": "tensor tensor_impl scalar scalar_type half bfloat16",
-    "runtime/kernel": "kernel_includes kernel_runtime_context operator_registry",
+    "runtime/kernel": "kernel_includes kernel_runtime_context operator_registry boxing dtype_check",
     "runtime/backend": "interface",
     "runtime/platform": "platform runtime log assert profiler compiler",
     "extension/data_loader": (
