@@ -27,42 +27,92 @@ struct Vectors {
   int64_t stride_a, stride_b, n;
 };
 
+/// What a distance is summed up from: |x - y| of every pair, added by a norm.
+template <Norm norm, class T>
+T add(T total, T d, T p) {
+  if constexpr (norm == Norm::Zero) return total + T(d != 0);
+  if constexpr (norm == Norm::One) return total + d;
+  if constexpr (norm == Norm::Two) return total + d * d;
+  if constexpr (norm == Norm::Infinity) return d > total || d != d ? d : total;
+  if constexpr (norm == Norm::Other) return total + std::pow(d, p);
+}
+
+/// Several sums side by side, so that they become a vector; the last one takes what is left over.
+template <Norm norm, class T>
+struct Sums {
+  static constexpr int kLanes = 8;
+  T lanes[kLanes] = {};
+
+  void add_all(const T* x, const T* y, int64_t n, T p) {
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+      for (int k = 0; k < kLanes; ++k) {
+        lanes[k] = add<norm>(lanes[k], std::abs(x[j + k] - y[j + k]), p);
+      }
+    }
+    for (; j < n; ++j) lanes[0] = add<norm>(lanes[0], std::abs(x[j] - y[j]), p);
+  }
+
+  T total() const {
+    T sum = lanes[0];
+    for (int k = 1; k < kLanes; ++k) {
+      if constexpr (norm == Norm::Infinity) {
+        sum = lanes[k] > sum || lanes[k] != lanes[k] ? lanes[k] : sum;
+      } else {
+        sum += lanes[k];
+      }
+    }
+    return sum;
+  }
+};
+
 template <class T>
 class Distance {
  public:
   Distance(const Vectors& v, double p)
-      : v_(v), a_(v.dtype), b_(v.dtype), norm_(norm_of(p)), p_(T(p)) {}
+      : v_(v),
+        a_(v.dtype),
+        b_(v.dtype),
+        store_(store(compute_type<T>, v.dtype)),
+        norm_(norm_of(p)),
+        p_(T(p)) {}
 
-  T operator()(const char* a, const char* b) {
-    T total = 0;
-    for (int64_t i = 0; i < v_.n; i += kBlock) {
-      const int64_t n = std::min(kBlock, v_.n - i);
-      const T* x = a_(a + i * v_.stride_a, v_.stride_a, n);
-      const T* y = b_(b + i * v_.stride_b, v_.stride_b, n);
-      for (int64_t j = 0; j < n; ++j) total = add(total, std::abs(x[j] - y[j]));
-    }
-    if (norm_ == Norm::Two) return std::sqrt(total);
-    return norm_ == Norm::Other ? std::pow(total, 1 / p_) : total;
+  /// The distance of the vectors at a and b, written to `to` in their dtype.
+  void operator()(const char* a, const char* b, char* to) {
+    const T distance = measure(a, b);
+    store_(to, 0, reinterpret_cast<const char*>(&distance), 0, 1);
   }
 
  private:
-  T add(T total, T d) const {
+  T measure(const char* a, const char* b) {
     switch (norm_) {
       case Norm::Zero:
-        return total + T(d != 0);
+        return sum<Norm::Zero>(a, b);
       case Norm::One:
-        return total + d;
+        return sum<Norm::One>(a, b);
       case Norm::Two:
-        return total + d * d;
+        return std::sqrt(sum<Norm::Two>(a, b));
       case Norm::Infinity:
-        return d > total || d != d ? d : total;
+        return sum<Norm::Infinity>(a, b);
       default:
-        return total + std::pow(d, p_);
+        return std::pow(sum<Norm::Other>(a, b), 1 / p_);
     }
+  }
+
+  template <Norm norm>
+  T sum(const char* a, const char* b) {
+    Sums<norm, T> sums;
+    for (int64_t i = 0; i < v_.n; i += kBlock) {
+      const int64_t n = std::min(kBlock, v_.n - i);
+      sums.add_all(a_(a + i * v_.stride_a, v_.stride_a, n), b_(b + i * v_.stride_b, v_.stride_b, n),
+                   n, p_);
+    }
+    return sums.total();
   }
 
   Vectors v_;
   Reader<T> a_, b_;
+  Convert store_;
   Norm norm_;
   T p_;
 };
@@ -106,8 +156,8 @@ Tensor& _cdist_forward_out(KernelRuntimeContext& ctx, const Tensor& x1, const Te
     Distance<T> distance(vectors, p);
     nest.for_each_row([&](char* const* at) {
       for (int64_t i = 0; i < nest.row(); ++i) {
-        write<T>(distance(at[1] + i * nest.stride(1), at[2] + i * nest.stride(2)),
-                 at[0] + i * nest.stride(0), vectors.dtype);
+        distance(at[1] + i * nest.stride(1), at[2] + i * nest.stride(2),
+                 at[0] + i * nest.stride(0));
       }
     });
   });
@@ -132,8 +182,7 @@ Tensor& _pdist_forward_out(KernelRuntimeContext& ctx, const Tensor& self, double
     char* at = to.data;
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = i + 1; j < n; ++j, at += to.strides[0]) {
-        write<T>(distance(rows.data + i * rows.strides[0], rows.data + j * rows.strides[0]), at,
-                 vectors.dtype);
+        distance(rows.data + i * rows.strides[0], rows.data + j * rows.strides[0], at);
       }
     }
   });

@@ -86,6 +86,7 @@ struct Sampler {
   int64_t interpolation;
   Reader<T> pixels;
   Reader<T> coordinates;
+  Convert store_result;
 
   Samples<T> samples_at(const char* point, int d) {
     if (d < kSpatial - spatial) return {1, {0}, {1}};
@@ -94,8 +95,15 @@ struct Sampler {
                    *coordinates(point + (kSpatial - 1 - d) * stride, sizeof(T), 1));
   }
 
-  T sum(const Plane& plane, const Samples<T>* s) {
-    T total = 0;
+  /// The pixels under a point, the same of every channel: where they are, and their weights.
+  struct Taps {
+    int count = 0;
+    int64_t offsets[16];
+    T weights[16];
+  };
+
+  Taps taps_at(const Samples<T>* s) const {
+    Taps taps;
     int64_t at[kSpatial];
     const auto inside = [&](int d, int i) {
       at[d] = s[d].pixels[i];
@@ -105,11 +113,20 @@ struct Sampler {
       if (!inside(0, i)) continue;
       for (int j = 0; j < s[1].count; ++j) {
         if (!inside(1, j)) continue;
-        const T weight = s[0].weights[i] * s[1].weights[j];
         for (int k = 0; k < s[2].count; ++k) {
-          if (inside(2, k)) total += *pixels(plane.at(at), sizeof(T), 1) * weight * s[2].weights[k];
+          if (!inside(2, k)) continue;
+          taps.offsets[taps.count] = image.first.at(at) - image.first.data;
+          taps.weights[taps.count++] = s[0].weights[i] * s[1].weights[j] * s[2].weights[k];
         }
       }
+    }
+    return taps;
+  }
+
+  T sum(const char* plane, const Taps& taps) {
+    T total = 0;
+    for (int i = 0; i < taps.count; ++i) {
+      total += *pixels(plane + taps.offsets[i], sizeof(T), 1) * taps.weights[i];
     }
     return total;
   }
@@ -126,8 +143,12 @@ struct Sampler {
               point += q[d] * grid.strides[1 + d - (kSpatial - spatial)];
             }
             for (int d = 0; d < kSpatial; ++d) s[d] = samples_at(point, d);
+            const Taps taps = taps_at(s);
+            const Plane from = image.plane(n, 0), to = result.plane(n, 0);
             for (int64_t c = 0; c < image.channels; ++c) {
-              write<T>(sum(image.plane(n, c), s), result.plane(n, c).at(q), result.first.dtype);
+              const T value = sum(from.data + c * from.channel_stride, taps);
+              store_result(to.at(q) + c * to.channel_stride, 0,
+                           reinterpret_cast<const char*>(&value), 0, 1);
             }
           }
         }
@@ -175,7 +196,8 @@ Tensor& grid_sampler(KernelRuntimeContext& ctx, const Tensor& input, const Tenso
                {axis(0), axis(1), axis(2)},
                interpolation,
                Reader<T>(dtype),
-               Reader<T>(dtype)}
+               Reader<T>(dtype),
+               store(compute_type<T>, dtype)}
         .run();
   });
   return out;

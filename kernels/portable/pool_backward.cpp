@@ -35,6 +35,8 @@ class PlaneSums {
     } else {
       sums_ = plane;
     }
+    even_ = sums_.strides[1] == sizes_[2] * sums_.strides[2] &&
+            sums_.strides[0] == sizes_[1] * sums_.strides[1];
     const Window all = {{0, 0, 0}, {sizes_[0], sizes_[1], sizes_[2]}};
     for_each_row(all, [&](char* row, const int64_t*) {
       for (int64_t x = 0; x < sizes_[2]; ++x) *at(row, x) = T(0);
@@ -42,9 +44,13 @@ class PlaneSums {
   }
 
   void add(int64_t flat, T value) {
-    const int64_t index[] = {flat / (sizes_[1] * sizes_[2]), flat / sizes_[2] % sizes_[1],
-                             flat % sizes_[2]};
-    T* const total = reinterpret_cast<T*>(sums_.at(index));
+    char* at = sums_.data + flat * sums_.strides[2];
+    if (!even_) {
+      const int64_t index[] = {flat / (sizes_[1] * sizes_[2]), flat / sizes_[2] % sizes_[1],
+                               flat % sizes_[2]};
+      at = sums_.at(index);
+    }
+    T* const total = reinterpret_cast<T*>(at);
     *total = sum(*total, value);
   }
 
@@ -82,6 +88,7 @@ class PlaneSums {
   const int64_t* sizes_;
   ScalarType dtype_;
   bool stands_;
+  bool even_ = false;  ///< flat indices are places at one distance
   T* temp_ = nullptr;
   Plane plane_, sums_;
 };
@@ -103,11 +110,11 @@ bool expect_shape(KernelRuntimeContext& ctx, const char* name, const Tensor& ten
                    ShapeText(shape).text, ShapeText(tensor).text);
 }
 
-/// Calls scatter(sums, value, output index, image, channel) for every element of `grad_output`, all
-/// of a plane after another; a false result ends it.
+/// Calls scatter(sums, values, n, index of the first, image, channel) for runs of a row of
+/// `grad_output`, all of a plane after another; a false result ends it.
 template <class Scatter>
-void for_each_gradient(KernelRuntimeContext& ctx, const Images& from, const Images& to,
-                       Scatter&& scatter) {
+void for_each_run(KernelRuntimeContext& ctx, const Images& from, const Images& to,
+                  Scatter&& scatter) {
   visit_compute(compute_of(from.first.dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     PlaneSums<T> sums(ctx, to);
@@ -120,19 +127,31 @@ void for_each_gradient(KernelRuntimeContext& ctx, const Images& from, const Imag
       int64_t q[kSpatial] = {0, 0, 0};
       for (q[0] = 0; q[0] < from.sizes[0]; ++q[0]) {
         for (q[1] = 0; q[1] < from.sizes[1]; ++q[1]) {
-          for (int64_t first = 0; first < from.sizes[2]; first += kBlock) {
-            const int64_t n = std::min(kBlock, from.sizes[2] - first);
-            q[2] = first;
+          for (q[2] = 0; q[2] < from.sizes[2]; q[2] += kBlock) {
+            const int64_t n = std::min(kBlock, from.sizes[2] - q[2]);
             const T* const values = reader(plane.at(q), plane.strides[2], n);
-            for (; q[2] < first + n; ++q[2]) {
-              if (!scatter(sums, values[q[2] - first], q, image, channel)) return;
-            }
+            if (!scatter(sums, values, n, static_cast<const int64_t*>(q), image, channel)) return;
           }
         }
       }
       sums.close();
     }
   });
+}
+
+/// Adds every gradient, divided by divisor(window, output index), to window(output index).
+template <class WindowAt, class DivisorAt>
+void spread(KernelRuntimeContext& ctx, const Images& from, const Images& to, WindowAt&& window,
+            DivisorAt&& divisor) {
+  for_each_run(ctx, from, to,
+               [&](auto& sums, auto* values, int64_t n, const int64_t* first, int64_t, int64_t) {
+                 int64_t q[kSpatial] = {first[0], first[1], first[2]};
+                 for (int64_t i = 0; i < n; ++i, ++q[2]) {
+                   const Window w = window(static_cast<const int64_t*>(q));
+                   sums.add(w, mean(values[i], divisor(w, static_cast<const int64_t*>(q))));
+                 }
+                 return true;
+               });
 }
 
 /// To where the maxima were found.
@@ -146,15 +165,20 @@ void max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Te
     return;
   }
   const Images from(grad_output, spatial), places(indices, spatial), to(grad_input, spatial);
-  for_each_gradient(
-      ctx, from, to, [&](auto& sums, auto value, const int64_t* q, int64_t image, int64_t channel) {
-        const int64_t place = *reinterpret_cast<const int64_t*>(places.plane(image, channel).at(q));
-        if (!ET_EXPECT(ctx, place >= 0 && place < sums.size(),
-                       "index %" PRId64 " lies outside of a plane of %" PRId64 " elements", place,
-                       sums.size())) {
-          return false;
+  for_each_run(
+      ctx, from, to,
+      [&](auto& sums, auto* values, int64_t n, const int64_t* q, int64_t image, int64_t channel) {
+        const Plane plane = places.plane(image, channel);
+        const char* at = plane.at(q);
+        for (int64_t i = 0; i < n; ++i, at += plane.strides[2]) {
+          const int64_t place = *reinterpret_cast<const int64_t*>(at);
+          if (!ET_EXPECT(ctx, place >= 0 && place < sums.size(),
+                         "index %" PRId64 " lies outside of a plane of %" PRId64 " elements", place,
+                         sums.size())) {
+            return false;
+          }
+          sums.add(place, values[i]);
         }
-        sums.add(place, value);
         return true;
       });
 }
@@ -199,14 +223,12 @@ Tensor& fitted_mean_backward(KernelRuntimeContext& ctx, const Tensor& grad_outpu
     return grad_input;
   }
   const Images from(grad_output, spatial), to(grad_input, spatial);
-  for_each_gradient(ctx, from, to, [&](auto& sums, auto value, const int64_t* q, int64_t, int64_t) {
-    Window window;
-    for (int d = 0; d < kSpatial; ++d) {
-      window.fit(d, q[d], to.sizes[d], from.sizes[d]);
-    }
-    sums.add(window, mean(value, window.size()));
-    return true;
-  });
+  const auto window = [&](const int64_t* q) {
+    Window w;
+    for (int d = 0; d < kSpatial; ++d) w.fit(d, q[d], to.sizes[d], from.sizes[d]);
+    return w;
+  };
+  spread(ctx, from, to, window, [](const Window& w, const int64_t*) { return w.size(); });
   return grad_input;
 }
 
@@ -223,17 +245,18 @@ Tensor& fixed_mean_backward(KernelRuntimeContext& ctx, const Tensor& grad_output
   }
   const Divisor divisor = {count_include_pad, divisor_override.value_or(0)};
   const Images from(grad_output, spatial), to(grad_input, spatial);
-  for_each_gradient(ctx, from, to, [&](auto& sums, auto value, const int64_t* q, int64_t, int64_t) {
-    Window window;
+  const auto window = [&](const int64_t* q) {
+    Window w;
     for (int d = 0; d < kSpatial; ++d) {
       const WindowAxis& axis = loops.axis[d];
       const int64_t start = axis.input(q[d], 0);
-      window.begin[d] = std::max<int64_t>(start, 0);
-      window.end[d] = std::min(start + axis.taps, axis.in);
+      w.begin[d] = std::max<int64_t>(start, 0);
+      w.end[d] = std::min(start + axis.taps, axis.in);
     }
-    const int64_t outer = divisor.outer(loops, q);
-    sums.add(window, mean(value, divisor.of(loops, outer, q[2])));
-    return true;
+    return w;
+  };
+  spread(ctx, from, to, window, [&](const Window&, const int64_t* q) {
+    return divisor.of(loops, divisor.outer(loops, q), q[2]);
   });
   return grad_input;
 }

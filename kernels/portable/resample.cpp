@@ -96,6 +96,16 @@ bool prepare_resize(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
   return true;
 }
 
+/// How many channels lie side by side, pixel by pixel, in both and so are one wide pixel: all, or
+/// one.
+int64_t side_by_side(const Images& from, const Images& to) {
+  const int64_t size = size_of(from.first.dtype), pixel = from.channels * size;
+  const auto dense = [&](const Images& images) {
+    return images.first.channel_stride == size && images.first.strides[2] == pixel;
+  };
+  return from.channels > 1 && dense(from) && dense(to) ? from.channels : 1;
+}
+
 /// Calls f(plane of the input, plane of the output) for every channel of every image.
 template <class F>
 void for_each_plane(const Images& from, const Images& to, F&& f) {
@@ -161,17 +171,12 @@ Tensor& nearest(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                 const ResizeArguments& arguments, Nearest mode, Tensor& out) {
   ResizeAxis axes[kSpatial];
   if (!prepare_resize(ctx, self, spatial, arguments, false, out, axes)) return out;
-  const Images from(self, spatial), to(out, spatial);
-  const int64_t size = size_of(self.scalar_type());
-  if (from.channels > 1 && from.first.channel_stride == size && to.first.channel_stride == size) {
-    for (int64_t image = 0; image < from.batch; ++image) {
-      resize_nearest(axes, mode, from.plane(image, 0), to.plane(image, 0), from.channels * size);
-    }
-  } else {
-    for_each_plane(from, to, [&](const Plane& in, const Plane& result) {
-      resize_nearest(axes, mode, in, result, size);
-    });
-  }
+  Images from(self, spatial), to(out, spatial);
+  const int64_t lanes = side_by_side(from, to);
+  if (lanes > 1) from.channels = 1;
+  for_each_plane(from, to, [&](const Plane& in, const Plane& result) {
+    resize_nearest(axes, mode, in, result, lanes * size_of(in.dtype));
+  });
   return out;
 }
 
@@ -283,9 +288,11 @@ struct AxisTaps {
 template <class T>
 class PlaneResizer {
  public:
+  /// `lanes` channels lie side by side and are resized together; planes begin at the first of them.
   bool prepare(KernelRuntimeContext& ctx, const ResizeAxis* axes, const Filter& filter,
-               ScalarType dtype) {
+               ScalarType dtype, int64_t lanes) {
     axes_ = axes;
+    lanes_ = lanes;
     load_ = load(dtype, compute_type<T>);
     store_ = store(compute_type<T>, dtype);
     stands_ = dtype == dtype_of(compute_type<T>);
@@ -296,15 +303,16 @@ class PlaneResizer {
     }
     slots_ = taps_[0].taps * taps_[1].taps;
     held_ = allocate<int64_t>(ctx, slots_);
-    if (held_) rows_ = allocate<T>(ctx, slots_ * axes[2].out);
-    if (rows_) sums_ = allocate<T>(ctx, axes[2].out);
-    if (sums_) loaded_ = allocate<T>(ctx, axes[2].in);
+    if (held_) rows_ = allocate<T>(ctx, slots_ * axes[2].out * lanes);
+    if (rows_) sums_ = allocate<T>(ctx, axes[2].out * lanes);
+    if (sums_) loaded_ = allocate<T>(ctx, axes[2].in * lanes);
     return loaded_ != nullptr;
   }
 
   void run(const Plane& in, const Plane& out) {
     std::fill_n(held_, slots_, -1);
-    const int64_t n = axes_[2].out;
+    const int64_t n = axes_[2].out * lanes_;
+    const int64_t stride = lanes_ > 1 ? size_of(out.dtype) : out.strides[2];
     for (int64_t z = 0; z < axes_[0].out; ++z) {
       for (int64_t y = 0; y < axes_[1].out; ++y) {
         std::fill_n(sums_, n, T(0));
@@ -316,7 +324,7 @@ class PlaneResizer {
           }
         }
         if (rounds_) round(sums_, n, taps_[0].unit * taps_[1].unit);
-        store_(out.data + z * out.strides[0] + y * out.strides[1], out.strides[2],
+        store_(out.data + z * out.strides[0] + y * out.strides[1], stride,
                reinterpret_cast<const char*>(sums_), sizeof(T), n);
       }
     }
@@ -327,25 +335,35 @@ class PlaneResizer {
   /// slot that its index gives: they are neighbours, so no two of them meet.
   const T* resized_row(const Plane& in, int64_t z, int64_t y) {
     const int64_t slot = z % taps_[0].taps * taps_[1].taps + y % taps_[1].taps;
-    T* const row = rows_ + slot * axes_[2].out;
+    T* const row = rows_ + slot * axes_[2].out * lanes_;
     const int64_t tag = z * axes_[1].in + y;
     if (held_[slot] == tag) return row;
     held_[slot] = tag;
     const char* const from = in.data + z * in.strides[0] + y * in.strides[1];
+    const int64_t stride = lanes_ > 1 ? size_of(in.dtype) : in.strides[2];
     const T* pixels = reinterpret_cast<const T*>(from);
-    if (!stands_ || in.strides[2] != int64_t(sizeof(T))) {
-      load_(reinterpret_cast<char*>(loaded_), sizeof(T), from, in.strides[2], axes_[2].in);
+    if (!stands_ || stride != int64_t(sizeof(T))) {
+      load_(reinterpret_cast<char*>(loaded_), sizeof(T), from, stride, axes_[2].in * lanes_);
       pixels = loaded_;
     }
     const AxisTaps<T>& t = taps_[2];
-    for (int64_t q = 0; q < axes_[2].out; ++q) {
-      T sum = 0;
-      for (int64_t j = q * t.taps; j < (q + 1) * t.taps; ++j) {
-        sum += t.weights[j] * pixels[t.pixels[j]];
+    if (lanes_ == 1) {
+      for (int64_t q = 0; q < axes_[2].out; ++q) {
+        T sum = 0;
+        for (int64_t j = q * t.taps; j < (q + 1) * t.taps; ++j) {
+          sum += t.weights[j] * pixels[t.pixels[j]];
+        }
+        row[q] = sum;
       }
-      row[q] = sum;
+    } else {
+      std::fill_n(row, axes_[2].out * lanes_, T(0));
+      for (int64_t j = 0; j < axes_[2].out * t.taps; ++j) {
+        T* const to = row + j / t.taps * lanes_;
+        const T* const pixel = pixels + t.pixels[j] * lanes_;
+        for (int64_t c = 0; c < lanes_; ++c) to[c] += t.weights[j] * pixel[c];
+      }
     }
-    if (rounds_) round(row, axes_[2].out, t.unit);
+    if (rounds_) round(row, axes_[2].out * lanes_, t.unit);
     return row;
   }
 
@@ -361,6 +379,7 @@ class PlaneResizer {
   Convert store_ = nullptr;
   bool stands_ = false;
   bool rounds_ = false;
+  int64_t lanes_ = 1;
   int64_t slots_ = 0;
   int64_t* held_ = nullptr;
   T* rows_ = nullptr;
@@ -378,9 +397,12 @@ Tensor& interpolate(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
       out.numel() == 0) {
     return out;
   }
+  Images from(self, spatial), to(out, spatial);
+  const int64_t lanes = side_by_side(from, to);
+  if (lanes > 1) from.channels = 1;
   const auto run = [&](auto resizer) {
-    if (!resizer.prepare(ctx, axes, filter, dtype)) return;
-    for_each_plane(Images(self, spatial), Images(out, spatial),
+    if (!resizer.prepare(ctx, axes, filter, dtype, lanes)) return;
+    for_each_plane(from, to,
                    [&](const Plane& in, const Plane& result) { resizer.run(in, result); });
   };
   // uint8 is resized in 16-bit integers, which float64 holds, and weights found in float64.

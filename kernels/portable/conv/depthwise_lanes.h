@@ -117,15 +117,29 @@ void DepthwiseLanes<T>::run(const Plane& image, const Plane& out) {
   const T* values[kMaxTaps];
   const T* weights[kMaxTaps];
   const WindowAxis* axis = loops_.axis;
+  // Of the outputs [first, last) of a row, all taps meet the image: one reads a step after another.
+  int64_t first = 0, last = axis[2].outputs;
+  for (int64_t k = 0; k < axis[2].taps; ++k) {
+    int64_t begin, end;
+    axis[2].outputs_inside(k, &begin, &end);
+    first = std::max(first, begin);
+    last = std::min(last, end);
+  }
+  const int64_t step = axis[2].step * image.strides[2] / int64_t(sizeof(T));
   int64_t at[kSpatial];
   for (at[0] = 0; at[0] < axis[0].outputs; ++at[0]) {
     for (at[1] = 0; at[1] < axis[1].outputs; ++at[1]) {
+      int64_t taps = 0;
       for (at[2] = 0; at[2] < axis[2].outputs; ++at[2]) {
         char* to = out.data;
         for (int d = 0; d < kSpatial; ++d) {
           to += (axis[d].out_first + at[d] * axis[d].out_step) * out.strides[d];
         }
-        const int64_t taps = gather(image, at, values, weights);
+        if (stands_ && at[2] > first && at[2] < last) {
+          for (int64_t t = 0; t < taps; ++t) values[t] += step;
+        } else {
+          taps = gather(image, at, values, weights);
+        }
         T* const sums = stands_ ? reinterpret_cast<T*>(to) : sums_;
         tile_.lane_sum(values, weights, taps, bias_, sums, channels_);
         if (!stands_) {
