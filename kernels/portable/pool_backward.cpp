@@ -36,22 +36,28 @@ class PlaneSums {
       sums_ = plane;
     }
     even_ = sums_.strides[1] == sizes_[2] * sums_.strides[2] &&
-            sums_.strides[0] == sizes_[1] * sums_.strides[1];
+            (sizes_[0] == 1 || sums_.strides[0] == sizes_[1] * sums_.strides[1]);
     const Window all = {{0, 0, 0}, {sizes_[0], sizes_[1], sizes_[2]}};
     for_each_row(all, [&](char* row, const int64_t*) {
-      for (int64_t x = 0; x < sizes_[2]; ++x) *at(row, x) = T(0);
+      if (sums_.strides[2] == int64_t(sizeof(T))) {
+        std::fill_n(at(row, 0), sizes_[2], T(0));
+      } else {
+        for (int64_t x = 0; x < sizes_[2]; ++x) *at(row, x) = T(0);
+      }
     });
   }
 
-  void add(int64_t flat, T value) {
-    char* at = sums_.data + flat * sums_.strides[2];
-    if (!even_) {
-      const int64_t index[] = {flat / (sizes_[1] * sizes_[2]), flat / sizes_[2] % sizes_[1],
-                               flat % sizes_[2]};
-      at = sums_.at(index);
+  /// Adds n values at the flat indices that stand `stride` bytes apart; the number of those before
+  /// one that lies outside of the plane.
+  int64_t add(const char* places, int64_t stride, const T* values, int64_t n) {
+    const int64_t limit = size(), step = sums_.strides[2];
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t flat = *reinterpret_cast<const int64_t*>(places + i * stride);
+      if (flat < 0 || flat >= limit) return i;
+      T* const total = reinterpret_cast<T*>(even_ ? sums_.data + flat * step : place(flat));
+      *total = sum(*total, values[i]);
     }
-    T* const total = reinterpret_cast<T*>(at);
-    *total = sum(*total, value);
+    return n;
   }
 
   void add(const Window& window, T value) {
@@ -72,6 +78,12 @@ class PlaneSums {
   }
 
  private:
+  char* place(int64_t flat) const {
+    const int64_t index[] = {flat / (sizes_[1] * sizes_[2]), flat / sizes_[2] % sizes_[1],
+                             flat % sizes_[2]};
+    return sums_.at(index);
+  }
+
   T* at(char* row, int64_t x) const { return reinterpret_cast<T*>(row + x * sums_.strides[2]); }
 
   /// Calls f(start of the row in the sums, its index) for every row of the window.
@@ -169,17 +181,9 @@ void max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Te
       ctx, from, to,
       [&](auto& sums, auto* values, int64_t n, const int64_t* q, int64_t image, int64_t channel) {
         const Plane plane = places.plane(image, channel);
-        const char* at = plane.at(q);
-        for (int64_t i = 0; i < n; ++i, at += plane.strides[2]) {
-          const int64_t place = *reinterpret_cast<const int64_t*>(at);
-          if (!ET_EXPECT(ctx, place >= 0 && place < sums.size(),
-                         "index %" PRId64 " lies outside of a plane of %" PRId64 " elements", place,
-                         sums.size())) {
-            return false;
-          }
-          sums.add(place, values[i]);
-        }
-        return true;
+        const int64_t added = sums.add(plane.at(q), plane.strides[2], values, n);
+        return ET_EXPECT(ctx, added == n,
+                         "an index lies outside of a plane of %" PRId64 " elements", sums.size());
       });
 }
 
