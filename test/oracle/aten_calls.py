@@ -28,7 +28,7 @@ UNDETERMINED = frozenset(
     )
 )
 # Results that may list equal elements in any order: their indices must point to elements equal to the values.
-ORDERED = frozenset({"aten::topk.values", "aten::sort.values"})
+ORDERED = frozenset({f"aten::{name}.values" for name in ("topk", "sort", "kthvalue", "mode")})
 # (rtol, atol) where torch.testing's own are too tight: 16-bit results are rounded once here, step by step in eager.
 TOLERANCE = {torch.float16: (4e-3, 4e-3), torch.bfloat16: (3.2e-2, 3.2e-2), torch.float32: (1e-5, 1e-5)}
 
@@ -106,7 +106,10 @@ def _room_for(result: Any) -> Any:
 
 
 def _at(values: torch.Tensor, dim: int, indices: torch.Tensor) -> torch.Tensor:
-    return values if values.dim() == 0 else values.gather(dim, indices)
+    if values.dim() == 0:
+        return values
+    reduced = indices.dim() < values.dim()
+    return values.gather(dim, indices.unsqueeze(dim)).squeeze(dim) if reduced else values.gather(dim, indices)
 
 
 def _describe(value: Any) -> str:
@@ -166,7 +169,11 @@ class KernelsAgainstEager(TorchDispatchMode):
         elif name in UNDETERMINED:
             pass
         elif name in ORDERED:
-            dim = (*args, -1)[1 + (name == "aten::topk.values")] if len(args) > 1 else kwargs.get("dim", -1)
+            dim = (
+                (*args, -1)[1 + (name in ("aten::topk.values", "aten::kthvalue.values"))]
+                if len(args) > 1
+                else kwargs.get("dim", -1)
+            )
             picked = _at(args[0], dim, call.outputs[1])
             if fault := mismatch([call.outputs[0], picked], [results[0]] * 2):
                 self.faults.append(f"{what}: {fault}")
