@@ -37,7 +37,11 @@ class Stream {
   /// In [0, 1), a multiple of 2^-bits; bits ≤ 53.
   double uniform(int bits) {
     const uint64_t number = bits <= 32 ? word() >> (32 - bits) : two_words() >> (64 - bits);
-    return std::ldexp(static_cast<double>(number), -bits);
+    // 2^-bits, by its exponent.
+    const uint64_t exponent = static_cast<uint64_t>(1023 - bits) << 52;
+    double scale;
+    std::memcpy(&scale, &exponent, sizeof(scale));
+    return static_cast<double>(number) * scale;
   }
   /// In [0, count). Not exactly uniform, by less than count/2^64.
   uint64_t below(uint64_t count) { return two_words() % count; }
@@ -77,7 +81,9 @@ double natural_log(double x) {
   }
   const double s = (m - 1) / (m + 1), square = s * s;
   double sum = 0;
-  for (int k = 21; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
+  static constexpr double kTerms[] = {1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11,
+                                      1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0};
+  for (const double term : kTerms) sum = sum * square + term;
   return exponent * 0.69314718055994530942 + 2 * s * sum;
 }
 
@@ -86,9 +92,12 @@ void on_circle(double u, double* cosine, double* sine) {
   const int quarter = static_cast<int>(4 * u + 0.5);
   const double x = (u - quarter * 0.25) * 6.28318530717958647693, square = x * x;
   double c = 1, s = 1;
-  for (int k = 16; k >= 2; k -= 2) {
-    c = 1 - c * square / (k * (k - 1));
-    s = 1 - s * square / (k * (k + 1));
+  static constexpr double kQuotients[][2] = {
+      {1.0 / 240, 1.0 / 272}, {1.0 / 182, 1.0 / 210}, {1.0 / 132, 1.0 / 156}, {1.0 / 90, 1.0 / 110},
+      {1.0 / 56, 1.0 / 72},   {1.0 / 30, 1.0 / 42},   {1.0 / 12, 1.0 / 20},   {1.0 / 2, 1.0 / 6}};
+  for (const auto& quotient : kQuotients) {
+    c = 1 - c * (square * quotient[0]);
+    s = 1 - s * (square * quotient[1]);
   }
   s *= x;
   const double turned[] = {c, s, -c, -s};

@@ -159,7 +159,7 @@ FAMILIES: dict[str, list[Member]] = {
     ],
     "complex numbers": [
         _of(lambda x: torch.fft.irfft(torch.fft.rfft(x) * torch.fft.rfft(x.flip(1))), (3, 10)),
-        _of(lambda x: (torch.fft.fft2(x).abs(), torch.view_as_real(torch.fft.ifft(x, dim=0).resolve_conj())), (5, 6)),
+        _of(lambda x: (torch.fft.fft2(x).abs(), torch.view_as_real(torch.fft.ifft(torch.fft.fft(x), dim=0))), (5, 6)),
         _of(lambda x: torch.stft(x, 8, window=torch.hann_window(8), return_complex=True).abs(), (2, 40)),
         _of(
             lambda x: torch.view_as_real(torch.polar(x.abs(), x) / (torch.view_as_complex(x.view(3, 2, 2))[:, :1])),
