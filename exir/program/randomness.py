@@ -31,7 +31,8 @@ def _normal(mean: Any, std: Any = 1.0, *, generator: None = None) -> torch.Tenso
     """Of a mean and a deviation, at least one of which is a tensor."""
     tensors = [value for value in (mean, std) if isinstance(value, torch.Tensor)]
     shape = torch.broadcast_shapes(*(value.shape for value in tensors))
-    return torch.randn(shape, dtype=tensors[0].dtype, device=tensors[0].device) * std + mean
+    drawn: torch.Tensor = torch.randn(shape, dtype=tensors[0].dtype, device=tensors[0].device) * std + mean
+    return drawn
 
 
 def _normal_of_size(mean: float, std: float, size: list[int], *, generator: None = None, **kind: Any) -> torch.Tensor:
