@@ -72,11 +72,6 @@ def _trilinear(
     return (i1 * i2 * i3).sum(sumdim)
 
 
-def _logcumsumexp(self: torch.Tensor, dim: int) -> torch.Tensor:
-    most = torch.where(torch.isfinite(self), self, 0.0).amax(dim, keepdim=True)
-    return (self - most).exp().cumsum(dim).log() + most
-
-
 # Overloads whose decomposition PyTorch registers.
 _OF_PYTORCH = (
     "_addmm_activation.default",
@@ -100,7 +95,6 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten.empty_permuted.default: _empty_permuted,
     _aten.index_reduce.default: _index_reduce,
     _aten.put.default: _put,
-    _aten.logcumsumexp.default: _logcumsumexp,
     _aten.__lshift__.Scalar: lambda self, other: torch.bitwise_left_shift(self, other),
     _aten.__lshift__.Tensor: lambda self, other: torch.bitwise_left_shift(self, other),
     _aten.__rshift__.Scalar: lambda self, other: torch.bitwise_right_shift(self, other),

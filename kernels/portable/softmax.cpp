@@ -4,8 +4,8 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
-#include <executorch/kernels/portable/normalize/rows.h>
+#include <executorch/kernels/portable/loops/lines.h>
+#include <executorch/kernels/portable/pointwise/float_math.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,32 +14,130 @@
 namespace executorch::kernels::portable {
 namespace {
 
-/// A row read three times: for its maximum, for the sum of exponentials, and for the result.
+// exp(x) for x <= 0.
+template <class T>
+T exponential(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return float_exp<float, int32_t>(x);
+  } else {
+    return std::exp(x);
+  }
+}
+
+// NaN is larger than every number.
+template <class T>
+T larger(T x, T y) {
+  return (x != x) | (x > y) ? x : y;
+}
+
+// A line along the dimension: `n` elements, strides in bytes.
+struct Line {
+  int64_t n, out_stride, in_stride;
+};
+
+// Softmax of lines, each read three times: for its maximum, for the sum of exponentials, and for
+// the result. One line at a time where its elements lie side by side, else as many as do.
 template <class T, bool kLog>
-void softmax_row(Reader<T>& reader, Convert store_row, const Row& row) {
-  const auto blocks = [&](auto&& f) {
-    for (int64_t i = 0; i < row.n; i += kBlock) {
-      const int64_t n = std::min(kBlock, row.n - i);
-      f(reader(row.in + i * row.in_stride, row.in_stride, n), i, n);
+class Softmax {
+ public:
+  Softmax(ScalarType dtype, const Line& line)
+      : reader_(dtype), store_(store(compute_type<T>, dtype)), line_(line) {}
+
+  void along(char* out, const char* in) {
+    T lanes[kLanes];
+    std::fill_n(lanes, kLanes, -std::numeric_limits<T>::infinity());
+    blocks(in, [&](const T* x, int64_t, int64_t n) {
+      fold(x, n, lanes, [](T most, T value) { return larger(value, most); });
+    });
+    T largest = lanes[0];
+    for (const T lane : lanes) largest = larger(lane, largest);
+    std::fill_n(lanes, kLanes, T(0));
+    blocks(in, [&](const T* x, int64_t, int64_t n) {
+      for (int64_t j = 0; j < n; ++j) result_[j] = exponential(x[j] - largest);
+      fold(result_, n, lanes, [](T sum, T value) { return sum + value; });
+    });
+    T sum = 0;
+    for (const T lane : lanes) sum += lane;
+    const T factor = 1 / sum, shift = std::log(sum);
+    blocks(in, [&](const T* x, int64_t i, int64_t n) {
+      for (int64_t j = 0; j < n; ++j) {
+        result_[j] = kLog ? x[j] - largest - shift : exponential(x[j] - largest) * factor;
+      }
+      write(out + i * line_.out_stride, line_.out_stride, n);
+    });
+  }
+
+  /// `n` lines at most kBlock, whose starts are the given strides apart.
+  void across(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t n) {
+    const auto each = [&](auto&& f) {
+      for (int64_t i = 0; i < line_.n; ++i) {
+        f(reader_(in + i * line_.in_stride, in_stride, n), out + i * line_.out_stride);
+      }
+    };
+    std::fill_n(largest_, n, -std::numeric_limits<T>::infinity());
+    std::fill_n(sum_, n, T(0));
+    each([&](const T* x, char*) {
+      for (int64_t j = 0; j < n; ++j) largest_[j] = larger(x[j], largest_[j]);
+    });
+    each([&](const T* x, char*) {
+      for (int64_t j = 0; j < n; ++j) sum_[j] += exponential(x[j] - largest_[j]);
+    });
+    for (int64_t j = 0; j < n; ++j) sum_[j] = kLog ? std::log(sum_[j]) : 1 / sum_[j];
+    each([&](const T* x, char* to) {
+      for (int64_t j = 0; j < n; ++j) {
+        const T below = x[j] - largest_[j];
+        result_[j] = kLog ? below - sum_[j] : exponential(below) * sum_[j];
+      }
+      write(to, out_stride, n);
+    });
+  }
+
+ private:
+  static constexpr int64_t kLanes = 32;
+
+  template <class F>
+  void blocks(const char* in, F&& f) {
+    for (int64_t i = 0; i < line_.n; i += kBlock) {
+      const int64_t n = std::min(kBlock, line_.n - i);
+      f(reader_(in + i * line_.in_stride, line_.in_stride, n), i, n);
     }
-  };
-  T largest = -std::numeric_limits<T>::infinity();
-  blocks([&](const T* x, int64_t, int64_t n) {
-    for (int64_t j = 0; j < n; ++j) largest = x[j] > largest || x[j] != x[j] ? x[j] : largest;
-  });
-  T sum = 0;
-  blocks([&](const T* x, int64_t, int64_t n) {
-    for (int64_t j = 0; j < n; ++j) sum += std::exp(x[j] - largest);
-  });
-  const T factor = 1 / sum;
-  const T shift = std::log(sum);
-  blocks([&](const T* x, int64_t i, int64_t n) {
-    T result[kBlock];
-    for (int64_t j = 0; j < n; ++j) {
-      result[j] = kLog ? x[j] - largest - shift : std::exp(x[j] - largest) * factor;
+  }
+  // Element i into lane i modulo kLanes.
+  template <class F>
+  static void fold(const T* x, int64_t n, T* lanes, F&& f) {
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = f(lanes[lane], x[i + lane]);
     }
-    store_row(row.out + i * row.out_stride, row.out_stride, reinterpret_cast<const char*>(result),
-              sizeof(T), n);
+    for (int64_t lane = 0; i + lane < n; ++lane) lanes[lane] = f(lanes[lane], x[i + lane]);
+  }
+  void write(char* to, int64_t stride, int64_t n) {
+    store_(to, stride, reinterpret_cast<const char*>(result_), sizeof(T), n);
+  }
+
+  Reader<T> reader_;
+  Convert store_;
+  const Line& line_;
+  T result_[kBlock], largest_[kBlock], sum_[kBlock];
+};
+
+template <class T, bool kLog>
+void softmax_lines(const Strided& out, const Strided& in, int dim) {
+  const Line line = {line_length(in, dim), line_stride(out, dim), line_stride(in, dim)};
+  const LoopNest nest(without(out, dim), without(in, dim));
+  Softmax<T, kLog> softmax(in.dtype, line);
+  const int64_t out_stride = nest.stride(0), in_stride = nest.stride(1);
+  const bool along = nest.row() == 1 || line.in_stride <= in_stride;
+  nest.for_each_row([&](char* const* at) {
+    for (int64_t i = 0; i < nest.row(); i += along ? 1 : kBlock) {
+      char* const to = at[0] + i * out_stride;
+      const char* const from = at[1] + i * in_stride;
+      if (along) {
+        softmax.along(to, from);
+      } else {
+        softmax.across(to, out_stride, from, in_stride, std::min(kBlock, nest.row() - i));
+      }
+    }
   });
 }
 
@@ -55,14 +153,8 @@ Tensor& softmax(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool
       !resize_like(ctx, out, self)) {
     return out;
   }
-  visit_compute(compute_of(dtype), [&](auto tag) {
-    using T = ET_TYPE_OF(tag);
-    if constexpr (std::is_floating_point_v<T>) {
-      Reader<T> reader(dtype);
-      const Convert store_row = store(compute_type<T>, dtype);
-      for_each_row_along(Strided(out), Strided(self), axis,
-                         [&](const Row& row) { softmax_row<T, kLog>(reader, store_row, row); });
-    }
+  visit_floating(dtype, [&](auto tag) {
+    softmax_lines<ET_TYPE_OF(tag), kLog>(Strided(out), Strided(self), axis);
   });
   return out;
 }

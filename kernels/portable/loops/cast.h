@@ -42,4 +42,15 @@ inline To cast(From value) {
   }
 }
 
+/// Element i of an array. A bool is read as a byte: a hostile file may hold other values than 0 and
+/// 1 in it.
+template <class T>
+inline T element(const char* from, int64_t i) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return reinterpret_cast<const uint8_t*>(from)[i] != 0;
+  } else {
+    return reinterpret_cast<const T*>(from)[i];
+  }
+}
+
 }  // namespace executorch::kernels::portable

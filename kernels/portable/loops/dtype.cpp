@@ -146,17 +146,12 @@ Strided Number::strided() const {
 
 namespace {
 
-// A bool is read as a byte: a hostile file may hold other values than 0 and 1 in it.
-template <class T>
-using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-
 template <class To, class From>
-To element(const char* from) {
-  const auto value = *reinterpret_cast<const Stored<From>*>(from);
+To converted(const char* from) {
   if constexpr (std::is_same_v<From, bool>) {
-    return cast<To>(int64_t(value != 0));
+    return cast<To>(int64_t(element<bool>(from, 0)));
   } else {
-    return cast<To>(value);
+    return cast<To>(*reinterpret_cast<const From*>(from));
   }
 }
 
@@ -164,11 +159,11 @@ template <class To, class From>
 void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
   if (to_stride == int64_t(sizeof(To)) && from_stride == int64_t(sizeof(From))) {
     auto* const target = reinterpret_cast<To*>(to);
-    for (int64_t i = 0; i < n; ++i) target[i] = element<To, From>(from + i * sizeof(From));
+    for (int64_t i = 0; i < n; ++i) target[i] = converted<To, From>(from + i * sizeof(From));
     return;
   }
   for (int64_t i = 0; i < n; ++i) {
-    *reinterpret_cast<To*>(to + i * to_stride) = element<To, From>(from + i * from_stride);
+    *reinterpret_cast<To*>(to + i * to_stride) = converted<To, From>(from + i * from_stride);
   }
 }
 

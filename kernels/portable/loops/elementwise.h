@@ -98,16 +98,6 @@ inline constexpr bool is_approximated = false;
 template <class Exact, class Fast, class Covers>
 inline constexpr bool is_approximated<Approximated<Exact, Fast, Covers>> = true;
 
-// A bool is read as a byte: a hostile file may hold other values than 0 and 1 in it.
-template <class T>
-T element(const char* from, int64_t i) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return reinterpret_cast<const uint8_t*>(from)[i] != 0;
-  } else {
-    return reinterpret_cast<const T*>(from)[i];
-  }
-}
-
 template <class F, class C, class... In>
 auto call(const F& math, const Extra<C>& extra, In... in) {
   if constexpr (std::is_invocable_v<const F&, In..., const Extra<C>&>) {

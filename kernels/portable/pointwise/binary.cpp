@@ -18,6 +18,19 @@ int64_t shift_left(int64_t x, int64_t bits) {
 }
 int64_t shift_right(int64_t x, int64_t bits) { return x >> (bits < 0 || bits > 63 ? 63 : bits); }
 
+// The neighbour of x towards y among the numbers of T, a 16-bit float.
+template <class T, class C>
+C next_in(C x, C y) {
+  if (x != x || y != y || x == y) return x == y ? y : x + y;
+  uint16_t bits = T(static_cast<float>(x)).x;
+  if (x == 0) {
+    bits = y > 0 ? 0x0001 : 0x8001;
+  } else {
+    bits = static_cast<uint16_t>((x < y) == (x > 0) ? bits + 1 : bits - 1);
+  }
+  return static_cast<C>(static_cast<float>(T(bits, T::from_bits())));
+}
+
 // The remainder of float32 by way of float64, where quotient and product are exact: for quotients
 // below 2^28.
 float quick_modulo(float x, float y) {
@@ -90,6 +103,8 @@ TENSORS(logical_and, Logical, static_cast<bool>(x & y))
 TENSORS(logical_or,  Logical, static_cast<bool>(x | y))
 TENSORS(logical_xor, Logical, x != y)
 TENSORS(atan2,    Floating, std::atan2(x, y))
+TENSORS(gcd,      Integral, static_cast<int64_t>(common_divisor(x, y)))
+TENSORS(lcm,      Integral, common_multiple(x, y))
 TENSORS(hypot,    Floating, std::hypot(x, y))
 TENSORS(copysign, Floating, std::copysign(x, y))
 TENSORS(maximum,  Any,      (x != x) | (x > y) ? x : y)
@@ -101,6 +116,7 @@ MATH(add,         plus(x, y))
 MATH(add_scaled,  plus(x, times(extra.a, y)))
 MATH(rsub,        minus(y, times(extra.a, x)))
 MATH(pow,         power(x, y))
+MATH(nextafter,   extra.a == 0 ? std::nextafter(x, y) : extra.a > 1 ? next_in<Half>(x, y) : next_in<BFloat16>(x, y))
 // clang-format on
 
 namespace {
@@ -186,6 +202,19 @@ Tensor& rsub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Sca
   if (!ET_EXPECT(ctx, self.scalar_type() != ScalarType::Bool, "subtraction is not defined on bool"))
     return out;
   return add_scaled(ctx, kElementwise<rsub_math, 2, Domain::Numeric>, self, other, alpha, 1, out);
+}
+
+Tensor& nextafter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
+                      Tensor& out) {
+  // 16-bit floats are computed as float32, but the neighbour depends on the format.
+  const ScalarType common = Promotion().add(self).add(other).result();
+  if (!ET_EXPECT(ctx, is_floating(common), "defined on floating point, found %s",
+                 name_of(common))) {
+    return out;
+  }
+  const double format = common == ScalarType::Half ? 2 : common == ScalarType::BFloat16 ? 1 : 0;
+  return elementwise(ctx, kElementwise<nextafter_math, 2, Domain::Floating>, {self, other}, out,
+                     {format});
 }
 
 Tensor& div_out_mode(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,

@@ -65,22 +65,21 @@ ET_VECTOR_INLINE V float_round(V x) {
   const V whole = float_sign<V, I>((a + kLargest) - kLargest, x);
   return a < kLargest ? whole : x;
 }
+/// As far as an integer holds it, |x| < 2^31.
+template <class V, class I>
+ET_VECTOR_INLINE V float_trunc(V x) {
+  return float_sign<V, I>(float_abs<V, I>(static_cast<V>(static_cast<I>(x))), x);
+}
 template <class V, class I>
 ET_VECTOR_INLINE V float_floor(V x) {
-  const V r = float_round<V, I>(x);
-  return float_sign<V, I>(float_abs<V, I>(r > x ? r - 1.0f : r), x);
+  const V whole = static_cast<V>(static_cast<I>(x));
+  const V step = bits_as<V>(-static_cast<I>(whole > x) & bits_as<I>(all<V>(1.0f)));
+  return bits_as<V>(bits_as<I>(whole - step) | (bits_as<I>(x) & INT32_MIN));
 }
 template <class V, class I>
 ET_VECTOR_INLINE V float_ceil(V x) {
-  const V r = float_round<V, I>(x);
-  return float_sign<V, I>(float_abs<V, I>(r < x ? r + 1.0f : r), x);
+  return -float_floor<V, I>(-x);
 }
-template <class V, class I>
-ET_VECTOR_INLINE V float_trunc(V x) {
-  const V a = float_abs<V, I>(x), r = float_round<V, I>(a);
-  return float_sign<V, I>(r > a ? r - 1.0f : r, x);
-}
-
 template <class V, class I>
 ET_VECTOR_INLINE V float_frac(V x) {
   return x - float_trunc<V, I>(x);

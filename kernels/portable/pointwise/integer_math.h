@@ -99,6 +99,24 @@ F divide_floor(F x, F y, const Extra<F>&) {
   return y == 0 ? x / y : floor_of_quotient(x, y, std::fmod(x, y));
 }
 
+/// Euclid's algorithm on the magnitudes.
+inline uint64_t common_divisor(int64_t x, int64_t y) {
+  uint64_t a = x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+  uint64_t b = y < 0 ? 0 - static_cast<uint64_t>(y) : static_cast<uint64_t>(y);
+  while (a != 0) {
+    const uint64_t rest = b % a;
+    b = a;
+    a = rest;
+  }
+  return b;
+}
+inline int64_t common_multiple(int64_t x, int64_t y) {
+  const auto divisor = static_cast<int64_t>(common_divisor(x, y));
+  if (divisor == 0) return 0;
+  const int64_t multiple = wrapping_mul(x / divisor, y);
+  return multiple < 0 ? wrapping_sub(0, multiple) : multiple;
+}
+
 /// Integers by squaring, wrapping; a negative exponent leaves 1, -1 or 0.
 inline int64_t power(int64_t base, int64_t exponent) {
   if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;

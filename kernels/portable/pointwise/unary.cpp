@@ -4,6 +4,7 @@
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/pointwise/float_math.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
+#include <executorch/kernels/portable/pointwise/special.h>
 
 #include <cmath>
 
@@ -73,24 +74,28 @@ UNARY(abs,        Any,      magnitude(x))
 UNARY(neg,        Numeric,  times(x, C(-1)))
 UNARY(sign,       Any,      static_cast<C>((x > 0) - (x < 0)))
 UNARY(relu,       Numeric,  x <= 0 ? C(0) : x)
-FASTER(ceil,      Numeric,  true, rounded(x, [](auto v) { return std::ceil(v); }))
-FASTER(floor,     Numeric,  true, rounded(x, [](auto v) { return std::floor(v); }))
+FASTER(ceil,      Numeric,  x > -2e9f && x < 2e9f, rounded(x, [](auto v) { return std::ceil(v); }))
+FASTER(floor,     Numeric,  x > -2e9f && x < 2e9f, rounded(x, [](auto v) { return std::floor(v); }))
 FASTER(round,     Numeric,  true, rounded(x, [](auto v) { return std::nearbyint(v); }))
-FASTER(trunc,     Numeric,  true, rounded(x, [](auto v) { return std::trunc(v); }))
-FASTER(frac,      Numeric,  true, x - rounded(x, [](auto v) { return std::trunc(v); }))
+FASTER(trunc,     Numeric,  x > -2e9f && x < 2e9f, rounded(x, [](auto v) { return std::trunc(v); }))
+FASTER(frac,      Numeric,  x > -2e9f && x < 2e9f, x - rounded(x, [](auto v) { return std::trunc(v); }))
 UNARY(acos,       Floating, std::acos(x))
 UNARY(acosh,      Floating, std::acosh(x))
+UNARY(angle,      Floating, x != x ? x : x < 0 ? static_cast<C>(kPi) : C(0))
 UNARY(asin,       Floating, std::asin(x))
 UNARY(asinh,      Floating, std::asinh(x))
 FASTER(atan,      Floating, true, std::atan(x))
 UNARY(atanh,      Floating, std::atanh(x))
 FASTER(cos,       Floating, x >= -kMostTurns && x <= kMostTurns, std::cos(x))
 FASTER(cosh,      Floating, x > -88 && x < 88, std::cosh(x))
+UNARY(digamma,    Floating, static_cast<C>(digamma(x)))
 FASTER(erf,       Floating, true, std::erf(x))
 UNARY(erfc,       Floating, std::erfc(x))
+UNARY(erfinv,     Floating, static_cast<C>(erfinv(x)))
 FASTER(exp,       Floating, x < 88, std::exp(x))
 FASTER(exp2,      Floating, x < 127, std::exp2(x))
 FASTER(expm1,     Floating, x < 88, std::expm1(x))
+UNARY(i0,         Floating, static_cast<C>(bessel_i0(x)))
 UNARY(lgamma,     Floating, std::lgamma(x))
 FASTER(log,       Floating, true, std::log(x))
 FASTER(log10,     Floating, true, std::log10(x))
@@ -192,6 +197,9 @@ constexpr auto logit_clamped_math = [](auto x, const auto& extra) {
   const auto clamped = x < extra.a ? extra.a : x > extra.b ? extra.b : x;
   return std::log(clamped / (1 - clamped));
 };
+constexpr auto polygamma_math = [](auto x, const auto& extra) {
+  return static_cast<decltype(x)>(polygamma(extra.a, x));
+};
 constexpr auto round_decimals_math = [](auto x, const auto& extra) {
   return extra.b != 0 ? std::nearbyint(x / extra.a) * extra.a
                       : std::nearbyint(x * extra.a) / extra.a;
@@ -275,6 +283,13 @@ Tensor& logit_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<d
     return elementwise(ctx, kElementwise<logit_math, 1, Domain::Floating>, {self}, out);
   return elementwise(ctx, kElementwise<logit_clamped_math, 1, Domain::Floating>, {self}, out,
                      {*eps, 1 - *eps});
+}
+
+Tensor& polygamma_out(KernelRuntimeContext& ctx, int64_t n, const Tensor& self, Tensor& out) {
+  if (n == 0) return digamma_out(ctx, self, out);
+  if (!ET_EXPECT(ctx, n > 0, "n must not be negative, found %" PRId64, n)) return out;
+  return elementwise(ctx, kElementwise<polygamma_math, 1, Domain::Floating>, {self}, out,
+                     {static_cast<double>(n)});
 }
 
 Tensor& round_decimals_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t decimals,

@@ -9,75 +9,114 @@
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/strided.h>
 
+#include <algorithm>
+
 namespace executorch::kernels::portable {
 
-/// An accumulator compiled for one compute type. All pointers to accumulators point to arrays of
-/// them.
+/// An accumulator compiled for one compute type. Elements go into lanes, independent of each other,
+/// so that loops over them become vectors; lanes go into totals. All pointers to either point to
+/// arrays of them.
 struct Accumulator {
-  int64_t bytes;
   Compute input, output;
-  void (*start)(char* accumulators, int64_t n);
-  /// All n elements into the first accumulator.
-  void (*take_run)(char* accumulator, const char* x, int64_t n);
-  /// Element i into accumulator i.
-  void (*take_each)(char* accumulators, const char* x, int64_t n);
+  int64_t lanes;     // side by side when all elements make one total
+  int64_t width;     // totals that go on side by side
+  int64_t patience;  // elements that a lane takes before it must go into its total
+  void (*start)(char* totals, char* lanes, int64_t totals_count, int64_t lanes_count);
+  /// Element i into lane i modulo `lanes`.
+  void (*take)(char* lanes, const char* x, int64_t n);
+  /// Element i into lane i; n is at most `width`.
+  void (*each)(char* lanes, const char* x, int64_t n);
+  /// Lane i into total i, or all into one; they start anew.
+  void (*merge)(char* totals, char* lanes, int64_t n, bool into_one);
   /// Results to out, given how many elements each took and the operator's number.
-  void (*finish)(const char* accumulators, char* out, int64_t n, int64_t count, double parameter);
+  void (*finish)(const char* totals, char* out, int64_t n, int64_t count, double parameter);
 };
 
-/// Accumulators that a block keeps going side by side, and the most bytes that one may have.
-inline constexpr int64_t kAccumulators = 64, kAccumulatorBytes = 32;
+/// Memory for the totals, and for the lanes, that go on at a time.
+inline constexpr int64_t kTotalsBytes = 2048;
 
 /// Compiles A: a struct with the types `In` and `Out` (compute types), a default constructor for
-/// the start, `take(In)`, `merge(const A&)` and `Out result(int64_t count, double parameter)
-/// const`.
+/// the start, `merge(const Lane&)` and `Out result(int64_t count, double parameter) const`. Its
+/// `Lane` has `take(In)` and `merge(const Lane&)`; kLanes and kPatience are as above.
 template <class A>
 struct Compiled {
-  static_assert(sizeof(A) <= size_t(kAccumulatorBytes), "raise kAccumulatorBytes");
   using In = typename A::In;
   using Out = typename A::Out;
+  using Lane = typename A::Lane;
+  static constexpr int64_t kLanes = A::kLanes;
+  static constexpr int64_t kWidth =
+      std::min(kBlock, kTotalsBytes / int64_t(std::max(sizeof(A), sizeof(Lane))));
+  static_assert(kLanes <= kWidth, "raise kTotalsBytes");
 
-  static void start(char* accumulators, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) reinterpret_cast<A*>(accumulators)[i] = A();
+  static void start(char* totals, char* lanes, int64_t totals_count, int64_t lanes_count) {
+    std::fill_n(reinterpret_cast<A*>(totals), totals_count, A());
+    std::fill_n(reinterpret_cast<Lane*>(lanes), lanes_count, Lane());
   }
-  static void take_run(char* accumulator, const char* x, int64_t n) {
-    constexpr int64_t kLanes = 8;  // Independent chains, for the vectorizer.
-    const auto* const in = reinterpret_cast<const In*>(x);
-    A lanes[kLanes];
+  static void take(char* lanes, const char* x, int64_t n) {
+    auto* const all = reinterpret_cast<Lane*>(lanes);
     int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane].take(in[i + lane]);
+    if (n >= 2 * kLanes) {
+      Lane local[kLanes];  // The compiler knows that nothing else writes here.
+      std::copy_n(all, kLanes, local);
+      for (; i + kLanes <= n; i += kLanes) {
+        for (int64_t lane = 0; lane < kLanes; ++lane) local[lane].take(element<In>(x, i + lane));
+      }
+      std::copy_n(local, kLanes, all);
     }
-    for (; i < n; ++i) lanes[0].take(in[i]);
-    A& total = *reinterpret_cast<A*>(accumulator);
-    for (const A& lane : lanes) total.merge(lane);
+    for (; i < n; i += kLanes) {
+      each(lanes, x + i * int64_t(sizeof(In)), n - i < kLanes ? n - i : kLanes);
+    }
   }
-  static void take_each(char* accumulators, const char* x, int64_t n) {
-    const auto* const in = reinterpret_cast<const In*>(x);
-    auto* const all = reinterpret_cast<A*>(accumulators);
-    for (int64_t i = 0; i < n; ++i) all[i].take(in[i]);
+  static void each(char* lanes, const char* x, int64_t n) {
+    auto* const all = reinterpret_cast<Lane*>(lanes);
+    for (int64_t i = 0; i < n; ++i) all[i].take(element<In>(x, i));
   }
-  static void finish(const char* accumulators, char* out, int64_t n, int64_t count,
-                     double parameter) {
+  static void merge(char* totals, char* lanes, int64_t n, bool into_one) {
+    auto* const total = reinterpret_cast<A*>(totals);
+    auto* const all = reinterpret_cast<Lane*>(lanes);
+    if (into_one) {
+      fold(all, n);
+      total->merge(all[0]);
+    } else {
+      for (int64_t i = 0; i < n; ++i) total[i].merge(all[i]);
+    }
+    std::fill_n(all, n, Lane());
+  }
+  // All lanes into the first, by halves, which lie side by side.
+  static void fold(Lane* all, int64_t n) {
+    while (n > 1) {
+      const int64_t half = (n + 1) / 2;
+      for (int64_t i = 0; i + half < n; ++i) all[i].merge(all[i + half]);
+      n = half;
+    }
+  }
+  static void finish(const char* totals, char* out, int64_t n, int64_t count, double parameter) {
     for (int64_t i = 0; i < n; ++i) {
       reinterpret_cast<Out*>(out)[i] =
-          reinterpret_cast<const A*>(accumulators)[i].result(count, parameter);
+          reinterpret_cast<const A*>(totals)[i].result(count, parameter);
     }
   }
 };
 
 template <class A>
-inline constexpr Accumulator kAccumulator{
-    int64_t(sizeof(A)), compute_type<typename A::In>, compute_type<typename A::Out>,
-    Compiled<A>::start, Compiled<A>::take_run,        Compiled<A>::take_each,
-    Compiled<A>::finish};
+inline constexpr Accumulator kAccumulator{compute_type<typename A::In>,
+                                          compute_type<typename A::Out>,
+                                          A::kLanes,
+                                          Compiled<A>::kWidth,
+                                          A::kPatience,
+                                          Compiled<A>::start,
+                                          Compiled<A>::take,
+                                          Compiled<A>::each,
+                                          Compiled<A>::merge,
+                                          Compiled<A>::finish};
 
-/// The accumulator for a compute type, of a template over it.
+/// The accumulator for a compute type, of a template over it; nullptr where this build leaves out
+/// the dtypes that are computed in it.
 template <template <class> class A>
-const Accumulator& accumulator_for(Compute compute) {
-  return compute == Compute::Float    ? kAccumulator<A<float>>
-         : compute == Compute::Double ? kAccumulator<A<double>>
-                                      : kAccumulator<A<int64_t>>;
+const Accumulator* accumulator_for(Compute compute) {
+  const Accumulator* found = nullptr;
+  visit_compute(compute, [&](auto tag) { found = &kAccumulator<A<ET_TYPE_OF(tag)>>; });
+  return found;
 }
 
 /// Which dimensions go, as a mask; an empty list or none means all of them.
@@ -91,7 +130,7 @@ Shape reduced_shape(const Tensor& self, uint32_t mask, bool keepdim);
 int64_t reduced_count(const Tensor& self, uint32_t mask);
 
 /// Resizes `out` and computes it: its dtype is converted to from the accumulator's output.
-void reduce(KernelRuntimeContext& ctx, const Accumulator& accumulator, const Tensor& self,
+void reduce(KernelRuntimeContext& ctx, const Accumulator* accumulator, const Tensor& self,
             uint32_t mask, bool keepdim, Tensor& out, double parameter = 0);
 
 }  // namespace executorch::kernels::portable

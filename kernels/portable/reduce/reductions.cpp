@@ -1,28 +1,198 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Reductions to a number: sums, products, extremes, truth, spread, norms. An operator is an
-// accumulator.
+// Reductions to a number: sums, products, extremes, truth, spread. First the driver, then the
+// operators; an operator is an accumulator.
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace executorch::kernels::portable {
 namespace {
 
+int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+// self taken apart: the dimensions that stay and those that go, and out without the latter.
+struct Parts {
+  Strided kept, gone, out;
+
+  Parts(const Tensor& self, uint32_t mask, bool keepdim, const Tensor& result)
+      : kept(self), gone(self), out(result) {
+    const Strided whole(self);
+    const Strided target(result);
+    kept.rank = gone.rank = out.rank = 0;
+    int to = 0;
+    for (int d = 0; d < whole.rank; ++d) {
+      const bool reduced = (mask >> d & 1) != 0;
+      (reduced ? gone : kept).append(whole.sizes[d], whole.strides[d]);
+      if (!reduced) out.append(target.sizes[to], target.strides[to]);
+      if (!reduced || keepdim) ++to;
+    }
+  }
+};
+
+class Reducer {
+ public:
+  Reducer(const Accumulator& accumulator, const Parts& parts, int64_t count, double parameter)
+      : a_(accumulator),
+        count_(count),
+        parameter_(parameter),
+        gone_(parts.gone, parts.gone),
+        kept_(parts.out, parts.kept),
+        base_(parts.gone.data),
+        load_(load(parts.kept.dtype, accumulator.input)),
+        store_(store(accumulator.output, parts.out.dtype)),
+        direct_(parts.kept.dtype == dtype_of(accumulator.input)) {}
+
+  bool valid() const { return load_ != nullptr && store_ != nullptr; }
+
+  void run() {
+    const bool along = kept_.row() == 1 || magnitude(gone_.stride(1)) <= magnitude(kept_.stride(1));
+    const int64_t block = along ? 1 : a_.width;
+    const int64_t lanes = std::clamp(count_, int64_t(1), a_.lanes);
+    kept_.for_each_row([&](char* const* at) {
+      for (int64_t first = 0; first < kept_.row(); first += block) {
+        const int64_t n = std::min(kept_.row() - first, block);
+        const char* const from = at[1] + first * kept_.stride(1);
+        a_.start(totals_, lanes_, n, along ? lanes : n);
+        along ? take_along(from, lanes) : take_across(from, n);
+        a_.finish(totals_, results_, n, count_, parameter_);
+        store_(at[0] + first * kept_.stride(0), kept_.stride(0), results_, size_of(a_.output), n);
+      }
+    });
+  }
+
+ private:
+  bool in_place(int64_t stride) const { return direct_ && stride == size_of(a_.input); }
+  const char* read(const char* from, int64_t stride, int64_t n) {
+    if (in_place(stride)) return from;
+    load_(block_, size_of(a_.input), from, stride, n);
+    return block_;
+  }
+
+  // All that is reduced into one total.
+  void take_along(const char* from, int64_t lanes) {
+    const int64_t shift = from - base_, stride = gone_.stride(1);
+    const int64_t limit = a_.patience * a_.lanes;
+    const int64_t run = in_place(stride) ? limit : std::min(limit, kBlock);
+    int64_t taken = 0;
+    gone_.for_each_row([&](char* const* at) {
+      for (int64_t i = 0; i < gone_.row(); i += run) {
+        const int64_t n = std::min(gone_.row() - i, run);
+        a_.take(lanes_, read(at[1] + shift + i * stride, stride, n), n);
+        taken += std::max(n, a_.lanes);  // What is shorter goes into the first lanes alone.
+        if (taken >= limit) {
+          a_.merge(totals_, lanes_, lanes, true);
+          taken = 0;
+        }
+      }
+    });
+    a_.merge(totals_, lanes_, lanes, true);
+  }
+
+  // One element of each of n results at a time.
+  void take_across(const char* from, int64_t n) {
+    const int64_t shift = from - base_;
+    int64_t taken = 0;
+    gone_.for_each_outer(gone_.rank(), [&](char* const* at) {
+      a_.each(lanes_, read(at[1] + shift, kept_.stride(1), n), n);
+      if (++taken == a_.patience) {
+        a_.merge(totals_, lanes_, n, false);
+        taken = 0;
+      }
+    });
+    a_.merge(totals_, lanes_, n, false);
+  }
+
+  const Accumulator& a_;
+  const int64_t count_;
+  const double parameter_;
+  const LoopNest gone_, kept_;
+  const char* const base_;
+  const Convert load_, store_;
+  const bool direct_;
+  alignas(16) char totals_[kTotalsBytes];
+  alignas(16) char lanes_[kTotalsBytes];
+  alignas(16) char results_[kBlock * 8];
+  alignas(16) char block_[kBlock * 8];
+};
+
+}  // namespace
+
+bool reduced_dims(KernelRuntimeContext& ctx, const Tensor& self,
+                  std::optional<ArrayRef<int64_t>> dims, uint32_t* mask) {
+  *mask = ~uint32_t(0);
+  if (!dims.has_value() || dims->size() == 0) return true;
+  return expect_dims(ctx, *dims, static_cast<int>(self.dim()), mask);
+}
+
+Shape reduced_shape(const Tensor& self, uint32_t mask, bool keepdim) {
+  const Shape from(self);
+  Shape shape;
+  for (int d = 0; d < from.rank; ++d) {
+    const bool reduced = (mask >> d & 1) != 0;
+    if (!reduced || keepdim) shape.append(reduced ? 1 : from.sizes[d]);
+  }
+  return shape;
+}
+
+int64_t reduced_count(const Tensor& self, uint32_t mask) {
+  const Shape from(self);
+  int64_t count = 1;
+  for (int d = 0; d < from.rank; ++d) {
+    if ((mask >> d & 1) != 0) count *= from.sizes[d];
+  }
+  return count;
+}
+
+void reduce(KernelRuntimeContext& ctx, const Accumulator* accumulator, const Tensor& self,
+            uint32_t mask, bool keepdim, Tensor& out, double parameter) {
+  if (!ET_EXPECT(ctx, accumulator != nullptr, "this build leaves out %s",
+                 name_of(self.scalar_type())) ||
+      !resize(ctx, out, reduced_shape(self, mask, keepdim))) {
+    return;
+  }
+  Reducer reducer(*accumulator, Parts(self, mask, keepdim, out), reduced_count(self, mask),
+                  parameter);
+  if (ET_EXPECT(ctx, reducer.valid(), "cannot reduce %s to %s", name_of(self.scalar_type()),
+                name_of(out.scalar_type()))) {
+    reducer.run();
+  }
+}
+
+namespace {
+
 // Integers add and multiply modulo 2^64; floating point is summed in double, whatever its width.
 template <class C>
 using Wide = std::conditional_t<std::is_integral_v<C>, int64_t, double>;
+
+// What takes any number of elements, in many lanes.
+template <class Self, int64_t lanes = 32>
+struct Tireless {
+  using Lane = Self;
+  static constexpr int64_t kLanes = lanes, kPatience = int64_t(1) << 40;
+};
+
+// Floats add up as such for a while, which is faster, before they go into a double.
+template <class C>
+struct PartialSum {
+  C total = 0;
+  void take(C x) { total = plus(total, x); }
+  void merge(const PartialSum& other) { total = plus(total, other.total); }
+};
 
 template <class C>
 struct Sum {
   using In = C;
   using Out = Wide<C>;
+  using Lane = PartialSum<C>;
+  static constexpr int64_t kLanes = 16, kPatience = 256;
   Out total = 0;
-  void take(C x) { total = plus<Out>(total, x); }
-  void merge(const Sum& other) { total = plus(total, other.total); }
+  void merge(const Lane& lane) { total = plus<Out>(total, lane.total); }
   Out result(int64_t, double) const { return total; }
 };
 
@@ -35,7 +205,7 @@ struct Mean : Sum<C> {
 };
 
 template <class C>
-struct Product {
+struct Product : Tireless<Product<C>, 8> {
   using In = C;
   using Out = Wide<C>;
   Out total = 1;
@@ -63,37 +233,37 @@ constexpr C highest() {
 
 // NaN wins over every number, as in torch: nothing compares greater than it.
 template <class C>
-struct Largest {
+struct Largest : Tireless<Largest<C>> {
   using In = C;
   using Out = C;
   C value = lowest<C>();
-  void take(C x) { value = x != x || x > value ? x : value; }
+  void take(C x) { value = (x != x) | (x > value) ? x : value; }
   void merge(const Largest& other) { take(other.value); }
   C result(int64_t, double) const { return value; }
 };
 template <class C>
-struct Smallest {
+struct Smallest : Tireless<Smallest<C>> {
   using In = C;
   using Out = C;
   C value = highest<C>();
-  void take(C x) { value = x != x || x < value ? x : value; }
+  void take(C x) { value = (x != x) | (x < value) ? x : value; }
   void merge(const Smallest& other) { take(other.value); }
   C result(int64_t, double) const { return value; }
 };
 
-struct AnyTrue {
+struct AnyTrue : Tireless<AnyTrue> {
   using In = bool;
   using Out = bool;
   bool value = false;
-  void take(bool x) { value = value || x; }
+  void take(bool x) { value = static_cast<bool>(value | x); }
   void merge(const AnyTrue& other) { take(other.value); }
   bool result(int64_t, double) const { return value; }
 };
-struct AllTrue {
+struct AllTrue : Tireless<AllTrue> {
   using In = bool;
   using Out = bool;
   bool value = true;
-  void take(bool x) { value = value && x; }
+  void take(bool x) { value = static_cast<bool>(value & x); }
   void merge(const AllTrue& other) { take(other.value); }
   bool result(int64_t, double) const { return value; }
 };
@@ -104,6 +274,8 @@ template <class C>
 struct Variance {
   using In = C;
   using Out = double;
+  using Lane = Variance;
+  static constexpr int64_t kLanes = 8, kPatience = int64_t(1) << 40;
   double shift = 0, sum = 0, squares = 0;
   int64_t count = 0;
   void take(C x) {
@@ -187,7 +359,7 @@ Tensor& extreme(KernelRuntimeContext& ctx, const Tensor& self, std::optional<Arr
 }
 
 // An empty list of dims reduces nothing; none at all reduces everything.
-Tensor& truth(KernelRuntimeContext& ctx, const Accumulator& accumulator, const Tensor& self,
+Tensor& truth(KernelRuntimeContext& ctx, const Accumulator* accumulator, const Tensor& self,
               std::optional<ArrayRef<int64_t>> dim, bool keepdim, Tensor& out) {
   uint32_t mask = ~uint32_t(0);
   if (dim.has_value() && !expect_dims(ctx, *dim, static_cast<int>(self.dim()), &mask)) return out;
@@ -265,25 +437,25 @@ Tensor& min_unary_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out
 
 Tensor& any_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool keepdim,
                 Tensor& out) {
-  return truth(ctx, kAccumulator<AnyTrue>, self, Dims(dim), keepdim, out);
+  return truth(ctx, &kAccumulator<AnyTrue>, self, Dims(dim), keepdim, out);
 }
 Tensor& any_dims_out(KernelRuntimeContext& ctx, const Tensor& self, OptionalDims dim, bool keepdim,
                      Tensor& out) {
-  return truth(ctx, kAccumulator<AnyTrue>, self, dim, keepdim, out);
+  return truth(ctx, &kAccumulator<AnyTrue>, self, dim, keepdim, out);
 }
 Tensor& any_all_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
-  return truth(ctx, kAccumulator<AnyTrue>, self, std::nullopt, false, out);
+  return truth(ctx, &kAccumulator<AnyTrue>, self, std::nullopt, false, out);
 }
 Tensor& all_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool keepdim,
                 Tensor& out) {
-  return truth(ctx, kAccumulator<AllTrue>, self, Dims(dim), keepdim, out);
+  return truth(ctx, &kAccumulator<AllTrue>, self, Dims(dim), keepdim, out);
 }
 Tensor& all_dims_out(KernelRuntimeContext& ctx, const Tensor& self, OptionalDims dim, bool keepdim,
                      Tensor& out) {
-  return truth(ctx, kAccumulator<AllTrue>, self, dim, keepdim, out);
+  return truth(ctx, &kAccumulator<AllTrue>, self, dim, keepdim, out);
 }
 Tensor& all_all_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
-  return truth(ctx, kAccumulator<AllTrue>, self, std::nullopt, false, out);
+  return truth(ctx, &kAccumulator<AllTrue>, self, std::nullopt, false, out);
 }
 
 Tensor& var_out(KernelRuntimeContext& ctx, const Tensor& self, OptionalDims dim, bool unbiased,
