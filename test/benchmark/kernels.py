@@ -1,7 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Times kernels against eager torch on one thread, both in this run.
 
-``python test/benchmark/kernels.py [GROUP ...]``: groups are matmul, convolution, normalize, pointwise, pool.
+``python test/benchmark/kernels.py [GROUP ...]``: groups are matmul, convolution, normalize, pointwise, pool, elements
+(pointwise, reducing, copying and softmax operators on 1M elements).
 ``EXECUTORCH_KERNEL_ENTRY`` names the library with the kernels (default: the newest build's).
 """
 
@@ -17,10 +18,10 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from oracle.against_eager import functional_of
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from operator_cases import Case, functional_of, operator_cases
 from oracle.kernel_entry import prepare_kernel
 
-Case = tuple[str, str, tuple[Any, ...]]
 R = torch.randn
 
 
@@ -91,8 +92,13 @@ def pool() -> Iterator[Case]:
     yield "bilinear to 112", "aten::upsample_bilinear2d.vec_out", (image, [112, 112], False, None)
 
 
+def elements() -> Iterator[Case]:
+    """Operators that pass over 1M elements."""
+    return operator_cases(1024)
+
+
 GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
-    f.__name__: f for f in (matmul, convolution, normalize, pointwise, pool)
+    f.__name__: f for f in (matmul, convolution, normalize, pointwise, pool, elements)
 }
 
 

@@ -1,0 +1,165 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Calls of pointwise, reducing, copying and softmax operators, of a size to choose. Needs torch alone: the peer's
+Python reads this file too.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+Case = tuple[str, str, tuple[Any, ...]]
+UNARY = [
+    "abs",
+    "neg",
+    "sign",
+    "relu",
+    "ceil",
+    "floor",
+    "round",
+    "trunc",
+    "frac",
+    "acos",
+    "asin",
+    "atan",
+    "acosh",
+    "asinh",
+    "atanh",
+    "sinh",
+    "cosh",
+    "tanh",
+    "sigmoid",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log1p",
+    "log10",
+    "sin",
+    "cos",
+    "tan",
+    "erf",
+    "erfc",
+    "lgamma",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "isnan",
+    "isinf",
+    "logical_not",
+    "gelu",
+    "hardswish",
+    "hardsigmoid",
+    "hardtanh",
+    "leaky_relu",
+    "elu",
+    "silu",
+    "softplus",
+    "mish",
+    "logit",
+    "digamma",
+    "erfinv",
+    "bitwise_not",
+]
+BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "maximum",
+    "minimum",
+    "fmod.Tensor",
+    "remainder.Tensor",
+    "floor_divide",
+    "pow.Tensor_Tensor",
+    "atan2",
+]
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+
+
+def functional_of(name: str) -> Any:
+    """The functional overload of an out variant: the one with its arguments."""
+    operator, _, overload = name.removeprefix("aten::").partition(".")
+    packet = getattr(torch.ops.aten, operator)
+    schema = torch._C._get_schema(f"aten::{operator}", overload)
+    wanted = [(a.name, str(a.type)) for a in schema.arguments if not a.is_out]
+    for candidate in (getattr(packet, o) for o in packet.overloads()):
+        arguments = candidate._schema.arguments
+        if not any(a.is_out for a in arguments) and [(a.name, str(a.type)) for a in arguments] == wanted:
+            return candidate
+    raise LookupError(f"{name} has no functional variant")
+
+
+def _unary(n: int) -> Iterator[Case]:
+    x = torch.randn(n, n)
+    inside = {"acos", "asin", "atanh", "erfinv"}
+    positive = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "lgamma", "digamma", "acosh"}
+    for name in UNARY:
+        argument = x.abs() + 1 if name in positive else x.clamp(-0.99, 0.99) if name in inside else x
+        argument = torch.rand(n, n) * 0.9 + 0.05 if name == "logit" else argument
+        yield name, f"aten::{name}.out", (argument.to(torch.int64) if name == "bitwise_not" else argument,)
+
+
+def _binary(n: int) -> Iterator[Case]:
+    x, y = torch.randn(n, n), torch.rand(n, n) + 0.5
+    whole = torch.randint(1, 9, (n, n))
+    for name in BINARY:
+        base, _, overload = name.partition(".")
+        kernel = f"aten::{base}.{overload}_out" if overload else f"aten::{base}.out"
+        yield name, kernel, (x.abs() if base == "pow" else x, y)
+        if base not in ("atan2", "div"):
+            yield f"{name} int32", kernel, (whole.int(), whole.int())
+    for dtype in (torch.float16, torch.bfloat16, torch.uint8, torch.int64):
+        yield f"add {dtype}", "aten::add.out", (whole.to(dtype), whole.to(dtype))
+    yield "add row", "aten::add.out", (x, y[0].contiguous())
+    yield "add column", "aten::add.out", (x, y[:, :1].contiguous())
+    yield "add mixed", "aten::add.out", (x, whole.int())
+    yield "add number", "aten::add.Scalar_out", (x, 3)
+    yield "pow 3", "aten::pow.Tensor_Scalar_out", (x, 3)
+    for name in COMPARISONS:
+        yield name, f"aten::{name}.Tensor_out", (x, y)
+        yield f"{name} number", f"aten::{name}.Scalar_out", (x, 0.5)
+    yield "logical_and", "aten::logical_and.out", (x > 0, y > 1)
+    yield "bitwise_and bool", "aten::bitwise_and.Tensor_out", (x > 0, y > 1)
+    yield "bitwise_xor int32", "aten::bitwise_xor.Tensor_out", (whole.int(), whole.int())
+    yield "clamp", "aten::clamp.out", (x, -1, 1)
+    yield "where", "aten::where.self_out", (x > 0, x, y)
+    yield "addcmul", "aten::addcmul.out", (x, y, y)
+    yield "addcdiv", "aten::addcdiv.out", (x, y, y)
+
+
+def _reduce(n: int) -> Iterator[Case]:
+    x = torch.randn(n, n)
+    for dims in ([1], [0], [0, 1]):
+        for name in ("sum.IntList_out", "mean.out", "amax.out", "amin.out", "any.dims_out", "var.correction_out"):
+            yield f"{name} {dims}", f"aten::{name}", (x, dims)
+    yield "sum float16", "aten::sum.IntList_out", (x.half(), [1])
+    yield "sum int64", "aten::sum.IntList_out", (x.long(), [1])
+    yield "prod", "aten::prod.int_out", (x, 1)
+    for dim in (0, 1):
+        yield f"argmax {dim}", "aten::argmax.out", (x, dim)
+        yield f"cumsum {dim}", "aten::cumsum.out", (x, dim)
+        yield f"softmax {dim}", "aten::_softmax.out", (x, dim, False)
+        yield f"log_softmax {dim}", "aten::_log_softmax.out", (x, dim, False)
+    yield "argmax", "aten::argmax.out", (x,)
+
+
+def _copy(n: int) -> Iterator[Case]:
+    x = torch.randn(n, n)
+    yield "clone", "aten::clone.out", (x,)
+    for dtype in (torch.float32, torch.float16, torch.uint8):
+        yield f"permute {dtype}", "aten::permute_copy.out", (x.to(dtype), [1, 0])
+    yield "permute 3", "aten::permute_copy.out", (x.reshape(8, n // 8, n), [0, 2, 1])
+    yield "permute rows", "aten::permute_copy.out", (x.reshape(n // 8, 8, n), [1, 0, 2])
+    yield "expand", "aten::expand_copy.out", (x[:, :1].contiguous(), [n, n])
+    yield "slice", "aten::slice_copy.Tensor_out", (x, 1, 0, n, 2)
+    yield "flip", "aten::flip.out", (x, [1])
+    yield "cat", "aten::cat.out", ([x, x], 1)
+
+
+def operator_cases(n: int) -> Iterator[Case]:
+    """``(label, out variant, arguments)`` on n by n elements."""
+    torch.manual_seed(0)
+    for family in (_unary, _binary, _reduce, _copy):
+        yield from family(n)
