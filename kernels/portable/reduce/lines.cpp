@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators along lines of one dimension: where the largest or smallest element is, and running
-// sums, products and extremes.
+// sums and products.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
@@ -210,47 +210,8 @@ constexpr auto add_logarithms_to = [](auto total, auto x) {
   return cast<decltype(x)>(add_logarithms(static_cast<double>(total), static_cast<double>(x)));
 };
 
-// The best element up to each place, the last of equals, and where it is. NaN is better than all.
-std::tuple<Tensor&, Tensor&> best_so_far(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
-                                         bool largest, Tensor& values, Tensor& indices) {
-  int d;
-  if (!expect_searchable(ctx, self) ||
-      !expect_same_dtype(ctx, "self", self, "the values' tensor", values) ||
-      !expect_dtype(ctx, "the indices' tensor", indices, ScalarType::Long) ||
-      !expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) || !resize_like(ctx, values, self) ||
-      !resize_like(ctx, indices, self)) {
-    return {values, indices};
-  }
-  const Strided from(self), best(values), places(indices);
-  visit_compute(compute_of(self.scalar_type()), [&](auto tag) {
-    using C = ET_TYPE_OF(tag);
-    for_each_line(best, places, from, d, [&](char* const* at) {
-      C most{};
-      int64_t place = 0;
-      for (int64_t i = 0; i < line_length(from, d); ++i) {
-        const C x = read<C>(at[2] + i * line_stride(from, d), from.dtype);
-        if (i == 0 || x != x || (most == most && (largest ? x >= most : x <= most))) {
-          most = x;
-          place = i;
-        }
-        write<C>(most, at[0] + i * line_stride(best, d), best.dtype);
-        *reinterpret_cast<int64_t*>(at[1] + i * line_stride(places, d)) = place;
-      }
-    });
-  });
-  return {values, indices};
-}
-
 }  // namespace
 
-std::tuple<Tensor&, Tensor&> cummax_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
-                                        Tensor& values, Tensor& indices) {
-  return best_so_far(ctx, self, dim, true, values, indices);
-}
-std::tuple<Tensor&, Tensor&> cummin_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
-                                        Tensor& values, Tensor& indices) {
-  return best_so_far(ctx, self, dim, false, values, indices);
-}
 Tensor& logcumsumexp_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, Tensor& out) {
   if (!ET_EXPECT(ctx, is_floating(self.scalar_type()) && is_floating(out.scalar_type()),
                  "defined on floating point, found self of %s and out of %s",
