@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sstream>
+#include <vector>
 
 #include <executorch/extension/evalue_util/print_evalue.h>
 #include <executorch/extension/executor_runner/failure.h>
@@ -23,7 +24,8 @@ constexpr long kEdgeValues = 5;
 std::string value_text(const EValue& value, PrintOutput what) {
   if (what == PrintOutput::Shape && value.isTensor()) {
     const Tensor& tensor = value.toTensor();
-    return tensor_text(tensor.scalar_type(), {tensor.sizes().data(), tensor.sizes().size()});
+    const std::vector<int32_t> sizes(tensor.sizes().begin(), tensor.sizes().end());
+    return tensor_text(tensor.scalar_type(), {sizes.data(), sizes.size()});
   }
   std::ostringstream text;
   text << evalue_edge_items(what == PrintOutput::All ? 0 : kEdgeValues) << value;

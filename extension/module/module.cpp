@@ -192,7 +192,8 @@ Result<MethodMeta> Module::method_meta(const std::string& method_name) {
 Result<std::vector<EValue>> Module::execute(const std::string& method_name,
                                             const std::vector<EValue>& input_values) {
   Method* const method = ET_UNWRAP(this->method(method_name));
-  ET_CHECK_OK_OR_RETURN_ERROR(method->set_inputs({input_values.data(), input_values.size()}));
+  ET_CHECK_OK_OR_RETURN_ERROR(method->set_inputs(
+      executorch::aten::ArrayRef<EValue>(input_values.data(), input_values.size())));
   ET_CHECK_OK_OR_RETURN_ERROR(method->execute());
   return outputs_of(*method);
 }
@@ -220,7 +221,8 @@ Error Module::set_input(const std::string& method_name, const EValue& input_valu
 
 Error Module::set_inputs(const std::string& method_name, const std::vector<EValue>& input_values) {
   Method* const method = ET_UNWRAP(this->method(method_name));
-  return method->set_inputs({input_values.data(), input_values.size()});
+  return method->set_inputs(
+      executorch::aten::ArrayRef<EValue>(input_values.data(), input_values.size()));
 }
 
 Error Module::set_output(const std::string& method_name, const EValue& output_value,

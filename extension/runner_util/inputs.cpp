@@ -6,6 +6,7 @@
 
 #include <executorch/extension/tensor/element_conversion.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 
 namespace executorch::extension {
 namespace {
@@ -29,9 +30,16 @@ Error set_tensor(runtime::Method& method, size_t index, const TensorInfo& info, 
     strides[dim] = step;
     step *= sizes[dim] > 1 ? sizes[dim] : 1;
   }
+#ifdef USE_ATEN_LIB
+  return method.set_input(
+      runtime::aten::internal::tensor_over_memory(info.scalar_type(), {sizes, rank},
+                                                  {strides, rank}, data, info.nbytes()),
+      index);
+#else
   aten::TensorImpl impl(info.scalar_type(), static_cast<ssize_t>(rank), sizes, data, dim_order,
                         strides);
   return method.set_input(aten::Tensor(&impl), index);
+#endif
 }
 
 Error fill_with_ones(const TensorInfo& info, size_t index, void* data) {

@@ -197,9 +197,9 @@ void choose(KernelRuntimeContext&, Span<EValue*> args) {
 
 namespace {
 
-using runtime::internal::ArgKinds;
-using runtime::internal::check_arguments;
-using runtime::internal::kinds_of;
+using ET_RUNTIME_NAMESPACE::internal::ArgKinds;
+using ET_RUNTIME_NAMESPACE::internal::check_arguments;
+using ET_RUNTIME_NAMESPACE::internal::kinds_of;
 
 constexpr ArgKinds kNumber = kinds_of(Tag::Int, Tag::Double, Tag::Bool);
 constexpr ArgKinds kBool = kinds_of(Tag::Bool);

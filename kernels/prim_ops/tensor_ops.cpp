@@ -13,15 +13,15 @@ namespace executorch::kernels::prim_ops {
 using aten::ArrayRef;
 using aten::SizesType;
 using aten::Tensor;
+using ET_RUNTIME_NAMESPACE::internal::ArgKinds;
+using ET_RUNTIME_NAMESPACE::internal::check_arguments;
+using ET_RUNTIME_NAMESPACE::internal::kinds_of;
 using runtime::Error;
 using runtime::EValue;
 using runtime::KernelRuntimeContext;
 using runtime::kTensorDimensionLimit;
 using runtime::Span;
 using runtime::Tag;
-using runtime::internal::ArgKinds;
-using runtime::internal::check_arguments;
-using runtime::internal::kinds_of;
 
 namespace {
 
@@ -133,7 +133,7 @@ void et_copy_index(KernelRuntimeContext& context, Tensor& self, const Tensor& fr
                       "index %" PRId64 ", a tensor of rank %zd for an item of one of rank %zd",
                       index, static_cast<ssize_t>(from.dim()), static_cast<ssize_t>(self.dim()));
   SizesType sizes[kTensorDimensionLimit];
-  const bool grows = self.shape_dynamism() != runtime::TensorShapeDynamism::STATIC;
+  const bool grows = runtime::may_resize(self);
   sizes[0] = grows ? static_cast<SizesType>(index + 1) : self.sizes()[0];
   bool items_match = index < sizes[0];
   for (size_t i = 0; i < from.sizes().size(); ++i) {
@@ -195,8 +195,8 @@ Tensor& et_view(KernelRuntimeContext& context, const Tensor& self, ArrayRef<int6
   ET_KERNEL_CHECK_MSG(context, possible, InvalidArgument, out,
                       "%zd elements cannot be viewed in these %zu sizes",
                       static_cast<ssize_t>(self.numel()), size.size());
-  const Error error = runtime::internal::rebind_tensor(out, ArrayRef<SizesType>(sizes, size.size()),
-                                                       self.mutable_data_ptr());
+  const Error error = ET_RUNTIME_NAMESPACE::internal::rebind_tensor(
+      out, ArrayRef<SizesType>(sizes, size.size()), self.mutable_data_ptr());
   if (error != Error::Ok) {
     context.fail(error);
   }

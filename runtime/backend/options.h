@@ -94,8 +94,8 @@ class BackendOptions {
   /// this name, InvalidArgument if it is of another type.
   template <typename T, size_t N>
   Error get_option(const char (&key)[N], T& out) const {
-    const BackendOption* option = internal::find_option(view(), key);
-    return option == nullptr ? Error::NotFound : internal::read_option(*option, out);
+    const BackendOption* option = runtime::internal::find_option(view(), key);
+    return option == nullptr ? Error::NotFound : runtime::internal::read_option(*option, out);
   }
 
  private:

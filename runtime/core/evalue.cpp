@@ -14,6 +14,16 @@ namespace {
 
 using executorch::aten::Tensor;
 
+// What get() fills may be uninitialized, or, of what counts references, hold earlier items.
+template <typename T>
+void put(T* to, T item) {
+  if constexpr (std::is_trivially_destructible_v<T>) {
+    new (to) T(item);
+  } else {
+    *to = std::move(item);
+  }
+}
+
 // Unwraps one item into `to`; false if it is of another kind.
 bool unwrap(const EValue* item, int64_t* to) {
   if (item == nullptr || !item->isInt()) {
@@ -27,19 +37,19 @@ bool unwrap(const EValue* item, Tensor* to) {
   if (item == nullptr || !item->isTensor()) {
     return false;
   }
-  new (to) Tensor(item->payload.as_tensor);
+  put(to, item->payload.as_tensor);
   return true;
 }
 
 bool unwrap(const EValue* item, std::optional<Tensor>* to) {
   if (item == nullptr || item->isNone()) {
-    new (to) std::optional<Tensor>();
+    put(to, std::optional<Tensor>());
     return true;
   }
   if (!item->isTensor()) {
     return false;
   }
-  new (to) std::optional<Tensor>(item->payload.as_tensor);
+  put(to, std::optional<Tensor>(item->payload.as_tensor));
   return true;
 }
 

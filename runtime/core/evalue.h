@@ -26,7 +26,8 @@ template <typename T>
 class BoxedEvalueList final {
  public:
   BoxedEvalueList() = default;
-  /// `unwrapped_vals` is the memory that get() fills; it may be uninitialized.
+  /// `unwrapped_vals` is the memory that get() fills; it may be uninitialized, except for
+  /// at::Tensors.
   BoxedEvalueList(EValue** wrapped_vals, T* unwrapped_vals, int size)
       : wrapped_vals_(wrapped_vals), unwrapped_vals_(unwrapped_vals), size_(size) {
     ET_CHECK_MSG(size >= 0 && (size == 0 || (wrapped_vals && unwrapped_vals)),

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/tensor_source.h>
@@ -42,16 +43,22 @@ bool has_keyed_kernels(Span<const Kernel> kernels) {
   return false;
 }
 
+struct DimOrder {
+  executorch::aten::DimOrderType dims[kTensorDimensionLimit];
+};
+
 /// Dtypes and dim orders of the tensors among the arguments; a last argument that repeats the one
-/// before is what the operator returns, and no argument.
-size_t describe_tensors(Span<EValue* const> arguments, TensorMeta* metas) {
+/// before is what the operator returns, and no argument. `orders` is memory for the dim orders.
+size_t describe_tensors(Span<EValue* const> arguments, DimOrder* orders, TensorMeta* metas) {
   size_t found = 0;
   for (size_t i = 0; i < arguments.size() && found < kMostKeyTensors; ++i) {
     const bool repeated = i + 1 == arguments.size() && i > 0 && arguments[i] == arguments[i - 1];
     if (arguments[i]->isTensor() && !repeated) {
       const auto& tensor = arguments[i]->toTensor();
-      auto* order = const_cast<executorch::aten::DimOrderType*>(tensor.dim_order().data());
-      metas[found++] = TensorMeta(tensor.scalar_type(), {order, tensor.dim_order().size()});
+      const auto rank = static_cast<size_t>(tensor.dim());
+      const bool known = get_dim_order(tensor, orders[found].dims, rank) == Error::Ok;
+      metas[found] = TensorMeta(tensor.scalar_type(), {orders[found].dims, known ? rank : 0});
+      ++found;
     }
   }
   return found;
@@ -169,7 +176,8 @@ Result<const Kernel*> InstructionLoader::find(size_t op, Span<EValue* const> arg
   char name[kOperatorTextSize];
   ET_CHECK_OK_OR_RETURN_ERROR(write_operator_text(*plan_.operators()->Get(op), name));
   TensorMeta metas[kMostKeyTensors];
-  const size_t tensors = keyed_kernels_ ? describe_tensors(arguments, metas) : 0;
+  DimOrder orders[kMostKeyTensors];
+  const size_t tensors = keyed_kernels_ ? describe_tensors(arguments, orders, metas) : 0;
   known = look_up(name, {metas, tensors}, kernels_);
   if (known == nullptr) {
     ET_LOG(Error, "method '%s', instruction %zu: no kernel for operator %s", text(plan_.name()),

@@ -39,6 +39,7 @@ Method::~Method() {
   for (size_t i = 0; i < external_made_; ++i) {
     block_.external[i].~FreeableBuffer();
   }
+  internal::destroy_references(block_);
 }
 
 Error Method::begin() {

@@ -107,14 +107,13 @@ Error Method::check_tensor_input(const internal::Input& input, size_t index,
 
 Error Method::set_tensor_input(internal::Input& input, size_t index, const et::Tensor& given) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_tensor_input(input, index, given));
-  et::TensorImpl& impl = *input.impl;
+  const et::Tensor own = internal::tensor_of(input.impl);
   if (tensor_source(*input.tensor) != TensorSource::None) {
-    const et::Tensor own(&impl);
     ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(own, given.sizes()));
     return internal::copy_tensor_data(own, given);
   }
   // The caller's memory holds the given sizes and no more.
-  return internal::rebind_tensor(et::Tensor(&impl), given.sizes(), given.mutable_data_ptr());
+  return internal::rebind_tensor(own, given.sizes(), given.mutable_data_ptr());
 }
 
 Error Method::check_constant_input(const internal::Input& input, size_t index,
@@ -144,7 +143,7 @@ Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
                            "method '%s', input %zu: a value of tag %u, expected a tensor", name(),
                            input_idx, static_cast<unsigned>(input_evalue.tag));
   ET_CHECK_OK_OR_RETURN_ERROR(set_tensor_input(input, input_idx, input_evalue.toTensor()));
-  *input.value = EValue(et::Tensor(input.impl));
+  *input.value = EValue(internal::tensor_of(input.impl));
   input.is_set = true;
   return Error::Ok;
 }
@@ -204,17 +203,16 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
                            name(), output_idx);
   ET_CHECK_OR_RETURN_ERROR(tensor_source(*tensor) == TensorSource::None, InvalidState,
                            "method '%s': output %zu has planned memory", name(), output_idx);
-  et::TensorImpl& impl = *output(output_idx).toTensor().unsafeGetTensorImpl();
-  const size_t element = static_cast<size_t>(impl.element_size());
-  const size_t most = impl.numel_capacity() * element;
+  const et::Tensor& own = output(output_idx).toTensor();
+  const size_t element = elementSize(own.scalar_type());
+  const size_t most = internal::capacity_bytes(own);
   ET_CHECK_OR_RETURN_ERROR(size >= most, InvalidArgument,
                            "method '%s', output %zu: memory of %zu bytes, expected %zu", name(),
                            output_idx, size, most);
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(buffer) % element == 0, InvalidArgument,
                            "method '%s', output %zu: memory at %p is not aligned to its elements",
                            name(), output_idx, buffer);
-  impl.set_data(buffer);
-  return Error::Ok;
+  return internal::set_tensor_data(own, buffer, size);
 }
 
 Result<et::Tensor> Method::get_attribute(std::string_view name) {

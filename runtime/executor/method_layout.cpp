@@ -1,6 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/method_layout.h>
 
+#include <new>
+#include <type_traits>
+
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/tensor_source.h>
@@ -172,6 +175,44 @@ size_t lay_out(const fb::ExecutionPlan& plan, uint8_t* memory, MethodBlock* bloc
 size_t method_block_size(const fb::ExecutionPlan& plan) {
   MethodBlock unused;
   return lay_out(plan, nullptr, &unused);
+}
+
+namespace {
+
+template <typename T>
+void construct_all(Span<T> items) {
+  if constexpr (!std::is_trivially_destructible_v<T>) {
+    for (T& item : items) {
+      new (&item) T();
+    }
+  }
+}
+
+template <typename T>
+void destroy_all(Span<T> items) {
+  if constexpr (!std::is_trivially_destructible_v<T>) {
+    for (T& item : items) {
+      item.~T();
+    }
+  }
+}
+
+}  // namespace
+
+void construct_references(const MethodBlock& block) {
+  for (EValue& value : block.values) {
+    new (&value) EValue();
+  }
+  construct_all(block.tensors);
+  construct_all(block.tensor_items);
+  construct_all(block.optional_items);
+}
+
+void destroy_references(const MethodBlock& block) {
+  destroy_all(block.values);
+  destroy_all(block.tensors);
+  destroy_all(block.tensor_items);
+  destroy_all(block.optional_items);
 }
 
 MethodBlock lay_out_method(const fb::ExecutionPlan& plan, uint8_t* memory) {

@@ -11,6 +11,7 @@
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 #include <executorch/runtime/core/freeable_buffer.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/kernel/operator_registry.h>
@@ -78,7 +79,7 @@ struct MethodBlock {
   Span<Delegate> delegates;
   /// Data from outside of the program.
   Span<FreeableBuffer> external;
-  Span<executorch::aten::TensorImpl> tensors;
+  Span<TensorSlot> tensors;
   Span<CompileSpec> compile_specs;
   /// The kernel of each operator, while loading.
   Span<const Kernel*> kernels;
@@ -110,6 +111,11 @@ size_t method_block_size(const executorch_flatbuffer::ExecutionPlan& plan);
 
 /// `memory` has method_block_size() bytes, aligned to kMethodBlockAlignment.
 MethodBlock lay_out_method(const executorch_flatbuffer::ExecutionPlan& plan, uint8_t* memory);
+
+/// Constructs, and destroys, what must be before and after it is assigned to: values always, and
+/// whatever holds counted references (in ATen mode).
+void construct_references(const MethodBlock& block);
+void destroy_references(const MethodBlock& block);
 
 }  // namespace internal
 }  // namespace ET_RUNTIME_NAMESPACE

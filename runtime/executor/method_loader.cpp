@@ -61,6 +61,7 @@ Error MethodLoader::allocate() {
                            "method '%s': the method allocator has no %zu bytes",
                            request_.plan.name()->c_str(), size);
   method_.block_ = internal::lay_out_method(request_.plan, static_cast<uint8_t*>(memory));
+  internal::construct_references(method_.block_);
   return Error::Ok;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
@@ -47,7 +48,7 @@ void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
         value = EValue(source.val_as_Double()->double_val());
         break;
       case Kind::Tensor:
-        value = EValue(et::Tensor(&block.tensors[tensors++]));
+        value = EValue(tensor_in(block.tensors[tensors++]));
         break;
       case Kind::String:
         value = EValue(&block.strings[strings++]);
@@ -75,9 +76,6 @@ void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
 }
 
 Error ValueLoader::load() {
-  for (EValue& value : block_.values) {
-    new (&value) EValue();
-  }
   for (used_.value = 0; used_.value < block_.values.size(); ++used_.value) {
     const fb::EValue& source = *plan_.values()->Get(used_.value);
     if (source.val_type() == Kind::Tensor) {
@@ -91,6 +89,40 @@ Error ValueLoader::load() {
 }
 
 Error ValueLoader::load_tensor(const fb::Tensor& tensor) {
+  const auto type = static_cast<etensor::ScalarType>(tensor.scalar_type());
+  const auto sizes = items(tensor.sizes());
+  const size_t nbytes =
+      ET_UNWRAP(etensor::safe_nbytes(type, sizes.data(), static_cast<ssize_t>(sizes.size())));
+  void* data = ET_UNWRAP(bind(tensor, nbytes));
+  const auto alignment = static_cast<uintptr_t>(ET_UNWRAP(etensor::safe_nbytes(type, nullptr, 0)));
+  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % alignment == 0, InvalidArgument,
+                           "method '%s', tensor %zu: memory at %p, expected a multiple of its "
+                           "elements' %zu bytes",
+                           text(plan_.name()), used_.value, data, static_cast<size_t>(alignment));
+  return make_tensor(tensor, data, nbytes, &block_.tensors[used_.tensors++]);
+}
+
+#ifdef USE_ATEN_LIB
+
+Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t nbytes,
+                               TensorSlot* slot) {
+  const auto file_sizes = items(tensor.sizes());
+  const size_t rank = file_sizes.size();
+  int64_t sizes[kTensorDimensionLimit];
+  int64_t strides[kTensorDimensionLimit];
+  for (size_t i = 0; i < rank; ++i) {
+    sizes[i] = file_sizes[i];
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      dim_order_to_stride(sizes, items(tensor.dim_order()).data(), rank, strides));
+  *slot = tensor_over_memory(static_cast<et::ScalarType>(tensor.scalar_type()), {sizes, rank},
+                             {strides, rank}, data, nbytes);
+  return Error::Ok;
+}
+
+#else
+
+Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t, TensorSlot* slot) {
   const auto file_sizes = items(tensor.sizes());
   const auto file_order = items(tensor.dim_order());
   const size_t rank = file_sizes.size();
@@ -106,19 +138,13 @@ Error ValueLoader::load_tensor(const fb::Tensor& tensor) {
   et::StridesType* strides = rank == 0 ? nullptr : &block_.strides[used_.strides];
   used_.strides += rank;
   ET_CHECK_OK_OR_RETURN_ERROR(dim_order_to_stride(sizes, dim_order, rank, strides));
-  const auto type = static_cast<et::ScalarType>(tensor.scalar_type());
-  const size_t nbytes = ET_UNWRAP(et::safe_nbytes(type, sizes, static_cast<ssize_t>(rank)));
-  void* data = ET_UNWRAP(bind(tensor, nbytes));
-  auto* impl = new (&block_.tensors[used_.tensors++])
-      et::TensorImpl(type, static_cast<ssize_t>(rank), sizes, data, dim_order, strides,
-                     static_cast<TensorShapeDynamism>(tensor.shape_dynamism()));
-  const auto alignment = static_cast<uintptr_t>(impl->element_size());
-  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % alignment == 0, InvalidArgument,
-                           "method '%s', tensor %zu: memory at %p, expected a multiple of its "
-                           "elements' %zu bytes",
-                           text(plan_.name()), used_.value, data, static_cast<size_t>(alignment));
+  new (slot) et::TensorImpl(static_cast<et::ScalarType>(tensor.scalar_type()),
+                            static_cast<ssize_t>(rank), sizes, data, dim_order, strides,
+                            static_cast<TensorShapeDynamism>(tensor.shape_dynamism()));
   return Error::Ok;
 }
+
+#endif  // USE_ATEN_LIB
 
 Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
   switch (tensor_source(tensor)) {

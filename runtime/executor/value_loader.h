@@ -35,6 +35,8 @@ class ValueLoader final {
 
  private:
   Error load_tensor(const executorch_flatbuffer::Tensor& tensor);
+  Error make_tensor(const executorch_flatbuffer::Tensor& tensor, void* data, size_t nbytes,
+                    TensorSlot* slot);
   /// The address of a tensor's data; null if it is given at run time.
   Result<void*> bind(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);
   Result<void*> bind_planned(const executorch_flatbuffer::Tensor& tensor, size_t nbytes);

@@ -36,12 +36,13 @@
 #endif
 
 // What depends on the tensor type lives in executorch::ET_RUNTIME_NAMESPACE, so that both kinds can
-// be linked into one program. In ATen mode that is an inline namespace: executorch::runtime::EValue
-// names the class in either.
+// be linked into one program. In ATen mode executorch::runtime shows that namespace's names as well:
+// executorch::runtime::EValue names the class in either.
 #ifdef USE_ATEN_LIB
 #define ET_RUNTIME_NAMESPACE runtime::aten
 namespace executorch::runtime {
-inline namespace aten {}
+namespace aten {}
+using namespace aten;  // NOLINT: the purpose of it
 }  // namespace executorch::runtime
 #else
 #define ET_RUNTIME_NAMESPACE runtime

@@ -1,8 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
-namespace executorch {
-namespace ET_RUNTIME_NAMESPACE {
+#ifndef USE_ATEN_LIB  // which has these
+
+namespace executorch::runtime {
 
 using executorch::aten::ScalarType;
 
@@ -116,5 +117,6 @@ ScalarType promoteTypes(ScalarType a, ScalarType b, bool half_to_float) {
   return half_to_float && isReducedFloatingType(type) ? ScalarType::Float : type;
 }
 
-}  // namespace ET_RUNTIME_NAMESPACE
-}  // namespace executorch
+}  // namespace executorch::runtime
+
+#endif  // USE_ATEN_LIB

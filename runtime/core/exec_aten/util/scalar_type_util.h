@@ -50,15 +50,9 @@ constexpr bool isValid(executorch::aten::ScalarType t) {
   return static_cast<int8_t>(t) >= 0 && t < executorch::aten::ScalarType::Undefined;
 }
 
-/// The type's name, for example "Float"; "Undefined"; "UNKNOWN_SCALAR" for what is none.
-const char* toString(executorch::aten::ScalarType t);
-
-/// The size of an element in bytes; 0 for what is no type of elements.
-size_t elementSize(executorch::aten::ScalarType t);
-
 namespace internal {
 constexpr bool is_one_of(executorch::aten::ScalarType t, uint32_t set) {
-  return isValid(t) && ((set >> static_cast<int>(t)) & 1u) != 0;
+  return isValid(t) && static_cast<int>(t) < 32 && ((set >> static_cast<int>(t)) & 1u) != 0;
 }
 template <typename... T>
 constexpr uint32_t set_of(T... types) {
@@ -66,16 +60,39 @@ constexpr uint32_t set_of(T... types) {
 }
 }  // namespace internal
 
+template <typename T, bool includeBool>
+struct is_integral_type
+    : std::bool_constant<(std::is_integral_v<T> && (includeBool || !std::is_same_v<T, bool>))> {};
+
+#ifdef USE_ATEN_LIB
+
+// ATen's own: a call finds them by the argument's namespace too.
+using c10::canCast;
+using c10::elementSize;
+using c10::isBitsType;
+using c10::isComplexType;
+using c10::isFloatingType;
+using c10::isIntegralType;
+using c10::isQIntType;
+using c10::isReducedFloatingType;
+using c10::promoteTypes;
+using c10::toRealValueType;
+using c10::toString;
+
+#else
+
+/// The type's name, for example "Float"; "Undefined"; "UNKNOWN_SCALAR" for what is none.
+const char* toString(executorch::aten::ScalarType t);
+
+/// The size of an element in bytes; 0 for what is no type of elements.
+size_t elementSize(executorch::aten::ScalarType t);
+
 constexpr bool isIntegralType(executorch::aten::ScalarType t, bool includeBool) {
   using S = executorch::aten::ScalarType;
   return internal::is_one_of(t, internal::set_of(S::Byte, S::Char, S::Short, S::Int, S::Long,
                                                  S::UInt16, S::UInt32, S::UInt64)) ||
          (includeBool && t == S::Bool);
 }
-
-template <typename T, bool includeBool>
-struct is_integral_type
-    : std::bool_constant<isIntegralType(CppTypeToScalarType<T>::value, includeBool)> {};
 
 constexpr bool isFloatingType(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
@@ -105,6 +122,27 @@ constexpr bool isBitsType(executorch::aten::ScalarType t) {
       t, internal::set_of(S::Bits1x8, S::Bits2x4, S::Bits4x2, S::Bits8, S::Bits16));
 }
 
+/// Whether a result of type `from` may be written to an output of type `to`: by ATen's rule not
+/// from complex to real, from floating point to integer, or from a number to bool.
+constexpr bool canCast(executorch::aten::ScalarType from, executorch::aten::ScalarType to) {
+  const bool complex_to_real = isComplexType(from) && !isComplexType(to);
+  const bool float_to_integer = isFloatingType(from) && isIntegralType(to, /*includeBool=*/false);
+  const bool number_to_bool =
+      from != executorch::aten::ScalarType::Bool && to == executorch::aten::ScalarType::Bool;
+  return !complex_to_real && !float_to_integer && !number_to_bool;
+}
+
+/// The real type of a complex type's parts; any other type is its own.
+executorch::aten::ScalarType toRealValueType(executorch::aten::ScalarType t);
+
+/// The type in which operands of types `a` and `b` meet, by ATen's table; with `half_to_float`,
+/// Half and BFloat16 results become Float. Undefined if ATen has no such promotion.
+executorch::aten::ScalarType promoteTypes(executorch::aten::ScalarType a,
+                                          executorch::aten::ScalarType b,
+                                          bool half_to_float = false);
+
+#endif
+
 /// Byte, Char, Short, Int, Long, Float, Double; the names below add Half (H), Bool (B) and BFloat16
 /// (BF16).
 constexpr bool isRealType(executorch::aten::ScalarType t) {
@@ -124,25 +162,6 @@ constexpr bool isRealHBF16Type(executorch::aten::ScalarType t) {
 constexpr bool isRealHBBF16Type(executorch::aten::ScalarType t) {
   return isRealHBF16Type(t) || t == executorch::aten::ScalarType::Bool;
 }
-
-/// Whether a result of type `from` may be written to an output of type `to`: by ATen's rule not
-/// from complex to real, from floating point to integer, or from a number to bool.
-constexpr bool canCast(executorch::aten::ScalarType from, executorch::aten::ScalarType to) {
-  const bool complex_to_real = isComplexType(from) && !isComplexType(to);
-  const bool float_to_integer = isFloatingType(from) && isIntegralType(to, /*includeBool=*/false);
-  const bool number_to_bool =
-      from != executorch::aten::ScalarType::Bool && to == executorch::aten::ScalarType::Bool;
-  return !complex_to_real && !float_to_integer && !number_to_bool;
-}
-
-/// The real type of a complex type's parts; any other type is its own.
-executorch::aten::ScalarType toRealValueType(executorch::aten::ScalarType t);
-
-/// The type in which operands of types `a` and `b` meet, by ATen's table; with `half_to_float`,
-/// Half and BFloat16 results become Float. Undefined if ATen has no such promotion.
-executorch::aten::ScalarType promoteTypes(executorch::aten::ScalarType a,
-                                          executorch::aten::ScalarType b,
-                                          bool half_to_float = false);
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch

@@ -20,9 +20,9 @@ constexpr size_t kTensorShapeStringSizeLimit = 2 + kTensorDimensionLimit * 22;
 /// argument of ET_LOG.
 std::array<char, kTensorShapeStringSizeLimit> tensor_shape_to_c_string(Span<const int32_t> shape);
 std::array<char, kTensorShapeStringSizeLimit> tensor_shape_to_c_string(Span<const int64_t> shape);
-/// Of tensor.sizes(), say.
-template <typename Size>
-std::array<char, kTensorShapeStringSizeLimit> tensor_shape_to_c_string(ArrayRef<Size> shape) {
+/// Of tensor.sizes(), whichever list that is.
+template <template <typename> class List, typename Size>
+std::array<char, kTensorShapeStringSizeLimit> tensor_shape_to_c_string(const List<Size>& shape) {
   return tensor_shape_to_c_string(Span<const Size>(shape.data(), shape.size()));
 }
 

@@ -86,6 +86,9 @@ bool tensors_have_same_size_at_dims(executorch::aten::Tensor a, size_t dim_a,
 /// size 1 may have any stride).
 bool tensor_is_contiguous(executorch::aten::Tensor tensor);
 
+/// False for a tensor that keeps its sizes: a portable one that is static.
+bool may_resize(const executorch::aten::Tensor& tensor);
+
 /// The tensor's dim order into `out_dim_order`, which has `size` elements, as many as the rank,
 /// else InvalidArgument.
 [[nodiscard]] Error get_dim_order(const executorch::aten::Tensor& tensor,
@@ -116,6 +119,9 @@ size_t getLeadingDims(const executorch::aten::Tensor& tensor, int64_t dim);
 size_t getTrailingDims(const executorch::aten::Tensor& tensor, int64_t dim);
 
 namespace internal {
+
+/// The bytes that the tensor may take when it is resized.
+size_t capacity_bytes(const executorch::aten::Tensor& tensor);
 
 /// Makes `to` use the memory of `from`; InvalidArgument unless the bytes are as many.
 [[nodiscard]] Error share_tensor_data(const executorch::aten::Tensor& to,
