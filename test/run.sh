@@ -23,6 +23,13 @@ cmake -S . -B build/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE
 cmake --build build/sanitized --parallel 2
 ctest --test-dir build/sanitized --output-on-failure --parallel 2
 
+step "ATen mode: the same sources with at::Tensor"
+cmake -S . -B build/aten -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+  -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_TESTS=ON -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
+cmake --build build/aten --parallel 2 --target executor_runner_aten aten_mode_test
+build/aten/test/aten_mode_test --gtest_brief=1
+export EXECUTORCH_ATEN_RUNNER=$root/build/aten/extension/executor_runner_aten
+
 step "pytest: the portable kernels that the optimized ones hide"
 EXECUTORCH_KERNEL_ENTRY=$root/build/editable/test/libkernel_entry_portable.so \
   python -m pytest -q -n 2 test/kernels/portable -k "matmul or convolution or normalize or activation"

@@ -5,6 +5,7 @@
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/copy.h>
+#include <executorch/kernels/portable/loops/index_order.h>
 #include <executorch/kernels/portable/shape/view.h>
 
 namespace executorch::kernels::portable {
@@ -50,6 +51,14 @@ Tensor& roll_flat(KernelRuntimeContext& ctx, const Tensor& self, int64_t shift, 
   const int64_t n = self.numel(), head = wrap(shift, n);
   const Strided from(self), to(out);
   if (!expect_same_dtype(ctx, "self", self, "out", out)) return out;
+  if (in_index_order(from) && in_index_order(to)) {
+    Strided flat_from = from, flat_to = to;
+    flat_from.rank = flat_to.rank = 0;
+    flat_from.append(n, from.element_size());
+    flat_to.append(n, from.element_size());
+    roll(ctx, flat_to, flat_from, &head, 0);
+    return out;
+  }
   const Convert mover = move(from.element_size());
   if (!ET_EXPECT(ctx, mover != nullptr, "self has a dtype that no kernel can hold")) return out;
   for (int64_t i = 0; i < n; ++i) {
@@ -93,12 +102,11 @@ bool expect_shuffle(KernelRuntimeContext& ctx, const Tensor& self, int64_t facto
                    "the factor must be within [1, 46340], found %" PRId64, factor);
 }
 
-// out = self, then view(out) = src.
+// out = self, then view(out) = src, converted to self's dtype.
 template <class View>
 Tensor& scatter_view(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src, Tensor& out,
                      View view) {
-  if (!expect_same_dtype(ctx, "self", self, "src", src) ||
-      !expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self) ||
+  if (!expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self) ||
       !copy(ctx, Strided(out), Strided(self))) {
     return out;
   }

@@ -2,9 +2,12 @@
 // A tensor seen differently (see shape/view.h), and the operators that give a copy of what is seen.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/broadcast.h>
+#include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/copy.h>
 #include <executorch/kernels/portable/loops/index_order.h>
 #include <executorch/kernels/portable/shape/view.h>
+
+#include <algorithm>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -114,6 +117,11 @@ bool copy_reshaped(KernelRuntimeContext& ctx, const Strided& to, const Strided& 
     return copy(ctx, flat_to, flat_from);
   }
   IndexWalk walk_to(to), walk_from(from);
+  const Convert mover = to.dtype == from.dtype ? move(to.element_size()) : nullptr;
+  if (mover) {
+    for (int64_t i = 0; i < n; ++i) mover(walk_to.next(), 0, walk_from.next(), 0, 1);
+    return true;
+  }
   for (int64_t i = 0; i < n; ++i) {
     flat_to.data = walk_to.next();
     flat_from.data = walk_from.next();
@@ -177,11 +185,7 @@ std::optional<Strided> diagonal(KernelRuntimeContext& ctx, const Tensor& self, i
   }
   Strided view(self);
   const int64_t rows = view.sizes[a], columns = view.sizes[b];
-  if (!ET_EXPECT(ctx, offset >= -rows && offset <= columns,
-                 "offset must be within [%" PRId64 ", %" PRId64 "], found %" PRId64, -rows, columns,
-                 offset)) {
-    return std::nullopt;
-  }
+  offset = std::clamp(offset, -rows, columns);  // Beyond the corners lies nothing, as at them.
   const int64_t below = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
   const int64_t count = rows - below < columns - right ? rows - below : columns - right;
   const int64_t step = view.strides[a] + view.strides[b];

@@ -16,6 +16,9 @@ Strided::Strided(const Tensor& tensor)
     : data(static_cast<char*>(const_cast<void*>(tensor.const_data_ptr()))),
       dtype(tensor.scalar_type()),
       rank(static_cast<int>(tensor.dim())) {
+#ifdef USE_ATEN_LIB
+  ET_CHECK_MSG(rank <= kMaxRank, "a tensor of rank %d, at most %d is supported", rank, kMaxRank);
+#endif
   const auto tensor_sizes = tensor.sizes();
   const auto tensor_strides = tensor.strides();
   const int64_t bytes = element_size();

@@ -4,6 +4,7 @@
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/shape.h>
 
+#include <executorch/runtime/platform/assert.h>
 #include <executorch/runtime/platform/log.h>
 
 #include <cinttypes>
@@ -14,6 +15,9 @@
 namespace executorch::kernels::portable {
 
 Shape::Shape(const Tensor& tensor) : rank(static_cast<int>(tensor.dim())) {
+#ifdef USE_ATEN_LIB
+  ET_CHECK_MSG(rank <= kMaxRank, "a tensor of rank %d, at most %d is supported", rank, kMaxRank);
+#endif
   const auto list = tensor.sizes();
   for (int d = 0; d < rank; ++d) sizes[d] = list[d];
 }

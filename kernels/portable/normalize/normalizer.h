@@ -21,7 +21,8 @@ struct Normalization {
   Strided mean, rstd, variance;  ///< of any floating dtype; the variance is the population's
 };
 
-/// Computes in T whatever the dtypes are. A region without elements has mean and rstd NaN.
+/// Computes in T whatever the dtypes are. A region without elements has mean 0 and rstd NaN, as in
+/// eager.
 template <class T>
 class Normalizer {
  public:
@@ -52,7 +53,7 @@ class Normalizer {
  private:
   /// Mean and sum of squared differences from it, of so many elements.
   struct Moments {
-    T count = 0, mean = std::nan(""), squares = 0;
+    T count = 0, mean = 0, squares = 0;
 
     T variance() const { return squares / count; }
 

@@ -68,7 +68,10 @@ Error get_dim_order(const Tensor& tensor, uint8_t* out_dim_order, size_t size) {
 
 namespace internal {
 
-size_t capacity_bytes(const Tensor& tensor) { return tensor.storage().nbytes(); }
+size_t capacity_bytes(const Tensor& tensor) {
+  const size_t before = static_cast<size_t>(tensor.storage_offset()) * tensor.element_size();
+  return tensor.storage().nbytes() - before;
+}
 
 Error set_tensor_data(const Tensor& tensor, void* buffer, size_t buffer_size) {
   ET_CHECK_OR_RETURN_ERROR(buffer_size >= tensor.nbytes(), InvalidArgument,

@@ -1,0 +1,153 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The portable kernels on at::Tensor, against ATen's own.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <executorch/kernels/portable/Functions.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+
+namespace {
+
+namespace kernels = executorch::kernels::aten;
+using at::Tensor;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+using executorch::runtime::KernelRuntimeContext;
+using executorch::runtime::MemoryAllocator;
+using executorch::runtime::Span;
+
+/// A context with temporary memory.
+struct Context {
+  alignas(16) uint8_t memory[1 << 16];
+  MemoryAllocator allocator{sizeof(memory), memory};
+  KernelRuntimeContext kernel{nullptr, &allocator};
+};
+
+void expect_close(const Tensor& found, const Tensor& expected) {
+  ASSERT_EQ(found.sizes(), expected.sizes());
+  ASSERT_EQ(found.scalar_type(), expected.scalar_type());
+  EXPECT_TRUE(at::allclose(found, expected, 1e-4, 1e-5)) << found << expected;
+}
+
+TEST(AtenModeTest, ElementwiseKernelsPromoteAndBroadcast) {
+  Context context;
+  const Tensor x = at::randn({3, 1, 4}), y = at::randint(-5, 5, {2, 4});
+  Tensor out = at::empty({3, 2, 4});
+  kernels::add_outf(context.kernel, x, y, 2, out);
+  expect_close(out, at::add(x, y, 2));
+  const Tensor half = at::randn({5}).to(at::kHalf);
+  Tensor half_out = at::empty({5}, at::kHalf);
+  kernels::mul_outf(context.kernel, half, half, half_out);
+  EXPECT_TRUE(at::allclose(half_out, at::mul(half, half), 1e-3, 1e-3));
+  EXPECT_EQ(context.kernel.failure_state(), Error::Ok);
+}
+
+TEST(AtenModeTest, ViewsOfLargerStorageAreReadWhereTheyLie) {
+  Context context;
+  const Tensor whole = at::randn({6, 8});
+  const Tensor view = whole.slice(0, 1, 6, 2).t().slice(0, 3);
+  Tensor out = at::empty(view.sizes());
+  kernels::neg_outf(context.kernel, view, out);
+  expect_close(out, at::neg(view));
+  Tensor target = at::zeros({4, 5});
+  Tensor column = target.select(1, 2);
+  kernels::neg_outf(context.kernel, whole.select(1, 0).slice(0, 0, 4), column);
+  expect_close(target.select(1, 2), at::neg(whole.select(1, 0).slice(0, 0, 4)));
+  expect_close(target.select(1, 1), at::zeros({4}));
+}
+
+TEST(AtenModeTest, KernelsOfEveryFamilyMatchAten) {
+  Context context;
+  KernelRuntimeContext& ctx = context.kernel;
+  const Tensor x = at::randn({2, 6, 5}), w = at::randn({5}), b = at::randn({5});
+  Tensor out = at::empty_like(x), mean = at::empty({2, 6, 1}), rstd = at::empty({2, 6, 1});
+  kernels::native_layer_norm_outf(ctx, x, {5}, w, b, 1e-5, out, mean, rstd);
+  expect_close(out, at::layer_norm(x, {5}, w, b));
+  kernels::_softmax_outf(ctx, x, 1, false, out);
+  expect_close(out, at::softmax(x, 1));
+  Tensor product = at::empty({2, 6, 6});
+  kernels::bmm_outf(ctx, x, x.transpose(1, 2).contiguous(), product);
+  expect_close(product, at::bmm(x, x.transpose(1, 2)));
+  Tensor sum = at::empty({2, 5});
+  const int64_t dims[] = {1};
+  kernels::sum_intlist_outf(ctx, x, at::IntArrayRef(dims), false, std::nullopt, sum);
+  expect_close(sum, at::sum(x, {1}));
+  Tensor joined = at::empty({2, 12, 5});
+  kernels::cat_outf(ctx, {x, x}, 1, joined);
+  expect_close(joined, at::cat({x, x}, 1));
+  const Tensor rows = at::tensor({5, 0, 3});
+  Tensor picked = at::empty({2, 3, 5});
+  kernels::index_select_outf(ctx, x, 1, rows, picked);
+  expect_close(picked, at::index_select(x, 1, rows));
+  const Tensor image = at::randn({1, 2, 5, 5}), weight = at::randn({3, 2, 3, 3});
+  Tensor convolved = at::empty({1, 3, 5, 5});
+  kernels::convolution_outf(ctx, image, weight, std::nullopt, {1, 1}, {1, 1}, {1, 1}, false, {0, 0},
+                            1, convolved);
+  expect_close(convolved,
+               at::convolution(image, weight, {}, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 1));
+  EXPECT_EQ(ctx.failure_state(), Error::Ok);
+}
+
+TEST(AtenModeTest, OutputsAreResizedWithinTheirMemoryInTheirDimOrder) {
+  Context context;
+  Tensor out = at::empty({2, 3, 8, 8}, at::MemoryFormat::ChannelsLast);
+  const Tensor x = at::randn({2, 3, 4, 4});
+  kernels::neg_outf(context.kernel, x, out);
+  expect_close(out, at::neg(x));
+  EXPECT_TRUE(out.is_contiguous(at::MemoryFormat::ChannelsLast));
+  Tensor small = at::empty({1, 1, 1, 1});
+  kernels::neg_outf(context.kernel, x, small);
+  EXPECT_EQ(context.kernel.failure_state(), Error::NotSupported);
+  EXPECT_EQ(small.numel(), 1);
+}
+
+TEST(AtenModeTest, BadArgumentsAreErrors) {
+  Context context;
+  Tensor out = at::empty({2, 2});
+  kernels::mm_outf(context.kernel, at::ones({2, 3}), at::ones({2, 3}), out);
+  EXPECT_EQ(context.kernel.failure_state(), Error::InvalidArgument);
+}
+
+TEST(AtenModeTest, RegisteredKernelsTakeATensorInAValue) {
+  const auto kernel = executorch::runtime::find_kernel("aten::add.out");
+  ASSERT_TRUE(kernel.ok());
+  const Tensor x = at::randn({4});
+  Tensor out = at::empty({4});
+  {
+    EValue values[] = {EValue(x), EValue(x), EValue(int64_t{1}), EValue(out)};
+    EValue* arguments[] = {&values[0], &values[1], &values[2], &values[3]};
+    ASSERT_EQ((*kernel)->check_(Span<EValue* const>(arguments, 4)), Error::Ok);
+    KernelRuntimeContext context;
+    (*kernel)->op_(context, Span<EValue*>(arguments, 4));
+    EXPECT_EQ(context.failure_state(), Error::Ok);
+    EXPECT_EQ(x.use_count(), 3u);
+    EValue moved(std::move(values[0]));
+    values[1] = EValue(int64_t{7});
+    EXPECT_EQ(moved.toTensor().data_ptr(), x.data_ptr());
+  }
+  EXPECT_EQ(x.use_count(), 1u);
+  expect_close(out, at::add(x, x));
+}
+
+TEST(AtenModeTest, ListsOfTensorsGiveTheirReferencesBack) {
+  using executorch::runtime::BoxedEvalueList;
+  const Tensor x = at::randn({4});
+  {
+    EValue value(x), none;
+    EValue* items[] = {&value, nullptr, &none};
+    std::optional<Tensor> memory[3];
+    const BoxedEvalueList<std::optional<Tensor>> list(items, memory, 3);
+    for (int time = 0; time < 2; ++time) {
+      const auto read = list.get();
+      EXPECT_TRUE(read[0].has_value());
+      EXPECT_FALSE(read[1].has_value());
+      EXPECT_FALSE(read[2].has_value());
+    }
+    EXPECT_EQ(x.use_count(), 3u);
+  }
+  EXPECT_EQ(x.use_count(), 1u);
+}
+
+}  // namespace

@@ -1,0 +1,97 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Programs run through the executor whose tensors are at::Tensor (executor_runner_aten) as they do in eager."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from executorch.exir import to_edge
+
+RUNNER = os.environ.get("EXECUTORCH_ATEN_RUNNER")
+pytestmark = pytest.mark.skipif(not RUNNER, reason="EXECUTORCH_ATEN_RUNNER is not set: built without ATen mode")
+
+
+class Network(torch.nn.Module):
+    """Constants, an integer input, lists of tensors, views, several outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = torch.nn.Conv2d(3, 6, 3, padding=1)
+        self.norm = torch.nn.GroupNorm(3, 6)
+        self.linear = torch.nn.Linear(6, 4)
+        self.embedding = torch.nn.Embedding(10, 4)
+
+    def forward(self, image: torch.Tensor, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        features = self.norm(self.convolution(image)).relu().mean((2, 3))
+        left, right = self.linear(features).split(2, dim=1)
+        both = torch.cat([right, left], dim=1)
+        return torch.softmax(both[:, None] + self.embedding(words), -1), both.argmax(1)
+
+
+class Counter(torch.nn.Module):
+    """A buffer that each execution changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.count.add_(x)
+        return self.count * 2
+
+
+class Branch(torch.nn.Module):
+    """Control flow moves tensors from value to value."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda x: x.sin() + 1, lambda x: x.cos(), (x,))
+
+
+def run(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], folder: Path, times: int = 1) -> list[bytes]:
+    """The outputs' bytes after so many executions."""
+    program = to_edge(torch.export.export(module.eval(), inputs)).to_executorch()
+    (folder / "program.pte").write_bytes(program.buffer)
+    for i, value in enumerate(inputs):
+        (folder / f"{i}.bin").write_bytes(value.numpy().tobytes())
+    given = ",".join(str(folder / f"{i}.bin") for i in range(len(inputs)))
+    command = [RUNNER, "--model_path", folder / "program.pte", "--inputs", given, "--output_file", folder / "out"]
+    done = subprocess.run([*map(str, command), f"--num_executions={times}"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [path.read_bytes() for path in sorted(folder.glob("out-*.bin"))]
+
+
+def assert_same(found: list[bytes], expected: list[torch.Tensor]) -> None:
+    for data, wanted in zip(found, expected, strict=True):
+        tensor = torch.frombuffer(bytearray(data), dtype=wanted.dtype).reshape(wanted.shape)
+        torch.testing.assert_close(tensor, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_gives_what_eager_gives(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    module, inputs = Network().eval(), (torch.randn(2, 3, 8, 8), torch.tensor([[1, 5, 9]] * 2))
+    with torch.no_grad():
+        expected = list(module(*inputs))
+    assert_same(run(module, inputs, tmp_path), expected)
+
+
+def test_a_buffer_keeps_what_executions_write(tmp_path: Path) -> None:
+    x = torch.tensor([1.0, 3.0])
+    assert_same(run(Counter(), (x,), tmp_path, times=3), [x * 6])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_branches_give_what_eager_gives(sign: int, tmp_path: Path) -> None:
+    x = sign * torch.rand(5)
+    assert_same(run(Branch(), (x,), tmp_path), [Branch()(x)])
+
+
+def test_a_damaged_program_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "program.pte").write_bytes(b"\0" * 64)
+    done = subprocess.run([RUNNER, "--model_path", tmp_path / "program.pte"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("executor_runner: ")
