@@ -106,6 +106,7 @@ def registration(
 namespace executorch::kernels::registration {{
 
 using namespace ::executorch::ET_RUNTIME_NAMESPACE;
+using ::executorch::runtime::Span;
 
 namespace {{
 {array}
