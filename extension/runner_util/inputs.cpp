@@ -20,7 +20,7 @@ using Buffer = std::unique_ptr<void, void (*)(void*)>;
 Error set_tensor(runtime::Method& method, size_t index, const TensorInfo& info, void* data) {
   const size_t rank = info.sizes().size();
   aten::SizesType sizes[runtime::kTensorDimensionLimit];
-  aten::DimOrderType dim_order[runtime::kTensorDimensionLimit];
+  [[maybe_unused]] aten::DimOrderType dim_order[runtime::kTensorDimensionLimit];
   aten::StridesType strides[runtime::kTensorDimensionLimit];
   aten::StridesType step = 1;
   for (size_t i = rank; i-- > 0;) {
