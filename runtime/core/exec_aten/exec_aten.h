@@ -36,8 +36,8 @@
 #endif
 
 // What depends on the tensor type lives in executorch::ET_RUNTIME_NAMESPACE, so that both kinds can
-// be linked into one program. In ATen mode executorch::runtime shows that namespace's names as well:
-// executorch::runtime::EValue names the class in either.
+// be linked into one program. In ATen mode executorch::runtime shows that namespace's names as
+// well: executorch::runtime::EValue names the class in either.
 #ifdef USE_ATEN_LIB
 #define ET_RUNTIME_NAMESPACE runtime::aten
 namespace executorch::runtime {
