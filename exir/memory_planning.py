@@ -3,9 +3,11 @@
 
 from executorch.exir.memory.apply import apply_algo
 from executorch.exir.memory.errors import MemoryPlanningError
+from executorch.exir.memory.exact import exact
 from executorch.exir.memory.greedy import greedy
 from executorch.exir.memory.liveness import Liveness, find_lifetimes
 from executorch.exir.memory.naive import naive
+from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
 from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
 from executorch.exir.memory.specs import (
     collect_specs_from_nodes,
@@ -19,14 +21,18 @@ from executorch.exir.memory.validator import validate_plan
 from executorch.exir.memory.verifier import Verifier
 
 __all__ = [
+    "Arena",
     "Liveness",
     "MemoryAlgoResult",
+    "MemoryPlan",
     "MemoryPlanningAlgorithmSuite",
     "MemoryPlanningError",
+    "PlannedTensor",
     "SpecAllocResult",
     "Verifier",
     "apply_algo",
     "collect_specs_from_nodes",
+    "exact",
     "find_lifetimes",
     "get_graph_input_tensors",
     "get_graph_output_tensors",

@@ -13,7 +13,6 @@ import torch
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory import alloc
-from executorch.exir.memory.packing import Block, lower_bound
 from executorch.exir.memory.specs import get_node_tensor_specs
 from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from executorch.exir import ExecutorchProgramManager
+    from executorch.exir.memory_planning import MemoryPlan
 
 __all__ = ["Arena", "Delegate", "LargeTensor", "MethodSummary", "ProgramSummary", "summarize"]
 
@@ -29,11 +29,13 @@ _LARGEST = 8
 
 @dataclass(frozen=True)
 class Arena:
-    """Planned memory. lower_bound_bytes: the largest sum of bytes alive at one step, which no plan can stay below."""
+    """Planned memory. lower_bound_bytes: what no plan can stay below; 0 if unknown. optimal: proven to be the smallest
+    that there can be."""
 
     memory_id: int
     planned_bytes: int
     lower_bound_bytes: int
+    optimal: bool
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, f
                 instructions=sum(len(chain.instructions) for chain in plan.chains),
                 operators=_operators(plan),
                 delegates=_delegates(plan, payloads),
-                arenas=_arenas(plan, exported),
+                arenas=_arenas(plan, manager.memory_plans.get(plan.name)),
                 largest=_largest(exported),
                 method_allocator_bytes=allocator_bytes,
                 note=note,
@@ -152,20 +154,18 @@ def _describe(plan: ExecutionPlan, index: int) -> str:
     return f"{value.scalar_type.name.lower()}{bound}{list(value.sizes)}"
 
 
-def _arenas(plan: ExecutionPlan, exported: ExportedProgram | None) -> tuple[Arena, ...]:
-    bounds = {} if exported is None else _lower_bounds(exported)
+def _arenas(plan: ExecutionPlan, memory: MemoryPlan | None) -> tuple[Arena, ...]:
+    bounds = {} if memory is None else {arena.mem_id: arena for arena in memory.arenas}
     return tuple(
-        Arena(memory_id, size, bounds.get(memory_id, 0))
+        Arena(
+            memory_id,
+            size,
+            bounds[memory_id].lower_bound if memory_id in bounds else 0,
+            memory_id in bounds and bounds[memory_id].is_optimal,
+        )
         for memory_id, size in enumerate(plan.non_const_buffer_sizes)
         if memory_id > 0
     )
-
-
-def _lower_bounds(exported: ExportedProgram) -> dict[int, int]:
-    blocks: dict[int, list[Block]] = {}
-    for spec in _planned_specs(exported):
-        blocks.setdefault(spec.mem_id, []).append(Block(spec.allocated_memory, *spec.lifetime))
-    return {memory_id: lower_bound(members) for memory_id, members in blocks.items()}
 
 
 def _planned_specs(exported: ExportedProgram) -> dict[Any, str]:

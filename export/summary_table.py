@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tabulate import tabulate
 
-from executorch.export.program_summary import MethodSummary, ProgramSummary
+from executorch.export.program_summary import Arena, MethodSummary, ProgramSummary
 
 __all__ = ["human_bytes", "render"]
 
@@ -36,6 +36,13 @@ def human_bytes(count: int) -> str:
     return f"{size:.1f} {unit}"
 
 
+def _bound(arena: Arena) -> str:
+    bound = arena.lower_bound_bytes
+    if arena.optimal:
+        return f"{human_bytes(bound)} (optimal)"
+    return f"{human_bytes(bound)} ({arena.planned_bytes / bound - 1:.1%} above)" if bound else "unknown"
+
+
 def _method(method: MethodSummary) -> str:
     blocks = [
         f"method {method.name}({', '.join(method.inputs)}) -> ({', '.join(method.outputs)}), "
@@ -48,10 +55,7 @@ def _method(method: MethodSummary) -> str:
             ((d.backend, d.calls, human_bytes(d.payload_bytes)) for d in method.delegates),
         )
     )
-    memory = [
-        (f"arena {arena.memory_id}", human_bytes(arena.planned_bytes), human_bytes(arena.lower_bound_bytes))
-        for arena in method.arenas
-    ]
+    memory = [(f"arena {arena.memory_id}", human_bytes(arena.planned_bytes), _bound(arena)) for arena in method.arenas]
     if method.method_allocator_bytes is None:
         memory.append(("method allocator", f"unknown: {method.note}", ""))
     else:

@@ -5,7 +5,11 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.memory.exact import IN_PLACE
+from executorch.exir.memory.in_place import end_overwritten, find_in_place
 from executorch.exir.memory.liveness import Liveness, find_lifetimes
+from executorch.exir.memory.plan import MEMORY_PLAN, describe_plan
+from executorch.exir.memory.replay import replay
 from executorch.exir.memory.result import MemoryAlgoResult, MemoryPlanningAlgorithm
 from executorch.exir.memory.specs import (
     constant_names,
@@ -14,6 +18,7 @@ from executorch.exir.memory.specs import (
     mutable_buffer_names,
     placeholder_specs,
     share_specs_of_written_tensors,
+    written_placeholder_names,
 )
 from executorch.exir.memory.subgraphs import bind_subgraphs
 from executorch.exir.memory.validator import validate_plan
@@ -35,8 +40,9 @@ def apply_algo(
     """Plans the method and its control-flow subgraphs in one go and checks the result.
 
     The places are written to the specs, the arenas' sizes in bytes to graph_module.meta["non_const_buffer_sizes"] and
-    returned. enable_non_cpu_memory_planning: accepted; every tensor is in CPU memory. allow_overlap: do not insist
-    on tensors alive together being apart. Raises MemoryPlanningError.
+    returned; graph_module.meta["memory_plan"] becomes the MemoryPlan. The lifetime of an operand that is overwritten
+    by the result of its last use ends before that step. enable_non_cpu_memory_planning: accepted; every tensor is in
+    CPU memory. allow_overlap: do not insist on tensors alive together being apart. Raises MemoryPlanningError.
     """
     liveness = prepare(graph_module, graph_signature)
     left_out: set[TensorSpec] = set()
@@ -51,12 +57,24 @@ def apply_algo(
         for spec in liveness.names
         if spec not in left_out and not spec.const and not spec.is_dynamic_unbound_tensor
     ]
+    names = {spec: liveness.names[spec] for spec in planned}
+    in_place = find_in_place(graph_module, liveness, planned, graph_signature)
+    graph_module.meta[IN_PLACE] = in_place
     outcome = algo(alignment, planned, graph_module, graph_signature, 0)
+    del graph_module.meta[IN_PLACE]
+    result = outcome if isinstance(outcome, MemoryAlgoResult) else getattr(algo, "result", None)
     if isinstance(outcome, MemoryAlgoResult):
         outcome.write_to_specs()
         outcome = outcome.bufsizes
     sizes = list(outcome) + [0] * (2 - len(outcome))
-    validate_plan({spec: liveness.names[spec] for spec in planned}, sizes, allow_overlap)
+    validate_plan(names, sizes, allow_overlap, in_place)
+    if not allow_overlap:
+        kept = placeholder_specs(graph_module.graph.nodes, written_placeholder_names(graph_signature))
+        replay(graph_module, names, kept, in_place)
+    end_overwritten(in_place)
+    proven = result.lower_bounds if isinstance(result, MemoryAlgoResult) else []
+    plan = describe_plan(graph_module, names, sizes, liveness.last_step, in_place, proven)
+    graph_module.meta[MEMORY_PLAN] = plan
     graph_module.meta["non_const_buffer_sizes"] = sizes
     return sizes
 

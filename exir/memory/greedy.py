@@ -1,14 +1,14 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The default algorithm: tensors that are not alive at the same time share bytes."""
+"""Tensors that are not alive at the same time share bytes: fast, and close to the optimum."""
 
 from collections.abc import Collection
 
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
-from executorch.exir.memory.errors import MemoryPlanningError
-from executorch.exir.memory.packing import Block, pack, pack_whole
-from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult, arenas
+from executorch.exir.memory.arenas import plan_arenas
+from executorch.exir.memory.packing import pack, pack_whole
+from executorch.exir.memory.result import MemoryAlgoResult
 from executorch.exir.tensor import TensorSpec
 
 
@@ -25,24 +25,4 @@ def greedy(
 
     allow_overlapping_allocations=False: a tensor takes the place of another one whole or not at all.
     """
-    result = MemoryAlgoResult({}, [0, 0], [0, 0])
-    for mem_id, members in sorted(arenas(specs).items()):
-        grow = mem_id + 1 - len(result.bufsizes)
-        result.bufsizes += [0] * grow
-        result.lower_bounds += [0] * grow
-        blocks = [_block(spec, alignment) for spec in members]
-        packing = pack(blocks) if allow_overlapping_allocations else pack_whole(blocks)
-        object_ids: dict[int, int] = {}
-        for spec, offset in zip(members, packing.offsets, strict=True):
-            object_id = object_ids.setdefault(offset, len(object_ids))
-            result.spec_dict[spec] = SpecAllocResult(mem_id, object_id, offset)
-        result.bufsizes[mem_id] = packing.height + extra_padding
-        result.lower_bounds[mem_id] = packing.lower_bound + extra_padding
-    return result
-
-
-def _block(spec: TensorSpec, alignment: int) -> Block:
-    first, last = spec.lifetime
-    if first is None or last is None:
-        raise MemoryPlanningError(spec.debug(), "the tensor has no lifetime")
-    return Block(spec.realign(alignment), first, last)
+    return plan_arenas(pack if allow_overlapping_allocations else pack_whole, alignment, specs, extra_padding)

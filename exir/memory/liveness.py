@@ -15,7 +15,8 @@ from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
 from executorch.exir.graph_module import get_control_flow_submodules
-from executorch.exir.memory.specs import get_node_tensor_specs, mutable_buffer_names, placeholder_specs
+from executorch.exir.memory.functions import alloc
+from executorch.exir.memory.specs import get_node_tensor_specs, placeholder_specs, written_placeholder_names
 from executorch.exir.memory.subgraphs import hop, result_specs
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
@@ -23,17 +24,19 @@ from executorch.exir.tensor import TensorSpec, ViewSpec
 @dataclass
 class Liveness:
     """`names` has every tensor of the method with the name of the first node that stands for it; the specs'
-    `lifetime` is [first, last] step, both included."""
+    `lifetime` is [first, last] step, both included. `steps` has the step of every node, and of every control-flow
+    node the one at which it is done."""
 
     names: dict[TensorSpec, str] = field(default_factory=dict)
     last_step: int = 0
+    steps: dict[Node, int] = field(default_factory=dict)
 
 
 def find_lifetimes(graph_module: GraphModule, signature: ExportGraphSignature | None = None) -> Liveness:
     """Sets the lifetime of every tensor's spec. Subgraphs must be bound first (`bind_subgraphs`)."""
     walk = _Walk(signature)
     walk.method(graph_module)
-    return Liveness(walk.names, walk.step)
+    return Liveness(walk.names, walk.step, walk.steps)
 
 
 class _Walk:
@@ -41,6 +44,7 @@ class _Walk:
         self.signature = signature
         self.step = 0
         self.names: dict[TensorSpec, str] = {}
+        self.steps: dict[Node, int] = {}
 
     def method(self, graph_module: GraphModule) -> None:
         self.graph(graph_module, results=())
@@ -49,7 +53,7 @@ class _Walk:
             if node.op == "placeholder":
                 for spec in get_node_tensor_specs(node):
                     spec.lifetime = [0, spec.lifetime[1]]
-        for spec in placeholder_specs(nodes, mutable_buffer_names(self.signature)):
+        for spec in placeholder_specs(nodes, written_placeholder_names(self.signature)):
             spec.lifetime = [0, self.step]
 
     def graph(self, graph_module: GraphModule, results: Iterable[Any]) -> None:
@@ -59,6 +63,9 @@ class _Walk:
             calls.setdefault(node, []).append(subgraph)
         for node in graph_module.graph.nodes:
             self.step += 1
+            self.steps[node] = self.step
+            if node.target is alloc:
+                continue  # no instruction: the tensor begins where it is written
             self.use(node, node.meta.get("spec") if node not in calls else None)
             for used in node.all_input_nodes:
                 self.use(used, used.meta.get("spec"))
@@ -75,6 +82,7 @@ class _Walk:
         for subgraph in subgraphs:
             self.graph(subgraph, () if is_loop else results)
         self.step += 1
+        self.steps[node] = self.step
         self.use(node, results)
         for used in node.all_input_nodes:
             self.use(used, used.meta.get("spec"))

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
-from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult, arenas
+from executorch.exir.memory.arenas import by_arena
+from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
 from executorch.exir.tensor import TensorSpec
 
 
@@ -19,7 +20,7 @@ def naive(
 ) -> MemoryAlgoResult:
     """One tensor behind the other in each arena. Sizes and padding in bytes."""
     result = MemoryAlgoResult({}, [0, 0])
-    for mem_id, members in sorted(arenas(specs).items()):
+    for mem_id, members in by_arena(specs).items():
         result.bufsizes += [0] * (mem_id + 1 - len(result.bufsizes))
         end = 0
         for object_id, spec in enumerate(members):

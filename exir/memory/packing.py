@@ -33,6 +33,11 @@ class Packing:
     height: int
     lower_bound: int
 
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no packing can be lower, proven by the bound."""
+        return self.height == self.lower_bound
+
 
 def lower_bound(blocks: Sequence[Block]) -> int:
     """The largest sum of sizes that are alive at one step."""

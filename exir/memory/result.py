@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """What a planning algorithm decides: a place for each tensor and a size for each arena."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -42,11 +42,3 @@ class MemoryAlgoResult:
 # (alignment, specs, graph_module, graph_signature, extra_padding) → sizes of the arenas, the places written to the
 # specs; or a MemoryAlgoResult that holds both.
 MemoryPlanningAlgorithm: TypeAlias = Callable[..., list[int] | MemoryAlgoResult]
-
-
-def arenas(specs: Collection[TensorSpec]) -> dict[int, list[TensorSpec]]:
-    """The specs by arena: the one that was asked for by setting spec.mem_id, else arena 1."""
-    by_arena: dict[int, list[TensorSpec]] = {}
-    for spec in specs:
-        by_arena.setdefault(1 if spec.mem_id is None else spec.mem_id, []).append(spec)
-    return by_arena

@@ -67,6 +67,13 @@ def mutable_buffer_names(signature: ExportGraphSignature | None) -> set[str]:
     return {name for name, buffer in signature.inputs_to_buffers.items() if buffer in mutated}
 
 
+def written_placeholder_names(signature: ExportGraphSignature | None) -> set[str]:
+    """Names of the placeholders that the method writes to: they are what they should be when it has run."""
+    if signature is None:
+        return set()
+    return mutable_buffer_names(signature) | set(signature.user_inputs_to_mutate.values())
+
+
 def constant_names(signature: ExportGraphSignature | None) -> set[str]:
     """Names of the placeholders that are parameters, constants, or buffers that the method only reads."""
     if signature is None:

@@ -7,19 +7,19 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
 from executorch.exir.memory.errors import MemoryPlanningError
-from executorch.exir.memory.greedy import greedy
+from executorch.exir.memory.exact import exact
 from executorch.exir.memory.result import MemoryAlgoResult
 from executorch.exir.tensor import TensorSpec
 
 
 class MemoryPlanningAlgorithmSuite:
-    """Runs every algorithm of `algo_list` (by default `greedy` alone) and keeps the one with the smallest arenas.
+    """Runs every algorithm of `algo_list` (by default `exact` alone) and keeps the one with the smallest arenas.
 
     After a call, `result` holds the decision taken, with lower bound and gap.
     """
 
     def __init__(self, algo_list: Sequence[Callable[..., MemoryAlgoResult]] | None = None) -> None:
-        self.algo_list = [greedy] if algo_list is None else list(algo_list)
+        self.algo_list = [exact] if algo_list is None else list(algo_list)
         self.result: MemoryAlgoResult | None = None
         if not self.algo_list:
             raise ValueError("algo_list is empty: give at least one algorithm")

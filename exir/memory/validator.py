@@ -6,17 +6,25 @@ Deliberately simple and quadratic, and without a line of the planners' code.
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.tensor import TensorSpec
 
 
-def validate_plan(names: Mapping[TensorSpec, str], arena_sizes: Sequence[int], allow_overlap: bool = False) -> None:
+def validate_plan(
+    names: Mapping[TensorSpec, str],
+    arena_sizes: Sequence[int],
+    allow_overlap: bool = False,
+    in_place: Mapping[TensorSpec, TensorSpec] | None = None,
+) -> None:
     """Checks every planned tensor of `names` (spec → a name for messages) against the arenas and each other.
 
-    allow_overlap: the user takes responsibility for tensors that share bytes; places are still checked.
+    allow_overlap: the user takes responsibility for tensors that share bytes; places are still checked. in_place:
+    result → operand that may end in the step in which the result begins at its place.
     Raises MemoryPlanningError naming the tensors, their lifetimes and byte ranges.
     """
-    by_arena: dict[int, list[tuple[int, int, int, int, TensorSpec]]] = {}
+    rows: dict[int, list[tuple[int, int, int, int, TensorSpec]]] = {}
     for spec, name in names.items():
         mem_id, start, first, last = _complete(spec, name)
         end = start + spec.nbytes()
@@ -29,19 +37,32 @@ def validate_plan(names: Mapping[TensorSpec, str], arena_sizes: Sequence[int], a
         if start % spec.dtype.itemsize:
             raise MemoryPlanningError(name, f"offset {start} is no multiple of its {spec.dtype.itemsize}-byte elements")
         if end > start:
-            by_arena.setdefault(mem_id, []).append((start, end, first, last, spec))
+            rows.setdefault(mem_id, []).append((start, end, first, last, spec))
     if allow_overlap:
         return
-    for mem_id, rows in by_arena.items():
-        for i, (start, end, first, last, spec) in enumerate(rows):
-            for other_start, other_end, other_first, other_last, other in rows[:i]:
-                if start < other_end and other_start < end and first <= other_last and other_first <= last:
-                    raise MemoryPlanningError(
-                        f"{names[spec]} and {names[other]}",
-                        f"both are alive and share bytes of arena {mem_id}: "
-                        f"{names[spec]} in steps {first} to {last} has bytes {start} to {end}, "
-                        f"{names[other]} in steps {other_first} to {other_last} has bytes {other_start} to {other_end}",
-                    )
+    for mem_id, members in rows.items():
+        starts, ends, firsts, lasts = (np.array(column) for column in list(zip(*members, strict=True))[:4])
+        for i, (start, end, first, last, spec) in enumerate(members):
+            together = (starts[:i] < end) & (ends[:i] > start) & (firsts[:i] <= last) & (lasts[:i] >= first)
+            for j in np.flatnonzero(together).tolist():
+                other_start, other_end, other_first, other_last, other = members[j]
+                if _takes_over(spec, other, in_place or {}) or _takes_over(other, spec, in_place or {}):
+                    continue
+                raise MemoryPlanningError(
+                    f"{names[spec]} and {names[other]}",
+                    f"both are alive and share bytes of arena {mem_id}: "
+                    f"{names[spec]} in steps {first} to {last} has bytes {start} to {end}, "
+                    f"{names[other]} in steps {other_first} to {other_last} has bytes {other_start} to {other_end}",
+                )
+
+
+def _takes_over(result: TensorSpec, operand: TensorSpec, in_place: Mapping[TensorSpec, TensorSpec]) -> bool:
+    return (
+        in_place.get(result) is operand
+        and result.mem_offset == operand.mem_offset
+        and result.nbytes() == operand.nbytes()
+        and result.lifetime[0] == operand.lifetime[1]
+    )
 
 
 def _complete(spec: TensorSpec, name: str) -> tuple[int, int, int, int]:

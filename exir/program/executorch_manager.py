@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 
 from executorch.exir.capture import ExecutorchBackendConfig
 from executorch.exir.emit import EmitterOutput, emit_program
+from executorch.exir.memory.plan import MEMORY_PLAN, MemoryPlan
 from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.print_program import print_program
 from executorch.exir.schema import Program
@@ -80,6 +81,15 @@ class ExecutorchProgramManager:
     def instruction_id_to_num_outs_map(self) -> dict[str, dict[int, int]]:
         """Method → delegate call → number of outputs."""
         return self._emitter_output.instruction_id_to_num_outs_map
+
+    @property
+    def memory_plans(self) -> dict[str, MemoryPlan]:
+        """Method → where its tensors are, how large its arenas, and how near to the lower bound.
+
+        Methods that were planned by a pass other than a MemoryPlanningPass are left out.
+        """
+        metas = {name: program.graph_module.meta for name, program in self._execution_programs.items()}
+        return {name: meta[MEMORY_PLAN] for name, meta in metas.items() if MEMORY_PLAN in meta}
 
     @property
     def executorch_program(self) -> Program:

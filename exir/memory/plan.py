@@ -1,0 +1,168 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The finished plan of a method as plain values: where every tensor is and when, and a proof of how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch.fx import GraphModule, Node
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.memory.functions import alloc
+from executorch.exir.memory.in_place import takes_over
+from executorch.exir.memory.packing import Block, lower_bound
+from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.tensor import TensorSpec
+
+MEMORY_PLAN = "memory_plan"
+"""Key of `graph_module.meta` under which the planned method has its MemoryPlan."""
+
+
+@dataclass(frozen=True)
+class PlannedTensor:
+    """name: of the node that gives it. operator: what computes it ("input" for placeholders). module: the path of the
+    module it comes from, "" if unknown. Bytes [offset, offset + size) of arena mem_id, in steps [first, last].
+    in_place_of: name of the tensor whose bytes it takes over in its first step, "" if none.
+    """
+
+    name: str
+    operator: str
+    module: str
+    dtype: str
+    shape: tuple[int, ...]
+    mem_id: int
+    offset: int
+    size: int
+    first: int
+    last: int
+    in_place_of: str
+
+
+@dataclass(frozen=True)
+class Arena:
+    """size: bytes planned. most_alive: the most that is alive at one step. lower_bound: what no plan can stay below,
+    proven: at least most_alive, more where a search has shown that most_alive can not be reached."""
+
+    mem_id: int
+    size: int
+    most_alive: int
+    lower_bound: int
+
+    @property
+    def gap(self) -> float:
+        """Bytes above the lower bound, as a part of it."""
+        return (self.size - self.lower_bound) / self.lower_bound if self.lower_bound else 0.0
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether it is proven that no plan is smaller."""
+        return self.size <= self.lower_bound
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """tensors: in the order of their first step. steps: the method's number of steps."""
+
+    tensors: tuple[PlannedTensor, ...]
+    arenas: tuple[Arena, ...]
+    steps: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of all arenas."""
+        return sum(arena.size for arena in self.arenas)
+
+    @property
+    def lower_bound(self) -> int:
+        """Bytes that no plan with these tensors in these arenas can stay below."""
+        return sum(arena.lower_bound for arena in self.arenas)
+
+    @property
+    def gap(self) -> float:
+        """Bytes above the lower bound, as a part of it."""
+        return (self.size - self.lower_bound) / self.lower_bound if self.lower_bound else 0.0
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether it is proven that no plan is smaller."""
+        return all(arena.is_optimal for arena in self.arenas)
+
+
+def describe_plan(
+    graph_module: GraphModule,
+    names: Mapping[TensorSpec, str],
+    sizes: Sequence[int],
+    steps: int,
+    in_place: Mapping[TensorSpec, TensorSpec],
+    proven: Sequence[int] = (),
+) -> MemoryPlan:
+    """names: the planned tensors. sizes: of the arenas, entry 0 reserved. in_place: result → operand whose bytes it may
+    take. proven: lower bounds by arena that the algorithm has proven beyond the most that is alive."""
+    nodes = _makers(graph_module)
+    taken = {result: operand for result, operand in in_place.items() if takes_over(result, operand)}
+    tensors = []
+    for spec, name in names.items():
+        node = nodes.get(spec)
+        first, last = (step or 0 for step in spec.lifetime)
+        tensors.append(
+            PlannedTensor(
+                name=name,
+                operator=_operator(node),
+                module=_module(node),
+                dtype=str(spec.dtype).removeprefix("torch."),
+                shape=tuple(int(size) for size in spec.shape),
+                mem_id=spec.mem_id or 0,
+                offset=spec.mem_offset or 0,
+                size=spec.nbytes(),
+                first=first,
+                last=last,
+                in_place_of=names[taken[spec]] if spec in taken else "",
+            )
+        )
+    arenas = []
+    for mem_id, size in enumerate(sizes):
+        if mem_id == 0:
+            continue
+        alive = _most_alive([spec for spec in names if spec.mem_id == mem_id], in_place)
+        bound = max(alive, proven[mem_id] if mem_id < len(proven) else 0)
+        arenas.append(Arena(mem_id, size, alive, bound))
+    return MemoryPlan(tuple(sorted(tensors, key=lambda each: (each.first, each.offset))), tuple(arenas), steps)
+
+
+def _most_alive(specs: list[TensorSpec], in_place: Mapping[TensorSpec, TensorSpec]) -> int:
+    """An operand that may be overwritten counts up to the step before its result."""
+    members = set(specs)
+    ends = {operand: result.lifetime[0] for result, operand in in_place.items() if result in members}
+    # Tensors need not take whole units of the alignment if whoever planned them did not.
+    aligned = all((spec.mem_offset or 0) % spec.alignment == 0 for spec in specs)
+    blocks = []
+    for spec in specs:
+        first, last = (step or 0 for step in spec.lifetime)
+        last = min(last, (ends.get(spec) or last + 1) - 1)
+        blocks.append(Block(spec.allocated_memory if aligned else spec.nbytes(), first, last))
+    return lower_bound(blocks)
+
+
+def _makers(graph_module: GraphModule) -> dict[TensorSpec, Node]:
+    """The first node that stands for each tensor, allocations aside."""
+    found: dict[TensorSpec, Node] = {}
+    for held in all_graph_modules(graph_module):
+        for node in held.graph.nodes:
+            if node.target is not alloc and node.op != "output":
+                for spec in get_node_tensor_specs(node):
+                    found.setdefault(spec, node)
+    return found
+
+
+def _operator(node: Node | None) -> str:
+    if node is None or node.op == "placeholder":
+        return "input"
+    name = getattr(node.target, "name", None)
+    return str(name()) if callable(name) else str(getattr(node.target, "__name__", node.target))
+
+
+def _module(node: Node | None) -> str:
+    """The innermost module's path: the last entry of nn_module_stack, whose values are (path, type)."""
+    stack = node.meta.get("nn_module_stack") if node is not None else None
+    return str(list(stack.values())[-1][0]) if stack else ""

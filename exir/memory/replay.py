@@ -1,0 +1,144 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The check of a plan that trusts no lifetimes: the method is run on paper; what is read must still be there.
+
+All that is known of memory at a point of the program is which tensors are intact. Writing a tensor makes it intact,
+and every other one that shares a byte with it not; reading one that is not intact is a fault. A cond goes both ways
+and what is intact on both is intact behind it; a loop runs no time, once and twice, so that what an iteration destroys
+is missed by the next one. Shares no code with the planners, nor with what they know of lifetimes.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_leaves
+
+from executorch.exir.graph_module import get_control_flow_submodules
+from executorch.exir.memory.errors import MemoryPlanningError
+from executorch.exir.memory.functions import alloc, free, view
+from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.memory.subgraphs import hop, placeholders
+from executorch.exir.tensor import TensorSpec
+
+_ITERATIONS = 2
+_NO_INSTRUCTION = (alloc, free, view, operator.getitem)
+# Positions of what a loop's carried tensors start from, and of the tensors that it goes over; 0: there are none.
+_LOOP_OPERANDS: dict[Any, tuple[int, int]] = {hop.while_loop: (2, 0), hop.map_impl: (0, 1), hop.scan: (1, 2)}
+_Intact = set[TensorSpec]
+
+
+def replay(
+    graph_module: GraphModule,
+    names: Mapping[TensorSpec, str],
+    kept: Iterable[TensorSpec] = (),
+    in_place: Mapping[TensorSpec, TensorSpec] | None = None,
+) -> None:
+    """Raises MemoryPlanningError where an instruction reads a tensor of which a byte was overwritten.
+
+    names: the planned tensors. kept: those that must be intact at the end (state, outputs apart). in_place: result →
+    the operand that its operator may overwrite with it, if both are at the same place.
+    """
+    method = _Replay(names, in_place or {})
+    intact = {spec for node in placeholders(graph_module) for spec in get_node_tensor_specs(node)}
+    intact = method.graph(graph_module, intact)
+    method.read(kept, intact, "the end of the method")
+
+
+class _Replay:
+    def __init__(self, names: Mapping[TensorSpec, str], in_place: Mapping[TensorSpec, TensorSpec]) -> None:
+        self.names, self.in_place = names, in_place
+        self.sharing: dict[TensorSpec, set[TensorSpec]] = {spec: set() for spec in names}
+        planned = sorted(names, key=lambda spec: (spec.mem_id or 0, spec.mem_offset or 0))
+        for index, spec in enumerate(planned):
+            end = (spec.mem_offset or 0) + spec.nbytes()
+            for other in planned[index + 1 :]:
+                if other.mem_id != spec.mem_id or (other.mem_offset or 0) >= end:
+                    break
+                if other.nbytes():
+                    self.sharing[spec].add(other)
+                    self.sharing[other].add(spec)
+
+    def read(self, specs: Iterable[TensorSpec], intact: _Intact, where: str) -> None:
+        for spec in specs:
+            if spec in self.names and spec not in intact:
+                raise MemoryPlanningError(
+                    where, f"reads {self.names[spec]}, of which bytes were overwritten: {spec.debug()}"
+                )
+
+    def write(self, specs: Iterable[TensorSpec], intact: _Intact) -> None:
+        for spec in specs:
+            intact -= self.sharing.get(spec, set())
+            intact.add(spec)
+
+    def step(self, reads: Sequence[TensorSpec], writes: Sequence[TensorSpec], intact: _Intact, where: str) -> None:
+        """One instruction: it may not write to what it still reads, unless it is one that works in place."""
+        self.read(reads, intact, where)
+        for result in writes:
+            for operand in self.sharing.get(result, set()).intersection(reads):
+                if self.in_place.get(result) is operand and result.mem_offset == operand.mem_offset:
+                    continue
+                raise MemoryPlanningError(
+                    where, f"writes {self.names[result]} over its own operand {self.names[operand]}: {result.debug()}"
+                )
+        self.write(writes, intact)
+        self.read(writes, intact, f"{where}, whose results share bytes,")
+
+    def graph(self, graph_module: GraphModule, intact: _Intact) -> _Intact:
+        """Runs a graph on what is intact before it; gives what is intact behind it."""
+        calls: dict[Node, list[GraphModule]] = {}
+        for _, subgraph, node in get_control_flow_submodules(graph_module):
+            calls.setdefault(node, []).append(subgraph)
+        for node in graph_module.graph.nodes:
+            if node in calls:
+                intact = self.control_flow(node, calls[node], intact)
+            elif node.op == "output":
+                self.read(_specs(node.all_input_nodes), intact, node.name)
+            elif node.op == "call_function" and node.target not in _NO_INSTRUCTION:
+                reads = _specs(each for each in node.all_input_nodes if each.target is not alloc)
+                self.step(reads, get_node_tensor_specs(node), intact, node.name)
+        return intact
+
+    def control_flow(self, node: Node, subgraphs: list[GraphModule], intact: _Intact) -> _Intact:
+        if node.target is hop.cond:
+            predicate, _, _, _ = node.args
+            self.read(_specs([predicate]), intact, node.name)
+            ends = [self.assigned(node, get_node_tensor_specs(node), each, set(intact)) for each in subgraphs]
+            return ends[0].intersection(*ends[1:])
+        return self.loop(node, subgraphs, intact)
+
+    def assigned(self, node: Node, targets: list[TensorSpec], subgraph: GraphModule, intact: _Intact) -> _Intact:
+        """Runs a subgraph, then copies its outputs to `targets` (as many as there are)."""
+        intact = self.graph(subgraph, intact)
+        values = _specs(tree_leaves(subgraph.graph.output_node().args[0]))
+        self.step(values[: len(targets)], targets, intact, node.name)
+        return intact
+
+    def loop(self, node: Node, subgraphs: list[GraphModule], intact: _Intact) -> _Intact:
+        """while_loop carries all of its results; map collects them slice by slice; scan carries the first of them."""
+        results, body = get_node_tensor_specs(node), subgraphs[-1]
+        is_while = node.target is hop.while_loop
+        initial, over = (_specs(tree_leaves(node.args[i])) if i else [] for i in _LOOP_OPERANDS[node.target])
+        first = len(initial)
+        carried, collected = results[:first], results[first:]
+        slices = _specs(placeholders(body)[first : first + len(over)])
+        self.step(initial, carried, intact, node.name)
+        self.write(collected, intact)
+        ends = [set(intact)]
+        for _ in range(_ITERATIONS):
+            if is_while:
+                intact = self.graph(subgraphs[0], intact)
+                ends.append(set(intact))
+            self.step(over, slices, intact, node.name)
+            intact = self.graph(body, intact)
+            values = _specs(tree_leaves(body.graph.output_node().args[0]))
+            self.step([*values[first:], *collected], collected, intact, node.name)
+            self.step(values[:first], carried, intact, node.name)
+            ends.append(set(intact))
+        return ends[0].intersection(*ends[1:])
+
+
+def _specs(nodes: Iterable[Any]) -> list[TensorSpec]:
+    return [spec for node in nodes if isinstance(node, Node) for spec in get_node_tensor_specs(node)]

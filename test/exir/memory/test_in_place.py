@@ -1,0 +1,134 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Results over operands that nobody needs any more: only where every kernel involved gives the same numbers."""
+
+from typing import Any
+
+import pytest
+import torch
+from oracle.kernel_entry import call_kernel, registered_kernels, schema_of
+from oracle.pipeline import assert_matches_eager
+from torch import nn
+from torch.export import Dim, export
+
+from executorch.exir import to_edge
+from executorch.exir.memory.in_place import WORKS_IN_PLACE
+from executorch.exir.memory_planning import MemoryPlan
+
+# Odd, so that vectorized loops have a rest, and long enough for several blocks.
+_SIZES = (7, 301)
+_INTEGERS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift")
+_OF_BOOL = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not")
+
+
+def _arguments(name: str) -> list[Any]:
+    """One value for each argument of the operator: tensors of _SIZES, small numbers, a rounding mode."""
+    base = name.removeprefix("aten::").partition(".")[0]
+    dtype = torch.int32 if base in _INTEGERS else torch.bool if base in _OF_BOOL else torch.float32
+    made: list[Any] = []
+    for argument in schema_of(name).arguments:
+        kind = str(argument.real_type)
+        if argument.is_out:
+            continue
+        if "Tensor" in kind:
+            values = torch.rand(_SIZES) * 4 + 0.25
+            is_condition = base == "where" and not made
+            made.append((values > 2) if is_condition or dtype is torch.bool else values.to(dtype))
+        elif argument.name == "rounding_mode":
+            made.append("floor")
+        elif argument.has_default_value() and kind != "Optional[number]":
+            made.append(argument.default_value)
+        else:
+            made.append(2)
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(WORKS_IN_PLACE & registered_kernels()))
+def test_a_kernel_gives_the_same_over_each_of_its_operands(name: str) -> None:
+    torch.manual_seed(0)
+    arguments = _arguments(name)
+    made = torch.zeros(_SIZES, dtype=_result_dtype(name, arguments))
+    expected = call_kernel(name, *arguments, out=made.clone())
+    assert expected.error == 0, expected.message
+    for position, operand in enumerate(arguments):
+        if not isinstance(operand, torch.Tensor) or operand.dtype.itemsize != made.dtype.itemsize:
+            continue
+        copies = [each.clone() if isinstance(each, torch.Tensor) else each for each in arguments]
+        found = call_kernel(name, *copies, out=copies[position].view(made.dtype))
+        assert found.error == 0, found.message
+        torch.testing.assert_close(found.outputs[0], expected.outputs[0], rtol=0, atol=0, equal_nan=True)
+
+
+def _result_dtype(name: str, arguments: list[Any]) -> torch.dtype:
+    base = name.removeprefix("aten::").partition(".")[0]
+    if base in _OF_BOOL:
+        return torch.bool
+    operands = [each for each in arguments if isinstance(each, torch.Tensor)]
+    return operands[1 if base == "where" else 0].dtype
+
+
+def test_every_listed_operator_has_a_kernel() -> None:
+    assert not WORKS_IN_PLACE - registered_kernels()
+
+
+def plan_of(model: nn.Module, *inputs: torch.Tensor, dynamic_shapes: Any = None) -> MemoryPlan:
+    exported = export(model.eval(), inputs, dynamic_shapes=dynamic_shapes)
+    return to_edge(exported).to_executorch().memory_plans["forward"]
+
+
+class Chain(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x @ x
+        for _ in range(4):
+            y = (y.sigmoid() * 2).relu()
+        return y @ x
+
+
+def test_a_chain_of_pointwise_operators_takes_one_place() -> None:
+    plan = plan_of(Chain(), torch.randn(64, 64))
+    assert sum(bool(tensor.in_place_of) for tensor in plan.tensors) == 12
+    assert plan.size == plan.lower_bound == 3 * 64 * 64 * 4
+    assert_matches_eager(Chain(), (torch.randn(64, 64),))
+
+
+class Broadcasts(nn.Module):
+    """The row of a tensor is added to all of it: its bytes are read again and again."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x.exp().reshape(4, 8)
+        z = y + y[0:1]
+        return z @ z.T
+
+
+def test_an_operand_that_is_also_broadcast_is_not_overwritten() -> None:
+    model, x = Broadcasts(), torch.randn(32)
+    plan = plan_of(model, x)
+    (add,) = (tensor for tensor in plan.tensors if tensor.operator == "aten::add.out")
+    assert not add.in_place_of
+    assert_matches_eager(model, (x,))
+
+
+class Kept(nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = x @ x
+        return y.relu(), y.tanh() + y
+
+
+def test_what_is_still_needed_is_not_overwritten() -> None:
+    x = torch.randn(8, 8)
+    plan = plan_of(Kept(), x)
+    (relu,) = (tensor for tensor in plan.tensors if tensor.operator == "aten::relu.out")
+    assert not relu.in_place_of
+    assert_matches_eager(Kept(), (x,))
+
+
+def test_dynamic_sizes_are_compared_as_symbols() -> None:
+    class Grows(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (x.sum(1, keepdim=True) + x).exp() @ torch.ones(3, 2)
+
+    plan = plan_of(Grows(), torch.randn(5, 3), dynamic_shapes=({0: Dim("n", min=2, max=9)},))
+    (exp,) = (tensor for tensor in plan.tensors if tensor.operator == "aten::exp.out")
+    assert exp.in_place_of
+    assert_matches_eager(
+        Grows(), (torch.randn(5, 3),), (torch.randn(9, 3),), dynamic_shapes=({0: Dim("n", min=2, max=9)},)
+    )
