@@ -44,7 +44,10 @@ examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns the exit code: 0, 1 if the export failed, 2 for wrong arguments (argparse exits)."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.memory_plan and Path(options.memory_plan).suffix not in (".svg", ".html"):
+        parser.error(f"--memory-plan {options.memory_plan}: expected a file that ends in .svg or .html")
     _be_quiet(options.verbose)
     try:
         summary = _run(options)
@@ -93,6 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-check-target", action="store_true", help="do not check that our runtime has all operators"
     )
+    parser.add_argument(
+        "--memory-plan", metavar="FILE", help="draw the planned memory (time x address) to a .svg or .html file"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--verbose", action="store_true", help="show warnings, logs, and the trace of an error")
@@ -116,6 +122,10 @@ def _run(options: argparse.Namespace) -> str:
     with steps.step("write"):
         path = _output_path(options)
         _write(manager, path)
+        if options.memory_plan:
+            from executorch.exir.memory.picture import write_memory_plan
+
+            write_memory_plan(manager.memory_plans, options.memory_plan)
 
     from executorch.export.program_summary import summarize
     from executorch.export.summary_table import render

@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """From which step to which step every tensor of a method must hold its value.
 
-Steps number all nodes of the method in the order they are emitted, the nodes of control-flow subgraphs included: one
-numbering, so that one plan covers everything. What a subgraph takes from outside lives until the subgraph's node is
-done; what a loop carries or collects lives during all of the loop. A view's uses are its base's.
+Steps number all nodes of the method in the order they are emitted, those of control-flow subgraphs included (but no
+allocations): one numbering, so that one plan covers everything. What a subgraph takes from outside lives until the
+subgraph's node is done; what a loop carries or collects lives during all of the loop. A view's uses are its base's.
 """
 
 from collections.abc import Iterable
@@ -62,10 +62,10 @@ class _Walk:
         for _, subgraph, node in get_control_flow_submodules(graph_module):
             calls.setdefault(node, []).append(subgraph)
         for node in graph_module.graph.nodes:
-            self.step += 1
-            self.steps[node] = self.step
             if node.target is alloc:
                 continue  # no instruction: the tensor begins where it is written
+            self.step += 1
+            self.steps[node] = self.step
             self.use(node, node.meta.get("spec") if node not in calls else None)
             for used in node.all_input_nodes:
                 self.use(used, used.meta.get("spec"))

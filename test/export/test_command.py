@@ -119,6 +119,14 @@ def test_inputs_dynamic_dimensions_and_partitioners_are_options(
     assert 0 < arena["lower_bound_bytes"] <= arena["planned_bytes"]
 
 
+def test_the_memory_plan_can_be_drawn(script: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "plan.svg"
+    assert run(f"{script}:make", "--memory-plan", str(picture)) == 0
+    assert "forward, arena 1" in picture.read_text()
+    with pytest.raises(SystemExit):
+        run(f"{script}:make", "--memory-plan", "plan.png")
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

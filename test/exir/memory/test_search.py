@@ -4,7 +4,7 @@
 import itertools
 import random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executorch.exir.memory.branch_and_bound import Answer, fits_below
@@ -42,6 +42,7 @@ def assert_valid(given_blocks: list[Block], packing: Packing) -> None:
             assert not (together and offset < place + other.size and place < offset + block.size)
 
 
+@settings(deadline=None, max_examples=60)
 @given(blocks(6, sizes=5, steps=6, length=4))
 def test_few_blocks_are_packed_as_low_as_any_order_of_stacking(given_blocks: list[Block]) -> None:
     packing = search(given_blocks)
@@ -49,6 +50,7 @@ def test_few_blocks_are_packed_as_low_as_any_order_of_stacking(given_blocks: lis
     assert packing.is_optimal and packing.height == stacked(given_blocks)
 
 
+@settings(deadline=None, max_examples=60)
 @given(blocks(40, sizes=60, steps=25, length=12))
 def test_it_is_never_above_the_greedy_packing(given_blocks: list[Block]) -> None:
     packing = search(given_blocks, effort=2000)
