@@ -45,6 +45,8 @@ class ExecutorchBackendConfig:
         weight's placeholder node to the name of its file (without ending), None for the program itself.
     external_mutable_weights: parameters whose gradients a method returns go to a .ptd file.
     emit_mutable_buffer_names: those buffers carry their names.
+    run_reinplace_pass: write parts of state (KV caches) where it is instead of copying it.
+    reinplace_extra_ops: edge operators to be done in place too where that is safe (see passes/reinplace.py).
     check_target: refuse operators that the target's manifest has no kernel for (ours; see program/target.py).
     target_manifest: names of the target's kernels ("aten::add.out", …); None: the kernel libraries beside this package.
 
@@ -67,7 +69,7 @@ class ExecutorchBackendConfig:
     external_mutable_weights: bool = False
     emit_mutable_buffer_names: bool = False
     do_quant_fusion_and_const_prop: bool = False
-    run_reinplace_pass: bool = False
+    run_reinplace_pass: bool = True
     enable_non_cpu_memory_planning: bool = True
     reinplace_extra_ops: frozenset[Any] | None = None
     check_target: bool = True
@@ -86,6 +88,4 @@ class ExecutorchBackendConfig:
 _NOT_SUPPORTED = (
     "propagate_device_config",
     "do_quant_fusion_and_const_prop",
-    "run_reinplace_pass",
-    "reinplace_extra_ops",
 )

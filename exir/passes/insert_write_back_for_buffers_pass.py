@@ -10,6 +10,7 @@ from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.passes.node_rewrite import insert_before
+from executorch.exir.passes.reinplace import written_placeholder
 
 _CLONE = exir_ops.edge.dim_order_ops._clone_dim_order.default
 
@@ -33,7 +34,9 @@ def insert_write_back_for_buffers(program: ExportedProgram) -> None:
     for index, (result, placeholder) in enumerate(zip(results, targets, strict=True)):
         if placeholder is None:
             returned.append(result)
-        elif result is not placeholder:
+        elif written_placeholder(result) is placeholder:
+            specs[index].arg = TensorArgument(name=result.name)  # written in place
+        else:
             value = placeholder.meta["val"]
             copy = insert_before(output, torch.ops.aten.copy_.default, (placeholder, result), {}, value)
             copy.meta["from_node"] = result.meta.get("from_node", [])

@@ -14,6 +14,7 @@ from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.node_rewrite import argument
 from executorch.exir.passes.normalize_views_pass import is_contiguous
+from executorch.exir.passes.reinplace import written_placeholder
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 
@@ -59,10 +60,13 @@ def _reshape_offset(node: fx.Node) -> int | None:
     return 0 if _is_base(node.args[0]) and is_contiguous(node.meta["val"]) else None
 
 
-def _root(node: Any) -> fx.Node:
-    while node.target is memory.view:
-        node = node.args[0]
-    return node  # type: ignore[no-any-return]
+def _root(node: fx.Node) -> fx.Node:
+    """The node whose memory it is, of what views and operators that work in place show."""
+    while True:
+        base = node.args[0] if node.target is memory.view else written_placeholder(node)
+        if base is node or not isinstance(base, fx.Node):
+            return node
+        node = base
 
 
 def _block_offset(node: fx.Node, first: int) -> int | None:

@@ -14,6 +14,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from torch.utils import _pytree as pytree
 
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.reinplace import written_placeholder
 from executorch.exir.tensor import TensorSpec
 
 
@@ -55,6 +56,8 @@ class SpecPropPass(PassBase):
                     node.meta["spec"] = fx.node.map_arg(node.args[0], lambda arg: arg.meta.get("spec"))
                 elif node.target is operator.getitem:
                     node.meta["spec"] = node.args[0].meta["spec"][node.args[1]]
+                elif node.op == "call_function" and written_placeholder(node) is not node:
+                    node.meta["spec"] = written_placeholder(node).meta["spec"]
                 elif node.op == "get_attr" and "val" not in node.meta:
                     _attribute_spec(held, node)
                 else:

@@ -15,6 +15,7 @@ from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.error import ExportError, VerificationError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.operator.convert import find_out_variant, out_argument_names
+from executorch.exir.passes.reinplace import WRITES_ITS_FIRST_ARGUMENT
 
 # Operators that the runtime calls as they are: they make numbers, or write to an argument of their own.
 _NO_OUT_NAMESPACES = ("executorch_prim",)
@@ -72,6 +73,8 @@ def _out_kwargs(node: fx.Node, op: OpOverload, variant: OpOverload) -> dict[str,
     values, specs = node.meta["val"], node.meta["spec"]
     if len(op._schema.returns) == 1:
         values, specs = (values,), (specs,)
+    if WRITES_ITS_FIRST_ARGUMENT in node.meta:
+        return {**kwargs, names[0]: node.args[0]}
     for name, value, spec in zip(names, values, specs, strict=True):
         kwargs[name] = _alloc(node, value, spec)
     return kwargs

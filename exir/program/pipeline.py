@@ -24,6 +24,7 @@ from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
 from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
 from executorch.exir.passes.program_constants import drop_unused_constants, lift_tensor_attributes
 from executorch.exir.passes.promote_dtypes_pass import PromoteDtypesPass
+from executorch.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
 from executorch.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
 from executorch.exir.passes.remove_noop_pass import RemoveNoopPass
 from executorch.exir.passes.replace_sym_ops_pass import ReplaceSymOpsPass
@@ -44,6 +45,15 @@ def _on_graph(one: Any) -> Step:
 
 def _give_specs(program: ExportedProgram) -> None:
     SpecPropPass().propagate(program.graph_module, constant_names(program))
+
+
+def _reinplace(config: ExecutorchBackendConfig) -> Step:
+    wanted = DEFAULT_INPLACEABLE_OPS | (config.reinplace_extra_ops or frozenset())
+
+    def step(program: ExportedProgram) -> None:
+        reinplace_pass(program, wanted)
+
+    return step
 
 
 def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
@@ -82,6 +92,7 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         drop_unused_constants,  # weights that only delegates use are in their payloads
         _on_graph(DeadCodeEliminationPass()),
         _on_graph(ReplaceSymOpsPass()),  # the runtime's own arithmetic on sizes
+        *([_reinplace(config)] if config.run_reinplace_pass else []),  # before write-backs: it makes them unnecessary
         insert_write_back_for_buffers,  # after all that moves code: nothing may follow the writes
         _on_graph(NormalizeViewsPass()),  # reshaping operators in one form
         _give_specs,  # the last step that reads fake values

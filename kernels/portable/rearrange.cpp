@@ -106,8 +106,12 @@ bool expect_shuffle(KernelRuntimeContext& ctx, const Tensor& self, int64_t facto
 template <class View>
 Tensor& scatter_view(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& src, Tensor& out,
                      View view) {
-  if (!expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self) ||
-      !copy(ctx, Strided(out), Strided(self))) {
+  if (!expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self)) {
+    return out;
+  }
+  // State that is written in place is there already.
+  const bool in_place = out.const_data_ptr() == self.const_data_ptr();
+  if (!in_place && !copy(ctx, Strided(out), Strided(self))) {
     return out;
   }
   const std::optional<Strided> target = view(out);

@@ -1,0 +1,149 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What export made functional is done in place again where nobody can tell: a KV cache is written, not copied.
+
+new = index_put(cache, at, values)           index_put_(cache, at, values)
+…                                     →      …
+copy_(cache, new)                            (nothing to write back)
+
+new = slice_scatter(cache, part, …)   →      slice_scatter.out(cache, part, …, out=cache)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
+
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.memory.specs import written_argument, written_placeholder_names
+
+_aten = exir_ops.edge.aten
+
+DEFAULT_INPLACEABLE_OPS: frozenset[Any] = frozenset(
+    {_aten.index_put.default, _aten.slice_scatter.default, _aten.select_scatter.int}
+)
+"""Operators that change a part of their first argument and keep the rest."""
+
+WRITES_ITS_FIRST_ARGUMENT = "writes_its_first_argument"
+"""Key of `node.meta`: the out variant of this operator gets the first argument as its output."""
+
+# In-place operators that runtimes have kernels of; the others become out variants that write to their argument.
+_IN_PLACE: dict[Any, Any] = {_aten.index_put.default: torch.ops.aten.index_put_.default}
+
+# Copies that may become views of their argument's memory, by the name of the operator without its overload.
+_SHOWS_ITS_ARGUMENT = frozenset(
+    f"aten::{name}"
+    for name in (
+        "view_copy", "_unsafe_view", "unsqueeze_copy", "squeeze_copy", "select_copy", "slice_copy", "permute_copy",
+        "transpose_copy", "expand_copy", "alias_copy", "detach_copy", "split_copy", "split_with_sizes_copy",
+        "unbind_copy", "narrow_copy", "t_copy",
+    )
+)  # fmt: skip
+
+
+def reinplace_pass(
+    ep: ExportedProgram,
+    ops_to_inplace: Iterable[Any] | None = None,
+    inplace_overrides: Mapping[Any, Any] | None = None,
+) -> ExportedProgram:
+    """Rewrites the program's outermost graph, which is changed and returned.
+
+    ops_to_inplace: edge operators to be tried, DEFAULT_INPLACEABLE_OPS if None; each has an out variant whose output
+    may be its first argument. inplace_overrides: operator → in-place operator with the same arguments, of which the
+    first is written. A first argument is written to only if it is state that the method updates, or a result of the
+    graph itself, and nothing reads it afterwards. Raises ValueError for an override that does not fit.
+    """
+    overrides = {**_IN_PLACE, **(inplace_overrides or {})}
+    for functional, in_place in (inplace_overrides or {}).items():
+        _check_override(functional, in_place)
+    wanted = set(DEFAULT_INPLACEABLE_OPS if ops_to_inplace is None else ops_to_inplace) | set(inplace_overrides or {})
+    position = {node: i for i, node in enumerate(ep.graph.nodes)}
+    mutable = written_placeholder_names(ep.graph_signature)
+    kept = _returned_to_the_user(ep)
+    for node in list(ep.graph.nodes):
+        if node.op != "call_function" or node.target not in wanted or node in kept:
+            continue
+        operand = node.args[0]
+        if not isinstance(operand, fx.Node) or not _may_be_written(operand, mutable):
+            continue
+        again = operand in _nodes(node.args[1:]) | _nodes(node.kwargs)
+        if again or any(position[reader] >= position[node] for reader in _other_readers(operand, node)):
+            continue
+        if node.target in overrides:
+            node.target = overrides[node.target]
+        else:
+            node.meta[WRITES_ITS_FIRST_ARGUMENT] = True
+    return ep
+
+
+def written_placeholder(node: fx.Node) -> fx.Node:
+    """The node whose memory an operator that works in place returns; every other node itself."""
+    while True:
+        operand = node.args[0] if WRITES_ITS_FIRST_ARGUMENT in node.meta else written_argument(node)
+        if not isinstance(operand, fx.Node):
+            return node
+        node = operand
+
+
+def _check_override(functional: Any, in_place: Any) -> None:
+    first, second = (_overload(each)._schema.arguments for each in (functional, in_place))
+    if [str(a.type) for a in first] != [str(a.type) for a in second]:
+        raise ValueError(f"{in_place} takes other arguments than {functional}: it cannot stand in its place")
+    writes = [a.alias_info is not None and a.alias_info.is_write for a in second]
+    if not writes or not writes[0] or any(writes[1:]):
+        raise ValueError(f"{in_place} has to write to its first argument and to no other one")
+
+
+def _overload(target: Any) -> OpOverload:
+    overload: OpOverload = target._op if isinstance(target, EdgeOpOverload) else target
+    return overload
+
+
+def _returned_to_the_user(ep: ExportedProgram) -> set[fx.Node]:
+    """Results that the caller holds: state may change under them with the next call."""
+    outputs = list(ep.graph.output_node().args[0])  # type: ignore[arg-type]
+    kinds = [spec.kind for spec in ep.graph_signature.output_specs]
+    return {
+        node
+        for node, kind in zip(outputs, kinds, strict=True)
+        if kind is OutputKind.USER_OUTPUT and isinstance(node, fx.Node)
+    }
+
+
+def _may_be_written(operand: fx.Node, mutable: set[str]) -> bool:
+    """State, or memory that a node of this graph allocated for its result alone."""
+    if operand.op == "placeholder":
+        return operand.name in mutable
+    if operand.op != "call_function" or not isinstance(operand.target, (OpOverload, EdgeOpOverload)):
+        return False
+    return not _shows_its_argument(operand) and isinstance(operand.meta.get("val"), torch.Tensor)
+
+
+def _shows_its_argument(node: fx.Node) -> bool:
+    name = getattr(node.target, "name", None)
+    return callable(name) and name().partition(".")[0] in _SHOWS_ITS_ARGUMENT
+
+
+def _other_readers(operand: fx.Node, node: fx.Node) -> set[fx.Node]:
+    """Who reads the operand's memory: its users but for `node` itself, and users of what may become a view of it."""
+    found: set[fx.Node] = set(operand.users) - {node}
+    waiting = [user for user in found if _shows_its_argument(user)]
+    while waiting:
+        for user in waiting.pop().users:
+            if user not in found and (_shows_its_argument(user) or user.target is operator.getitem):
+                waiting.append(user)
+            found.add(user)
+    return found
+
+
+def _nodes(arguments: Any) -> set[fx.Node]:
+    found: set[fx.Node] = set()
+    fx.node.map_arg(arguments, found.add)
+    return found
