@@ -27,15 +27,12 @@ from executorch.exir.memory.specs import written_argument, written_placeholder_n
 _aten = exir_ops.edge.aten
 
 DEFAULT_INPLACEABLE_OPS: frozenset[Any] = frozenset(
-    {_aten.index_put.default, _aten.slice_scatter.default, _aten.select_scatter.int}
+    {_aten.index_put.default, _aten.slice_scatter.default, _aten.select_scatter.default}
 )
 """Operators that change a part of their first argument and keep the rest."""
 
 WRITES_ITS_FIRST_ARGUMENT = "writes_its_first_argument"
 """Key of `node.meta`: the out variant of this operator gets the first argument as its output."""
-
-# In-place operators that runtimes have kernels of; the others become out variants that write to their argument.
-_IN_PLACE: dict[Any, Any] = {_aten.index_put.default: torch.ops.aten.index_put_.default}
 
 # Copies that may become views of their argument's memory, by the name of the operator without its overload.
 _SHOWS_ITS_ARGUMENT = frozenset(
@@ -60,10 +57,10 @@ def reinplace_pass(
     first is written. A first argument is written to only if it is state that the method updates, or a result of the
     graph itself, and nothing reads it afterwards. Raises ValueError for an override that does not fit.
     """
-    overrides = {**_IN_PLACE, **(inplace_overrides or {})}
-    for functional, in_place in (inplace_overrides or {}).items():
+    overrides = dict(inplace_overrides or {})
+    for functional, in_place in overrides.items():
         _check_override(functional, in_place)
-    wanted = set(DEFAULT_INPLACEABLE_OPS if ops_to_inplace is None else ops_to_inplace) | set(inplace_overrides or {})
+    wanted = set(DEFAULT_INPLACEABLE_OPS if ops_to_inplace is None else ops_to_inplace) | set(overrides)
     position = {node: i for i, node in enumerate(ep.graph.nodes)}
     mutable = written_placeholder_names(ep.graph_signature)
     kept = _returned_to_the_user(ep)
@@ -108,7 +105,7 @@ def _overload(target: Any) -> OpOverload:
 
 def _returned_to_the_user(ep: ExportedProgram) -> set[fx.Node]:
     """Results that the caller holds: state may change under them with the next call."""
-    outputs = list(ep.graph.output_node().args[0])  # type: ignore[arg-type]
+    outputs = list(ep.graph.output_node().args[0])
     kinds = [spec.kind for spec in ep.graph_signature.output_specs]
     return {
         node

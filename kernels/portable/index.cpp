@@ -339,8 +339,12 @@ Tensor& index_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
 Tensor& index_put_out(KernelRuntimeContext& ctx, const Tensor& self,
                       ArrayRef<std::optional<Tensor>> indices, const Tensor& values,
                       bool accumulate, Tensor& out) {
-  if (expect_same_dtype(ctx, "self", self, "out", out) && resize_like(ctx, out, self) &&
-      copy(ctx, Strided(out), Strided(self))) {
+  if (!expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self)) {
+    return out;
+  }
+  // State that is written in place is there already.
+  const bool in_place = out.const_data_ptr() == self.const_data_ptr();
+  if (in_place || copy(ctx, Strided(out), Strided(self))) {
     put(ctx, out, indices, values, accumulate);
   }
   return out;
