@@ -134,6 +134,11 @@ class Method:
             given["dtype"] = to_dtype(s.ScalarType(given["dtype"]))
         outs = [(each.name, index) for each, index in zip(schema, args[: len(schema)], strict=True) if each.is_out]
         before = {name: _addresses(given[name]) for name, _ in outs}
+        starts = {address for addresses in before.values() for address in addresses}
+        for name, value in given.items():
+            # Torch refuses an output over an operand until both have the same sizes; the runtime's kernels resize first.
+            if name not in before and isinstance(value, torch.Tensor) and value.data_ptr() in starts:
+                given[name] = value.clone(memory_format=torch.preserve_format)
         positional = [given[each.name] for each in schema if not each.kwarg_only]
         overload(*positional, **{each.name: given[each.name] for each in schema if each.kwarg_only})
         for name, _ in outs:
