@@ -136,7 +136,7 @@ class Method:
         before = {name: _addresses(given[name]) for name, _ in outs}
         starts = {address for addresses in before.values() for address in addresses}
         for name, value in given.items():
-            # Torch refuses an output over an operand until both have the same sizes; the runtime's kernels resize first.
+            # Torch refuses an output over an operand of other sizes; the runtime's kernels resize it first.
             if name not in before and isinstance(value, torch.Tensor) and value.data_ptr() in starts:
                 given[name] = value.clone(memory_format=torch.preserve_format)
         positional = [given[each.name] for each in schema if not each.kwarg_only]
