@@ -9,28 +9,22 @@ assert not checked.faults
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from oracle.kernel_entry import DTYPE_CODES, call_kernel, dense, registered_kernels, schema_of
+from oracle.argument_kinds import DTYPE_CODES
+from oracle.dense_memory import dense
+from oracle.kernel_call import EagerCall, compare, in_float32, kernel_refuses
+from oracle.kernel_entry import registered_kernels, schema_of
 
-# Results whose values are not determined by the arguments: only sizes and dtype are compared.
-UNDETERMINED = frozenset(
-    f"aten::{name}"
-    for name in (
-        *("empty.out", "empty_like.out", "empty_strided.out", "rand.out", "rand_like.out", "randn.out"),
-        *("randn_like.out", "randint.out", "randint.low_out", "randint_like.out", "randint_like.low_dtype_out"),
-        *("randperm.out", "bernoulli.out", "bernoulli.float_out", "native_dropout.out", "multinomial.out"),
-    )
-)
-# Results that may list equal elements in any order: their indices must point to elements equal to the values.
-ORDERED = frozenset({f"aten::{name}.values" for name in ("topk", "sort", "kthvalue", "mode")})
-# (rtol, atol) where torch.testing's own are too tight: 16-bit results are rounded once here, step by step in eager.
-TOLERANCE = {torch.float16: (4e-3, 4e-3), torch.bfloat16: (3.2e-2, 3.2e-2), torch.float32: (1e-5, 1e-5)}
+# The kernels that take complex numbers; with others, complex samples are left out.
+COMPLEX = ("fft", "complex", "real", "imag", "conj", "copy", "clone", "view", "permute", "mul.out", "abs")
+_OF_CREATION = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"})
 
 
 @functools.cache
@@ -61,79 +55,76 @@ def kernel_for(call: torch._ops.OpOverload) -> tuple[str, torch.FunctionSchema] 
     return None
 
 
-_OF_CREATION = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"})
-
-
-def _holdable(value: Any) -> bool:
+def _holdable(value: Any, complex_too: bool) -> bool:
     """Whether kernels can hold what an argument is or contains."""
     if isinstance(value, torch.Tensor):
-        known = value.dtype in DTYPE_CODES and not value.dtype.is_complex
+        known = value.dtype in DTYPE_CODES and (complex_too or not value.dtype.is_complex)
         return known and value.layout is torch.strided and value.device.type == "cpu" and value.dim() <= 16
     if isinstance(value, (list, tuple)):
-        return all(_holdable(v) for v in value)
+        return all(_holdable(v, complex_too) for v in value)
     return not isinstance(value, (complex, torch.Generator))
 
 
-def _fits(schema: torch.FunctionSchema, args: Sequence[Any]) -> bool:
-    """Whether the arguments are what a program can hold: no number for a tensor, no view of more storage."""
-    for argument, value in zip(schema.arguments, args, strict=False):
-        if str(argument.real_type) == "Tensor" and not isinstance(value, torch.Tensor):
-            return False
-        if schema.name.startswith("aten::as_strided") and isinstance(value, torch.Tensor):
-            return (
-                value.storage_offset() == 0 and value.numel() * value.element_size() == value.untyped_storage().nbytes()
-            )
-    return True
+def _no_view_of_more(schema: torch.FunctionSchema, args: Sequence[Any]) -> bool:
+    """What as_strided reaches beyond a tensor's own elements, a program cannot hold."""
+    if not schema.name.startswith("aten::as_strided"):
+        return True
+    tensor = args[0]
+    whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
+    return whole and tensor.storage_offset() == 0 and tensor.is_contiguous()
 
 
-def _dense_all(value: Any) -> Any:
+def _dense_copy(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return dense(value)
-    return [_dense_all(v) for v in value] if isinstance(value, (list, tuple)) else value
+        return dense(value).clone()
+    return [_dense_copy(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-def _copy_all(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    return [_copy_all(v) for v in value] if isinstance(value, (list, tuple)) else value
+def _arguments(schema: torch.FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """Copies of the kernel's arguments without the outputs, defaults filled in; numbers for tensors made tensors."""
+    found = []
+    for i, argument in enumerate(a for a in schema.arguments if not a.is_out):
+        value = args[i] if i < len(args) else kwargs.get(argument.name, argument.default_value)
+        if str(argument.real_type) == "Tensor" and isinstance(value, (bool, int, float)):
+            value = torch.tensor(value)
+        found.append(_dense_copy(value))
+    return found
 
 
-def _room_for(result: Any) -> Any:
-    """Memory for a result, in its dim order, filled with what no kernel would write by chance."""
-    if isinstance(result, torch.Tensor):
-        return torch.full_like(dense(result), 77 if result.dtype is not torch.bool else True)
-    return [_room_for(r) for r in result]
+@functools.cache
+def _decompositions() -> dict[Any, Callable[..., Any]]:
+    return torch.export.default_decompositions()
 
 
-def _at(values: torch.Tensor, dim: int, indices: torch.Tensor) -> torch.Tensor:
-    if values.dim() == 0:
-        return values
-    reduced = indices.dim() < values.dim()
-    return values.gather(dim, indices.unsqueeze(dim)).squeeze(dim) if reduced else values.gather(dim, indices)
+def _is_about_arguments(func: Any, error: Exception) -> bool:
+    """Not about a dtype that eager has no code for, which a kernel may have, nor about a given out, which may alias."""
+    return "not implemented" not in str(error) and not any(a.is_out for a in func._schema.arguments)
 
 
-def _describe(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
-    return f"[{', '.join(map(_describe, value))}]" if isinstance(value, (list, tuple)) else repr(value)
-
-
-def mismatch(found: Any, expected: Any) -> str:
-    """Empty where sizes, dtypes and values agree within TOLERANCE."""
-    if isinstance(expected, torch.Tensor):
-        rtol, atol = TOLERANCE.get(expected.dtype, (None, None))
-        try:
-            torch.testing.assert_close(found, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
-        except AssertionError as error:
-            return str(error).replace("\n", " ")
-        return ""
-    return " ".join(filter(None, (mismatch(f, e) for f, e in zip(found, expected, strict=True))))
+def _without_numbers(
+    func: Any, before: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+) -> tuple[tuple[Any, ...], Any]:
+    """Arguments and eager's result where numbers for tensors are tensors, which promote differently."""
+    swapped = tuple(
+        b if isinstance(b, torch.Tensor) and not isinstance(a, torch.Tensor) else a
+        for a, b in itertools.zip_longest(args, before[: len(args)])
+    )
+    if all(a is s for a, s in zip(args, swapped, strict=True)):
+        return args, result
+    return swapped, func(*swapped, **kwargs)
 
 
 @dataclass
 class KernelsAgainstEager(TorchDispatchMode):
-    """While active, compares each ATen call with its kernel. ``faults`` says where they differ, ``tested`` what ran."""
+    """While active, compares each ATen call with its kernel.
 
+    ``faults`` says where they differ, ``tested`` which kernels ran. With ``refusals``, calls that eager refuses must be
+    refused by the kernel as well. With ``decompose``, operators without a kernel are also computed as the compiler
+    decomposes them.
+    """
+
+    refusals: bool = False
+    decompose: bool = False
     faults: list[str] = field(default_factory=list)
     tested: set[str] = field(default_factory=set)
 
@@ -145,37 +136,39 @@ class KernelsAgainstEager(TorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         kernel = kernel_for(func)
-        testable = kernel is not None and not func._schema.is_mutable
-        testable = testable and _holdable([*args, *kwargs.values()]) and _fits(func._schema, args)
-        before = _copy_all(args) if testable else None
-        result = func(*args, **kwargs)
+        if kernel is None:
+            if self.decompose and (steps := _decompositions().get(func)) and not func._schema.is_mutable:
+                with self:
+                    steps(*args, **kwargs)
+            return func(*args, **kwargs)
+        return self.call(kernel[0], func, args, kwargs)
+
+    def call(self, kernel: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What ``func`` gives; the kernel that serves it is compared."""
+        schema = schema_of(kernel)
+        complex_too = any(word in kernel for word in COMPLEX)
+        testable = _holdable([*args, *kwargs.values()], complex_too) and _no_view_of_more(func._schema, args)
+        before = _arguments(schema, args, kwargs) if testable else []
+        try:
+            result = func(*args, **kwargs)
+        except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as error:
+            if self.refusals and testable and _is_about_arguments(func, error):
+                self.tested.add(kernel)
+                self._note(kernel_refuses(EagerCall(kernel, schema, before, None)))
+            raise
         # Operators that give a number (item, sizes) are the runtime's own, without an out tensor.
-        if kernel is not None and testable and isinstance(result, (torch.Tensor, list, tuple)) and _holdable(result):
-            self._compare(*kernel, before, kwargs, result)
+        if testable and isinstance(result, (torch.Tensor, list, tuple)) and _holdable(result, complex_too):
+            self.tested.add(kernel)
+            args, result_of_tensors = _without_numbers(func, before, args, kwargs, result)
+            self._compare(EagerCall.of(kernel, schema, before, args, result_of_tensors), func, args, kwargs)
         return result
 
-    def _compare(self, name: str, schema: torch.FunctionSchema, args: Any, kwargs: dict[str, Any], result: Any) -> None:
-        several = isinstance(result, (list, tuple)) and not any(
-            "List[" in str(a.real_type) for a in schema.arguments if a.is_out
-        )
-        results = list(result) if several else [result]
-        known = {a.name for a in schema.arguments if not a.is_out}
-        options = {k: _dense_all(v) for k, v in kwargs.items() if k in known}
-        call = call_kernel(name, *map(_dense_all, args), out=[_room_for(r) for r in results], schema=schema, **options)
-        self.tested.add(name)
-        what = f"{name}({', '.join(map(_describe, args))}, {options})"
-        if call.error != 0:
-            self.faults.append(f"{what}: error {call.error}: {call.message.strip()}")
-        elif name in UNDETERMINED:
-            pass
-        elif name in ORDERED:
-            dim = (
-                (*args, -1)[1 + (name in ("aten::topk.values", "aten::kthvalue.values"))]
-                if len(args) > 1
-                else kwargs.get("dim", -1)
-            )
-            picked = _at(args[0], dim, call.outputs[1])
-            if fault := mismatch([call.outputs[0], picked], [results[0]] * 2):
-                self.faults.append(f"{what}: {fault}")
-        elif fault := mismatch(call.outputs, results):
-            self.faults.append(f"{what}: {fault}")
+    def _compare(self, call: EagerCall, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        fault = compare(call)
+        if fault and (instead := in_float32(call, func, args, kwargs)):
+            fault = compare(instead)
+        self._note(fault)
+
+    def _note(self, fault: str) -> None:
+        if fault:
+            self.faults.append(fault)

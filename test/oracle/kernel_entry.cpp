@@ -1,9 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// One registered kernel, called from outside: kernel_entry.py hands over arguments and outputs as
-// plain structures, and gets back the error, the messages and the outputs' sizes.
+#include "kernel_entry.h"
+
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/platform.h>
 
@@ -20,53 +19,16 @@ using executorch::runtime::BoxedEvalueList;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 
-std::string messages;
+std::string* messages = nullptr;
 
 void keep_message(et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t,
                   const char* message, size_t) {
-  messages += message;
-  messages += '\n';
+  if (messages == nullptr) return;
+  *messages += message;
+  *messages += '\n';
 }
 
 }  // namespace
-
-extern "C" {
-
-// The layouts of these are repeated in kernel_entry.py.
-struct OracleTensor {
-  void* data;
-  int32_t* sizes;  // Written back: an output may be resized.
-  int32_t* strides;
-  uint8_t* dim_order;
-  int32_t dtype;
-  int32_t rank;
-  int32_t resizable;
-};
-
-enum OracleKind : int32_t {
-  kNone,
-  kInt,
-  kBool,
-  kDouble,
-  kString,
-  kTensor,
-  kIntList,
-  kDoubleList,
-  kBoolList,
-  kTensorList,
-  kOptionalTensorList,
-};
-
-struct OracleValue {
-  int32_t kind;
-  int64_t integer;  // Also a bool, and a list's or string's length.
-  double real;
-  const char* text;
-  OracleTensor* tensor;
-  OracleValue* items;
-};
-
-}  // extern "C"
 
 namespace {
 
@@ -173,43 +135,48 @@ void Arguments::write_sizes_back() {
 
 }  // namespace
 
-extern "C" {
+namespace oracle {
 
-/// Runs the kernel registered as `name`; outputs are the last arguments. `temp` is its temporary
-/// memory. Returns the Error, and in `message` the log messages. An Error before the kernel ran has
-/// `ran` = 0.
-int32_t call_kernel(const char* name, OracleValue* values, int64_t count, uint8_t* temp,
-                    int64_t temp_bytes, char* message, int64_t message_bytes, int32_t* ran) {
+KernelRun run_kernel(const char* name, OracleValue* values, int64_t count,
+                     executorch::runtime::MemoryAllocator& temp, std::string& log) {
   namespace rt = executorch::runtime;
   static const bool registered [[maybe_unused]] =
       rt::register_pal(rt::PalImpl::create(keep_message, "kernel_entry.cpp"));
-  messages.clear();
-  *ran = 0;
+  messages = &log;
   Arguments arguments;
   std::deque<EValue> storage;
   std::vector<EValue*> stack;
   for (int64_t i = 0; i < count; ++i) storage.push_back(arguments.make(values[i]));
   for (EValue& value : storage) stack.push_back(&value);
 
-  Error error = Error::Ok;
   const auto kernel = rt::find_kernel(name);
-  if (!kernel.ok()) {
-    error = kernel.error();
-  } else if (kernel.get()->check_ != nullptr) {
-    error = kernel.get()->check_(rt::Span<EValue* const>(stack.data(), stack.size()));
+  if (!kernel.ok()) return {kernel.error(), false};
+  if (kernel.get()->check_ != nullptr) {
+    const Error error = kernel.get()->check_(rt::Span<EValue* const>(stack.data(), stack.size()));
+    if (error != Error::Ok) return {error, false};
   }
-  if (error == Error::Ok) {
-    rt::MemoryAllocator allocator(static_cast<uint32_t>(temp_bytes), temp);
-    rt::KernelRuntimeContext context(nullptr, &allocator);
-    kernel.get()->op_(context, rt::Span<EValue*>(stack.data(), stack.size()));
-    error = context.failure_state();
-    *ran = 1;
-    arguments.write_sizes_back();
-  }
-  const size_t length = std::min(messages.size(), static_cast<size_t>(message_bytes - 1));
-  messages.copy(message, length);
+  rt::KernelRuntimeContext context(nullptr, &temp);
+  kernel.get()->op_(context, rt::Span<EValue*>(stack.data(), stack.size()));
+  arguments.write_sizes_back();
+  return {context.failure_state(), true};
+}
+
+}  // namespace oracle
+
+extern "C" {
+
+/// oracle::run_kernel for ctypes: `temp` is the kernel's temporary memory; `message` gets what fits
+/// of the log messages. Returns the Error; `ran` becomes 0 if it is from before the kernel ran.
+int32_t call_kernel(const char* name, OracleValue* values, int64_t count, uint8_t* temp,
+                    int64_t temp_bytes, char* message, int64_t message_bytes, int32_t* ran) {
+  executorch::runtime::MemoryAllocator allocator(static_cast<uint32_t>(temp_bytes), temp);
+  std::string log;
+  const oracle::KernelRun run = oracle::run_kernel(name, values, count, allocator, log);
+  *ran = run.ran ? 1 : 0;
+  const size_t length = std::min(log.size(), static_cast<size_t>(message_bytes - 1));
+  log.copy(message, length);
   message[length] = 0;
-  return static_cast<int32_t>(error);
+  return static_cast<int32_t>(run.error);
 }
 
 /// Registered kernels, and the i-th one's name.

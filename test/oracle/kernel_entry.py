@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,30 +17,13 @@ from typing import Any
 
 import torch
 
+from oracle.argument_kinds import DOUBLE, DTYPE_CODES, INTS, STRING, TENSOR, kind_of
+from oracle.call_recorder import recorder
+from oracle.dense_memory import dim_order_of
+
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _TEMP_BYTES = 64 << 20
 _MESSAGE_BYTES = 1 << 14
-
-# The runtime's dtype codes (formats of .pte files); torch has no public table of them.
-DTYPE_CODES = {
-    torch.uint8: 0,
-    torch.int8: 1,
-    torch.int16: 2,
-    torch.int32: 3,
-    torch.int64: 4,
-    torch.float16: 5,
-    torch.float32: 6,
-    torch.float64: 7,
-    torch.complex64: 9,
-    torch.complex128: 10,
-    torch.bool: 11,
-    torch.bfloat16: 15,
-    torch.uint16: 27,
-    torch.uint32: 28,
-    torch.uint64: 29,
-}
-_LAYOUT_CODES = {torch.strided: 0}
-_MEMORY_FORMAT_CODES = {torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2}
 
 
 class _Tensor(ctypes.Structure):
@@ -68,17 +50,6 @@ _Value._fields_ = [
     ("tensor", ctypes.POINTER(_Tensor)),
     ("items", ctypes.POINTER(_Value)),
 ]
-
-_NONE, _INT, _BOOL, _DOUBLE, _STRING, _TENSOR, _INTS, _DOUBLES, _BOOLS, _TENSORS, _OPTIONAL_TENSORS = range(11)
-# By the item's type, as torch prints a list's type without Optional[...] around it.
-_LIST_KINDS = {
-    "int": _INTS,
-    "SymInt": _INTS,
-    "float": _DOUBLES,
-    "bool": _BOOLS,
-    "Tensor": _TENSORS,
-    "Optional[Tensor]": _OPTIONAL_TENSORS,
-}
 
 
 @dataclass(frozen=True)
@@ -132,29 +103,6 @@ def _temp() -> ctypes.Array[ctypes.c_char]:
     return ctypes.create_string_buffer(_TEMP_BYTES)
 
 
-def dim_order_of(tensor: torch.Tensor) -> list[int]:
-    """Dimensions from outermost to innermost in memory. Raises ``ValueError`` for memory with gaps or overlaps."""
-    order = sorted(range(tensor.dim()), key=lambda d: (-tensor.stride(d), d))
-    if tensor.is_contiguous():
-        return list(range(tensor.dim()))
-    step = 1
-    for d in reversed(order):
-        if tensor.size(d) != 1 and tensor.stride(d) != step:
-            raise ValueError(f"sizes {tuple(tensor.shape)} and strides {tensor.stride()} are no dim order")
-        step *= tensor.size(d)
-    return order
-
-
-def dense(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor itself where its memory is a dim order, else a contiguous copy; never conjugated or negated lazily."""
-    tensor = tensor.detach().resolve_conj().resolve_neg()
-    try:
-        dim_order_of(tensor)
-    except ValueError:
-        return tensor.contiguous()
-    return tensor
-
-
 class _Arguments:
     """Structures for one call; keeps alive whatever they point to."""
 
@@ -178,26 +126,19 @@ class _Arguments:
         return made
 
     def value(self, value: Any, schema_type: str, resizable: bool = False) -> _Value:
-        if value is None:
-            return _Value(kind=_NONE)
-        if match := re.fullmatch(r"(?:Optional\[)?List\[(\w+(?:\[Tensor\])?)\]+", schema_type):
-            listed = value if isinstance(value, (list, tuple)) else [value]  # A number stands for a list of one.
-            items = [self.value(v, match[1], resizable) for v in listed]
+        kind, content = kind_of(value, schema_type)
+        if kind >= INTS:
+            items = [self.value(v, content[1], resizable) for v in content[0]]
             array = (_Value * max(len(items), 1))(*items)
             self._alive.append(array)
-            return _Value(kind=_LIST_KINDS[match[1]], integer=len(items), items=array)
-        if isinstance(value, torch.Tensor):
-            return _Value(kind=_TENSOR, tensor=ctypes.pointer(self.tensor(value, resizable)))
-        if isinstance(value, str):
-            return _Value(kind=_STRING, integer=len(value.encode()), text=value.encode())
-        for codes in (DTYPE_CODES, _LAYOUT_CODES, _MEMORY_FORMAT_CODES):
-            if value in codes and not isinstance(value, (bool, int, float)):
-                return _Value(kind=_INT, integer=codes[value])
-        if isinstance(value, bool):
-            return _Value(kind=_BOOL, integer=int(value))
-        if isinstance(value, float) or schema_type in ("float", "Optional[float]"):
-            return _Value(kind=_DOUBLE, real=float(value))
-        return _Value(kind=_INT, integer=int(value))
+            return _Value(kind=kind, integer=len(items), items=array)
+        if kind == TENSOR:
+            return _Value(kind=kind, tensor=ctypes.pointer(self.tensor(content, resizable)))
+        if kind == STRING:
+            return _Value(kind=kind, integer=len(content.encode()), text=content.encode())
+        if kind == DOUBLE:
+            return _Value(kind=kind, real=content)
+        return _Value(kind=kind, integer=content or 0)
 
 
 def schema_of(name: str) -> torch.FunctionSchema:
@@ -218,7 +159,35 @@ def call_kernel(
     ``out`` is the output, or a list of them in the schema's order, of the right dtypes; each has room for its result
     and is resized by the kernel. Raises ``TypeError`` when arguments do not fit the schema.
     """
-    return prepare_kernel(name, *args, out=out, schema=schema, **kwargs)()
+    schema = schema or schema_of(name)
+    call = prepare_kernel(name, *args, out=out, schema=schema, **kwargs)
+    record = recorder()
+    if record is None:
+        return call()
+    inputs = record.inputs(schema, _filled_in(name, schema, args, kwargs))
+    done = call()
+    record.add(schema, inputs, listed(out), done.error != 0, done.outputs)
+    return done
+
+
+def listed(out: Any) -> list[Any]:
+    """Outputs as a list."""
+    return [out] if isinstance(out, torch.Tensor) else list(out)
+
+
+def _filled_in(name: str, schema: torch.FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """All arguments but the outputs."""
+    values = []
+    for i, argument in enumerate(a for a in schema.arguments if not a.is_out):
+        if i < len(args):
+            values.append(args[i])
+        elif argument.name in kwargs:
+            values.append(kwargs[argument.name])
+        elif argument.has_default_value():
+            values.append(argument.default_value)
+        else:
+            raise TypeError(f"{name}: argument '{argument.name}' is missing")
+    return values
 
 
 def prepare_kernel(
@@ -230,18 +199,9 @@ def prepare_kernel(
 ) -> Callable[[], KernelCall]:
     """As ``call_kernel``, to be called as often as wished: the arguments are made once."""
     schema = schema or schema_of(name)
-    outputs = [out] if isinstance(out, torch.Tensor) else list(out)
-    made, values = _Arguments(), []
-    for i, argument in enumerate(a for a in schema.arguments if not a.is_out):
-        if i < len(args):
-            value = args[i]
-        elif argument.name in kwargs:
-            value = kwargs[argument.name]
-        elif argument.has_default_value():
-            value = argument.default_value
-        else:
-            raise TypeError(f"{name}: argument '{argument.name}' is missing")
-        values.append(made.value(value, str(argument.real_type)))
+    outputs, made = listed(out), _Arguments()
+    types = [str(a.real_type) for a in schema.arguments if not a.is_out]
+    values = [made.value(v, t) for v, t in zip(_filled_in(name, schema, args, kwargs), types, strict=True)]
     out_types = [str(a.type) for a in schema.arguments if a.is_out]
     values += [made.value(o, t, resizable=True) for o, t in zip(outputs, out_types, strict=False)]
     array, ran = (_Value * len(values))(*values), ctypes.c_int32()

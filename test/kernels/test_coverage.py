@@ -1,0 +1,54 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""No operator is missing: of torch's core set, of the peer's registry, of what edge programs need besides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from oracle import peer
+from oracle.aten_calls import kernel_for
+from oracle.kernel_entry import registered_kernels
+
+PEERS_OPERATORS = """
+from executorch.extension.pybindings.portable_lib import _get_operator_names
+print("\\n".join(_get_operator_names()))
+"""
+# On symbolic integers, floats and booleans, as exported programs compute sizes with them.
+ON_NUMBERS = (
+    *("add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "neg", "ceil", "round", "trunc"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "sym_not", "sym_ite"),
+    *("sym_float", "sym_int", "sym_max", "sym_min"),
+)
+
+
+def core_operators() -> list[torch._ops.OpOverload]:
+    """Every overload that this torch tags as core."""
+    packets = [getattr(torch.ops.aten, name) for name in dir(torch.ops.aten)]
+    packets = [packet for packet in packets if isinstance(packet, torch._ops.OpOverloadPacket)]
+    overloads = [getattr(packet, name) for packet in packets for name in packet.overloads()]
+    return [overload for overload in overloads if torch.Tag.core in overload.tags]
+
+
+def test_every_core_operator_has_a_kernel() -> None:
+    core = core_operators()
+    assert len(core) >= 189
+    # What gives a number instead of a tensor (sizes, item) is registered as it is, without an out.
+    missing = [str(op) for op in core if kernel_for(op) is None and op.name() not in registered_kernels()]
+    assert not missing, f"{len(missing)} core operators of torch {torch.__version__} have no kernel: {missing}"
+
+
+@pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
+def test_every_operator_of_the_peer_has_a_kernel(tmp_path: Path) -> None:
+    printed = peer.run_script(PEERS_OPERATORS, (), tmp_path).split()
+    theirs = {name for name in printed if "::" in name and not name.startswith("quantized_decomposed::")}
+    assert len(theirs) > 200
+    assert not theirs - registered_kernels()
+
+
+def test_every_operator_on_dim_orders_and_numbers_has_a_kernel() -> None:
+    wanted = {f"dim_order_ops::{name}.out" for name in ("_to_dim_order_copy", "_clone_dim_order", "_empty_dim_order")}
+    wanted |= {f"executorch_prim::{name}.Scalar" for name in ON_NUMBERS}
+    wanted |= {"executorch_prim::et_view.default", "executorch_prim::et_copy_index.tensor"}
+    assert not wanted - registered_kernels()

@@ -1,0 +1,144 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""One call of a kernel beside what eager did: its arguments and results, and how the two are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from oracle.dense_memory import dense
+from oracle.kernel_entry import call_kernel
+from oracle.tolerance import is_determined, mismatch
+
+# Results that may list equal elements in any order: their indices must point to elements equal to the values.
+ORDERED = frozenset({f"aten::{name}.values" for name in ("topk", "sort", "kthvalue", "mode")})
+
+
+@dataclass(frozen=True)
+class EagerCall:
+    """``arguments``: of the kernel, in its order, without outputs, as they were before the call. ``results``: eager's,
+    one for each output; None where eager refused. ``mutated``: by position, what became of arguments written to."""
+
+    name: str
+    schema: torch.FunctionSchema
+    arguments: list[Any]
+    results: list[Any] | None
+    mutated: dict[int, torch.Tensor] | None = None
+
+    @staticmethod
+    def of(name: str, schema: torch.FunctionSchema, before: list[Any], after: Sequence[Any], result: Any) -> EagerCall:
+        """From eager's own call: ``before`` and ``after`` are the arguments around it."""
+        outputs = [a for a in schema.arguments if a.is_out]
+        lists = any("List[" in str(a.real_type) for a in outputs)
+        results = list(result) if isinstance(result, (list, tuple)) and not lists else [result]
+        written = [i for i, a in enumerate(schema.arguments) if a.alias_info and a.alias_info.is_write and not a.is_out]
+        return EagerCall(name, schema, before, results[: len(outputs)], {i: after[i].clone() for i in written})
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(_describe, self.arguments))})"
+
+    def fresh_arguments(self) -> list[Any]:
+        """The arguments, with copies of those that are written to."""
+        return [a.clone() if i in (self.mutated or {}) else a for i, a in enumerate(self.arguments)]
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        order = "" if value.is_contiguous() else f" strides {value.stride()}"
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}{order}"
+    return f"[{', '.join(map(_describe, value))}]" if isinstance(value, (list, tuple)) else repr(value)
+
+
+def room_for(result: Any) -> Any:
+    """Memory for a result, in its dim order, filled with what no kernel would write by chance."""
+    if isinstance(result, torch.Tensor):
+        return torch.full_like(dense(result), 77 if result.dtype is not torch.bool else True)
+    return [room_for(r) for r in result]
+
+
+def _picked(call: EagerCall, indices: torch.Tensor) -> torch.Tensor:
+    """The elements of an ordered call's argument that its indices point to."""
+    dim = call.arguments[[a.name for a in call.schema.arguments].index("dim")]
+    values = call.arguments[0]
+    if values.dim() == 0:
+        return values
+    if indices.dim() < values.dim():
+        return values.gather(dim, indices.unsqueeze(dim)).squeeze(dim)
+    return values.gather(dim, indices)
+
+
+def compare(call: EagerCall) -> str:
+    """Empty where the kernel gives what eager gave, else where and how not."""
+    assert call.results is not None
+    arguments = call.fresh_arguments()
+    ran = call_kernel(call.name, *arguments, out=[room_for(r) for r in call.results], schema=call.schema)
+    if ran.error != 0:
+        return f"{call}: error {ran.error}: {ran.message.strip()}"
+    found, expected = ran.outputs, call.results
+    if call.name in ORDERED:
+        found, expected = [found[0], _picked(call, found[1])], [expected[0]] * 2
+    elif not is_determined(call.name):
+        found, expected = [torch.zeros_like(o) for o in found], [torch.zeros_like(r) for r in expected]
+    written = call.mutated or {}
+    fault = mismatch(call.name, [*found, *(arguments[i] for i in written)], [*expected, *written.values()])
+    return f"{call}: {fault}" if fault else ""
+
+
+def in_float32(call: EagerCall, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> EagerCall | None:
+    """The call with what eager gives when 16-bit floats are computed in float32 and rounded at last, if there are any.
+
+    Eager rounds some intermediates to 16 bits (the sums of a transposed convolution, a quotient before it is truncated,
+    where in an image a sample lies); kernels need not.
+    """
+    if call.mutated or call.results is None or not _has_16_bits([*args, *call.results]):
+        return None
+    result = func(*_widened(args), **kwargs)
+    results = list(result) if isinstance(result, (list, tuple)) and len(call.results) > 1 else [result]
+    return replace(call, results=[_as(r, like) for r, like in zip(results, call.results, strict=False)])
+
+
+_SMALL = (torch.float16, torch.bfloat16)
+
+
+def _has_16_bits(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.dtype in _SMALL
+    return isinstance(value, (list, tuple)) and any(map(_has_16_bits, value))
+
+
+def _widened(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.float() if value.dtype in _SMALL else value
+    return [_widened(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _as(result: Any, like: Any) -> Any:
+    if isinstance(like, torch.Tensor):
+        return torch.empty_like(like).copy_(result)
+    return [_as(r, of) for r, of in zip(result, like, strict=True)]
+
+
+def guessed_outputs(call: EagerCall) -> list[list[Any]]:
+    """Outputs to try where eager refused and so gave no example: as each tensor among the arguments, and a number."""
+    flat = [v for a in call.arguments for v in (a if isinstance(a, list) else [a]) if isinstance(v, torch.Tensor)]
+    count = sum(a.is_out for a in call.schema.arguments)
+    lists = [("List[" in str(a.real_type)) for a in call.schema.arguments if a.is_out]
+    tried = []
+    for like in [*flat[:3], torch.zeros(()), torch.zeros(8, 8)]:
+        made = [room_for(like) for _ in range(count)]
+        tried.append([[m] if listed else m for m, listed in zip(made, lists, strict=True)])
+    return tried
+
+
+def kernel_refuses(call: EagerCall) -> str:
+    """Empty where the kernel refuses the call with a message, whatever output it is given."""
+    for outputs in guessed_outputs(call):
+        ran = call_kernel(call.name, *call.fresh_arguments(), out=outputs, schema=call.schema)
+        if ran.error == 0:
+            return f"{call}: accepted into {_describe(outputs)}, eager refuses"
+        if not ran.message.strip():
+            return f"{call}: refused without a message"
+    return ""

@@ -1,0 +1,43 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The samples by which torch tests its own operators: which of them, chosen the same way every time.
+
+Of an operator and a dtype, ``EXECUTORCH_ORACLE_SAMPLES`` (2 if unset) of the first READ samples, evenly spread; each
+dtype begins at another one, so that ten dtypes see many of them. 0 means all samples.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+SAMPLES = int(os.environ.get("EXECUTORCH_ORACLE_SAMPLES", "2"))
+READ = 40
+DTYPES = (
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+)
+# jiterator compiles for CUDA alone.
+OPERATORS = [op for op in op_db if not op.name.startswith("jiterator")]
+
+
+def samples_of(op: Any, dtype: torch.dtype) -> Iterator[Any]:
+    """SampleInputs of the operator."""
+    torch.manual_seed(0)
+    found = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), READ if SAMPLES else None))
+    if SAMPLES == 0 or len(found) <= SAMPLES:
+        return iter(found)
+    start = DTYPES.index(dtype) % len(found)
+    return itertools.islice(itertools.cycle(found), start, start + len(found), -(-len(found) // SAMPLES))

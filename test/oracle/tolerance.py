@@ -1,0 +1,54 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""How far a kernel's result may lie from eager's: one table, also written into recorded calls."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+# (rtol, atol). 16-bit results are rounded once here, step by step in eager; sums are taken in another order.
+BY_DTYPE = {
+    torch.float16: (4e-3, 4e-3),
+    torch.bfloat16: (3.2e-2, 3.2e-2),
+    torch.float32: (1e-5, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex64: (1e-5, 1e-5),
+    torch.complex128: (1e-7, 1e-7),
+}
+# Kernels whose results differ from eager's for a known reason.
+SPECIAL = {
+    # Eager interpolates rows, rounds to bytes, and then interpolates columns.
+    ("aten::upsample_bilinear2d", torch.uint8): (0.0, 1.0),
+}
+
+
+def tolerance_of(kernel: str, dtype: torch.dtype) -> tuple[float, float]:
+    """(rtol, atol) of a kernel's result; zeros for integers and bool."""
+    return SPECIAL.get((kernel.partition(".")[0], dtype), BY_DTYPE.get(dtype, (0.0, 0.0)))
+
+
+@functools.cache
+def is_determined(kernel: str) -> bool:
+    """False where the arguments do not determine the values: of what is left empty, and of random numbers."""
+    namespace, _, name = kernel.partition("::")
+    operator, _, overload = name.partition(".")
+    if operator in ("empty", "empty_like", "empty_strided", "empty_permuted", "_empty_dim_order"):
+        return False
+    packet = getattr(getattr(torch.ops, namespace), operator)
+    return torch.Tag.nondeterministic_seeded not in getattr(packet, overload or "default").tags
+
+
+def mismatch(kernel: str, found: Any, expected: Any) -> str:
+    """Empty where sizes, dtypes and values agree; NaN equals NaN."""
+    if isinstance(expected, torch.Tensor):
+        rtol, atol = tolerance_of(kernel, expected.dtype)
+        try:
+            torch.testing.assert_close(found, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
+        except AssertionError as error:
+            return str(error).replace("\n", " ")
+        return ""
+    pairs: Sequence[tuple[Any, Any]] = list(zip(found, expected, strict=True))
+    return " ".join(filter(None, (mismatch(kernel, f, e) for f, e in pairs)))
