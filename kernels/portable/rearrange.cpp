@@ -150,11 +150,12 @@ Tensor& roll_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t
     return out;
   }
   if (flat) return roll_flat(ctx, self, shifts[0], out);
+  if (!ET_EXPECT(ctx, rank > 0, "self of rank 0 has no dim to roll along")) return out;
   int64_t total[kMaxRank] = {};
   for (size_t i = 0; i < dims.size(); ++i) {
     int d;
     if (!expect_dim(ctx, dims[i], rank, &d)) return out;
-    if (rank > 0) total[d] = wrap(total[d] + wrap(shifts[i], self.size(d)), self.size(d));
+    total[d] = wrap(total[d] + wrap(shifts[i], self.size(d)), self.size(d));
   }
   roll(ctx, Strided(out), Strided(self), total, 0);
   return out;

@@ -108,7 +108,9 @@ Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& self, const T
 Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
                            const Tensor& source, Tensor& out) {
   Shape shape;
-  if (!expect_same_dtype(ctx, "self", self, "source", source) ||
+  if (!ET_EXPECT(ctx, mask.scalar_type() == ScalarType::Bool, "mask must be bool, found %s",
+                 name_of(mask.scalar_type())) ||
+      !expect_same_dtype(ctx, "self", self, "source", source) ||
       !copy_masked(ctx, self, mask, &shape, out))
     return out;
   const Strided to(out), chosen = expanded(Strided(mask), shape), from(source);

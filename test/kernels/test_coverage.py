@@ -17,18 +17,25 @@ print("\\n".join(_get_operator_names()))
 """
 # On symbolic integers, floats and booleans, as exported programs compute sizes with them.
 ON_NUMBERS = (
-    *("add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "neg", "ceil", "round", "trunc"),
-    *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "sym_not", "sym_ite"),
+    *("add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "neg", "floor", "ceil", "round", "trunc"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "sym_and", "sym_or", "sym_not", "sym_ite"),
     *("sym_float", "sym_int", "sym_max", "sym_min"),
 )
 
 
+# resize_ changes a tensor's storage, which functional programs have none of; sym_is_contiguous is asked while tracing.
+NEVER_IN_A_PROGRAM = frozenset({"aten::resize_", "aten::sym_is_contiguous"})
+
+
 def core_operators() -> list[torch._ops.OpOverload]:
     """Every overload that this torch tags as core."""
-    packets = [getattr(torch.ops.aten, name) for name in dir(torch.ops.aten)]
-    packets = [packet for packet in packets if isinstance(packet, torch._ops.OpOverloadPacket)]
-    overloads = [getattr(packet, name) for packet in packets for name in packet.overloads()]
-    return [overload for overload in overloads if torch.Tag.core in overload.tags]
+    found = []
+    for name in torch._C._dispatch_get_all_op_names():
+        namespace, _, operator = name.partition("::")
+        if namespace == "aten" and name not in NEVER_IN_A_PROGRAM:
+            base, _, overload = operator.partition(".")
+            found.append(getattr(getattr(torch.ops.aten, base), overload or "default", None))
+    return [op for op in found if op is not None and torch.Tag.core in op.tags]
 
 
 def test_every_core_operator_has_a_kernel() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from executorch.exir.dialects import dim_order_ops  # noqa: F401  (defines torch.ops.dim_order_ops)
 from oracle.aten_calls import kernel_for
@@ -152,4 +153,45 @@ OTHERS = [
     _of("aten::upsample_nearest2d.vec_out", FLOATS, lambda d: (numbers(d, 1, 2, 3, 4), None, [2.0, 1.5])),
 ]
 
-RECORDS = [*SCALARS, *COPIES, *OTHERS]
+RANDOM = [
+    _on("aten::rand_like.out", FLOATS),
+    _on("aten::bernoulli.float_out", FLOATS, 0.25),
+    _on("aten::native_dropout.out", FLOATS, 0.5, True),
+    _of("aten::randperm.out", [torch.int64], lambda d: (7,)),
+]
+
+EDGES = torch.tensor([-2.0, 0.5, 3.0])
+SEARCHES = [
+    _of("aten::bucketize.Scalar_out", [torch.float32], lambda d: (0.75, EDGES)),
+    _of("aten::searchsorted.Scalar_out", [torch.float32], lambda d: (EDGES, 0.75)),
+    _of(
+        "aten::_embedding_bag.out",
+        FLOATS[:2],
+        lambda d: (numbers(d, 6, 4), torch.tensor([0, 5, 2, 2]), torch.tensor([0, 1]), False, 0, False, None, True),
+    ),
+    _of("aten::_upsample_bicubic2d_aa.out", FLOATS[:2], lambda d: (numbers(d, 1, 2, 7, 8), [3, 5], False)),
+]
+
+# Functions whose gradients are computed by kernels, and the sizes of what they are taken of.
+GRADIENTS: dict[str, tuple[Callable[..., torch.Tensor], list[list[int]]]] = {
+    "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, (3, 2)), [[2, 3, 7, 6]]),
+    "adaptive_avg_pool3d": (lambda x: F.adaptive_avg_pool3d(x, (3, 2, 2)), [[2, 3, 7, 6, 4]]),
+    "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, (3, 2)), [[2, 3, 7, 6]]),
+    "adaptive_max_pool3d": (lambda x: F.adaptive_max_pool3d(x, (3, 2, 2)), [[2, 3, 7, 6, 4]]),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 3, 2, 1), [[2, 3, 7, 6]]),
+    "avg_pool3d": (lambda x: F.avg_pool3d(x, 2, 2, 1), [[2, 3, 5, 6, 4]]),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 3, 2, 1), [[2, 3, 7, 6]]),
+    "max_pool3d": (lambda x: F.max_pool3d(x, 2, 2), [[2, 3, 5, 6, 4]]),
+    "conv2d": (lambda x, w, b: F.conv2d(x, w, b, 2, 1), [[2, 3, 7, 6], [4, 3, 3, 3], [4]]),
+    "embedding": (lambda w: F.embedding(torch.tensor([[0, 2], [2, 1]]), w), [[4, 5]]),
+    "log_softmax": (lambda x: F.log_softmax(x, 1), [[3, 5]]),
+    "softmax": (lambda x: F.softmax(x, 1), [[3, 5]]),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, [5], w, b), [[3, 4, 5], [5], [5]]),
+    "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), [[2, 4, 3], [4], [4]]),
+    "batch_norm": (
+        lambda x, w, b: torch.batch_norm(x, w, b, None, None, True, 0.1, 1e-5, False),
+        [[3, 4, 5], [4], [4]],
+    ),
+}
+
+RECORDS = [*SCALARS, *COPIES, *OTHERS, *RANDOM, *SEARCHES]

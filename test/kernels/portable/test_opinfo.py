@@ -10,7 +10,7 @@ import pytest
 import torch
 from oracle.aten_calls import KernelsAgainstEager
 from oracle.kernel_entry import registered_kernels
-from oracle.kernel_records import RECORDS, Record, functional_of
+from oracle.kernel_records import GRADIENTS, RECORDS, Record, functional_of, numbers
 from oracle.opinfo_samples import DTYPES, OPERATORS, samples_of
 
 # The prim ops compute on numbers; they have tests of their own.
@@ -50,7 +50,7 @@ def test_kernels_match_eager_on_the_samples_of(op: Any) -> None:
 def test_kernels_refuse_what_eager_refuses_of(op: Any) -> None:
     torch.manual_seed(0)
     faults: list[str] = []
-    for wrong in op.error_inputs("cpu"):
+    for wrong in op.error_inputs_func(op, "cpu"):
         sample = wrong.sample_input
         checked = KernelsAgainstEager(refusals=True)
         # Some are refused by the wrappers of torch's own tests alone.
@@ -68,6 +68,22 @@ def test_kernels_match_eager_on_the_record(record: Record) -> None:
         torch.manual_seed(1)
         checked = KernelsAgainstEager()
         checked.call(record.kernel, functional, record.arguments(dtype), record.options)
+        _tested.update(checked.tested)
+        faults += checked.faults
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_kernels_match_eager_on_the_gradients_of(name: str) -> None:
+    function, shapes = GRADIENTS[name]
+    faults: list[str] = []
+    for dtype in (torch.float32, torch.float64):
+        torch.manual_seed(1)
+        given = [numbers(dtype, *shape).requires_grad_() for shape in shapes]
+        result = function(*given)
+        seed = numbers(dtype, *result.shape)
+        with KernelsAgainstEager() as checked:
+            torch.autograd.grad(result, given, seed)
         _tested.update(checked.tested)
         faults += checked.faults
     assert not faults, "\n".join(faults)
