@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from oracle.argument_kinds import DTYPE_CODES
 from oracle.dense_memory import dense
-from oracle.kernel_call import EagerCall, compare, in_float32, kernel_refuses
+from oracle.kernel_call import EagerCall, compare, computed_wider, kernel_refuses
 from oracle.kernel_entry import registered_kernels, schema_of
 
 # The kernels that take complex numbers; with others, complex samples are left out.
@@ -165,7 +165,7 @@ class KernelsAgainstEager(TorchDispatchMode):
 
     def _compare(self, call: EagerCall, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         fault = compare(call)
-        if fault and (instead := in_float32(call, func, args, kwargs)):
+        if fault and (instead := computed_wider(call, func, args, kwargs)):
             fault = compare(instead)
         self._note(fault)
 

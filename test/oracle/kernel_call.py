@@ -92,20 +92,24 @@ def compare(call: EagerCall) -> str:
     return f"{call}: {fault}" if fault else ""
 
 
-def in_float32(call: EagerCall, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> EagerCall | None:
+# Where eager's float32 loses digits that ours keeps. trigamma: near its poles at -1, -2, … eager is off by up to 2 %
+# (against mpmath on 4,000 numbers from -9 to 9), the kernel by 6e-8.
+COARSE_IN_EAGER = frozenset({"aten::polygamma.out"})
+_SMALL = (torch.float16, torch.bfloat16)
+
+
+def computed_wider(call: EagerCall, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> EagerCall | None:
     """The call with what eager gives when 16-bit floats are computed in float32 and rounded at last, if there are any.
 
     Eager rounds some intermediates to 16 bits (the sums of a transposed convolution, a quotient before it is truncated,
-    where in an image a sample lies); kernels need not.
+    where in an image a sample lies); kernels need not. Of kernels in COARSE_IN_EAGER, computed in float64.
     """
-    if call.mutated or call.results is None or not _has_16_bits([*args, *call.results]):
+    coarse = call.name in COARSE_IN_EAGER
+    if call.mutated or call.results is None or not (coarse or _has_16_bits([*args, *call.results])):
         return None
-    result = func(*_widened(args), **kwargs)
+    result = func(*_as_dtype(args, torch.float64 if coarse else torch.float32, every=coarse), **kwargs)
     results = list(result) if isinstance(result, (list, tuple)) and len(call.results) > 1 else [result]
     return replace(call, results=[_as(r, like) for r, like in zip(results, call.results, strict=False)])
-
-
-_SMALL = (torch.float16, torch.bfloat16)
 
 
 def _has_16_bits(value: Any) -> bool:
@@ -114,10 +118,11 @@ def _has_16_bits(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(map(_has_16_bits, value))
 
 
-def _widened(value: Any) -> Any:
+def _as_dtype(value: Any, dtype: torch.dtype, every: bool) -> Any:
+    """Tensors in it in another dtype: every one, or those of 16-bit floats."""
     if isinstance(value, torch.Tensor):
-        return value.float() if value.dtype in _SMALL else value
-    return [_widened(v) for v in value] if isinstance(value, (list, tuple)) else value
+        return value.to(dtype) if every or value.dtype in _SMALL else value
+    return [_as_dtype(v, dtype, every) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _as(result: Any, like: Any) -> Any:

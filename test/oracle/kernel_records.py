@@ -167,7 +167,7 @@ SEARCHES = [
     _of(
         "aten::_embedding_bag.out",
         FLOATS[:2],
-        lambda d: (numbers(d, 6, 4), torch.tensor([0, 5, 2, 2]), torch.tensor([0, 1]), False, 0, False, None, True),
+        lambda d: (numbers(d, 6, 4), torch.tensor([0, 5, 2, 2]), torch.tensor([0, 1, 4]), False, 0, False, None, True),
     ),
     _of("aten::_upsample_bicubic2d_aa.out", FLOATS[:2], lambda d: (numbers(d, 1, 2, 7, 8), [3, 5], False)),
 ]

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from executorch.exir.dialects import dim_order_ops  # noqa: F401  (defines torch.ops.dim_order_ops)
+
 # (rtol, atol). 16-bit results are rounded once here, step by step in eager; sums are taken in another order.
 BY_DTYPE = {
     torch.float16: (4e-3, 4e-3),

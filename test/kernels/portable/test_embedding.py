@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.aten_calls import mismatch
 from oracle.kernel_entry import call_kernel
+from oracle.tolerance import mismatch
 
 aten = torch.ops.aten
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -18,7 +18,7 @@ FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 def _fault(name: str, args: tuple[Any, ...], expected: Any) -> str:
     results = list(expected) if isinstance(expected, tuple) else [expected]
     call = call_kernel(name, *args, out=[torch.full_like(r, 77) for r in results])
-    return call.message or f"error {call.error}" if call.error else mismatch(call.outputs, results)
+    return call.message or f"error {call.error}" if call.error else mismatch(name, call.outputs, results)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

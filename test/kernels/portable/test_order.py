@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.aten_calls import KernelsAgainstEager, mismatch
+from oracle.aten_calls import KernelsAgainstEager
 from oracle.kernel_entry import call_kernel
+from oracle.tolerance import mismatch
 
 aten = torch.ops.aten
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -68,7 +69,7 @@ def test_one_of_each_line_is_chosen_as_eager_does(dtype: torch.dtype, keepdim: b
         # Which of several equal elements is chosen is open.
         index = call.outputs[1] if keepdim else call.outputs[1].unsqueeze(dim)
         picked = x.gather(dim, index) if keepdim else x.gather(dim, index).squeeze(dim)
-        assert not (fault := mismatch([call.outputs[0], picked], [expected[0]] * 2)), f"{name}: {fault}"
+        assert not (fault := mismatch(name, [call.outputs[0], picked], [expected[0]] * 2)), f"{name}: {fault}"
 
 
 @pytest.mark.parametrize("name", ["median", "nanmedian"])
@@ -76,7 +77,7 @@ def test_the_median_of_all_matches_eager(name: str) -> None:
     for x in (*map(_values, (*FLOATS, *INTEGERS)), torch.empty(0), torch.tensor(math.nan), torch.tensor(3)):
         expected = getattr(torch, name)(x)
         call = call_kernel(f"aten::{name}.out", x, out=torch.empty_like(expected))
-        assert not mismatch(call.outputs, [expected])
+        assert not mismatch(f"aten::{name}.out", call.outputs, [expected])
 
 
 @pytest.mark.parametrize("right", [False, True])
