@@ -1,0 +1,173 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators with the dtypes that they take together: one table, read by the verifier, the passes and the target check.
+
+`edge_operators.json` lists the kernels of our own libraries; a target's manifest has the same form:
+
+    {"dtypes": {"floats": "float32 float64", …},
+     "operators": {"aten::add.out": {"takes": ["T T -> T: bool ints floats", …], "promotes": ["self", "other"]}, …}}
+
+A row of `takes` has a word for each tensor argument of the out variant, in the schema's order, `->`, and a word for each
+output. `T` and `U` stand for a dtype of the sets after the colon (of `T`, then after `/` of `U`), a list of tensors has
+one word, `T+U` is the dtype that PyTorch promotes both to, `?` is any, another word is a dtype itself. An argument that is not
+given fits any word. `promotes`: arguments that the operator converts to one dtype before it computes. `layouts`:
+"contiguous" for a kernel that takes no other dim order. Without `takes`, every dtype is taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+EDGE_OPERATORS = Path(__file__).with_name("edge_operators.json")
+
+# The dtypes found in each tensor argument (several in a list of tensors, none in one that is not given).
+Found = tuple[frozenset[torch.dtype], ...]
+
+
+@cache
+def promoted(one: torch.dtype, other: torch.dtype) -> torch.dtype | None:
+    """The dtype that PyTorch computes in for tensors of these two; None where it knows none (unsigned integers)."""
+    try:
+        return torch.promote_types(one, other)
+    except RuntimeError:
+        return None
+
+
+@dataclass(frozen=True)
+class DtypeRow:
+    """One line of `takes`. words: of arguments, then of outputs. sets: variable → the dtypes it stands for."""
+
+    text: str
+    words: tuple[str, ...]
+    outputs: int
+    sets: Mapping[str, frozenset[torch.dtype]]
+
+    @staticmethod
+    def parse(text: str, named: Mapping[str, str]) -> DtypeRow:
+        """Raises ValueError for text that is no row."""
+        pattern, _, ranges = text.partition(":")
+        inputs, arrow, outputs = pattern.partition("->")
+        if not arrow:
+            raise ValueError(f"dtypes of an operator: expected 'T T -> T: float32 …', found {text!r}")
+        sets = {
+            variable: frozenset(_dtype(name) for word in part.split() for name in named.get(word, word).split())
+            for variable, part in zip("TU", ranges.split("/"), strict=False)
+        }
+        return DtypeRow(text, (*inputs.split(), *outputs.split()), len(outputs.split()), sets)
+
+    def fits(self, found: Found) -> bool:
+        """Whether the row has these dtypes; `found` may end before the outputs do."""
+        bound: dict[str, torch.dtype] = {}
+        return all(self._bind(word, dtype, bound) for word, held in zip(self.words, found, strict=False) for dtype in held)
+
+    def _bind(self, word: str, dtype: torch.dtype, bound: dict[str, torch.dtype]) -> bool:
+        if word in self.sets:
+            return dtype in self.sets[word] and bound.setdefault(word, dtype) is dtype
+        if word == "?":
+            return True
+        if word == "T+U":
+            return "T" not in bound or "U" not in bound or promoted(bound["T"], bound["U"]) is dtype
+        return dtype is _dtype(word)
+
+    def dtypes_of(self, position: int) -> frozenset[torch.dtype]:
+        """What one argument may be; of an output that is promoted, nothing is said."""
+        word = self.words[position]
+        if word in ("?", "T+U"):
+            return frozenset()
+        return self.sets[word] if word in self.sets else frozenset({_dtype(word)})
+
+
+def _dtype(name: str) -> torch.dtype:
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"dtypes of an operator: expected the name of a dtype or of a set, found {name!r}")
+    return found
+
+
+@dataclass(frozen=True)
+class Operator:
+    """rows: None if the table says nothing about dtypes. promotes: names of arguments. any_layout: takes every dim
+    order."""
+
+    name: str
+    rows: tuple[DtypeRow, ...] | None = None
+    promotes: tuple[str, ...] = ()
+    any_layout: bool = True
+
+    def takes(self, found: Found) -> bool:
+        return self.rows is None or any(row.fits(found) for row in self.rows)
+
+    def misfit(self, found: Found) -> int | None:
+        """The first position at which no row that fits so far goes on; None if all fits."""
+        if self.takes(found):
+            return None
+        return next(end - 1 for end in range(1, len(found) + 1) if not self.takes(found[:end]))
+
+    def taken_at(self, position: int, found: Found) -> list[torch.dtype]:
+        """The dtypes that this position may have after those before it."""
+        choices = {
+            dtype for row in self.rows or () if row.fits(found[:position]) for dtype in row.dtypes_of(position)
+        }
+        fitting = [d for d in choices if self.takes((*found[:position], frozenset({d})))]
+        return sorted(fitting, key=lambda dtype: (dtype.is_floating_point, dtype.is_complex, dtype.itemsize, str(dtype)))
+
+
+@dataclass(frozen=True)
+class OperatorTable:
+    """Operators by the name of their kernel (`aten::add.out`). `source` says in errors where the table is from."""
+
+    source: str
+    names: frozenset[str]
+    _entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    _dtype_sets: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def read(path: Path | str) -> OperatorTable:
+        """A table or manifest from its file. Raises ValueError for a file of another form."""
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(data, dict) or not isinstance(data.get("operators"), dict):
+            raise ValueError(f"{path}: expected a table {{'operators': {{name: …}}}}, found {type(data).__name__}")
+        return OperatorTable(str(path), frozenset(data["operators"]), data["operators"], data.get("dtypes", {}))
+
+    @staticmethod
+    def of_names(names: Sequence[str], source: str) -> OperatorTable:
+        """A table of operators that take every dtype."""
+        return OperatorTable(source, frozenset(names))
+
+    def with_names(self, names: Sequence[str], source: str) -> OperatorTable:
+        """The same with more operators, of whose dtypes nothing is known."""
+        return OperatorTable(source, self.names.union(names), self._entries, self._dtype_sets)
+
+    @cached_property
+    def _operators(self) -> dict[str, Operator]:
+        return {}
+
+    def find(self, name: str) -> Operator | None:
+        """The operator of this name, or None."""
+        if name not in self.names:
+            return None
+        if name not in self._operators:
+            entry = self._entries.get(name, {})
+            rows = entry.get("takes")
+            self._operators[name] = Operator(
+                name,
+                None if rows is None else tuple(DtypeRow.parse(row, self._dtype_sets) for row in rows),
+                tuple(entry.get("promotes", ())),
+                entry.get("layouts") != "contiguous",
+            )
+        return self._operators[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self.names))
+
+
+@cache
+def edge_operators() -> OperatorTable:
+    """The table of our own kernels."""
+    return OperatorTable.read(EDGE_OPERATORS)

@@ -1,0 +1,184 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Writes executorch/exir/dialects/edge_operators.json from what the built kernels take:
+
+    python test/oracle/edge_table.py [NAME ...]
+
+NAME: kernels to look at again (`aten::add.out`); default all, which takes about a minute. Run it after adding or
+widening a kernel.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from oracle.dtype_rows import named_dtype_sets, rows_of
+from oracle.kernel_dtypes import Example, KernelProbe, is_usable, worth
+from oracle.kernel_entry import registered_kernels
+
+from executorch.exir.dialects.operator_table import EDGE_OPERATORS
+from executorch.exir.operator.convert import find_out_variant, to_copy_variant
+
+aten, dim_order_ops = torch.ops.aten, torch.ops.dim_order_ops
+SAMPLES = 6  # of each operator of OpInfo, which gives the simple ones first
+IMAGE, LINE, VOLUME, CHANNELS = torch.ones(1, 4, 4, 4), torch.ones(1, 4, 6), torch.ones(1, 4, 4, 4, 4), torch.ones(4)
+MATRIX, MASK, INDEX = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.bool), torch.zeros(2, dtype=torch.int64)
+INTEGERS = torch.ones(3, 4, dtype=torch.int64)
+# Calls of operators that OpInfo's functions do not end in, or not with all their tensors.
+EXAMPLES = [
+    Example(aten._conj_physical.default, (MATRIX,)),
+    Example(aten._native_batch_norm_legit.default, (IMAGE, *[CHANNELS] * 4, True, 0.1, 1e-5)),
+    Example(aten._native_batch_norm_legit.no_stats, (IMAGE, CHANNELS, CHANNELS, True, 0.1, 1e-5)),
+    Example(aten._native_batch_norm_legit_no_training.default, (IMAGE, *[CHANNELS] * 4, 0.1, 1e-5)),
+    Example(aten._upsample_nearest_exact2d.default, (IMAGE, [6, 6])),
+    Example(aten._upsample_nearest_exact3d.default, (VOLUME, [6, 6, 6])),
+    Example(aten.adaptive_avg_pool1d.default, (LINE, [2])),
+    Example(aten.avg_pool1d.default, (LINE, [2])),
+    Example(aten.clamp.Tensor, (MATRIX, MATRIX, MATRIX)),
+    Example(aten.clamp_max.default, (MATRIX, 1)),
+    Example(aten.col2im.default, (torch.ones(1, 4, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1])),
+    Example(aten.convolution.default, (IMAGE, torch.ones(2, 4, 3, 3), torch.ones(2), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)),
+    Example(aten.copy.default, (MATRIX, MATRIX)),
+    Example(aten.copy_.default, (MATRIX, MATRIX)),
+    Example(aten.fill.Tensor, (MATRIX, torch.tensor(1.0))),
+    Example(aten.index.Tensor, (MATRIX, [INDEX])),
+    Example(aten.index.Tensor, (MATRIX, [MASK])),
+    Example(aten.index_put.default, (MATRIX, [INDEX], torch.ones(2, 4))),
+    Example(aten.index_put.default, (MATRIX, [MASK], torch.ones(12))),
+    Example(aten.index_put_.default, (MATRIX, [MASK], torch.ones(12))),
+    Example(aten.index_put_.default, (MATRIX, [INDEX], torch.ones(2, 4))),
+    Example(aten.im2col.default, (IMAGE, [2, 2], [1, 1], [0, 0], [1, 1])),
+    Example(aten.linear.default, (MATRIX, torch.ones(2, 4), torch.ones(2))),
+    Example(aten.pow.Scalar, (2, MATRIX)),
+    Example(aten.reflection_pad2d.default, (IMAGE, [1, 1, 1, 1])),
+    Example(aten.reflection_pad3d.default, (VOLUME, [1] * 6)),
+    Example(aten.remainder.Scalar_Tensor, (7, MATRIX)),
+    Example(aten.replication_pad3d.default, (VOLUME, [1] * 6)),
+    Example(aten.scatter.value, (MATRIX, 1, torch.zeros(3, 1, dtype=torch.int64), 1)),
+    Example(aten.slice_scatter.default, (MATRIX, torch.ones(1, 4), 0, 0, 1)),
+    Example(aten.std.dim, (MATRIX, [0])),
+    Example(aten.upsample_bilinear2d.vec, (IMAGE, [6, 6], False, None)),
+    Example(aten.upsample_nearest2d.vec, (IMAGE, [6, 6], None)),
+    Example(aten.upsample_nearest3d.default, (VOLUME, [6, 6, 6])),
+    Example(aten.var.dim, (MATRIX, [0])),
+    Example(dim_order_ops._clone_dim_order.default, (IMAGE,)),
+    Example(dim_order_ops._empty_dim_order.default, ([2, 2],)),
+    Example(dim_order_ops._to_dim_order_copy.default, (IMAGE,)),
+    *(Example(getattr(aten, f"bitwise_{name}").Scalar, (INTEGERS, 1)) for name in ("and", "or", "xor")),
+    *(Example(getattr(aten, f"bitwise_{name}_shift").Tensor_Scalar, (INTEGERS, 1)) for name in ("left", "right")),
+    *(Example(getattr(aten, name).Scalar, (MATRIX, 1)) for name in ("floor_divide", "fmod", "gt")),
+    Example(aten.div.Scalar_mode, (MATRIX, 2), {"rounding_mode": "trunc"}),
+]
+# Kernels of the runtime itself: they compute on numbers, or move what is in memory whatever its dtype.
+BUILT_IN = ("executorch_prim::", "et_copy::", "aten::sym_", "aten::_local_scalar_dense")
+
+
+def _kernel_of(op: Any) -> str:
+    """As the compiler chooses it: the operator itself if it writes in place, else its (copying form's) out variant."""
+    if op.name() in registered_kernels():
+        return str(op.name())
+    variant = find_out_variant(to_copy_variant(op) or op)
+    return "" if variant is None else str(variant.name())
+
+
+class _Recorder(TorchDispatchMode):
+    """Keeps, for each of the kernels wanted, the call with most tensors among those that eager makes."""
+
+    def __init__(self, wanted: set[str]) -> None:
+        super().__init__()
+        self.wanted, self.found, self.names = wanted, dict[str, list[Example]](), dict[Any, str]()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name = self.names[func] if func in self.names else self.names.setdefault(func, _kernel_of(func))
+        example = Example(func, args, kwargs or {})
+        if name in self.wanted and not func._schema.is_mutable and is_usable(example):
+            known = self.found.setdefault(name, [example])
+            if worth(known[-1]) < worth(example):
+                known[-1] = example
+        return func(*args, **(kwargs or {}))
+
+
+def examples(wanted: Collection[str]) -> dict[str, list[Example]]:
+    """Calls of each kernel: ours, or where there are none, OpInfo's with most tensors."""
+    own: dict[str, list[Example]] = {}
+    for example in EXAMPLES:
+        own.setdefault(_kernel_of(example.op), []).append(example)
+    recorder = _Recorder(set(wanted) - set(own))
+    for backward in (False, True):
+        if recorder.wanted - set(recorder.found):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _record_opinfo(recorder, backward)
+    return {name: held for name, held in (own | recorder.found).items() if name in wanted}
+
+
+def _record_opinfo(recorder: _Recorder, backward: bool) -> None:
+    """Runs OpInfo's samples; `backward`: with their gradients, whose operators are kernels too."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    torch.manual_seed(0)
+    for op in (op for op in op_db if not op.name.startswith("jiterator")):
+        dtype = torch.float32 if torch.float32 in op.dtypes else torch.int64
+        if dtype not in op.dtypes or (backward and not (op.supports_autograd and dtype.is_floating_point)):
+            continue
+        for sample in itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=backward), SAMPLES):
+            try:
+                with torch.set_grad_enabled(backward), recorder:
+                    result = op(sample.input, *sample.args, **sample.kwargs)
+                    if backward and isinstance(result, torch.Tensor) and result.requires_grad:
+                        result.sum().backward()
+            except (RuntimeError, NotImplementedError, TypeError):
+                continue  # A sample that eager itself cannot run says nothing about kernels.
+
+
+def entries(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The table's entry for each kernel, by name. Raises LookupError for one without an example."""
+    computing = [name for name in names if not name.startswith(BUILT_IN)]
+    found = examples(computing)
+    if missing := sorted(set(computing) - set(found)):
+        raise LookupError(f"no example calls {missing}: add one to EXAMPLES in {Path(__file__).name}")
+    for name in sorted(names):
+        yield name, entry_of(name, found[name]) if name in found else {}
+
+
+def entry_of(name: str, calls: Sequence[Example]) -> dict[str, Any]:
+    """What the table says of one kernel."""
+    probes = [KernelProbe(name, example) for example in calls]
+    combinations = set().union(*(probe.combinations() for probe in probes))
+    entry: dict[str, Any] = {"takes": [probes[0].row(row) for row in rows_of(combinations, len(probes[0].given))]}
+    if promoted := probes[0].promoted:
+        entry["promotes"] = promoted
+    if not all(probe.takes_any_layout() for probe in probes):
+        entry["layouts"] = "contiguous"
+    return entry
+
+
+def write(table: dict[str, dict[str, Any]]) -> None:
+    """One operator a line."""
+    lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(table[name])}" for name in sorted(table))
+    sets = ",\n".join(f"    {json.dumps(k)}: {json.dumps(v)}" for k, v in named_dtype_sets().items())
+    EDGE_OPERATORS.write_text(f'{{\n  "dtypes": {{\n{sets}\n  }},\n  "operators": {{\n{lines}\n  }}\n}}\n')
+
+
+def main(names: Sequence[str]) -> None:
+    known = json.loads(EDGE_OPERATORS.read_text())["operators"] if names else {}
+    table = {name: entry for name, entry in known.items() if name in registered_kernels()}
+    table.update(entries(names or registered_kernels()))
+    write(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
