@@ -80,10 +80,6 @@ ALL_TENSORS = Rule(
     lambda node: bool(_numbers_for_tensors(node)),
     lambda node: f"argument {_numbers_for_tensors(node)} is a number; expected a tensor (see ScalarToTensorPass)",
 )
-DTYPES = Rule(
-    lambda node: _edge(node) is not None and bool(dtype_violation(node)),
-    lambda node: dtype_violation(node),
-)
 # Dim orders instead of memory formats.
 NO_MEMORY_FORMATS = Rule(
     lambda node: (op := _edge(node)) is not None and op.name() in _MEMORY_FORMAT_OPERATORS,
@@ -124,10 +120,21 @@ def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
     )
 
 
+def legal_dtypes(exceptions: Collection[OpOverload]) -> Rule:
+    """The combinations of the operators' table; what the user excepts may have any."""
+    names = {op.name() for op in exceptions}
+
+    def why(node: fx.Node) -> str:
+        op = _edge(node)
+        return "" if op is None or op.name() in names else dtype_violation(node)
+
+    return Rule(lambda node: bool(why(node)), why)
+
+
 def edge_rules(skip_dim_order: bool = False, exceptions: Collection[OpOverload] = ()) -> list[Rule]:
     """The rules of the edge dialect, the most basic one first."""
     formats = MEMORY_FORMATS if skip_dim_order else NO_MEMORY_FORMATS
-    return [FOREIGN, FUNCTIONAL, legal_operators(exceptions), ALL_TENSORS, DTYPES, formats, DENSE]
+    return [FOREIGN, FUNCTIONAL, legal_operators(exceptions), ALL_TENSORS, legal_dtypes(exceptions), formats, DENSE]
 
 
 def core_aten_rules(exceptions: Collection[OpOverload] = ()) -> list[Rule]:

@@ -1,124 +1,113 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which dtypes an operator takes, as a table: the generic rule, and the operators it does not hold for."""
+"""Whether the dtypes of an operator call are legal: what the table of operators (operator_table.py) says of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
 
 import torch
 from torch import fx
+from torch._ops import OpOverload
 
-# Dtypes that the file format can say.
+from executorch.exir.dialects.operator_table import Found, Operator, edge_operators
+from executorch.exir.operator.convert import find_out_variant
+
+# Dtypes that a tensor of a program can have, where the table says nothing.
 STORABLE = frozenset(
     {
-        torch.uint8,
-        torch.int8,
-        torch.int16,
-        torch.int32,
-        torch.int64,
-        torch.uint16,
-        torch.uint32,
-        torch.uint64,
-        torch.bool,
-        torch.float16,
-        torch.bfloat16,
-        torch.float32,
-        torch.float64,
-        torch.float8_e5m2,
-        torch.float8_e4m3fn,
-        torch.float8_e5m2fnuz,
-        torch.float8_e4m3fnuz,
+        *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+        *(torch.uint16, torch.uint32, torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64),
+        *(torch.complex64, torch.complex128),
+        *(torch.float8_e5m2, torch.float8_e4m3fn, torch.float8_e5m2fnuz, torch.float8_e4m3fnuz),
     }
 )
-FLOATING = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 
 
-COMPLEX = frozenset({torch.complex64, torch.complex128})
+@cache
+def operator_of(op: OpOverload) -> Operator | None:
+    """What the table says of the operator that computes `op` at run time: itself, or its out variant."""
+    table = edge_operators()
+    variant = find_out_variant(op)
+    return table.find(op.name()) or (None if variant is None else table.find(variant.name()))
 
 
-@dataclass(frozen=True)
-class DtypeRule:
-    """allowed: dtypes of tensor arguments. equal: groups of argument names that must have one dtype."""
-
-    allowed: frozenset[torch.dtype] = STORABLE
-    equal: tuple[tuple[str, ...], ...] = ()
-
-
-_BINARY = DtypeRule(equal=(("self", "other"),))
-_MATRIX = DtypeRule(equal=(("self", "mat1", "mat2", "batch1", "batch2", "vec"),))
-_CONVOLUTION = DtypeRule(equal=(("input", "weight", "bias"),))
-_NORMALIZATION = DtypeRule(allowed=FLOATING, equal=())
-
-# Operator → its rule; an operator that is not listed takes any storable dtype in any combination.
-RULES: dict[str, DtypeRule] = {
-    **{
-        f"aten::{name}.Tensor": _BINARY
-        for name in [
-            "add",
-            "sub",
-            "mul",
-            "div",
-            "eq",
-            "ne",
-            "lt",
-            "le",
-            "gt",
-            "ge",
-            "fmod",
-            "remainder",
-            "bitwise_and",
-            "bitwise_or",
-            "bitwise_xor",
-        ]
-    },
-    "aten::minimum": _BINARY,
-    "aten::maximum": _BINARY,
-    "aten::atan2": _BINARY,
-    "aten::where.self": _BINARY,
-    "aten::mm": _MATRIX,
-    "aten::bmm": _MATRIX,
-    "aten::addmm": _MATRIX,
-    "aten::convolution": _CONVOLUTION,
-    "aten::native_layer_norm": _NORMALIZATION,
-    "aten::native_group_norm": _NORMALIZATION,
-    "aten::_native_batch_norm_legit_no_training": _NORMALIZATION,
-    "aten::_softmax": DtypeRule(allowed=FLOATING),
-    "aten::_log_softmax": DtypeRule(allowed=FLOATING),
-}
-# What makes complex numbers, takes them apart, or moves elements without a look at them.
-_ON_COMPLEX = (
-    *("aten::_conj_physical", "aten::_fft_c2c", "aten::_fft_c2r", "aten::_to_copy", "aten::alias_copy"),
-    *("aten::as_strided_copy", "aten::cat", "aten::clone", "aten::complex", "aten::diagonal_copy"),
-    *("aten::expand_copy", "aten::flip", "aten::gather", "aten::index.Tensor", "aten::index_put"),
-    *("aten::index_select", "aten::permute_copy", "aten::repeat", "aten::roll", "aten::select_copy.int"),
-    *("aten::slice_copy.Tensor", "aten::split_copy.Tensor", "aten::split_with_sizes_copy", "aten::squeeze_copy.dim"),
-    *("aten::squeeze_copy.dims", "aten::stack", "aten::t_copy", "aten::transpose_copy.int", "aten::unbind_copy.int"),
-    *("aten::unfold_copy", "aten::unsqueeze_copy", "aten::view_as_real_copy", "aten::view_copy"),
-    *("dim_order_ops::_clone_dim_order", "dim_order_ops::_to_dim_order_copy"),
-)
-RULES.update({name: DtypeRule(allowed=STORABLE | COMPLEX) for name in _ON_COMPLEX})
-_GENERIC = DtypeRule()
+@cache
+def tensor_arguments(op: OpOverload) -> tuple[tuple[int, str, bool], ...]:
+    """(position, name, keyword only) of the arguments that are tensors and not written to as outputs."""
+    return tuple(
+        (index, item.name, item.kwarg_only)
+        for index, item in enumerate(op._schema.arguments)
+        if "Tensor" in str(item.type) and not item.is_out
+    )
 
 
-def _tensor_arguments(node: fx.Node) -> Iterator[tuple[str, torch.dtype]]:
-    for index, item in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
-        value = node.kwargs.get(item.name) if item.kwarg_only or index >= len(node.args) else node.args[index]
-        for held in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(held, fx.Node) and isinstance(held.meta.get("val"), torch.Tensor):
-                yield item.name, held.meta["val"].dtype
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """The fake tensors that an argument or a result stands for."""
+    for held in value if isinstance(value, (list, tuple)) else (value,):
+        found = held.meta.get("val") if isinstance(held, fx.Node) else held
+        if isinstance(found, torch.Tensor):
+            yield found
+        elif isinstance(found, (list, tuple)):
+            yield from tensors_in(found)
+
+
+def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], Found]:
+    """Names and dtypes of the tensor arguments of a call, then of its results (`result`, or `result 0`, …)."""
+    names, found = [], []
+    for index, name, keyword in tensor_arguments(op):
+        value = node.args[index] if not keyword and index < len(node.args) else node.kwargs.get(name)
+        names.append(f"argument '{name}'")
+        found.append(frozenset(tensor.dtype for tensor in tensors_in(value)))
+    if not op._schema.is_mutable or any(item.is_out for item in op._schema.arguments):
+        value = node.meta.get("val")
+        several = isinstance(value, (list, tuple)) and len(op._schema.returns) > 1
+        for index, one in enumerate(value if several else [value]):
+            names.append(f"result {index}" if several else "result")
+            found.append(frozenset(tensor.dtype for tensor in tensors_in(one)))
+    return names, tuple(found)
+
+
+@cache
+def _refusal(operator: Operator, names: tuple[str, ...], found: Found) -> str:
+    misfit = operator.misfit(found)
+    if misfit is None:
+        return ""
+    have = _words(found[misfit])
+    before = [f"{name} {_words(held)}" for name, held in zip(names[:misfit], found, strict=False) if held]
+    taken = _words(operator.taken_at(misfit, found)) or "nothing"
+    with_these = f" after {', '.join(before)}" if before else ""
+    return f"{names[misfit]} has dtype {have}; the operator takes {taken}{with_these}"
+
+
+def refusal(operator: Operator, names: list[str], found: Found) -> str:
+    """Why the operator does not take these dtypes, what it takes instead, or "" if it does."""
+    return _refusal(operator, tuple(names), found)
+
+
+def _words(dtypes: Any) -> str:
+    return ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
 
 
 def dtype_violation(node: fx.Node) -> str:
-    """What is wrong with the dtypes of an operator call, or ""."""
-    rule = RULES.get(node.target.name(), _GENERIC)  # type: ignore[union-attr]
-    found = list(_tensor_arguments(node))
-    for name, dtype in found:
-        if dtype not in rule.allowed:
-            allowed = ", ".join(sorted(str(item).removeprefix("torch.") for item in rule.allowed))
-            return f"argument '{name}' has dtype {dtype}; the operator takes {allowed}"
-    for group in rule.equal:
-        dtypes = {name: dtype for name, dtype in found if name in group}
-        if len(set(dtypes.values())) > 1:
-            return f"arguments must have one dtype, found {', '.join(f'{n}: {d}' for n, d in dtypes.items())}"
-    return ""
+    """What is wrong with the dtypes of an edge operator's call, or ""."""
+    op: OpOverload = node.target._op  # type: ignore[union-attr]
+    names, found = call_dtypes(node, op)
+    operator = operator_of(op)
+    if operator is None or operator.rows is None:
+        wrong = [(name, held - STORABLE) for name, held in zip(names, found, strict=True) if held - STORABLE]
+        return f"{wrong[0][0]} has dtype {_words(wrong[0][1])}, which a program cannot hold" if wrong else ""
+    return _mixed(operator, names, found) or refusal(operator, names, found)
+
+
+def _mixed(operator: Operator, names: list[str], found: Found) -> str:
+    wanted = [f"argument '{name}'" for name in operator.promotes]
+    together = {name: held for name, held in zip(names, found, strict=True) if name in wanted}
+    if len(frozenset().union(*together.values())) < 2:
+        return ""
+    return f"arguments must have one dtype, found {_pairs(together)} (PromoteDtypesPass converts them)"
+
+
+def _pairs(dtypes: Mapping[str, frozenset[torch.dtype]]) -> str:
+    return ", ".join(f"{name.removeprefix('argument ')}: {_words(held)}" for name, held in dtypes.items())

@@ -64,7 +64,8 @@ class DtypeRow:
     def fits(self, found: Found) -> bool:
         """Whether the row has these dtypes; `found` may end before the outputs do."""
         bound: dict[str, torch.dtype] = {}
-        return all(self._bind(word, dtype, bound) for word, held in zip(self.words, found, strict=False) for dtype in held)
+        pairs = zip(self.words, found, strict=False)
+        return all(self._bind(word, dtype, bound) for word, held in pairs for dtype in held)
 
     def _bind(self, word: str, dtype: torch.dtype, bound: dict[str, torch.dtype]) -> bool:
         if word in self.sets:
@@ -90,7 +91,7 @@ def _dtype(name: str) -> torch.dtype:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operator:
     """rows: None if the table says nothing about dtypes. promotes: names of arguments. any_layout: takes every dim
     order."""
@@ -118,7 +119,7 @@ class Operator:
         return sorted(fitting, key=lambda dtype: (dtype.is_floating_point, dtype.is_complex, dtype.itemsize, str(dtype)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OperatorTable:
     """Operators by the name of their kernel (`aten::add.out`). `source` says in errors where the table is from."""
 

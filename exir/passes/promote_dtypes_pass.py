@@ -3,79 +3,65 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
+from torch._ops import OpOverload
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+from executorch.exir.dialects.legal_dtypes import operator_of, tensor_arguments
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.node_rewrite import insert_before
 from executorch.exir.passes.scalar_to_tensor_pass import promoted_dtype
 
-# Operators that promote → positions of the operands they promote.
-PROMOTING_OPERATORS: dict[str, tuple[int, ...]] = {
-    **{
-        f"aten::{name}.Tensor": (0, 1)
-        for name in (
-            [
-                "add",
-                "sub",
-                "mul",
-                "div",
-                "eq",
-                "ne",
-                "lt",
-                "le",
-                "gt",
-                "ge",
-                "fmod",
-                "remainder",
-                "bitwise_and",
-                "bitwise_or",
-                "bitwise_xor",
-                "floor_divide",
-            ]
-        )
-    },
-    "aten::div.Tensor_mode": (0, 1),
-    "aten::pow.Tensor_Tensor": (0, 1),
-    "aten::minimum": (0, 1),
-    "aten::maximum": (0, 1),
-    "aten::atan2": (0, 1),
-    "aten::where.self": (1, 2),
-}
-
 
 class PromoteDtypesPass(PassBase):
-    """Inserts `_to_copy` on operands whose dtype is not the one computed in. Runs before dim orders are introduced."""
+    """Inserts `_to_copy` on operands whose dtype is not the one computed in. Runs before dim orders are introduced.
+
+    Which operators promote which operands is in the table of operators (dialects/operator_table.py).
+    """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
         for held in all_graph_modules(graph_module):
             for node in list(held.graph.nodes):
-                positions = PROMOTING_OPERATORS.get(_name(node))
-                if positions is not None:
-                    modified = _promote(node, positions) or modified
+                if isinstance(node.target, OpOverload):
+                    positions = _promoted_positions(node.target)
+                    modified = bool(positions) and _promote(node, positions) or modified
         return PassResult(graph_module, modified)
 
 
-def _name(node: fx.Node) -> str:
-    return str(node.target.name()) if isinstance(node.target, torch._ops.OpOverload) else ""
+def _promoted_positions(op: OpOverload) -> tuple[int, ...]:
+    operator = operator_of(op)
+    promotes = () if operator is None else operator.promotes
+    return tuple(index for index, name, keyword in tensor_arguments(op) if name in promotes and not keyword)
 
 
 def _promote(node: fx.Node, positions: tuple[int, ...]) -> bool:
-    operands = {index: node.args[index] for index in positions if index < len(node.args)}
-    values = {index: item.meta["val"] for index, item in operands.items() if isinstance(item, fx.Node)}
-    if len({value.dtype for value in values.values()}) < 2:
+    operands = [node.args[index] for index in positions if index < len(node.args)]
+    nodes = [held for one in operands for held in _each(one) if isinstance(held, fx.Node)]
+    values = [held.meta["val"] for held in nodes]
+    if len({value.dtype for value in values}) < 2:
         return False
-    dtype = promoted_dtype(list(values.values()))
+    dtype = promoted_dtype(values)
     args = list(node.args)
-    for index, value in values.items():
-        if value.dtype != dtype:
-            with enable_python_dispatcher():
-                converted = value.to(dtype)
-            args[index] = insert_before(
-                node, torch.ops.aten._to_copy.default, (args[index],), {"dtype": dtype}, converted
-            )
+    for index in positions:
+        if index < len(args):
+            args[index] = fx.map_arg(args[index], lambda operand: _converted(node, operand, dtype))
     node.args = tuple(args)
     return True
+
+
+def _each(operand: Any) -> list[Any]:
+    return list(operand) if isinstance(operand, (list, tuple)) else [operand]
+
+
+def _converted(user: fx.Node, operand: fx.Node, dtype: torch.dtype) -> fx.Node:
+    value = operand.meta["val"]
+    if value.dtype == dtype:
+        return operand
+    with enable_python_dispatcher():
+        converted = value.to(dtype)
+    return insert_before(user, torch.ops.aten._to_copy.default, (operand,), {"dtype": dtype}, converted)

@@ -92,11 +92,8 @@ Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& self, const T
   }
   const Strided from = expanded(Strided(self), shape), chosen = expanded(Strided(mask), shape);
   selected.append(count_true(chosen));
+  if (!resize(ctx, out, selected)) return out;
   const Convert mover = move(from.element_size());
-  if (!ET_EXPECT(ctx, mover != nullptr, "self has a dtype that no kernel can hold") ||
-      !resize(ctx, out, selected)) {
-    return out;
-  }
   IndexWalk source(from), where(chosen);
   auto* to = static_cast<char*>(out.mutable_data_ptr());
   for (int64_t i = 0, n = shape.numel(); i < n; ++i) {

@@ -112,7 +112,7 @@ class KernelProbe:
 
     def _with_numbers(self, values: list[Any]) -> Iterator[list[Any]]:
         for kind in (int, float) if self.numbers else (int,):
-            yield [kind(v) if i in self.numbers else v for i, v in enumerate(values)]
+            yield [kind(min(max(v, -7), 7)) if i in self.numbers else v for i, v in enumerate(values)]
 
     def _call(self, values: list[Any], traced: bool = False, compared: bool = False) -> Dtypes | None:
         """traced: what eager does not compute counts too, if torch.export can trace it."""
