@@ -83,7 +83,7 @@ setup(
     package_dir={"executorch": "."},
     package_data={
         "executorch": ["kernels/*/functions.yaml", "runtime/schema/*.fbs"],
-        **{name: ["*.pyi", "py.typed", "*.yaml"] for name in package_names()[1:]},
+        **{name: ["*.pyi", "py.typed", "*.yaml", "*.json"] for name in package_names()[1:]},
     },
     # The extension's sources are CMake's; the entry makes the wheel a platform wheel and runs the build.
     ext_modules=[Extension("executorch.extension.pybindings._portable_lib", sources=[])],

@@ -126,6 +126,7 @@ class LoweredBackendModule(torch.nn.Module):
         if memory_planning is not None:
             settings = {**settings, "memory_planning_pass": memory_planning}
         settings = {name: value for name, value in settings.items() if value is not None}
+        settings["check_target"] = False  # it calls no kernel, and a backend may try the delegate by this very program
         return EdgeProgramManager({"forward": _program_calling(self)}).to_executorch(
             ExecutorchBackendConfig(**settings)
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from torch._ops import OpOverload
 from torch.fx import Node
 
+from executorch.exir.dialects.operator_table import OperatorTable
 from executorch.exir.dynamic_shape import DynamicMemoryPlanningMode
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_base import PassType
@@ -47,8 +49,10 @@ class ExecutorchBackendConfig:
     emit_mutable_buffer_names: those buffers carry their names.
     run_reinplace_pass: write parts of state (KV caches) where it is instead of copying it.
     reinplace_extra_ops: edge operators to be done in place too where that is safe (see passes/reinplace.py).
-    check_target: refuse operators that the target's manifest has no kernel for (ours; see program/target.py).
-    target_manifest: names of the target's kernels ("aten::add.out", …); None: the kernel libraries beside this package.
+    check_target: refuse calls that the target has no kernel for, by operator, dtypes and dim order, and delegates that
+        their backend does not take (ours; see program/target.py).
+    target_manifest: what the target has: the path of a table of operators (form: dialects/operator_table.py) or of a
+        kernel library's functions.yaml, or names ("aten::add.out", …); None: the kernel libraries beside this package.
 
     A field that is not supported yet raises `ExportError` when it is set.
     """
@@ -73,7 +77,7 @@ class ExecutorchBackendConfig:
     enable_non_cpu_memory_planning: bool = True
     reinplace_extra_ops: frozenset[Any] | None = None
     check_target: bool = True
-    target_manifest: Sequence[str] | None = None
+    target_manifest: OperatorTable | Path | str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         defaults = {entry.name: entry.default for entry in fields(self)}

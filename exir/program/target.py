@@ -1,19 +1,27 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The check that a program can run: every operator that it calls has a kernel on its target."""
+"""The check that a program can run: its target has a kernel for each call, in those dtypes and layouts, and its backends
+take what was made for them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
 from torch import fx
 from torch._ops import OpOverload
 
+from executorch.exir.backend.dry_build import dry_build_error
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.error import VerificationError
+from executorch.exir.dialects.legal_dtypes import call_dtypes, refusal, tensors_in
+from executorch.exir.dialects.operator_table import Operator, OperatorTable, edge_operators
+from executorch.exir.error import VerificationError, source_line
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_submodules
+
+# A table, the path of one (`.json`) or of a kernel library's functions.yaml, names of kernels, or None: the installed.
+Manifest = OperatorTable | Path | str | Sequence[str] | None
 
 # Operators of the runtime itself, in no kernel library's list.
 _BUILT_IN_NAMESPACES = ("executorch_prim",)
@@ -21,20 +29,41 @@ _BUILT_IN = frozenset(
     f"aten::{name}"
     for name in ("sym_size.int", "sym_stride.int", "sym_storage_offset", "sym_numel", "_local_scalar_dense")
 )
+_CHECKED_NAMESPACES = ("aten", "dim_order_ops", "et_copy")
 _FUNCTION = re.compile(r"^\s*-\s*func:\s*[\"']?(?:(?P<namespace>\w+)::)?(?P<name>[\w.]+)\(")
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
+_HINT = (
+    "convert the values, delegate the call to a backend that takes it, or, if kernels are linked from elsewhere, name "
+    "them in ExecutorchBackendConfig(target_manifest=…) or allow everything with check_target=False"
+)
 
 
 @cache
-def installed_kernels() -> frozenset[str]:
-    """Qualified names of the operators in the kernel libraries beside this package (data: `functions.yaml`)."""
-    return frozenset(name for file in sorted(_KERNELS.glob("*/functions.yaml")) for name in read_manifest(file))
+def installed_kernels() -> OperatorTable:
+    """The operators of the kernel libraries beside this package: the edge dialect's table, and what users added to a
+    library's `functions.yaml`, of whose dtypes nothing is known."""
+    listed = [name for file in sorted(_KERNELS.glob("*/functions.yaml")) for name in read_manifest(file)]
+    return edge_operators().with_names(listed, "the installed kernels")
 
 
 def read_manifest(file: Path) -> list[str]:
     """Qualified operator names (`aten::add.out`) of a functions.yaml: a `- func: <schema>` a line, aten by default."""
     found = (_FUNCTION.match(line) for line in file.read_text().splitlines())
     return [f"{match['namespace'] or 'aten'}::{match['name']}" for match in found if match]
+
+
+def target_operators(manifest: Manifest) -> OperatorTable:
+    """What the target has. Raises ValueError or OSError for a file that is no manifest."""
+    if manifest is None:
+        return installed_kernels()
+    if isinstance(manifest, OperatorTable):
+        return manifest
+    if isinstance(manifest, (str, Path)):
+        path = Path(manifest)
+        if path.suffix in (".yaml", ".yml"):
+            return OperatorTable.of_names(read_manifest(path), str(path))
+        return OperatorTable.read(path)
+    return OperatorTable.of_names(manifest, "the manifest given")
 
 
 def _operator(node: fx.Node) -> OpOverload | None:
@@ -51,34 +80,75 @@ def operators_of(graph_module: fx.GraphModule) -> Iterable[tuple[fx.Node, OpOver
                 yield node, op
 
 
-def missing_kernels(graph_module: fx.GraphModule, manifest: Collection[str]) -> list[tuple[fx.Node, str]]:
-    """Calls of operators that the target does not have. Users' own are not among them: they bring their kernels."""
-    known = _BUILT_IN.union(manifest)
+def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, str]]:
+    """Calls that the target has no kernel for, with the reason. Users' own operators that it does not list are not
+    among them: they bring their kernels."""
+    findings = []
+    for node, op in operators_of(graph_module):
+        found = target.find(op.name())
+        if found is not None:
+            why = _misfit(node, op, found)
+        else:
+            known = op.namespace not in _CHECKED_NAMESPACES or op.name() in _BUILT_IN
+            why = "" if known else f"{target.source} has no kernel for {op.name()}"
+        if why:
+            findings.append((node, why))
+    return findings
+
+
+def _misfit(node: fx.Node, op: OpOverload, kernel: Operator) -> str:
+    """Why the kernel does not take the call, or ""."""
+    names, found = call_dtypes(node, op)
+    why = "" if kernel.rows is None else refusal(kernel, names, found)
+    if not why and not kernel.any_layout:
+        orders = [tuple(tensor.dim_order()) for held in (node.args, node.meta.get("val")) for tensor in tensors_in(held)]
+        strange = [order for order in orders if order != tuple(range(len(order)))]
+        why = f"it takes contiguous tensors only, found dim order {list(strange[0])}" if strange else ""
+    return f"no kernel for this call of {op.name()}: {why}" if why else ""
+
+
+def refused_delegates(graph_module: fx.GraphModule) -> list[tuple[fx.Node, str]]:
+    """Calls of delegates whose backend is at hand and does not take what was made for it."""
     return [
-        (node, f"the target has no kernel for {op.name()}")
-        for node, op in operators_of(graph_module)
-        if op.namespace in ("aten", "dim_order_ops", "et_copy") and op.name() not in known
+        (node, f"{module.backend_id} refuses its delegate {name} ({_contents(module)}): {error}")
+        for held in all_graph_modules(graph_module)
+        for name, module, node in get_lowered_submodules(held)
+        if (error := dry_build_error(module))
     ]
 
 
-def operators_to_link(graph_module: fx.GraphModule, manifest: Collection[str]) -> list[str]:
+def _contents(module: LoweredBackendModule) -> str:
+    calls = [node for node in module.original_module.graph.nodes if node.op == "call_function"]
+    lines = [line for node in calls if (line := source_line(node))]
+    return f"{len(calls)} operators" + (f", the first from {lines[0]}" if lines else "")
+
+
+def operators_to_link(graph_module: fx.GraphModule, manifest: Iterable[str]) -> list[str]:
     """Names of users' own operators that the program needs and the manifest does not list."""
     known = set(manifest)
     names = {
         op.name()
         for _, op in operators_of(graph_module)
-        if op.namespace not in ("aten", "dim_order_ops", *_BUILT_IN_NAMESPACES) and op.name() not in known
+        if op.namespace not in (*_CHECKED_NAMESPACES, *_BUILT_IN_NAMESPACES) and op.name() not in known
     }
     return sorted(names)
 
 
-def check_target(graph_module: fx.GraphModule, manifest: Collection[str] | None) -> None:
-    """Raises `VerificationError` naming every call that has no kernel in `manifest` (None: the installed libraries)."""
-    known = installed_kernels() if manifest is None else manifest
-    missing = missing_kernels(graph_module, known)
-    if missing:
-        hint = "if kernels are linked from elsewhere, allow it with ExecutorchBackendConfig(check_target=False)"
-        raise VerificationError("check target", [*missing, (None, hint)])
+def check_target(graph_module: fx.GraphModule, manifest: Manifest) -> None:
+    """Raises `VerificationError` naming every call that cannot run on the target, in what dtypes, and from which line of
+    the model's source."""
+    findings = [*unsupported_calls(graph_module, target_operators(manifest)), *refused_delegates(graph_module)]
+    if findings:
+        raise VerificationError("check target", [*findings, (None, _HINT)])
 
 
-__all__ = ["check_target", "installed_kernels", "missing_kernels", "operators_to_link", "read_manifest"]
+__all__ = [
+    "Manifest",
+    "check_target",
+    "installed_kernels",
+    "operators_to_link",
+    "read_manifest",
+    "refused_delegates",
+    "target_operators",
+    "unsupported_calls",
+]

@@ -1,0 +1,47 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Trying, ahead of time, whether a backend takes what was compiled for it: callables that backends' packages register.
+
+The compiler knows no runtime. A backend whose runtime is in this process says here how to build a delegate without
+running it; `to_executorch` then refuses what the backend would refuse on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from executorch.exir.lowered_backend_module import LoweredBackendModule
+
+__all__ = ["DryBuild", "can_dry_build", "dry_build_error", "register_dry_build", "unregister_dry_build"]
+
+# Builds the delegate as the device would; raises a RuntimeError, ValueError or TypeError that says why it cannot.
+DryBuild = Callable[["LoweredBackendModule"], object]
+
+_registered: dict[str, DryBuild] = {}
+
+
+def register_dry_build(backend_id: str, build: DryBuild) -> None:
+    """From now on delegates of `backend_id` are built by `build` before a program is finished; the latest one counts."""
+    _registered[backend_id] = build
+
+
+def unregister_dry_build(backend_id: str) -> None:
+    """Delegates of `backend_id` are no longer tried."""
+    _registered.pop(backend_id, None)
+
+
+def can_dry_build(backend_id: str) -> bool:
+    return backend_id in _registered
+
+
+def dry_build_error(module: LoweredBackendModule) -> str:
+    """Why the backend does not take the delegate; "" if it does, or is not in this process."""
+    build = _registered.get(module.backend_id)
+    if build is None:
+        return ""
+    try:
+        build(module)
+    except (RuntimeError, ValueError, TypeError) as error:
+        return str(error) or type(error).__name__
+    return ""
