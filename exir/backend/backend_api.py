@@ -16,6 +16,7 @@ from torch.export import ExportedProgram
 from executorch.exir.backend.backend_details import PreprocessResult, find_backend
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate_call import insert_delegate_calls
+from executorch.exir.backend.fallback import keep_fallbacks, reasons_collected
 from executorch.exir.backend.graph_identity import first_difference
 from executorch.exir.backend.partition_error import PartitionError
 from executorch.exir.backend.partition_program import make_partition_program
@@ -75,7 +76,7 @@ def _whole_program(
 @to_backend.register
 def _one_method(edge_program: ExportedProgram, partitioner_instance: Partitioner) -> ExportedProgram:
     _require(partitioner_instance, Partitioner, "to_backend(ExportedProgram, ...): second argument")
-    program, partitions = _partition(edge_program, partitioner_instance)
+    program, partitions, reasons = _partition(edge_program, partitioner_instance)
     lowered = [
         (
             partition,
@@ -87,7 +88,7 @@ def _one_method(edge_program: ExportedProgram, partitioner_instance: Partitioner
         )
         for partition in partitions
     ]
-    return insert_delegate_calls(program, lowered)
+    return _delegated(program, lowered, partitioner_instance, reasons)
 
 
 @to_backend.register
@@ -98,12 +99,12 @@ def _several_methods(spec: MethodProgramsPartitionerSpec) -> dict[str, ExportedP
             f"to_backend: partitioners for methods {unknown} without programs; "
             f"methods: {sorted(spec.method_to_edge_program)}"
         )
-    tagged: dict[str, ExportedProgram] = {}
+    tagged: dict[str, tuple[ExportedProgram, dict[str, str]]] = {}
     to_lower: dict[str, list[tuple[TaggedPartition, ExportedProgram]]] = {}
     for method, partitioner in spec.method_to_partitioner.items():
         _require(partitioner, Partitioner, f"to_backend: partitioner of method {method!r}")
-        program, partitions = _partition(spec.method_to_edge_program[method], partitioner)
-        tagged[method] = program
+        program, partitions, reasons = _partition(spec.method_to_edge_program[method], partitioner)
+        tagged[method] = program, reasons
         to_lower[method] = [(partition, make_partition_program(partition, program)) for partition in partitions]
 
     modules: dict[int, LoweredBackendModule] = {}
@@ -111,12 +112,27 @@ def _several_methods(spec: MethodProgramsPartitionerSpec) -> dict[str, ExportedP
     for backend_id in backend_ids:
         modules.update(_lower_with(backend_id, to_lower))
     lowered = {
-        method: insert_delegate_calls(
-            program, [(partition, modules[id(partition)]) for partition, _ in to_lower[method]]
+        method: _delegated(
+            program,
+            [(partition, modules[id(partition)]) for partition, _ in to_lower[method]],
+            spec.method_to_partitioner[method],
+            reasons,
         )
-        for method, program in tagged.items()
+        for method, (program, reasons) in tagged.items()
     }
     return {method: lowered.get(method, program) for method, program in spec.method_to_edge_program.items()}
+
+
+def _delegated(
+    program: ExportedProgram,
+    lowered: list[tuple[TaggedPartition, LoweredBackendModule]],
+    partitioner: Partitioner,
+    reasons: dict[str, str],
+) -> ExportedProgram:
+    """The program with delegate calls, and on what is left, that and why the partitioner left it."""
+    made = insert_delegate_calls(program, lowered)
+    keep_fallbacks(made.graph_module, type(partitioner).__name__, reasons)
+    return made
 
 
 def _lower_with(
@@ -145,10 +161,13 @@ def _lower_with(
     return modules
 
 
-def _partition(program: ExportedProgram, partitioner: Partitioner) -> tuple[ExportedProgram, list[TaggedPartition]]:
-    """A tagged copy of the program and its partitions."""
-    result = partitioner(copy_program(program))
+def _partition(
+    program: ExportedProgram, partitioner: Partitioner
+) -> tuple[ExportedProgram, list[TaggedPartition], dict[str, str]]:
+    """A tagged copy of the program, its partitions, and by name why the partitioner left other nodes."""
     name = type(partitioner).__name__
+    with reasons_collected() as reasons:
+        result = partitioner(copy_program(program))
     if not isinstance(result, PartitionResult):
         raise TypeError(f"{name}.partition should return a PartitionResult, found {type(result).__name__}")
     tagged = result.tagged_exported_program
@@ -162,7 +181,7 @@ def _partition(program: ExportedProgram, partitioner: Partitioner) -> tuple[Expo
         raise PartitionError(
             f"{name}: partition_tags should map tags to DelegationSpec, found {type(result.partition_tags).__name__}"
         )
-    return tagged, find_partitions(tagged, result.partition_tags)
+    return tagged, find_partitions(tagged, result.partition_tags), reasons
 
 
 def _lowered_module(

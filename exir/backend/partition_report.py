@@ -10,6 +10,7 @@ import torch
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from executorch.exir.backend.fallback import tell_reason
 from executorch.exir.error import operator_name
 
 __all__ = ["ReportRejected", "WhyNoPartition", "WhyNoPartitionReporter"]
@@ -25,6 +26,7 @@ class WhyNoPartition:
 
     def __call__(self, node: Node, reason: str) -> None:
         self.node, self.reason = node, reason
+        tell_reason(node, reason)
         self.logger.debug(str(self))
 
     def __str__(self) -> str:
@@ -39,6 +41,7 @@ class WhyNoPartitionReporter:
 
     def report_reject(self, node: Node, reason: str) -> None:
         self._reasons.setdefault(node, reason)
+        tell_reason(node, reason)
 
     def get_table_report(self) -> str:
         """A table: node name, operator, the torch function it came from, reason. Placeholders and outputs are left

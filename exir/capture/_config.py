@@ -26,12 +26,15 @@ class EdgeCompileConfig:
     _skip_dim_order: keep memory formats (`_to_copy`, `clone`) instead of dim orders.
     _core_aten_ops_exception_list: operators outside of Core ATen that may stay in the graph.
     preserve_ops: operators that are not decomposed, and may stay in the graph.
+    strict: `to_executorch` refuses a program in which a requested partitioner left operators (ours; see
+        program/verdict.py).
     """
 
     _check_ir_validity: bool = True
     _skip_dim_order: bool = False
     _core_aten_ops_exception_list: list[OpOverload] = field(default_factory=list)
     preserve_ops: list[OpOverload] = field(default_factory=list)
+    strict: bool = False
 
 
 @dataclass

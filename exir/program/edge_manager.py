@@ -108,7 +108,7 @@ class EdgeProgramManager:
         from executorch.exir.program.executorch_steps import to_executorch_programs
 
         config = config or ExecutorchBackendConfig()
-        planned, named_data = to_executorch_programs(self._edge_programs, config)
+        planned, named_data = to_executorch_programs(self._edge_programs, config, self.compile_config.strict)
         return ExecutorchProgramManager(planned, self._config_methods, config, named_data)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from functools import cached_property
 from typing import Any, BinaryIO, TextIO
 
 from torch.export import ExportedProgram
@@ -15,6 +16,7 @@ from executorch.exir.emit import EmitterOutput, emit_program
 from executorch.exir.memory.plan import MEMORY_PLAN, MemoryPlan
 from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.print_program import print_program
+from executorch.exir.program.verdict import Verdict, verdict_on
 from executorch.exir.schema import Program
 from executorch.exir.serialize import Cord, PteFile, PteLayout, named_blobs, serialize_flat_tensor, serialize_pte
 
@@ -95,6 +97,12 @@ class ExecutorchProgramManager:
     def executorch_program(self) -> Program:
         """The program before serialization."""
         return self._emitter_output.program
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What runs where, what fell back from requested partitioners, why, and what that costs. `print` it, or ask it
+        for `as_dict()` or `as_json()` (ours)."""
+        return verdict_on(self._execution_programs, self.executorch_program, self._config.check_target)
 
     def _cord(self) -> Cord:
         if self._serialized is None:

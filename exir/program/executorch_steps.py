@@ -17,14 +17,20 @@ from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
 from executorch.exir.program.edge_manager import run_passes
 from executorch.exir.program.pipeline import for_method, steps_to_out_variants
 from executorch.exir.program.target import check_target
+from executorch.exir.program.verdict import check_strict
 from executorch.exir.verification.verifier import WellFormed
 
 
 def to_executorch_programs(
-    programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig
+    programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig, strict: bool = False
 ) -> tuple[dict[str, ExportedProgram], NamedDataStoreOutput]:
-    """New programs of out variants with their memory planned, and the named data of all their delegates."""
+    """New programs of out variants with their memory planned, and the named data of all their delegates.
+
+    strict: what requested partitioners left is an error; else a warning.
+    """
     made = {name: _out_variants(name, program, config) for name, program in programs.items()}
+    for name, program in made.items():
+        check_strict(name, program.graph_module, strict)
     named_data = NamedDataStore()
     planners = []
     for name, program in made.items():

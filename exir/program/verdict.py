@@ -1,0 +1,171 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The verdict on a finished program: what runs where, what fell back from a backend that was asked for, why, and what
+that costs. Plain values, as a table for readers and as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.dry_build import can_dry_build
+from executorch.exir.backend.fallback import FALLBACK
+from executorch.exir.error import VerificationError, module_path, source_line
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
+from executorch.exir.program.cost import Cost, cost_of
+from executorch.exir.program.target import operators_of
+from executorch.exir.schema import Program
+
+__all__ = ["DelegateVerdict", "Fallback", "MethodVerdict", "Verdict", "check_strict", "fallbacks_of", "verdict_on"]
+
+_logger = logging.getLogger(__name__)
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """An operator that requested partitioners left to the portable kernels.
+
+    reasons: partitioner → why. flops, bytes: estimated cost of one call (program/cost.py). module, source: in the model.
+    """
+
+    node: str
+    operator: str
+    reasons: dict[str, str]
+    flops: int
+    bytes: int
+    module: str
+    source: str
+
+
+@dataclass(frozen=True)
+class DelegateVerdict:
+    """One delegate. flops, bytes: estimate of what its operators would cost as kernels, bytes between them included.
+    dry_built: its backend took it ahead of time; None: the backend is not in this process, or nothing was checked."""
+
+    backend: str
+    operators: int
+    payload_bytes: int
+    flops: int
+    bytes: int
+    dry_built: bool | None
+
+
+@dataclass(frozen=True)
+class MethodVerdict:
+    """One method. kernels: kernel → calls. flops, bytes: of all kernels together. arenas: planned bytes by memory id."""
+
+    name: str
+    kernels: dict[str, int]
+    flops: int
+    bytes: int
+    delegates: tuple[DelegateVerdict, ...]
+    fallbacks: tuple[Fallback, ...]
+    arenas: dict[int, int]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The whole program. target_checked: whether `to_executorch` refused what the target cannot run. constant_bytes: of
+    all constants in the file, each once."""
+
+    target_checked: bool
+    constant_bytes: int
+    methods: tuple[MethodVerdict, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as dicts and lists."""
+        return asdict(self)
+
+    def as_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=2)
+
+    def __str__(self) -> str:
+        from executorch.exir.program.verdict_table import render
+
+        return render(self)
+
+
+def fallbacks_of(graph_module: fx.GraphModule) -> tuple[Fallback, ...]:
+    """What fell back, the most expensive first."""
+    found = [_fallback(node, op.name()) for node, op in operators_of(graph_module) if FALLBACK in node.meta]
+    return tuple(sorted(found, key=lambda one: (-one.flops, -one.bytes)))
+
+
+def _fallback(node: fx.Node, operator: str) -> Fallback:
+    cost = cost_of(node)
+    return Fallback(
+        node=node.name,
+        operator=operator,
+        reasons=dict(node.meta[FALLBACK]),
+        flops=cost.flops,
+        bytes=cost.bytes,
+        module=module_path(node),
+        source=source_line(node),
+    )
+
+
+def _delegate(module: LoweredBackendModule, target_checked: bool) -> DelegateVerdict:
+    calls = list(operators_of(module.original_module.graph_module))
+    cost = _sum(cost_of(node) for node, _ in calls)
+    built = True if target_checked and can_dry_build(module.backend_id) else None
+    return DelegateVerdict(module.backend_id, len(calls), len(module.processed_bytes), cost.flops, cost.bytes, built)
+
+
+def _sum(costs: Iterable[Cost]) -> Cost:
+    return sum(costs, Cost())
+
+
+def verdict_on(
+    programs: Mapping[str, ExportedProgram], emitted: Program, target_checked: bool = True
+) -> Verdict:
+    """The verdict on planned programs by method name, and the program that was emitted from them."""
+    plans = {plan.name: plan for plan in emitted.execution_plan}
+    methods = []
+    for name, program in programs.items():
+        calls = list(operators_of(program.graph_module))
+        kernels = [op.name() for _, op in calls]
+        cost = _sum(cost_of(node) for node, _ in calls)
+        modules = [m for held in all_graph_modules(program.graph_module) for m in get_lowered_backend_modules(held)]
+        methods.append(
+            MethodVerdict(
+                name=name,
+                kernels={kernel: kernels.count(kernel) for kernel in sorted(set(kernels))},
+                flops=cost.flops,
+                bytes=cost.bytes,
+                delegates=tuple(_delegate(module, target_checked) for module in modules),
+                fallbacks=fallbacks_of(program.graph_module),
+                arenas={id_: size for id_, size in enumerate(plans[name].non_const_buffer_sizes) if id_ > 0},
+            )
+        )
+    return Verdict(target_checked, sum(len(buffer.storage) for buffer in emitted.constant_buffer), tuple(methods))
+
+
+def check_strict(method: str, graph_module: fx.GraphModule, strict: bool) -> None:
+    """Warns of what fell back from requested partitioners (logger of this module); `strict`: `VerificationError`."""
+    found = fallbacks_of(graph_module)
+    if not found:
+        return
+    if strict:
+        nodes = {node.name: node for node, _ in operators_of(graph_module)}
+        hint = "the configuration is strict: what a requested partitioner leaves is an error (EdgeCompileConfig.strict)"
+        findings = [(nodes[one.node], _why(one)) for one in found]
+        raise VerificationError("strict delegation", [*findings, (None, hint)])
+    total = sum(one.flops for one in found)
+    listed = "".join(f"\n  {one.operator} ({one.flops:,} FLOPs) from {one.source or one.node}: {_why(one)}" for one in found[:_LISTED])
+    more = f"\n  and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    _logger.warning(
+        "method %s: %d operators are not delegated and run on portable kernels (%s FLOPs in all); "
+        "ExecutorchProgramManager.verdict lists them%s%s",
+        *(method, len(found), f"{total:,}", listed, more),
+    )
+
+
+def _why(one: Fallback) -> str:
+    return "; ".join(f"{partitioner}: {reason}" for partitioner, reason in one.reasons.items())

@@ -1,0 +1,64 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A verdict as text: tables of plain width, the same on a terminal and in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tabulate import tabulate
+
+if TYPE_CHECKING:
+    from executorch.exir.program.verdict import Fallback, MethodVerdict, Verdict
+
+__all__ = ["fallback_table", "render"]
+
+
+def render(verdict: Verdict) -> str:
+    """Text for a reader: the program, then each method."""
+    checked = "checked against the target" if verdict.target_checked else "NOT checked against a target"
+    head = f"{checked}; {verdict.constant_bytes:,} bytes of constants"
+    return "\n\n".join([head, *(_method(method) for method in verdict.methods)])
+
+
+def _method(method: MethodVerdict) -> str:
+    arenas = ", ".join(f"arena {number}: {size:,} bytes" for number, size in method.arenas.items()) or "no arena"
+    blocks = [f"method {method.name}: {arenas}; kernels: {method.flops:,} FLOPs, {method.bytes:,} bytes moved"]
+    blocks.append(_table(("kernel", "calls"), method.kernels.items()))
+    blocks.append(
+        _table(
+            ("delegate", "operators", "FLOPs", "bytes", "payload", "dry-built"),
+            (
+                (d.backend, d.operators, f"{d.flops:,}", f"{d.bytes:,}", f"{d.payload_bytes:,}", _built(d.dry_built))
+                for d in method.delegates
+            ),
+        )
+    )
+    blocks.append(fallback_table(method.fallbacks))
+    return "\n\n".join(block for block in blocks if block)
+
+
+def fallback_table(fallbacks: Iterable[Fallback]) -> str:
+    """What fell back, or "" if nothing did."""
+    return _table(
+        ("fallback", "FLOPs", "bytes", "reason", "source"),
+        (
+            (
+                one.operator,
+                f"{one.flops:,}",
+                f"{one.bytes:,}",
+                "; ".join(f"{partitioner}: {reason}" for partitioner, reason in one.reasons.items()),
+                one.source or one.module or one.node,
+            )
+            for one in fallbacks
+        ),
+    )
+
+
+def _built(dry_built: bool | None) -> str:
+    return {True: "yes", False: "no", None: "backend not here"}[dry_built]
+
+
+def _table(headers: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    listed = list(rows)
+    return str(tabulate(listed, headers=headers, tablefmt="simple", disable_numparse=True)) if listed else ""
