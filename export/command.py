@@ -92,9 +92,10 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="delegates to a backend; may be repeated, the first takes what it wants first",
     )
-    parser.add_argument("--strict", action="store_true", help="trace with torch.export's strict mode")
+    parser.add_argument("--strict", action="store_true", help="fail if a partitioner leaves operators to our kernels")
+    parser.add_argument("--strict-trace", action="store_true", help="trace with torch.export's strict mode")
     parser.add_argument(
-        "--no-check-target", action="store_true", help="do not check that our runtime has all operators"
+        "--no-check-target", action="store_true", help="do not check that our runtime can run the program"
     )
     parser.add_argument(
         "--memory-plan", metavar="FILE", help="draw the planned memory (time x address) to a .svg or .html file"
@@ -112,12 +113,16 @@ def _run(options: argparse.Namespace) -> str:
     # torch prints whole graphs before it raises.
     torch_says = contextlib.nullcontext() if options.verbose else contextlib.redirect_stderr(io.StringIO())
     with steps.step("export"), torch_says:
-        program = _export(user, options.strict)
+        program = _export(user, options.strict_trace)
     with steps.step("lower"):
-        from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+        from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
+        from executorch.export.dry_build import use_runtime_backends
 
-        edge = to_edge_transform_and_lower({options.method: program}, partitioner=partitioners or None)
+        config = EdgeCompileConfig(strict=options.strict)
+        methods = {options.method: program}
+        edge = to_edge_transform_and_lower(methods, partitioner=partitioners or None, compile_config=config)
     with steps.step("plan and emit"):
+        use_runtime_backends()
         manager = edge.to_executorch(ExecutorchBackendConfig(check_target=not options.no_check_target))
     with steps.step("write"):
         path = _output_path(options)

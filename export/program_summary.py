@@ -14,6 +14,7 @@ import torch
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory import alloc
 from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.program.verdict import DelegateVerdict, Fallback
 from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class LargeTensor:
 class MethodSummary:
     """One method. operators: name → calls, most frequent first. method_allocator_bytes: what the runtime says that
     loading it takes from the method allocator; None if the runtime is not there or cannot load it (`note` says why).
+    estimates, fallbacks: of the program's verdict (exir/program/verdict.py): delegates in the graph's order, with what
+    they would cost as kernels, and what requested partitioners left.
     """
 
     name: str
@@ -73,6 +76,8 @@ class MethodSummary:
     largest: tuple[LargeTensor, ...]
     method_allocator_bytes: int | None
     note: str
+    estimates: tuple[DelegateVerdict, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,7 @@ def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, f
     program = manager.executorch_program
     payloads = [len(inline.data) for inline in program.backend_delegate_data]
     sizes = [len(buffer.storage) for buffer in program.constant_buffer]
+    verdicts = {one.name: one for one in manager.verdict.methods}
     methods = []
     for plan in program.execution_plan:
         exported = manager.exported_program(plan.name) if plan.name in manager.methods else None
@@ -113,6 +119,8 @@ def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, f
                 largest=_largest(exported),
                 method_allocator_bytes=allocator_bytes,
                 note=note,
+                estimates=verdicts[plan.name].delegates if plan.name in verdicts else (),
+                fallbacks=verdicts[plan.name].fallbacks if plan.name in verdicts else (),
             )
         )
     return ProgramSummary(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, EnumMeta
 from typing import TYPE_CHECKING, Any
 
@@ -72,12 +72,19 @@ class LoweringRecipe:
     edge_transform_passes: functions (method, program) → passes to run on the edge program.
     edge_manager_transform_passes: functions EdgeProgramManager → passes, one after the other (stage
     EDGE_PROGRAM_MANAGER_TRANSFORM).
+    strict: what the partitioners leave to portable kernels is an error instead of a warning.
     """
 
     partitioners: list[Partitioner] | None = None
     edge_transform_passes: list[Callable[[str, ExportedProgram], Passes]] | None = None
     edge_manager_transform_passes: list[Callable[[EdgeProgramManager], Passes]] | None = None
     edge_compile_config: EdgeCompileConfig | None = None
+    strict: bool = False
+
+    def compile_config(self) -> EdgeCompileConfig:
+        """The edge configuration, strict if either of both is."""
+        config = self.edge_compile_config or EdgeCompileConfig()
+        return replace(config, strict=config.strict or self.strict)
 
 
 @dataclass
@@ -147,6 +154,7 @@ def _combine_lowering(recipes: list[LoweringRecipe | None]) -> LoweringRecipe | 
         edge_transform_passes=_concatenate(recipe.edge_transform_passes for recipe in present),
         edge_manager_transform_passes=_concatenate(recipe.edge_manager_transform_passes for recipe in present),
         edge_compile_config=next((r.edge_compile_config for r in present if r.edge_compile_config), None),
+        strict=any(recipe.strict for recipe in present),
     )
 
 

@@ -13,6 +13,7 @@ import torch
 from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.delegation_info import DelegationInfo, get_delegation_info
 from executorch.exir.pass_manager import PassManager
+from executorch.export.dry_build import use_runtime_backends
 from executorch.export.quantization import quantize_pt2e, quantize_source
 from executorch.export.recipe import ExportRecipe, LoweringRecipe
 from executorch.export.types import StageType
@@ -171,7 +172,7 @@ class EdgeTransformAndLowerStage(_DelegatingStage):
             transform_passes=_passes_by_method(self.lowering, artifact.data) or None,
             partitioner=self.lowering.partitioners,
             constant_methods=artifact.get_context("constant_methods"),
-            compile_config=self.lowering.edge_compile_config,
+            compile_config=self.lowering.compile_config(),
             generate_etrecord=bool(artifact.get_context("generate_etrecord", False)),
         )
 
@@ -187,7 +188,7 @@ class ToEdgeStage(_BuiltinStage):
         return to_edge(
             artifact.data,
             constant_methods=artifact.get_context("constant_methods"),
-            compile_config=self.lowering.edge_compile_config,
+            compile_config=self.lowering.compile_config(),
             generate_etrecord=bool(artifact.get_context("generate_etrecord", False)),
         )
 
@@ -237,6 +238,7 @@ class ExecutorchStage(_BuiltinStage):
 
     def apply(self, artifact: PipelineArtifact) -> Any:
         manager = _require_manager(artifact, self.stage_type)
+        use_runtime_backends()
         return manager.to_executorch(self.recipe.executorch_backend_config or ExecutorchBackendConfig())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from tabulate import tabulate
 
+from executorch.exir.program.verdict_table import fallback_table
 from executorch.export.program_summary import Arena, MethodSummary, ProgramSummary
 
 __all__ = ["human_bytes", "render"]
@@ -55,6 +56,7 @@ def _method(method: MethodSummary) -> str:
             ((d.backend, d.calls, human_bytes(d.payload_bytes)) for d in method.delegates),
         )
     )
+    blocks.append(fallback_table(method.fallbacks))
     memory = [(f"arena {arena.memory_id}", human_bytes(arena.planned_bytes), _bound(arena)) for arena in method.arenas]
     if method.method_allocator_bytes is None:
         memory.append(("method allocator", f"unknown: {method.note}", ""))

@@ -22,7 +22,7 @@ _registered: dict[str, DryBuild] = {}
 
 
 def register_dry_build(backend_id: str, build: DryBuild) -> None:
-    """From now on delegates of `backend_id` are built by `build` before a program is finished; the latest one counts."""
+    """From now on `build` tries delegates of `backend_id` before a program is finished; the latest one counts."""
     _registered[backend_id] = build
 
 

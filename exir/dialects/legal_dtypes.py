@@ -63,7 +63,8 @@ def call_dtypes(node: fx.Node, op: OpOverload) -> tuple[list[str], Found]:
     if not op._schema.is_mutable or any(item.is_out for item in op._schema.arguments):
         value = node.meta.get("val")
         several = isinstance(value, (list, tuple)) and len(op._schema.returns) > 1
-        for index, one in enumerate(value if several else [value]):
+        results: list[Any] = list(value) if isinstance(value, (list, tuple)) and several else [value]
+        for index, one in enumerate(results):
             names.append(f"result {index}" if several else "result")
             found.append(frozenset(tensor.dtype for tensor in tensors_in(one)))
     return names, tuple(found)
@@ -76,8 +77,8 @@ def _refusal(operator: Operator, names: tuple[str, ...], found: Found) -> str:
         return ""
     have = _words(found[misfit])
     before = [f"{name} {_words(held)}" for name, held in zip(names[:misfit], found, strict=False) if held]
-    taken = _words(operator.taken_at(misfit, found)) or "nothing"
-    with_these = f" after {', '.join(before)}" if before else ""
+    taken = ", ".join(str(dtype).removeprefix("torch.") for dtype in operator.taken_at(misfit, found)) or "nothing"
+    with_these = f" with {', '.join(before)}" if before else ""
     return f"{names[misfit]} has dtype {have}; the operator takes {taken}{with_these}"
 
 

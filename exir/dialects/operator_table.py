@@ -6,11 +6,12 @@
     {"dtypes": {"floats": "float32 float64", …},
      "operators": {"aten::add.out": {"takes": ["T T -> T: bool ints floats", …], "promotes": ["self", "other"]}, …}}
 
-A row of `takes` has a word for each tensor argument of the out variant, in the schema's order, `->`, and a word for each
-output. `T` and `U` stand for a dtype of the sets after the colon (of `T`, then after `/` of `U`), a list of tensors has
-one word, `T+U` is the dtype that PyTorch promotes both to, `?` is any, another word is a dtype itself. An argument that is not
-given fits any word. `promotes`: arguments that the operator converts to one dtype before it computes. `layouts`:
-"contiguous" for a kernel that takes no other dim order. Without `takes`, every dtype is taken.
+A row of `takes` has a word for each tensor argument of the out variant, in the schema's order, `->`, and a word for
+each output. `T` and `U` stand for a dtype of the sets after the colon (of `T`, then after `/` of `U`), a list of tensors
+has one word, `T+U` is the dtype that PyTorch promotes both to, `?` is any, another word is a dtype itself. An argument
+that is not given fits any word. `promotes`: arguments that the operator converts to one dtype before it computes; in a
+graph, PromoteDtypesPass has done so. `layouts`: "contiguous" for a kernel that takes no other dim order. Without
+`takes`, every dtype is taken.
 """
 
 from __future__ import annotations
@@ -112,11 +113,11 @@ class Operator:
 
     def taken_at(self, position: int, found: Found) -> list[torch.dtype]:
         """The dtypes that this position may have after those before it."""
-        choices = {
-            dtype for row in self.rows or () if row.fits(found[:position]) for dtype in row.dtypes_of(position)
-        }
+        choices = {dtype for row in self.rows or () if row.fits(found[:position]) for dtype in row.dtypes_of(position)}
         fitting = [d for d in choices if self.takes((*found[:position], frozenset({d})))]
-        return sorted(fitting, key=lambda dtype: (dtype.is_floating_point, dtype.is_complex, dtype.itemsize, str(dtype)))
+        return sorted(
+            fitting, key=lambda dtype: (dtype.is_floating_point, dtype.is_complex, dtype.itemsize, str(dtype))
+        )
 
 
 @dataclass(frozen=True, eq=False)

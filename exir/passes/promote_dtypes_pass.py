@@ -28,8 +28,7 @@ class PromoteDtypesPass(PassBase):
         for held in all_graph_modules(graph_module):
             for node in list(held.graph.nodes):
                 if isinstance(node.target, OpOverload):
-                    positions = _promoted_positions(node.target)
-                    modified = bool(positions) and _promote(node, positions) or modified
+                    modified = _promote(node, _promoted_positions(node.target)) or modified
         return PassResult(graph_module, modified)
 
 

@@ -51,7 +51,7 @@ class Cost:
 
 
 def cost_of(node: fx.Node) -> Cost:
-    """The cost of an operator's call; dynamic sizes count with the bound that its specs, or else the example's, give."""
+    """The cost of an operator's call. A dynamic size counts with its bound once there are specs, else as exported."""
     op = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
     if not isinstance(op, OpOverload):
         return Cost()

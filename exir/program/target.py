@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The check that a program can run: its target has a kernel for each call, in those dtypes and layouts, and its backends
+"""The check that a program can run: its target has a kernel for each call, in those dtypes and layouts, and backends
 take what was made for them."""
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def _misfit(node: fx.Node, op: OpOverload, kernel: Operator) -> str:
     names, found = call_dtypes(node, op)
     why = "" if kernel.rows is None else refusal(kernel, names, found)
     if not why and not kernel.any_layout:
-        orders = [tuple(tensor.dim_order()) for held in (node.args, node.meta.get("val")) for tensor in tensors_in(held)]
+        orders = [
+            tuple(tensor.dim_order()) for held in (node.args, node.meta.get("val")) for tensor in tensors_in(held)
+        ]
         strange = [order for order in orders if order != tuple(range(len(order)))]
         why = f"it takes contiguous tensors only, found dim order {list(strange[0])}" if strange else ""
     return f"no kernel for this call of {op.name()}: {why}" if why else ""
@@ -135,8 +137,8 @@ def operators_to_link(graph_module: fx.GraphModule, manifest: Iterable[str]) -> 
 
 
 def check_target(graph_module: fx.GraphModule, manifest: Manifest) -> None:
-    """Raises `VerificationError` naming every call that cannot run on the target, in what dtypes, and from which line of
-    the model's source."""
+    """Raises `VerificationError` naming every call that cannot run on the target, its dtypes, and the line of the
+    model's source that it is from."""
     findings = [*unsupported_calls(graph_module, target_operators(manifest)), *refused_delegates(graph_module)]
     if findings:
         raise VerificationError("check target", [*findings, (None, _HINT)])

@@ -32,7 +32,7 @@ _LISTED = 5
 class Fallback:
     """An operator that requested partitioners left to the portable kernels.
 
-    reasons: partitioner → why. flops, bytes: estimated cost of one call (program/cost.py). module, source: in the model.
+    reasons: partitioner → why. flops, bytes: estimated cost of one call (program/cost.py). module, source: the model's.
     """
 
     node: str
@@ -59,7 +59,7 @@ class DelegateVerdict:
 
 @dataclass(frozen=True)
 class MethodVerdict:
-    """One method. kernels: kernel → calls. flops, bytes: of all kernels together. arenas: planned bytes by memory id."""
+    """One method. kernels: kernel → calls. flops, bytes: of all kernels. arenas: memory id → planned bytes."""
 
     name: str
     kernels: dict[str, int]
@@ -122,9 +122,7 @@ def _sum(costs: Iterable[Cost]) -> Cost:
     return sum(costs, Cost())
 
 
-def verdict_on(
-    programs: Mapping[str, ExportedProgram], emitted: Program, target_checked: bool = True
-) -> Verdict:
+def verdict_on(programs: Mapping[str, ExportedProgram], emitted: Program, target_checked: bool = True) -> Verdict:
     """The verdict on planned programs by method name, and the program that was emitted from them."""
     plans = {plan.name: plan for plan in emitted.execution_plan}
     methods = []
@@ -158,7 +156,8 @@ def check_strict(method: str, graph_module: fx.GraphModule, strict: bool) -> Non
         findings = [(nodes[one.node], _why(one)) for one in found]
         raise VerificationError("strict delegation", [*findings, (None, hint)])
     total = sum(one.flops for one in found)
-    listed = "".join(f"\n  {one.operator} ({one.flops:,} FLOPs) from {one.source or one.node}: {_why(one)}" for one in found[:_LISTED])
+    lines = [f"{one.operator} ({one.flops:,} FLOPs) from {one.source or one.node}: {_why(one)}" for one in found]
+    listed = "".join(f"\n  {line}" for line in lines[:_LISTED])
     more = f"\n  and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     _logger.warning(
         "method %s: %d operators are not delegated and run on portable kernels (%s FLOPs in all); "

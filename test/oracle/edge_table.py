@@ -23,12 +23,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from executorch.exir.dialects.operator_table import EDGE_OPERATORS
+from executorch.exir.operator.convert import find_out_variant, to_copy_variant
 from oracle.dtype_rows import named_dtype_sets, rows_of
 from oracle.kernel_dtypes import Example, KernelProbe, is_usable, worth
 from oracle.kernel_entry import registered_kernels
-
-from executorch.exir.dialects.operator_table import EDGE_OPERATORS
-from executorch.exir.operator.convert import find_out_variant, to_copy_variant
 
 aten, dim_order_ops = torch.ops.aten, torch.ops.dim_order_ops
 SAMPLES = 6  # of each operator of OpInfo, which gives the simple ones first
@@ -48,7 +47,10 @@ EXAMPLES = [
     Example(aten.clamp.Tensor, (MATRIX, MATRIX, MATRIX)),
     Example(aten.clamp_max.default, (MATRIX, 1)),
     Example(aten.col2im.default, (torch.ones(1, 4, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1])),
-    Example(aten.convolution.default, (IMAGE, torch.ones(2, 4, 3, 3), torch.ones(2), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)),
+    Example(
+        aten.convolution.default,
+        (IMAGE, torch.ones(2, 4, 3, 3), torch.ones(2), [1, 1], [0, 0], [1, 1], False, [0, 0], 1),
+    ),
     Example(aten.copy.default, (MATRIX, MATRIX)),
     Example(aten.copy_.default, (MATRIX, MATRIX)),
     Example(aten.fill.Tensor, (MATRIX, torch.tensor(1.0))),

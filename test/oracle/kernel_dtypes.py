@@ -76,7 +76,8 @@ class KernelProbe:
         self.returns_lists = any("List[" in str(a.real_type) for a in self.schema.arguments if a.is_out)
         self.tried: dict[tuple[Dtypes, torch.dtype | None], set[Dtypes]] = {}
         self.numbers = [
-            i for i, a in enumerate(example.op._schema.arguments)
+            i
+            for i, a in enumerate(example.op._schema.arguments)
             if "number" in str(a.type) and isinstance(self.values[i], (int, float))
         ]
         self.in_place = not any(a.is_out for a in self.schema.arguments)
@@ -149,7 +150,7 @@ class KernelProbe:
         return f"{' '.join(all_words)} ->{rest}".strip()
 
     def combinations(self) -> set[Dtypes]:
-        """Every (arguments…, outputs…) that the kernel takes, of those tried; what is promoted, already of one dtype."""
+        """Every (arguments…, outputs…) that the kernel takes, of those tried; what is promoted, of one dtype already."""
         chosen = (None, *DTYPES) if "dtype" in self.names else (None,)
         for dtypes, into in itertools.product(self._alike(), chosen):
             self.takes(dtypes, into)
