@@ -7,7 +7,7 @@
      "operators": {"aten::add.out": {"takes": ["T T -> T: bool ints floats", …], "promotes": ["self", "other"]}, …}}
 
 A row of `takes` has a word for each tensor argument of the out variant, in the schema's order, `->`, and a word for
-each output. `T` and `U` stand for a dtype of the sets after the colon (of `T`, then after `/` of `U`), a list of tensors
+each output. `T` and `U` stand for a dtype of the sets after the colon (of `T`, then, after `/`, `U`), a list of tensors
 has one word, `T+U` is the dtype that PyTorch promotes both to, `?` is any, another word is a dtype itself. An argument
 that is not given fits any word. `promotes`: arguments that the operator converts to one dtype before it computes; in a
 graph, PromoteDtypesPass has done so. `layouts`: "contiguous" for a kernel that takes no other dim order. Without

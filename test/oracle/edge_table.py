@@ -86,7 +86,7 @@ EXAMPLES = [
 BUILT_IN = ("executorch_prim::", "et_copy::", "aten::sym_", "aten::_local_scalar_dense")
 
 
-def _kernel_of(op: Any) -> str:
+def kernel_of(op: Any) -> str:
     """As the compiler chooses it: the operator itself if it writes in place, else its (copying form's) out variant."""
     if op.name() in registered_kernels():
         return str(op.name())
@@ -104,7 +104,7 @@ class _Recorder(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        name = self.names[func] if func in self.names else self.names.setdefault(func, _kernel_of(func))
+        name = self.names[func] if func in self.names else self.names.setdefault(func, kernel_of(func))
         example = Example(func, args, kwargs or {})
         if name in self.wanted and not func._schema.is_mutable and is_usable(example):
             known = self.found.setdefault(name, [example])
@@ -117,7 +117,7 @@ def examples(wanted: Collection[str]) -> dict[str, list[Example]]:
     """Calls of each kernel: ours, or where there are none, OpInfo's with most tensors."""
     own: dict[str, list[Example]] = {}
     for example in EXAMPLES:
-        own.setdefault(_kernel_of(example.op), []).append(example)
+        own.setdefault(kernel_of(example.op), []).append(example)
     recorder = _Recorder(set(wanted) - set(own))
     for backward in (False, True):
         if recorder.wanted - set(recorder.found):

@@ -150,7 +150,7 @@ class KernelProbe:
         return f"{' '.join(all_words)} ->{rest}".strip()
 
     def combinations(self) -> set[Dtypes]:
-        """Every (arguments…, outputs…) that the kernel takes, of those tried; what is promoted, of one dtype already."""
+        """Every (arguments…, outputs…) that the kernel takes, of those tried; what is promoted is of one dtype."""
         chosen = (None, *DTYPES) if "dtype" in self.names else (None,)
         for dtypes, into in itertools.product(self._alike(), chosen):
             self.takes(dtypes, into)
