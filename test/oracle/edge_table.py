@@ -32,6 +32,7 @@ from oracle.kernel_entry import registered_kernels
 aten, dim_order_ops = torch.ops.aten, torch.ops.dim_order_ops
 SAMPLES = 6  # of each operator of OpInfo, which gives the simple ones first
 IMAGE, LINE, VOLUME, CHANNELS = torch.ones(1, 4, 4, 4), torch.ones(1, 4, 6), torch.ones(1, 4, 4, 4, 4), torch.ones(4)
+POOLED_IMAGE, POOLED_VOLUME = torch.ones(1, 4, 2, 2), torch.ones(1, 4, 2, 2, 2)
 MATRIX, MASK, INDEX = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.bool), torch.zeros(2, dtype=torch.int64)
 INTEGERS = torch.ones(3, 4, dtype=torch.int64)
 # Calls of operators that OpInfo's functions do not end in, or not with all their tensors.
@@ -80,6 +81,25 @@ EXAMPLES = [
     *(Example(getattr(aten, f"bitwise_{name}").Scalar, (INTEGERS, 1)) for name in ("and", "or", "xor")),
     *(Example(getattr(aten, f"bitwise_{name}_shift").Tensor_Scalar, (INTEGERS, 1)) for name in ("left", "right")),
     *(Example(getattr(aten, name).Scalar, (MATRIX, 1)) for name in ("floor_divide", "fmod", "gt")),
+    Example(aten._adaptive_avg_pool2d_backward.default, (POOLED_IMAGE, IMAGE)),
+    Example(aten._adaptive_avg_pool3d_backward.default, (POOLED_VOLUME, VOLUME)),
+    Example(aten.adaptive_max_pool2d_backward.default, (POOLED_IMAGE, IMAGE, POOLED_IMAGE.long())),
+    Example(aten.adaptive_max_pool3d_backward.default, (POOLED_VOLUME, VOLUME, POOLED_VOLUME.long())),
+    Example(aten.avg_pool2d_backward.default, (POOLED_IMAGE, IMAGE, [2] * 2, [2] * 2, [0] * 2, False, True, None)),
+    Example(aten.avg_pool3d_backward.default, (POOLED_VOLUME, VOLUME, [2] * 3, [2] * 3, [0] * 3, False, True, None)),
+    Example(
+        aten.max_pool2d_with_indices_backward.default,
+        (POOLED_IMAGE, IMAGE, [2] * 2, [2] * 2, [0] * 2, [1] * 2, False, POOLED_IMAGE.long()),
+    ),
+    Example(
+        aten.max_pool3d_with_indices_backward.default,
+        (POOLED_VOLUME, VOLUME, [2] * 3, [2] * 3, [0] * 3, [1] * 3, False, POOLED_VOLUME.long()),
+    ),
+    Example(aten.grid_sampler_3d.default, (VOLUME, torch.zeros(1, 2, 2, 2, 3), 0, 0, False)),
+    *(
+        Example(getattr(aten, name).default, (IMAGE, [6, 6], False))
+        for name in ("_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "upsample_bicubic2d", "upsample_bilinear2d")
+    ),
     Example(aten.div.Scalar_mode, (MATRIX, 2), {"rounding_mode": "trunc"}),
 ]
 # Kernels of the runtime itself: they compute on numbers, or move what is in memory whatever its dtype.
