@@ -22,6 +22,7 @@ DTYPE_SETS = {
     "halves": (torch.float16, torch.bfloat16),
     "floats": (torch.float32, torch.float64),
     "unsigned": (torch.uint16, torch.uint32, torch.uint64),
+    "complexes": (torch.complex64, torch.complex128),
 }
 
 

@@ -28,80 +28,9 @@ from executorch.exir.operator.convert import find_out_variant, to_copy_variant
 from oracle.dtype_rows import named_dtype_sets, rows_of
 from oracle.kernel_dtypes import Example, KernelProbe, is_usable, worth
 from oracle.kernel_entry import registered_kernels
+from oracle.kernel_examples import EXAMPLES
 
-aten, dim_order_ops = torch.ops.aten, torch.ops.dim_order_ops
 SAMPLES = 6  # of each operator of OpInfo, which gives the simple ones first
-IMAGE, LINE, VOLUME, CHANNELS = torch.ones(1, 4, 4, 4), torch.ones(1, 4, 6), torch.ones(1, 4, 4, 4, 4), torch.ones(4)
-POOLED_IMAGE, POOLED_VOLUME = torch.ones(1, 4, 2, 2), torch.ones(1, 4, 2, 2, 2)
-MATRIX, MASK, INDEX = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.bool), torch.zeros(2, dtype=torch.int64)
-INTEGERS = torch.ones(3, 4, dtype=torch.int64)
-# Calls of operators that OpInfo's functions do not end in, or not with all their tensors.
-EXAMPLES = [
-    Example(aten._conj_physical.default, (MATRIX,)),
-    Example(aten._native_batch_norm_legit.default, (IMAGE, *[CHANNELS] * 4, True, 0.1, 1e-5)),
-    Example(aten._native_batch_norm_legit.no_stats, (IMAGE, CHANNELS, CHANNELS, True, 0.1, 1e-5)),
-    Example(aten._native_batch_norm_legit_no_training.default, (IMAGE, *[CHANNELS] * 4, 0.1, 1e-5)),
-    Example(aten._upsample_nearest_exact2d.default, (IMAGE, [6, 6])),
-    Example(aten._upsample_nearest_exact3d.default, (VOLUME, [6, 6, 6])),
-    Example(aten.adaptive_avg_pool1d.default, (LINE, [2])),
-    Example(aten.avg_pool1d.default, (LINE, [2])),
-    Example(aten.clamp.Tensor, (MATRIX, MATRIX, MATRIX)),
-    Example(aten.clamp_max.default, (MATRIX, 1)),
-    Example(aten.col2im.default, (torch.ones(1, 4, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1])),
-    Example(
-        aten.convolution.default,
-        (IMAGE, torch.ones(2, 4, 3, 3), torch.ones(2), [1, 1], [0, 0], [1, 1], False, [0, 0], 1),
-    ),
-    Example(aten.copy.default, (MATRIX, MATRIX)),
-    Example(aten.copy_.default, (MATRIX, MATRIX)),
-    Example(aten.fill.Tensor, (MATRIX, torch.tensor(1.0))),
-    Example(aten.index.Tensor, (MATRIX, [INDEX])),
-    Example(aten.index.Tensor, (MATRIX, [MASK])),
-    Example(aten.index_put.default, (MATRIX, [INDEX], torch.ones(2, 4))),
-    Example(aten.index_put.default, (MATRIX, [MASK], torch.ones(12))),
-    Example(aten.index_put_.default, (MATRIX, [MASK], torch.ones(12))),
-    Example(aten.index_put_.default, (MATRIX, [INDEX], torch.ones(2, 4))),
-    Example(aten.im2col.default, (IMAGE, [2, 2], [1, 1], [0, 0], [1, 1])),
-    Example(aten.linear.default, (MATRIX, torch.ones(2, 4), torch.ones(2))),
-    Example(aten.pow.Scalar, (2, MATRIX)),
-    Example(aten.reflection_pad2d.default, (IMAGE, [1, 1, 1, 1])),
-    Example(aten.reflection_pad3d.default, (VOLUME, [1] * 6)),
-    Example(aten.remainder.Scalar_Tensor, (7, MATRIX)),
-    Example(aten.replication_pad3d.default, (VOLUME, [1] * 6)),
-    Example(aten.scatter.value, (MATRIX, 1, torch.zeros(3, 1, dtype=torch.int64), 1)),
-    Example(aten.slice_scatter.default, (MATRIX, torch.ones(1, 4), 0, 0, 1)),
-    Example(aten.std.dim, (MATRIX, [0])),
-    Example(aten.upsample_bilinear2d.vec, (IMAGE, [6, 6], False, None)),
-    Example(aten.upsample_nearest2d.vec, (IMAGE, [6, 6], None)),
-    Example(aten.upsample_nearest3d.default, (VOLUME, [6, 6, 6])),
-    Example(aten.var.dim, (MATRIX, [0])),
-    Example(dim_order_ops._clone_dim_order.default, (IMAGE,)),
-    Example(dim_order_ops._empty_dim_order.default, ([2, 2],)),
-    Example(dim_order_ops._to_dim_order_copy.default, (IMAGE,)),
-    *(Example(getattr(aten, f"bitwise_{name}").Scalar, (INTEGERS, 1)) for name in ("and", "or", "xor")),
-    *(Example(getattr(aten, f"bitwise_{name}_shift").Tensor_Scalar, (INTEGERS, 1)) for name in ("left", "right")),
-    *(Example(getattr(aten, name).Scalar, (MATRIX, 1)) for name in ("floor_divide", "fmod", "gt")),
-    Example(aten._adaptive_avg_pool2d_backward.default, (POOLED_IMAGE, IMAGE)),
-    Example(aten._adaptive_avg_pool3d_backward.default, (POOLED_VOLUME, VOLUME)),
-    Example(aten.adaptive_max_pool2d_backward.default, (POOLED_IMAGE, IMAGE, POOLED_IMAGE.long())),
-    Example(aten.adaptive_max_pool3d_backward.default, (POOLED_VOLUME, VOLUME, POOLED_VOLUME.long())),
-    Example(aten.avg_pool2d_backward.default, (POOLED_IMAGE, IMAGE, [2] * 2, [2] * 2, [0] * 2, False, True, None)),
-    Example(aten.avg_pool3d_backward.default, (POOLED_VOLUME, VOLUME, [2] * 3, [2] * 3, [0] * 3, False, True, None)),
-    Example(
-        aten.max_pool2d_with_indices_backward.default,
-        (POOLED_IMAGE, IMAGE, [2] * 2, [2] * 2, [0] * 2, [1] * 2, False, POOLED_IMAGE.long()),
-    ),
-    Example(
-        aten.max_pool3d_with_indices_backward.default,
-        (POOLED_VOLUME, VOLUME, [2] * 3, [2] * 3, [0] * 3, [1] * 3, False, POOLED_VOLUME.long()),
-    ),
-    Example(aten.grid_sampler_3d.default, (VOLUME, torch.zeros(1, 2, 2, 2, 3), 0, 0, False)),
-    *(
-        Example(getattr(aten, name).default, (IMAGE, [6, 6], False))
-        for name in ("_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "upsample_bicubic2d", "upsample_bilinear2d")
-    ),
-    Example(aten.div.Scalar_mode, (MATRIX, 2), {"rounding_mode": "trunc"}),
-]
 # Kernels of the runtime itself: they compute on numbers, or move what is in memory whatever its dtype.
 BUILT_IN = ("executorch_prim::", "et_copy::", "aten::sym_", "aten::_local_scalar_dense")
 
@@ -171,7 +100,7 @@ def entries(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     computing = [name for name in names if not name.startswith(BUILT_IN)]
     found = examples(computing)
     if missing := sorted(set(computing) - set(found)):
-        raise LookupError(f"no example calls {missing}: add one to EXAMPLES in {Path(__file__).name}")
+        raise LookupError(f"no example calls {missing}: add one to EXAMPLES in kernel_examples.py")
     for name in sorted(names):
         yield name, entry_of(name, found[name]) if name in found else {}
 

@@ -24,7 +24,7 @@ TRACED = (
 PAIRS = ((torch.float32, torch.int64), (torch.float16, torch.float32), (torch.int32, torch.int64))
 
 # What eager raises for arguments that it does not take.
-_REFUSED = (RuntimeError, NotImplementedError, IndexError, ValueError, TypeError)
+_REFUSED = (RuntimeError, NotImplementedError, IndexError, ValueError, TypeError, AssertionError)
 
 Dtypes = tuple[torch.dtype, ...]
 

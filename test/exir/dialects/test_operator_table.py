@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import torch
 from oracle.dtype_rows import named_dtype_sets, rows_of
-from oracle.edge_table import BUILT_IN, EXAMPLES, entry_of, examples, kernel_of
+from oracle.edge_table import BUILT_IN, entry_of, examples, kernel_of
 from oracle.kernel_dtypes import worth
 from oracle.kernel_entry import registered_kernels
+from oracle.kernel_examples import EXAMPLES
 
 from executorch.exir.dialects.operator_table import EDGE_OPERATORS, DtypeRow, OperatorTable, edge_operators
 
