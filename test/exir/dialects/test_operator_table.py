@@ -35,7 +35,8 @@ def test_the_table_has_just_the_kernels_that_there_are() -> None:
     assert all(edge_operators().find(name).rows for name in edge_operators() if not name.startswith(BUILT_IN))
 
 
-@pytest.mark.parametrize("name", FEW_TENSORS[::3])
+@pytest.mark.filterwarnings("ignore")  # Of eager, about conversions that are tried on purpose.
+@pytest.mark.parametrize("name", FEW_TENSORS[::4])
 def test_the_table_says_what_the_kernel_takes(name: str) -> None:
     entry = json.loads(EDGE_OPERATORS.read_text())["operators"][name]
     assert entry == entry_of(name, examples([name])[name]), f"run `{COMMAND} {name}`"
