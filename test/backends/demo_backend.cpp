@@ -164,7 +164,8 @@ class DemoBackend final : public runtime::BackendInterface {
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                runtime::ArrayRef<CompileSpec>) const override {
     Result<Payload*> payload =
-        read_payload(processed->data(), processed->size(), *context.get_runtime_allocator());
+        read_payload(processed->data(), processed->size(), *context.get_runtime_allocator(),
+                     context.get_named_data_map());
     if (!payload.ok()) {
       return payload.error();
     }
@@ -189,6 +190,10 @@ class DemoBackend final : public runtime::BackendInterface {
       ET_CHECK_OK_OR_RETURN_ERROR(
           give_output(payload.values[payload.outputs[i]], *args[inputs + i]));
     }
+    for (const Update& update : payload.updates) {
+      const Value& value = payload.values[update.value];
+      memcpy(payload.values[update.state].data, value.data, elements(value) * sizeof(float));
+    }
     return Error::Ok;
   }
 };
@@ -197,7 +202,10 @@ class DemoBackend final : public runtime::BackendInterface {
 
 Error register_demo_backend() {
   static DemoBackend backend;
-  return runtime::register_backend({kDemoBackendName, &backend});
+  for (const char* name : kDemoBackendNames) {
+    ET_CHECK_OK_OR_RETURN_ERROR(runtime::register_backend({name, &backend}));
+  }
+  return Error::Ok;
 }
 
 }  // namespace executorch::demo

@@ -1,15 +1,18 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The runtime half of executorch.exir.backend.test.backend_with_compiler_demo: for tests.
+// The runtime half of the backends in executorch.exir.backend.test whose payload is the demo's, and
+// of those of the Python tests (test/oracle/demo_backends.py).
 #pragma once
 
 #include <executorch/runtime/core/error.h>
 
 namespace executorch::demo {
 
-/// The id that the ahead-of-time half writes.
-constexpr const char* kDemoBackendName = "BackendWithCompilerDemo";
+/// The ids that the ahead-of-time halves write.
+constexpr const char* kDemoBackendNames[] = {"BackendWithCompilerDemo", "BackendWithNamedDataMap",
+                                             "SharingDemo"};
 
-/// Registers the backend; the second call is refused like any second registration.
+/// Registers the backend under all of them; the second call is refused like any second
+/// registration.
 runtime::Error register_demo_backend();
 
 }  // namespace executorch::demo

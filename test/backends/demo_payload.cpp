@@ -30,6 +30,8 @@ constexpr OperationRow kOperations[] = {
     {"mm", Operation::kMm, 2, 2},   {"linear", Operation::kLinear, 2, 3},
 };
 
+bool is_ready(const Value& value) { return value.origin != Origin::kNone; }
+
 // Takes pieces from the front of a text; each function says whether there was such a piece.
 struct Cursor {
   std::string_view rest;
@@ -60,7 +62,8 @@ bool make_list(MemoryAllocator& allocator, size_t count, Span<T>& list) {
 
 class Reader {
  public:
-  Reader(std::string_view text, MemoryAllocator& allocator) : text_(text), allocator_(allocator) {}
+  Reader(std::string_view text, MemoryAllocator& allocator, const runtime::NamedDataMap* named_data)
+      : text_(text), allocator_(allocator), named_data_(named_data) {}
 
   Result<Payload*> read() {
     payload_ = allocator_.allocateInstance<Payload>();
@@ -81,7 +84,7 @@ class Reader {
       }
     }
     for (const size_t output : payload_->outputs) {
-      if (!payload_->values[output].is_ready) {
+      if (!is_ready(payload_->values[output])) {
         ET_LOG(Error, "demo payload: output %zu is never written", output);
         return Error::InvalidProgram;
       }
@@ -92,7 +95,7 @@ class Reader {
  private:
   // Splits text and data, and makes lists of the right lengths.
   Error find_parts() {
-    size_t values = 0, steps = 0, inputs = 0, outputs = 0, data_size = 0;
+    size_t values = 0, steps = 0, inputs = 0, outputs = 0, updates = 0, data_size = 0;
     Cursor lines{text_};
     const bool is_ours = lines.until('\n') == "demo 1";
     bool has_data = false;
@@ -104,6 +107,7 @@ class Reader {
       steps += kind == "op";
       inputs += kind == "input";
       outputs += kind == "output";
+      updates += kind == "update";
       has_data = kind == "data" && line.number('\n', data_size);
     }
     if (!has_data || lines.rest.size() != data_size) {
@@ -114,7 +118,8 @@ class Reader {
     const bool made = make_list(allocator_, values, payload_->values) &&
                       make_list(allocator_, steps, payload_->steps) &&
                       make_list(allocator_, inputs, payload_->inputs) &&
-                      make_list(allocator_, outputs, payload_->outputs);
+                      make_list(allocator_, outputs, payload_->outputs) &&
+                      make_list(allocator_, updates, payload_->updates);
     return made ? Error::Ok : Error::MemoryAllocationFailed;
   }
 
@@ -126,15 +131,21 @@ class Reader {
     if (kind == "constant") {
       return read_constant(line);
     }
+    if (kind == "shared") {
+      return read_shared(line);
+    }
     if (kind == "op") {
       return read_step(line);
+    }
+    if (kind == "update") {
+      return read_update(line);
     }
     size_t value = 0;
     if (!line.number(' ', value) || value >= next_value_) {
       return Error::InvalidProgram;
     }
-    if (kind == "input" && !payload_->values[value].is_ready) {
-      payload_->values[value].is_ready = true;
+    if (kind == "input" && !is_ready(payload_->values[value])) {
+      payload_->values[value].origin = Origin::kInput;
       payload_->inputs[next_input_++] = value;
       return Error::Ok;
     }
@@ -166,9 +177,9 @@ class Reader {
     return Error::Ok;
   }
 
-  Error make_memory(Value& value) {
+  Error make_memory(Value& value, Origin origin = Origin::kConstant) {
     value.data = allocator_.allocateList<float>(value.capacity == 0 ? 1 : value.capacity);
-    value.is_ready = true;
+    value.origin = origin;
     return value.data == nullptr ? Error::MemoryAllocationFailed : Error::Ok;
   }
 
@@ -176,13 +187,44 @@ class Reader {
     size_t number = 0, offset = 0, size = 0;
     if (!line.number(' ', number) || !line.number(' ', offset) || !line.number(' ', size) ||
         number >= next_value_ || offset > data_.size() || size > data_.size() - offset ||
-        payload_->values[number].is_ready ||
+        is_ready(payload_->values[number]) ||
         size != payload_->values[number].capacity * sizeof(float)) {
       return Error::InvalidProgram;
     }
     Value& value = payload_->values[number];
     ET_CHECK_OK_OR_RETURN_ERROR(make_memory(value));
     memcpy(value.data, data_.data() + offset, size);  // the payload need not be aligned
+    return Error::Ok;
+  }
+
+  Error read_shared(Cursor line) {
+    size_t number = 0;
+    if (!line.number(' ', number) || number >= next_value_ || is_ready(payload_->values[number])) {
+      return Error::InvalidProgram;
+    }
+    const std::string_view key = line.rest;
+    Value& value = payload_->values[number];
+    ET_CHECK_OK_OR_RETURN_ERROR(make_memory(value));
+    const size_t size = value.capacity * sizeof(float);
+    const Error error = named_data_ == nullptr ? Error::NotFound
+                                               : named_data_->load_data_into(key, value.data, size);
+    if (error != Error::Ok) {
+      ET_LOG(Error, "demo backend: there are no %zu bytes of data named \"%.*s\"", size,
+             static_cast<int>(key.size()), key.data());
+    }
+    return error;
+  }
+
+  // The value is a step's result: only those keep their memory to themselves.
+  Error read_update(Cursor line) {
+    Update& update = payload_->updates[next_update_++];
+    if (!line.number(' ', update.state) || !line.number(' ', update.value) ||
+        update.state >= next_value_ || update.value >= next_value_ ||
+        payload_->values[update.state].origin != Origin::kConstant ||
+        payload_->values[update.value].origin != Origin::kStep ||
+        payload_->values[update.state].capacity != payload_->values[update.value].capacity) {
+      return Error::InvalidProgram;
+    }
     return Error::Ok;
   }
 
@@ -200,14 +242,14 @@ class Reader {
     Step& step = payload_->steps[next_step_++];
     step.operation = row->operation;
     if (!line.number(' ', step.result) || step.result >= next_value_ ||
-        payload_->values[step.result].is_ready) {
+        is_ready(payload_->values[step.result])) {
       return Error::InvalidProgram;
     }
     Cursor operands{line.until(' ')};
     while (!operands.rest.empty()) {
       size_t operand = 0;
       if (step.operand_count == row->max_operands || !operands.number(',', operand) ||
-          operand >= next_value_ || !payload_->values[operand].is_ready) {
+          operand >= next_value_ || !is_ready(payload_->values[operand])) {
         return Error::InvalidProgram;
       }
       step.operands[step.operand_count++] = operand;
@@ -215,11 +257,12 @@ class Reader {
     if (step.operand_count < row->min_operands || !line.number(' ', step.alpha)) {
       return Error::InvalidProgram;
     }
-    return make_memory(payload_->values[step.result]);
+    return make_memory(payload_->values[step.result], Origin::kStep);
   }
 
   std::string_view text_;
   MemoryAllocator& allocator_;
+  const runtime::NamedDataMap* named_data_;
   std::string_view head_;
   std::string_view data_;
   Payload* payload_ = nullptr;
@@ -227,12 +270,15 @@ class Reader {
   size_t next_step_ = 0;
   size_t next_input_ = 0;
   size_t next_output_ = 0;
+  size_t next_update_ = 0;
 };
 
 }  // namespace
 
-Result<Payload*> read_payload(const void* data, size_t size, MemoryAllocator& allocator) {
-  return Reader(std::string_view(static_cast<const char*>(data), size), allocator).read();
+Result<Payload*> read_payload(const void* data, size_t size, MemoryAllocator& allocator,
+                              const runtime::NamedDataMap* named_data) {
+  return Reader(std::string_view(static_cast<const char*>(data), size), allocator, named_data)
+      .read();
 }
 
 }  // namespace executorch::demo

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
 
@@ -14,13 +15,16 @@ namespace executorch::demo {
 
 constexpr size_t kMaxRank = 8;
 
+/// What writes a value; nothing has written it before its line.
+enum class Origin : uint8_t { kNone, kInput, kConstant, kStep };
+
 /// A contiguous float tensor. `sizes` are the upper bounds until it is computed.
 struct Value {
   size_t rank = 0;
   int32_t sizes[kMaxRank] = {};
   size_t capacity = 1;    // in elements, of the upper bounds
   float* data = nullptr;  // null for inputs, which bring their own
-  bool is_ready = false;  // constants from the start; others once something writes them
+  Origin origin = Origin::kNone;
 };
 
 enum class Operation : uint8_t { kAdd, kSub, kMul, kSin, kMm, kLinear };
@@ -33,18 +37,28 @@ struct Step {
   size_t operand_count = 0;
 };
 
-/// All indices are within `values`, and every operand is written before it is read.
+/// A constant that keeps what a step computed for the next execution.
+struct Update {
+  size_t state = 0;
+  size_t value = 0;
+};
+
+/// All indices are within `values`, every operand is written before it is read, and updates are of
+/// constants by results of steps.
 struct Payload {
   runtime::Span<Value> values;
   runtime::Span<Step> steps;
   runtime::Span<size_t> inputs;
   runtime::Span<size_t> outputs;
+  runtime::Span<Update> updates;
 };
 
-/// Reads and checks `size` bytes at `data`; everything is copied to memory from `allocator`.
-/// InvalidProgram (after a log message with the line) for what is not a payload, NotSupported for
-/// an operation there is none of, MemoryAllocationFailed.
+/// Reads and checks `size` bytes at `data`; everything is copied to memory from `allocator`, shared
+/// constants from `named_data` (null: there are none). InvalidProgram (after a log message with the
+/// line) for what is not a payload, NotSupported for an operation there is none of, NotFound for a
+/// shared constant that is missing, MemoryAllocationFailed.
 runtime::Result<Payload*> read_payload(const void* data, size_t size,
-                                       runtime::MemoryAllocator& allocator);
+                                       runtime::MemoryAllocator& allocator,
+                                       const runtime::NamedDataMap* named_data = nullptr);
 
 }  // namespace executorch::demo

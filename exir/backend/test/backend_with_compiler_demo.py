@@ -14,7 +14,7 @@ from executorch.exir.backend.test.demo_payload import encode
 
 # What the compiler takes, and the payload's name for it. The last two are there to show that a partitioner can keep
 # operators whole; the demo's runtime does not have them and says so when such a program is loaded.
-_NAMES = {
+NAMES = {
     "aten.add.Tensor": "add",
     "aten.sub.Tensor": "sub",
     "aten.mul.Tensor": "mul",
@@ -28,16 +28,17 @@ _NAMES = {
 
 @final
 class BackendWithCompilerDemo(BackendDetails):
-    """Compiles add, sub, mul, sin, mm and linear on float32 to the payload that `demo_payload` describes.
+    """Compiles add, sub, mul, sin, mm and linear on float32, and updates of buffers that the partition owns, to the
+    payload that `demo_payload` describes.
 
-    RuntimeError: any other operator or dtype, and updates of buffers.
+    RuntimeError: any other operator or dtype.
     """
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         handles = debug_handles(edge_program.graph)
         return PreprocessResult(
-            processed_bytes=encode(edge_program, _NAMES, BackendWithCompilerDemo.__name__),
+            processed_bytes=encode(edge_program, NAMES, BackendWithCompilerDemo.__name__),
             debug_handle_map=one_to_one(handles),
             _delegate_info_meta="test",
         )

@@ -4,9 +4,11 @@
     demo 1
     value <id> <sizes, joined by x; "scalar" for rank 0>     one line a value, ids counting from 0
     constant <id> <offset> <bytes>                           where in the data the value is
+    shared <id> <name>                                       the named data that the value is
     input <id>                                               in the order of the call
     op <name> <result id> <operand ids, joined by commas> <alpha>
     output <id>
+    update <id of a constant> <result id>                    after an execution, the constant has that value
     data <bytes>
     <that many bytes of little-endian float32>
 
@@ -24,6 +26,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
+from executorch.exir.named_data import NamedDataStore
+
 __all__ = ["encode", "operator_of"]
 
 
@@ -32,17 +36,24 @@ def operator_of(node: Node) -> str:
     return str(node.target if isinstance(node.target, OpOverload) else getattr(node.target, "_op", node.target))
 
 
-def encode(program: ExportedProgram, names: dict[str, str], backend_id: str) -> bytes:
+def encode(
+    program: ExportedProgram, names: dict[str, str], backend_id: str, shared: NamedDataStore | None = None
+) -> bytes:
     """Encodes `program`, whose operators `names` maps to the payload's names.
 
+    shared: takes the constants, under their names in the model, but for buffers that the program updates; without it
+    they are in the payload.
     RuntimeError: an operator or kind of value that the backend does not have.
     """
-    return _Encoder(program, names, backend_id).encode()
+    return _Encoder(program, names, backend_id, shared).encode()
 
 
 class _Encoder:
-    def __init__(self, program: ExportedProgram, names: dict[str, str], backend_id: str) -> None:
+    def __init__(
+        self, program: ExportedProgram, names: dict[str, str], backend_id: str, shared: NamedDataStore | None
+    ) -> None:
         self._program = program
+        self._shared = shared
         self._names = names
         self._backend_id = backend_id
         self._values: dict[Node, int] = {}
@@ -51,16 +62,13 @@ class _Encoder:
         self._data = bytearray()
 
     def encode(self) -> bytes:
-        for spec in self._program.graph_signature.output_specs:
-            if spec.kind is not OutputKind.USER_OUTPUT:
-                raise self._refusal(f"output {spec.arg.name} of kind {spec.kind.name}")
         for node in self._program.graph.nodes:
             if node.op == "placeholder":
                 self._placeholder(node)
             elif node.op == "call_function":
                 self._operator(node)
             elif node.op == "output":
-                self._lines += [f"output {self._values[value]}" for value in node.args[0]]
+                self._outputs(node)
             else:
                 raise self._refusal(f"{node.op} {node.name}")
         values = [f"value {number} {sizes}" for number, sizes in enumerate(self._sizes)]
@@ -75,7 +83,34 @@ class _Encoder:
             return
         target = str(spec.target)
         tables = (self._program.state_dict, self._program.constants)
-        self._constant(number, next(table[target] for table in tables if target in table))
+        tensor = next(table[target] for table in tables if target in table)
+        if self._shared is None or target in self._updated():
+            self._constant(number, tensor)
+        else:
+            self._shared.add_named_data(target, _bytes_of(tensor))
+            self._lines.append(f"shared {number} {target}")
+
+    def _updated(self) -> dict[str, str]:
+        """Buffer → name of the value it gets."""
+        outputs = self._program.graph_signature.output_specs
+        return {str(spec.target): spec.arg.name for spec in outputs if spec.kind is OutputKind.BUFFER_MUTATION}
+
+    def _outputs(self, node: Node) -> None:
+        buffers = {
+            str(spec.target): number
+            for placeholder, number in self._values.items()
+            for spec in self._program.graph_signature.input_specs
+            if spec.arg.name == placeholder.name
+        }
+        updates = []
+        for value, spec in zip(node.args[0], self._program.graph_signature.output_specs, strict=True):
+            if spec.kind is OutputKind.USER_OUTPUT:
+                self._lines.append(f"output {self._values[value]}")
+            elif spec.kind is OutputKind.BUFFER_MUTATION and value.op == "call_function":
+                updates.append(f"update {buffers[str(spec.target)]} {self._values[value]}")
+            else:
+                raise self._refusal(f"output {spec.arg.name} of kind {spec.kind.name}")
+        self._lines += updates
 
     def _operator(self, node: Node) -> None:
         name = self._names.get(operator_of(node))
@@ -96,7 +131,7 @@ class _Encoder:
         return str(number)
 
     def _constant(self, number: int, tensor: torch.Tensor) -> None:
-        data = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        data = _bytes_of(tensor)
         self._lines.append(f"constant {number} {len(self._data)} {len(data)}")
         self._data += data
 
@@ -112,6 +147,10 @@ class _Encoder:
 
     def _refusal(self, what: str) -> RuntimeError:
         return RuntimeError(f"{what} is not supported in backend {self._backend_id}")
+
+
+def _bytes_of(tensor: torch.Tensor) -> bytes:
+    return tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 def _upper_bounds(sizes: Iterable[int | torch.SymInt]) -> list[int]:

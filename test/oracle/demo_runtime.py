@@ -1,0 +1,87 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Runs programs in our Python runtime with the demo backends in it (test/backends), in a process of its own.
+
+    with loaded(manager.buffer) as program:
+        outputs = program.run("forward", x, y)
+
+Two extensions of one name do not fit into one process, and the tests' own has the installed one.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+_SERVER = Path(__file__).with_name("demo_server.py")
+
+
+def library_path() -> Path:
+    """``EXECUTORCH_DEMO_PYTHON``, or the newest ``demo_python.so`` of the builds in the repository."""
+    if path := os.environ.get("EXECUTORCH_DEMO_PYTHON"):
+        return Path(path)
+    found = sorted(_REPOSITORY.glob("build/*/test/demo_python.so"), key=lambda p: p.stat().st_mtime)
+    usable = [p for p in found if "sanitized" not in p.parts]
+    if not usable:
+        raise FileNotFoundError(
+            "no build/*/test/demo_python.so: build with -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_PYBIND=ON"
+        )
+    return usable[-1]
+
+
+class DemoProgram:
+    """A program that is loaded in the other process."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def run(self, method: str, *inputs: Any) -> list[Any]:
+        """The outputs of a method, loaded at its first call. RuntimeError: what the runtime says."""
+        given = [value.detach().numpy() if isinstance(value, torch.Tensor) else value for value in inputs]
+        return [torch.tensor(v) if hasattr(v, "shape") else v for v in _ask("run", self._number, method, given)]
+
+
+@contextmanager
+def loaded(program: bytes, data: bytes | None = None) -> Iterator[DemoProgram]:
+    """The program of a .pte file, with the contents of a .ptd file. RuntimeError: what the runtime says."""
+    number = _ask("load", bytes(program), data)
+    try:
+        yield DemoProgram(number)
+    finally:
+        _ask("unload", number)
+
+
+def backend_names() -> list[str]:
+    """The backends that the other process has."""
+    return list(_ask("backends"))
+
+
+@cache
+def _server() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, str(_SERVER), str(library_path())], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
+def _ask(*request: Any) -> Any:
+    server = _server()
+    if server.stdin is None or server.stdout is None:
+        raise RuntimeError("the demo runtime's process has no pipes")
+    pickle.dump(request, server.stdin)
+    server.stdin.flush()
+    try:
+        done, answer = pickle.load(server.stdout)
+    except EOFError:
+        raise RuntimeError(f"the demo runtime's process ended with {server.wait()}") from None
+    if not done:
+        raise RuntimeError(answer)
+    return answer
