@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from oracle.kernel_entry import DTYPE_CODES, call_kernel, dense, schema_of
+from oracle.argument_kinds import DTYPE_CODES
+from oracle.dense_memory import dense
+from oracle.kernel_entry import call_kernel, schema_of
 
 DTYPES = tuple(DTYPE_CODES)
 MANY = 4
