@@ -16,6 +16,7 @@ from executorch.exir.backend.partition_error import PartitionError, node_and_sou
 from executorch.exir.backend.partition_order import contracted_order
 from executorch.exir.backend.partitioner import DelegationSpec
 from executorch.exir.graph_module import get_control_flow_submodules
+from executorch.exir.lowered_backend_module import LoweredBackendModule
 
 __all__ = ["TAG", "TaggedPartition", "find_partitions"]
 
@@ -121,9 +122,11 @@ def _partitions_of_graph(host: GraphModule, delegations: dict[str, DelegationSpe
 
 
 def _take_subgraphs_along(host: GraphModule, partition_of: dict[Node, str]) -> None:
-    """A delegated cond or map takes its branches with it: a subgraph cannot be handed to a delegate as an input."""
+    """A delegated cond or map takes its branches with it, and the call of a delegate that delegate: neither can be
+    handed over as an input."""
     for node in host.graph.nodes:
-        if node.op != "get_attr" or not isinstance(getattr(host, str(node.target), None), GraphModule):
+        held = getattr(host, str(node.target), None) if node.op == "get_attr" else None
+        if not isinstance(held, (GraphModule, LoweredBackendModule)):
             continue
         tags = {partition_of[user] for user in (node, *node.users) if user in partition_of}
         if len(tags) > 1 or (tags and any(user not in partition_of for user in node.users)):

@@ -103,7 +103,8 @@ class _Encoder:
             if spec.arg.name == placeholder.name
         }
         updates = []
-        for value, spec in zip(node.args[0], self._program.graph_signature.output_specs, strict=True):
+        values: Any = node.args[0]
+        for value, spec in zip(values, self._program.graph_signature.output_specs, strict=True):
             if spec.kind is OutputKind.USER_OUTPUT:
                 self._lines.append(f"output {self._values[value]}")
             elif spec.kind is OutputKind.BUFFER_MUTATION and value.op == "call_function":
