@@ -4,6 +4,7 @@
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/copy.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace executorch::kernels::portable {
@@ -187,7 +188,7 @@ Tensor& triangle(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal
   const Strided from(self), to(out);
   const int row = from.rank - 2, column = from.rank - 1;
   const int64_t rows = from.sizes[row], columns = from.sizes[column];
-  const int64_t shift = diagonal < -rows ? -rows : clip(diagonal + rows, rows + columns) - rows;
+  const int64_t shift = std::clamp(diagonal, -rows, columns);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t split = clip(lower ? r + shift + 1 : r + shift, columns);
     Strided source = from, kept = to, cleared = to;

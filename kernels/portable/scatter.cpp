@@ -103,11 +103,12 @@ bool expect_scatter(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, 
   }
   const Shape whole(self), picked(index), values(src != nullptr ? *src : index);
   if (picked.numel() == 0) return true;
+  // A number counts as a list of one.
   const auto rank = [](const Shape& shape) { return shape.rank > 0 ? shape.rank : 1; };
+  const auto size = [](const Shape& shape, int i) { return shape.rank > 0 ? shape.sizes[i] : 1; };
   bool fits = rank(picked) == rank(whole) && rank(picked) == rank(values);
-  for (int i = 0; fits && i < picked.rank; ++i) {
-    fits = (i == *d || i >= whole.rank || picked.sizes[i] <= whole.sizes[i]) &&
-           (i >= values.rank || picked.sizes[i] <= values.sizes[i]);
+  for (int i = 0; fits && i < rank(picked); ++i) {
+    fits = (i == *d || size(picked, i) <= size(whole, i)) && size(picked, i) <= size(values, i);
   }
   return ET_EXPECT(
       ctx, fits,

@@ -45,14 +45,28 @@ template <class V, class I>
 ET_VECTOR_INLINE V float_sign(V magnitude, V sign) {
   return bits_as<V>(bits_as<I>(magnitude) | (bits_as<I>(sign) & INT32_MIN));
 }
-/// 2^n for -126 <= n <= 127.
-template <class V, class I>
-ET_VECTOR_INLINE V float_power2(I n) {
-  return bits_as<V>((n + 127) << 23);
-}
+
+/// The unsigned integers of an I: they wrap where a number is outside of a formula's domain.
+template <class I>
+struct Unsigned {
+  typedef uint32_t Type __attribute__((vector_size(sizeof(I))));
+};
+template <>
+struct Unsigned<int32_t> {
+  using Type = uint32_t;
+};
+template <class I>
+using UnsignedOf = typename Unsigned<I>::Type;
 
 inline constexpr float kRoundUp = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, which
 inline constexpr int32_t kRoundUpBits = 0x4B400000;  // stands in the low bits.
+
+/// 2^n of n + kRoundUp, for -126 <= n <= 127.
+template <class V, class I>
+ET_VECTOR_INLINE V float_power2(V shifted) {
+  const uint32_t kBias = 127;
+  return bits_as<V>((bits_as<UnsignedOf<I>>(shifted) - kRoundUpBits + kBias) << 23);
+}
 inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
 inline constexpr float kLog2E = 1.44269504088896341f, kLog10E = 0.43429448190325182765f;
 inline constexpr float kHalfPi = 1.57079632679489662f;
@@ -98,7 +112,7 @@ ET_VECTOR_INLINE V float_exp(V x) {
   const V shifted = x * kLog2E + kRoundUp, n = shifted - kRoundUp;
   const V r = (x - n * kLn2High) - n * kLn2Low;
   const V p = (r * r * exp_tail(r) + r) + 1.0f;
-  const V result = p * float_power2<V, I>(bits_as<I>(shifted) - kRoundUpBits);
+  const V result = p * float_power2<V, I>(shifted);
   return x < -87.0f ? all<V>(0.0f) : result;
 }
 /// For x <= 127; 0 where it is subnormal.
@@ -107,7 +121,7 @@ ET_VECTOR_INLINE V float_exp2(V x) {
   const V shifted = x + kRoundUp;
   const V r = (x - (shifted - kRoundUp)) * 0.69314718055994531f;
   const V p = (r * r * exp_tail(r) + r) + 1.0f;
-  const V result = p * float_power2<V, I>(bits_as<I>(shifted) - kRoundUpBits);
+  const V result = p * float_power2<V, I>(shifted);
   return x < -126.0f ? all<V>(0.0f) : result;
 }
 
@@ -117,7 +131,7 @@ ET_VECTOR_INLINE V float_expm1(V x) {
   const V low = x < -20.0f ? all<V>(-20.0f) : x;
   const V shifted = low * kLog2E + kRoundUp, n = shifted - kRoundUp;
   const V r = (low - n * kLn2High) - n * kLn2Low;
-  const V scale = float_power2<V, I>(bits_as<I>(shifted) - kRoundUpBits);
+  const V scale = float_power2<V, I>(shifted);
   const V p = r * r * exp_tail(r) + r;
   const V result = scale * p + (scale - 1.0f);
   return x == 0.0f ? x : result;  // the sign of zero
@@ -128,8 +142,9 @@ template <class V, class I>
 ET_VECTOR_INLINE V split_power(V x, V& e) {
   const float kNormal = 1.17549435e-38f;
   const V tiny = x < kNormal ? all<V>(23.0f) : all<V>(0.0f);
-  const I bits = bits_as<I>(x < kNormal ? x * 8388608.0f : x);
-  const I above = bits - 0x3F3504F3;  // sqrt(1/2)
+  const uint32_t kRootHalf = 0x3F3504F3;
+  const auto bits = bits_as<UnsignedOf<I>>(x < kNormal ? x * 8388608.0f : x);
+  const I above = bits_as<I>(bits - kRootHalf);
   const I power = above >> 23;
   // As floats, by the same trick backwards.
   e = (bits_as<V>(power + kRoundUpBits) - kRoundUp) - tiny;

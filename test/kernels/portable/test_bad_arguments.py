@@ -57,6 +57,12 @@ REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ("gather.out", (X, 0, torch.zeros(1, 5, dtype=torch.int64)), "fit"),
     ("gather.out", (X, 0, torch.zeros(1, 4)), "int64"),
     ("scatter.value_out", (X, 1, torch.full((3, 1), 4), 1.0), "index"),
+    ("masked_scatter.out", (X, torch.ones(3, 4, dtype=torch.uint8), X), "bool"),
+    ("roll.out", (torch.tensor(1.0), [0], [0]), "rank 0"),
+    ("upsample_nearest2d.out", (torch.ones(1, 1, 2, 2), [-(2**63), 2]), "output_size"),
+    ("upsample_bilinear2d.out", (torch.ones(1, 1, 2, 2), [BIG, BIG], False), "output_size"),
+    ("avg_pool2d.out", (torch.ones(1, 1, 2, 2), [2, 2], [1, 1], [2**63 - 1, 0]), "padding"),
+    ("avg_pool2d.out", (torch.ones(1, 1, 2, 2), [2, 2], [-(2**63), 1]), "stride"),
     ("scatter.src_out", (X, 1, torch.zeros(3, 4, dtype=torch.int64), torch.ones(3, 3)), "fit"),
     ("scatter_reduce.two_out", (X, 1, torch.zeros(3, 4, dtype=torch.int64), X, "median"), "reduce"),
     ("index_select.out", (X, 0, index(0, 3)), "index"),
@@ -84,6 +90,22 @@ def test_a_kernel_refuses(case: tuple[str, tuple[Any, ...], str]) -> None:
     elif name == "topk.values":
         out = [out, torch.empty(3, 4, dtype=torch.int64)]
     assert word in assert_kernel_refuses(f"aten::{name}", *arguments, out=out, **options)
+
+
+# Numbers count as lists of one: kernel, arguments, out
+NUMBERS: list[tuple[str, tuple[Any, ...], torch.Tensor]] = [
+    ("scatter_add.out", (X[0], 0, index(0, 1, 2), X[0, 0]), X[1]),
+    ("scatter.src_out", (X[0], 0, torch.tensor(0), torch.empty(0)), X[1]),
+    ("scatter_reduce.two_out", (X[0, 0], 0, index(0, 0), X[0, 0], "sum"), X[1, 1]),
+    ("gather.out", (torch.empty(0), 0, torch.tensor(0)), X[1, 1]),
+]
+
+
+@pytest.mark.parametrize("case", NUMBERS, ids=lambda case: case[0])
+def test_an_index_and_a_number_must_fit_as_lists_do(case: tuple[str, tuple[Any, ...], torch.Tensor]) -> None:
+    name, arguments, out = case
+    message = assert_kernel_refuses(f"aten::{name}", *arguments, out=out.clone())
+    assert "fit" in message or "outside" in message
 
 
 @pytest.mark.parametrize("name", ["remainder.Tensor_out", "fmod.Tensor_out", "floor_divide.out"])
