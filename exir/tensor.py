@@ -75,8 +75,11 @@ class TensorSpec:
     """The description of one tensor value, shared by every node that stands for it.
 
     lifetime: [first, last] step at which it must hold its value. mem_id: the arena it is planned in, from 1;
-    mem_offset: bytes from the arena's start; None: not planned. storage: the bytes of a constant.
+    mem_offset: bytes from the arena's start; None: not planned. storage: the bytes of a constant. symbolic_shape: the
+    sizes before they were replaced by their bounds; None: they were not.
     """
+
+    symbolic_shape: Sequence[Any] | None = None
 
     def __init__(
         self,

@@ -40,6 +40,13 @@ class Method:
         """
         return self._method(inputs, clone_outputs)
 
+    def memory_planned_buffer_sizes(self) -> list[int]:
+        """The bytes of each planned buffer that an execution with inputs of the sizes given last takes.
+
+        Less than `metadata` states, which is the most, if the method is planned parametric in shape.
+        """
+        return self._method.memory_planned_buffer_sizes()
+
     @property
     def metadata(self) -> MethodMeta:
         """Inputs, outputs, operators, backends and memory of the method."""

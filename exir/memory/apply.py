@@ -8,6 +8,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.exact import IN_PLACE
 from executorch.exir.memory.in_place import end_overwritten, find_in_place
 from executorch.exir.memory.liveness import Liveness, find_lifetimes
+from executorch.exir.memory.parametric import PARAMETRIC_PLAN, keep_apart, make_parametric
 from executorch.exir.memory.plan import MEMORY_PLAN, describe_plan
 from executorch.exir.memory.replay import replay
 from executorch.exir.memory.result import MemoryAlgoResult, MemoryPlanningAlgorithm
@@ -15,12 +16,13 @@ from executorch.exir.memory.specs import (
     constant_names,
     get_graph_input_tensors,
     get_graph_output_tensors,
+    get_node_tensor_specs,
     mutable_buffer_names,
     placeholder_specs,
     share_specs_of_written_tensors,
     written_placeholder_names,
 )
-from executorch.exir.memory.subgraphs import bind_subgraphs
+from executorch.exir.memory.subgraphs import bind_subgraphs, placeholders
 from executorch.exir.memory.validator import validate_plan
 from executorch.exir.tensor import TensorSpec
 
@@ -36,13 +38,16 @@ def apply_algo(
     enable_non_cpu_memory_planning: bool = False,
     *,
     allow_overlap: bool = False,
+    parametric: bool = False,
 ) -> list[int]:
     """Plans the method and its control-flow subgraphs in one go and checks the result.
 
     The places are written to the specs, the arenas' sizes in bytes to graph_module.meta["non_const_buffer_sizes"] and
     returned; graph_module.meta["memory_plan"] becomes the MemoryPlan. The lifetime of an operand that is overwritten
     by the result of its last use ends before that step. enable_non_cpu_memory_planning: accepted; every tensor is in
-    CPU memory. allow_overlap: do not insist on tensors alive together being apart. Raises MemoryPlanningError.
+    CPU memory. allow_overlap: do not insist on tensors alive together being apart. parametric: arena 1 is planned
+    by the inputs' sizes too (graph_module.meta["parametric_plan"]), inputs and state are in arena 2.
+    Raises MemoryPlanningError.
     """
     liveness = prepare(graph_module, graph_signature)
     left_out: set[TensorSpec] = set()
@@ -58,6 +63,9 @@ def apply_algo(
         if spec not in left_out and not spec.const and not spec.is_dynamic_unbound_tensor
     ]
     names = {spec: liveness.names[spec] for spec in planned}
+    if parametric:
+        given = {spec for node in placeholders(graph_module) for spec in get_node_tensor_specs(node)}
+        keep_apart([spec for spec in planned if spec in given], names)
     in_place = find_in_place(graph_module, liveness, planned, graph_signature)
     graph_module.meta[IN_PLACE] = in_place
     outcome = algo(alignment, planned, graph_module, graph_signature, 0)
@@ -71,6 +79,10 @@ def apply_algo(
     if not allow_overlap:
         kept = placeholder_specs(graph_module.graph.nodes, written_placeholder_names(graph_signature))
         replay(graph_module, names, kept, in_place)
+    if parametric:
+        by_sizes = make_parametric(graph_module, names, sizes, in_place, graph_signature)
+        if by_sizes is not None:
+            graph_module.meta[PARAMETRIC_PLAN] = by_sizes
     end_overwritten(in_place)
     proven = result.lower_bounds if isinstance(result, MemoryAlgoResult) else []
     plan = describe_plan(graph_module, names, sizes, liveness.last_step, in_place, proven)

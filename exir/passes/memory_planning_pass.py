@@ -24,6 +24,8 @@ class MemoryPlanningPass(PassBase):
     alloc_graph_input / _output / _mutable_buffers: whether these are planned, or bound by the caller at run time.
     share_mutable_buffers: buffers of one name are one memory for all methods planned with this pass.
     allow_lifetime_and_storage_overlap: accept plans in which tensors alive together share bytes.
+    parametric: the plan is a function of the inputs' sizes, which the runtime evaluates for each execution; what is
+    stated for the largest sizes is the limit (docs/memory-planning.md). Planned inputs and state have arena 2 then.
     A subclass may set mem_id of specs in `run` before calling it here: arenas are the user's to choose.
     """
 
@@ -36,6 +38,7 @@ class MemoryPlanningPass(PassBase):
         alloc_mutable_buffers: bool = True,
         share_mutable_buffers: bool = False,
         alignment: int = ALIGNMENT,
+        parametric: bool = False,
     ) -> None:
         if share_mutable_buffers and not alloc_mutable_buffers:
             raise ValueError("share_mutable_buffers needs alloc_mutable_buffers")
@@ -45,7 +48,10 @@ class MemoryPlanningPass(PassBase):
         self.alloc_graph_output = alloc_graph_output
         self.alloc_mutable_buffers = alloc_mutable_buffers
         self.share_mutable_buffers = share_mutable_buffers
+        if parametric and allow_lifetime_and_storage_overlap:
+            raise ValueError("a plan with tensors that share bytes while alive cannot be parametric in shape")
         self.alignment = alignment
+        self.parametric = parametric
         self._shared: dict[str, list[TensorSpec]] = {}
         self._only_read: set[str] = set()
         self._planned: list[GraphModule] = []
@@ -65,6 +71,7 @@ class MemoryPlanningPass(PassBase):
             self.alloc_graph_output,
             self.alloc_mutable_buffers and not self.share_mutable_buffers,
             allow_overlap=self.allow_lifetime_and_storage_overlap,
+            parametric=self.parametric,
         )
         if self.share_mutable_buffers and graph_signature is not None:
             self._planned.append(graph_module)

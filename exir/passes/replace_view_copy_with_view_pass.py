@@ -118,6 +118,7 @@ def _make_view(node: fx.Node, byte_offset: int) -> None:
     old = node.meta["spec"]
     view = ViewSpec(base.meta["spec"], old.shape, old.dim_order, byte_offset)
     view.shape_dynamism = old.shape_dynamism
+    view.symbolic_shape = old.symbolic_shape
     is_view = node.target.name() == "aten::view_copy"  # type: ignore[union-attr]
     node.target = memory.view
     node.args = (base, node.args[1] if is_view else list(old.shape))

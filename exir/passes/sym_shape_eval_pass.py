@@ -62,6 +62,7 @@ class _SymShapeEvalPass(PassBase):
             if number is None:
                 raise ExportError("size bounds", node, f"size {size} of dimension {dim} {self._missing}")
             sizes.append(number)
+        spec.symbolic_shape = spec.shape
         spec.shape = sizes
         spec.stride = tuple(stride_from_dim_order(sizes, spec.dim_order))
         spec.shape_dynamism = TensorShapeDynamism.DYNAMIC_BOUND

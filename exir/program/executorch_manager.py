@@ -18,7 +18,15 @@ from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.print_program import print_program
 from executorch.exir.program.verdict import Verdict, verdict_on
 from executorch.exir.schema import Program
-from executorch.exir.serialize import Cord, PteFile, PteLayout, named_blobs, serialize_flat_tensor, serialize_pte
+from executorch.exir.serialize import (
+    Cord,
+    NamedBlob,
+    PteFile,
+    PteLayout,
+    named_blobs,
+    serialize_flat_tensor,
+    serialize_pte,
+)
 
 
 class ExecutorchProgramManager:
@@ -113,7 +121,9 @@ class ExecutorchProgramManager:
                 constant_tensor_alignment=config.constant_tensor_alignment,
                 delegate_alignment=config.delegate_alignment,
             )
-            file = PteFile(self.executorch_program, self._emitter_output.mutable_data, named_blobs(self._named_data))
+            named = named_blobs(self._named_data)
+            named |= {key: NamedBlob(data, 4) for key, data in self._emitter_output.parametric_plans.items()}
+            file = PteFile(self.executorch_program, self._emitter_output.mutable_data, named)
             self._serialized = serialize_pte(file, layout)
         return self._serialized
 

@@ -135,6 +135,19 @@ py::list LoadedMethod::outputs(bool clone_outputs) {
   return collect_outputs(clone_outputs);
 }
 
+std::vector<size_t> LoadedMethod::planned_buffer_sizes() {
+  const Turn turn(*this);
+  std::vector<size_t> sizes(method_->method_meta().num_memory_planned_buffers());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Result<size_t> size = method_->memory_planned_buffer_size(i);
+    if (!size.ok()) {
+      raise_error(size.error(), name_ + "(): no plan for inputs of these sizes");
+    }
+    sizes[i] = *size;
+  }
+  return sizes;
+}
+
 void LoadedMethod::release_inputs() {
   inputs_are_set_ = false;
   for (InputSlot& slot : slots_) {

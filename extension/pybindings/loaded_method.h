@@ -40,6 +40,9 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   void execute();
   pybind11::list outputs(bool clone_outputs);
 
+  /// The bytes of each planned buffer that an execution with the inputs set last takes.
+  std::vector<size_t> planned_buffer_sizes();
+
   /// The named tensor of the method's state, in memory that it shares with it.
   pybind11::object attribute(const std::string& name);
 

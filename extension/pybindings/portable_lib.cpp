@@ -152,6 +152,7 @@ void bind_method(py::module_& module) {
       .def("execute", &LoadedMethod::execute)
       .def("get_outputs", &LoadedMethod::outputs, py::arg("clone_outputs") = true)
       .def("get_attribute", &LoadedMethod::attribute, py::arg("name"))
+      .def("memory_planned_buffer_sizes", &LoadedMethod::planned_buffer_sizes)
       .def("method_meta",
            [](const LoadedMethod& self) { return describe_method(self.program(), self.name()); });
 }

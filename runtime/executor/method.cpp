@@ -22,14 +22,17 @@ using internal::Opcode;
 Method::Method(Method&& other) noexcept
     : program_(other.program_),
       plan_(other.plan_),
+      planned_memory_(other.planned_memory_),
       temp_allocator_(other.temp_allocator_),
       event_tracer_(other.event_tracer_),
       block_(other.block_),
+      parametric_plan_(other.parametric_plan_),
       delegates_made_(std::exchange(other.delegates_made_, 0)),
       external_made_(std::exchange(other.external_made_, 0)),
       next_(other.next_) {
   // Nothing that the other does can reach what is ours now.
   other.block_ = internal::MethodBlock();
+  other.parametric_plan_ = internal::ParametricPlan();
 }
 
 Method::~Method() {
@@ -49,10 +52,22 @@ Error Method::begin() {
         block_.inputs[i].is_consumed ? " (each execution uses its memory for other values as well)"
                                      : "");
   }
+  if (parametric_plan_.exists()) {
+    ET_CHECK_OR_RETURN_ERROR(planned_memory_ != nullptr, MemoryAllocationFailed,
+                             "method '%s': planned memory is needed, none was given", name());
+    ET_CHECK_OK_OR_RETURN_ERROR(parametric_plan_.place(*plan_, block_, *planned_memory_));
+  }
   for (internal::Input& input : block_.inputs) {
     input.is_set = !input.is_consumed || input.tensor == nullptr;
   }
   return Error::Ok;
+}
+
+Result<size_t> Method::memory_planned_buffer_size(size_t index) {
+  if (parametric_plan_.exists() && index == internal::kParametricBuffer) {
+    return parametric_plan_.bytes(*plan_, block_);
+  }
+  return static_cast<size_t>(ET_UNWRAP(method_meta().memory_planned_buffer_size(index)));
 }
 
 Error Method::execute() {

@@ -14,6 +14,7 @@
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method_layout.h>
 #include <executorch/runtime/executor/method_meta.h>
+#include <executorch/runtime/executor/parametric_plan.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
 namespace executorch_flatbuffer {
@@ -41,7 +42,15 @@ class Method final {
 
   size_t inputs_size() const { return block_.inputs.size(); }
   size_t outputs_size() const;
-  MethodMeta method_meta() const { return MethodMeta(plan_); }
+  MethodMeta method_meta() const { return MethodMeta(plan_, block_.plan_words.size()); }
+
+  /// The bytes that an execution with inputs of the sizes set now takes of planned buffer `index`:
+  /// MethodMeta::memory_planned_buffer_size(), or less if the method is planned parametric in
+  /// shape. Such a method looks at its HierarchicalAllocator's buffer 0 when it is executed, not
+  /// before: it may be as small as this, and another one at each execution, as long as memory that
+  /// it has been given stays valid until the method is destroyed.
+  /// @retval Error::InvalidArgument There is no such buffer, or no input of these sizes is allowed.
+  Result<size_t> memory_planned_buffer_size(size_t index);
 
   /// Sets an input. A tensor must be of the input's dtype and rank, dense in its dim order, and of
   /// its sizes (of a dynamic tensor: at most those). If the plan has memory for the input
@@ -104,6 +113,7 @@ class Method final {
          MemoryManager* memory_manager, EventTracer* event_tracer)
       : program_(program),
         plan_(plan),
+        planned_memory_(memory_manager->planned_memory()),
         temp_allocator_(memory_manager->temp_allocator()),
         event_tracer_(event_tracer) {}
 
@@ -118,7 +128,7 @@ class Method final {
   Error check_constant_input(const internal::Input& input, size_t index, const EValue& given) const;
 
   /// What must be so before the first instruction; inputs that execution consumes are not set any
-  /// more.
+  /// more. Tensors planned parametric in shape are placed.
   Error begin();
   /// Runs instruction next_ and sets it to the following one.
   Error run_next(KernelRuntimeContext& context);
@@ -132,9 +142,11 @@ class Method final {
 
   const Program* program_;
   const executorch_flatbuffer::ExecutionPlan* plan_;
+  HierarchicalAllocator* planned_memory_;
   MemoryAllocator* temp_allocator_;
   EventTracer* event_tracer_;
   internal::MethodBlock block_;
+  internal::ParametricPlan parametric_plan_;
   /// How many delegates and external buffers have been made, and must be given back.
   size_t delegates_made_ = 0;
   size_t external_made_ = 0;

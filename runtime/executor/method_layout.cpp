@@ -142,7 +142,8 @@ class Cursor final {
   bool overflow_ = false;
 };
 
-size_t lay_out(const fb::ExecutionPlan& plan, uint8_t* memory, MethodBlock* block) {
+size_t lay_out(const fb::ExecutionPlan& plan, size_t plan_words, uint8_t* memory,
+               MethodBlock* block) {
   const Counts counts = count_plan(plan);
   Cursor cursor(memory);
   cursor.take(count(plan.values()), &block->values);
@@ -167,14 +168,17 @@ size_t lay_out(const fb::ExecutionPlan& plan, uint8_t* memory, MethodBlock* bloc
   cursor.take(counts.changing_dims, &block->sizes);
   cursor.take(counts.dims, &block->strides);
   cursor.take(count(plan.values()), &block->is_constant);
+  cursor.take(plan_words, &block->plan_words);
+  // A step takes three words.
+  cursor.take(plan_words / 3, &block->plan_values);
   return cursor.size();
 }
 
 }  // namespace
 
-size_t method_block_size(const fb::ExecutionPlan& plan) {
+size_t method_block_size(const fb::ExecutionPlan& plan, size_t plan_words) {
   MethodBlock unused;
-  return lay_out(plan, nullptr, &unused);
+  return lay_out(plan, plan_words, nullptr, &unused);
 }
 
 namespace {
@@ -215,9 +219,9 @@ void destroy_references(const MethodBlock& block) {
   destroy_all(block.optional_items);
 }
 
-MethodBlock lay_out_method(const fb::ExecutionPlan& plan, uint8_t* memory) {
+MethodBlock lay_out_method(const fb::ExecutionPlan& plan, size_t plan_words, uint8_t* memory) {
   MethodBlock block;
-  lay_out(plan, memory, &block);
+  lay_out(plan, plan_words, memory, &block);
   return block;
 }
 

@@ -102,15 +102,20 @@ struct MethodBlock {
   Span<executorch::aten::StridesType> strides;
   /// Of each value: see constant_values.h.
   Span<bool> is_constant;
+  /// The method's parametric plan as the program has it, and room for the results of its steps.
+  Span<uint32_t> plan_words;
+  Span<int64_t> plan_values;
 };
 
 constexpr size_t kMethodBlockAlignment = 8;
 
-/// Bytes of the block; SIZE_MAX if they do not fit size_t.
-size_t method_block_size(const executorch_flatbuffer::ExecutionPlan& plan);
+/// Bytes of the block; SIZE_MAX if they do not fit size_t. `plan_words`: how long the method's
+/// parametric plan is (see parametric_plan.h).
+size_t method_block_size(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words);
 
 /// `memory` has method_block_size() bytes, aligned to kMethodBlockAlignment.
-MethodBlock lay_out_method(const executorch_flatbuffer::ExecutionPlan& plan, uint8_t* memory);
+MethodBlock lay_out_method(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words,
+                           uint8_t* memory);
 
 /// Constructs, and destroys, what must be before and after it is assigned to: values always, and
 /// whatever holds counted references (in ATen mode).

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/method_loader.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -37,6 +38,7 @@ Error MethodLoader::run() {
                                                     &method_.block_, &method_.external_made_)
                                   .load());
   bind_inputs();
+  ET_CHECK_OK_OR_RETURN_ERROR(method_.parametric_plan_.load(plan, method_.block_));
   internal::mark_constant_values(plan, method_.block_.is_constant);
   // The lists' pointers come first, the instructions' after them.
   size_t arguments = method_.block_.pointers.size();
@@ -54,15 +56,18 @@ Error MethodLoader::run() {
 }
 
 Error MethodLoader::allocate() {
-  const size_t size = internal::method_block_size(request_.plan);
+  const size_t plan_words = request_.program.parametric_plan_words(request_.plan);
+  const size_t size = internal::method_block_size(request_.plan, plan_words);
   void* memory =
       request_.memory.method_allocator()->allocate(size, internal::kMethodBlockAlignment);
   ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
                            "method '%s': the method allocator has no %zu bytes",
                            request_.plan.name()->c_str(), size);
-  method_.block_ = internal::lay_out_method(request_.plan, static_cast<uint8_t*>(memory));
+  method_.block_ =
+      internal::lay_out_method(request_.plan, plan_words, static_cast<uint8_t*>(memory));
   internal::construct_references(method_.block_);
-  return Error::Ok;
+  std::fill(method_.block_.plan_values.begin(), method_.block_.plan_values.end(), 0);
+  return request_.program.load_parametric_plan(request_.plan, method_.block_.plan_words);
 }
 
 void MethodLoader::bind_inputs() {

@@ -144,7 +144,9 @@ Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) c
   return etensor::Device(etensor::DeviceType::CPU, 0);
 }
 
-size_t MethodMeta::method_allocator_size() const { return internal::method_block_size(*plan_); }
+size_t MethodMeta::method_allocator_size() const {
+  return internal::method_block_size(*plan_, plan_words_);
+}
 
 bool MethodMeta::uses_backend(const char* backend_name) const {
   for (size_t i = 0; i < count(plan_->delegates()); ++i) {

@@ -80,8 +80,11 @@ class MethodMeta final {
   // Memory: what a MemoryManager must hold.
 
   size_t num_memory_planned_buffers() const;
-  /// In bytes.
+  /// In bytes; of a method that is planned parametric in shape, the most that buffer 0 can need.
   Result<int64_t> memory_planned_buffer_size(size_t index) const;
+  /// Whether what buffer 0 needs depends on the inputs' sizes:
+  /// Method::memory_planned_buffer_size() says how much it is, once they are set.
+  bool is_memory_plan_parametric() const { return plan_words_ > 0; }
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
   /// The bytes, aligned to 8, that loading the method takes from the method allocator; backends
   /// take theirs in addition.
@@ -99,7 +102,8 @@ class MethodMeta final {
  private:
   friend class Program;
   friend class Method;
-  explicit MethodMeta(const executorch_flatbuffer::ExecutionPlan* plan) : plan_(plan) {}
+  MethodMeta(const executorch_flatbuffer::ExecutionPlan* plan, size_t plan_words)
+      : plan_(plan), plan_words_(plan_words) {}
 
   /// Value `index` of the method, whose index in `interface` is being asked for.
   const executorch_flatbuffer::EValue& value(Span<const int32_t> interface, size_t index) const;
@@ -107,6 +111,8 @@ class MethodMeta final {
   Result<TensorInfo> tensor_meta(Span<const int32_t> interface, size_t index) const;
 
   const executorch_flatbuffer::ExecutionPlan* plan_;
+  /// Of the parametric plan.
+  size_t plan_words_;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE

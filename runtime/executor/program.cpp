@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include <string_view>
 #include <utility>
 
 #include <executorch/runtime/executor/method_loader.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/parametric_plan.h>
 #include <executorch/runtime/executor/program_header.h>
 #include <executorch/runtime/executor/program_structure.h>
 #include <executorch/runtime/executor/program_verifier.h>
@@ -143,7 +145,42 @@ Result<MethodMeta> Program::method_meta(const char* method_name) const {
   if (plan == nullptr) {
     return Error::InvalidArgument;
   }
-  return MethodMeta(plan);
+  return MethodMeta(plan, parametric_plan_words(*plan));
+}
+
+const fb::NamedData* Program::find_parametric_plan(const fb::ExecutionPlan& plan) const {
+  const std::string_view prefix = internal::kParametricPlanPrefix;
+  for (size_t i = 0; i < count(program_->named_data()); ++i) {
+    const fb::NamedData* named = program_->named_data()->Get(i);
+    const std::string_view key = text(named->key());
+    if (key.substr(0, prefix.size()) == prefix && key.substr(prefix.size()) == text(plan.name())) {
+      return named;
+    }
+  }
+  return nullptr;
+}
+
+size_t Program::parametric_plan_words(const fb::ExecutionPlan& plan) const {
+  const fb::NamedData* named = find_parametric_plan(plan);
+  if (named == nullptr) {
+    return 0;
+  }
+  const uint64_t size = program_->segments()->Get(named->segment_index())->size();
+  return static_cast<size_t>(size / sizeof(uint32_t) + (size % sizeof(uint32_t) == 0 ? 0 : 1));
+}
+
+Error Program::load_parametric_plan(const fb::ExecutionPlan& plan, Span<uint32_t> words) const {
+  const fb::NamedData* named = find_parametric_plan(plan);
+  if (named == nullptr) {
+    return Error::Ok;
+  }
+  const fb::DataSegment& segment = *program_->segments()->Get(named->segment_index());
+  ET_CHECK_OR_RETURN_ERROR(segment.size() == words.size() * sizeof(uint32_t) && !words.empty(),
+                           InvalidProgram,
+                           "method '%s', parametric plan: %" PRIu64 " bytes are no words",
+                           text(plan.name()), segment.size());
+  return load_segment_into(DataLoader::SegmentInfo(SegmentType::External, named->segment_index()),
+                           0, static_cast<size_t>(segment.size()), words.data());
 }
 
 Result<Method> Program::load_method(const char* method_name, MemoryManager* memory_manager,

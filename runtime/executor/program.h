@@ -117,6 +117,7 @@ class Program final {
   static HeaderStatus check_header(const void* data, size_t size);
 
  private:
+  friend class Method;
   friend class MethodLoader;
   friend class internal::ValueLoader;
   friend class internal::DelegateLoader;
@@ -125,6 +126,14 @@ class Program final {
           const executorch_flatbuffer::Program* program, FreeableBuffer&& constants);
 
   const executorch_flatbuffer::ExecutionPlan* find_plan(const char* method_name) const;
+  /// The data that is the method's parametric plan; null: it has none.
+  const executorch_flatbuffer::NamedData* find_parametric_plan(
+      const executorch_flatbuffer::ExecutionPlan& plan) const;
+  /// How many words it has, the last one perhaps broken off.
+  size_t parametric_plan_words(const executorch_flatbuffer::ExecutionPlan& plan) const;
+  /// Reads it; `words` has parametric_plan_words().
+  Error load_parametric_plan(const executorch_flatbuffer::ExecutionPlan& plan,
+                             Span<uint32_t> words) const;
   /// The data of segment `index`, which must exist.
   Result<FreeableBuffer> load_segment(const DataLoader::SegmentInfo& info) const;
   /// Reads `size` bytes from `offset` on in segment `info.segment_index`, a verified range.

@@ -9,6 +9,7 @@
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/parametric_plan.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -151,6 +152,11 @@ Result<void*> ValueLoader::bind(const fb::Tensor& tensor, size_t nbytes) {
     case TensorSource::None:
       return nullptr;
     case TensorSource::Planned:
+      // What is planned parametric in shape has its place when the inputs have their sizes.
+      if (!block_.plan_words.empty() &&
+          tensor.allocation_info()->memory_id() == kParametricMemoryId) {
+        return nullptr;
+      }
       return bind_planned(tensor, nbytes);
     case TensorSource::Constant:
       return bind_constant(tensor, nbytes);

@@ -1,0 +1,252 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A plan as a function of the inputs' sizes: the same stacking of tensors, with the sizes that they really have.
+
+What stands on what is read off the plan for the largest sizes: a tensor stands on the highest end of those below it
+that are alive together with it. A tensor that shrinks lets all above it sink, so nothing is ever higher than planned.
+
+          ┌─────C─────┐          offset(C) = max(offset(A) + size(A), offset(B) + size(B))
+    ┌──A──┘┌──B───────┘          size(A) = 4 * s0 * s1, rounded up; s0, s1: sizes of inputs
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import sympy
+import torch
+from torch.export.graph_signature import ExportGraphSignature, InputKind
+from torch.fx import GraphModule
+
+from executorch.exir.memory.errors import MemoryPlanningError
+from executorch.exir.memory.in_place import takes_over
+from executorch.exir.memory.size_steps import NotExpressible, Operation, SizeSteps
+from executorch.exir.memory.validator import validate_plan
+from executorch.exir.tensor import TensorSpec, ViewSpec
+
+PARAMETRIC_PLAN = "parametric_plan"
+"""Key of `graph_module.meta` under which a method has its ParametricPlan."""
+PARAMETRIC_ARENA = 1
+"""The arena that is planned so; all others are for tensors that keep their place."""
+KEPT_ARENA = 2
+"""Where inputs and state are: they are in place before the sizes of all inputs are known, and after."""
+
+_SAMPLES = 4
+# (input, dimension) → its symbolic size and the largest one that is allowed.
+_InputSizes: TypeAlias = dict[tuple[int, int], tuple[torch.SymInt, int]]
+
+
+@dataclass(frozen=True)
+class ParametricPlan:
+    """Numbers are those of steps. offsets: of each planned tensor of the arena, in bytes; sizes: of each dimension of
+    those that are dynamic; height: the arena's bytes."""
+
+    steps: SizeSteps
+    offsets: dict[TensorSpec, int]
+    sizes: dict[TensorSpec, tuple[int, ...]]
+    height: int
+
+    def need(self, input_sizes: Mapping[tuple[int, int], int]) -> int:
+        """Bytes of the arena for inputs of these sizes: (input, dimension) → size."""
+        return self.steps.evaluate(input_sizes)[self.height]
+
+    def shape_steps(self, spec: TensorSpec) -> tuple[int, ...]:
+        """The steps of a tensor's sizes; () if it is static. A view that the graph knows by its bounds keeps these."""
+        if not spec.is_dynamic_shape_tensor:
+            return ()
+        return self.sizes[spec] if spec in self.sizes else _shape_steps(self.steps, spec)
+
+    def offset_step(self, spec: TensorSpec) -> int:
+        """The step of the offset of a planned tensor, or of a view of one."""
+        if isinstance(spec, ViewSpec):
+            return self.steps.add(Operation.ADD, self.offsets[spec.base], self.steps.constant(spec.byte_offset))
+        return self.offsets[spec]
+
+
+def keep_apart(specs: Sequence[TensorSpec], names: Mapping[TensorSpec, str]) -> None:
+    """Gives inputs and state an arena of their own. Raises MemoryPlanningError for one put into arena 1 by the user."""
+    for spec in specs:
+        if spec.mem_id is None:
+            spec.mem_id = KEPT_ARENA
+        elif spec.mem_id == PARAMETRIC_ARENA:
+            raise MemoryPlanningError(
+                names[spec], "inputs and state cannot be in arena 1 of a plan that is parametric in shape"
+            )
+
+
+def make_parametric(
+    graph_module: GraphModule,
+    names: Mapping[TensorSpec, str],
+    sizes: Sequence[int],
+    in_place: Mapping[TensorSpec, TensorSpec],
+    signature: ExportGraphSignature | None,
+) -> ParametricPlan | None:
+    """The plan of arena 1 by the inputs' sizes, checked for overlaps at samples of them; None: nothing depends on them.
+
+    names: the planned tensors, which have their places and lifetimes. sizes: of the arenas. in_place: result → operand.
+    Raises MemoryPlanningError if tensors that are alive together are planned to share bytes.
+    """
+    members = [spec for spec in names if spec.mem_id == PARAMETRIC_ARENA]
+    steps, leaves = SizeSteps(), _input_sizes(graph_module, signature)
+    _bind_symbols(steps, leaves)
+    shapes = {spec: _shape_steps(steps, spec) for spec in members if spec.is_dynamic_shape_tensor}
+    if all(steps.rows[step][0] is Operation.CONSTANT for shape in shapes.values() for step in shape):
+        return None
+    offsets: dict[TensorSpec, int] = {}
+    ends: list[int] = []
+    groups = _groups(members, in_place)
+    for group, below in zip(groups, _supports(groups, names), strict=True):
+        offset = steps.largest([ends[other] for other in below])
+        size = steps.largest([_bytes(steps, spec, shapes.get(spec)) for spec in group])
+        ends.append(steps.add(Operation.ADD, offset, size))
+        offsets |= dict.fromkeys(group, offset)
+    plan = ParametricPlan(steps, offsets, shapes, steps.largest(ends))
+    _check(plan, {spec: names[spec] for spec in members}, sizes, in_place, leaves)
+    return plan
+
+
+def _input_sizes(graph_module: GraphModule, signature: ExportGraphSignature | None) -> _InputSizes:
+    """Of the method's inputs, in their order, those that are not fixed."""
+    given = None
+    if signature is not None:
+        given = {each.arg.name for each in signature.input_specs if each.kind is InputKind.USER_INPUT}
+    found = {}
+    inputs = [n for n in graph_module.graph.nodes if n.op == "placeholder" and (given is None or n.name in given)]
+    for index, node in enumerate(inputs):
+        spec = node.meta.get("spec")
+        if isinstance(spec, TensorSpec) and spec.symbolic_shape is not None:
+            for dim, (size, bound) in enumerate(zip(spec.symbolic_shape, spec.shape, strict=True)):
+                if isinstance(size, torch.SymInt) and not size.node.expr.is_number:
+                    found[index, dim] = size, bound
+    return found
+
+
+def _bind_symbols(steps: SizeSteps, leaves: _InputSizes) -> None:
+    """A symbol is an input's size, or found from one of the form a * symbol + b."""
+    for (index, dim), (size, _) in leaves.items():
+        expr = size.node.expr
+        free = list(expr.free_symbols)
+        if len(free) != 1 or free[0] in steps.symbols:
+            continue
+        form = sympy.Poly(expr, free[0]) if expr.is_polynomial(free[0]) else None
+        if form is None or form.degree() != 1 or not all(each.is_Integer for each in form.all_coeffs()):
+            continue
+        factor, summand = (int(each) for each in form.all_coeffs())
+        if factor < 1:
+            continue
+        step = steps.add(Operation.INPUT_SIZE, index, dim)
+        if summand:
+            step = steps.add(Operation.ADD, step, steps.constant(-summand))
+        steps.symbols[free[0]] = step if factor == 1 else steps.add(Operation.DIVIDE, step, steps.constant(factor))
+
+
+def _shape_steps(steps: SizeSteps, spec: TensorSpec) -> tuple[int, ...]:
+    """A size that depends on data, or in a way that there is no operation for, is its bound."""
+    found = []
+    for size, bound in zip(spec.symbolic_shape or spec.shape, spec.shape, strict=True):
+        try:
+            found.append(steps.expression(size.node.expr if isinstance(size, torch.SymInt) else size))
+        except NotExpressible:
+            found.append(steps.constant(bound))
+    return tuple(found)
+
+
+def _bytes(steps: SizeSteps, spec: TensorSpec, shape: tuple[int, ...] | None) -> int:
+    if shape is None:
+        return steps.constant(spec.allocated_memory)
+    count = steps.constant(spec.dtype.itemsize)
+    for size in shape:
+        count = steps.add(Operation.MULTIPLY, count, size)
+    return steps.rounded_up(count, spec.alignment)
+
+
+def _groups(members: Sequence[TensorSpec], in_place: Mapping[TensorSpec, TensorSpec]) -> list[list[TensorSpec]]:
+    """The tensors by place, lowest first: a result planned at its operand's place goes wherever that goes."""
+    group_of: dict[TensorSpec, list[TensorSpec]] = {}
+    groups: list[list[TensorSpec]] = []
+    for spec in sorted(members, key=lambda each: each.lifetime[0] or 0):
+        operand = in_place.get(spec)
+        if operand is not None and operand in group_of and takes_over(spec, operand):
+            group = group_of[operand]
+        else:
+            group = []
+            groups.append(group)
+        group.append(spec)
+        group_of[spec] = group
+    # Of equal places the empty one is the lower.
+    return sorted(groups, key=lambda group: (group[0].mem_offset or 0, group[0].nbytes()))
+
+
+def _supports(groups: Sequence[Sequence[TensorSpec]], names: Mapping[TensorSpec, str]) -> list[list[int]]:
+    """For each group those that it must stand on; what these stand on themselves is left out."""
+    spans = [(min(s.lifetime[0] or 0 for s in g), max(s.lifetime[1] or 0 for s in g)) for g in groups]
+    below: list[int] = []  # of each group, all those below it, as bits
+    supports = []
+    for index, group in enumerate(groups):
+        first, last = spans[index]
+        meeting = [i for i in range(index) if spans[i][0] <= last and spans[i][1] >= first]
+        implied = mask = 0
+        kept = []
+        for other in reversed(meeting):
+            _check_order(groups[other][0], group[0], names)
+            mask |= 1 << other
+            if not implied >> other & 1:
+                kept.append(other)
+            implied |= below[other]
+        below.append(mask)
+        supports.append(kept)
+    return supports
+
+
+def _check_order(lower: TensorSpec, upper: TensorSpec, names: Mapping[TensorSpec, str]) -> None:
+    if (lower.mem_offset or 0) + lower.nbytes() > (upper.mem_offset or 0) and upper.nbytes():
+        raise MemoryPlanningError(
+            f"{names[lower]} and {names[upper]}",
+            "share bytes while both are alive: such a plan cannot be made parametric in shape",
+        )
+
+
+def _check(
+    plan: ParametricPlan,
+    names: Mapping[TensorSpec, str],
+    sizes: Sequence[int],
+    in_place: Mapping[TensorSpec, TensorSpec],
+    leaves: _InputSizes,
+) -> None:
+    """The validator looks at the plan for the smallest and largest sizes, and some between."""
+    ranges: dict[sympy.Symbol, tuple[int, int]] = {}
+    for size, bound in leaves.values():
+        for symbol in size.node.expr.free_symbols:
+            within = size.node.shape_env.var_to_range[symbol]
+            upper = ranges.get(symbol, (0, bound))[1]
+            if size.node.expr == symbol:
+                upper = min(upper, bound)
+            upper = min(upper, int(within.upper)) if within.upper.is_finite else upper
+            ranges[symbol] = (min(int(within.lower), upper), upper)
+    chance = random.Random(0)
+    kept = {spec: (spec.shape, spec.mem_offset) for spec in names}
+    for sample in range(_SAMPLES):
+        numbers = {symbol: _sampled(*ends, sample / (_SAMPLES - 1), chance) for symbol, ends in ranges.items()}
+        inputs = {at: int(size.node.expr.subs(numbers)) for at, (size, _) in leaves.items()}
+        if any(inputs[at] > bound for at, (_, bound) in leaves.items()):
+            continue  # the runtime takes no such inputs
+        values = plan.steps.evaluate(inputs)
+        try:
+            for spec in names:
+                spec.mem_offset = values[plan.offsets[spec]]
+                spec.shape = [values[step] for step in plan.sizes[spec]] if spec in plan.sizes else spec.shape
+                if spec.mem_offset > (kept[spec][1] or 0):
+                    raise MemoryPlanningError(names[spec], f"sizes {numbers} move it up: {spec.debug()}")
+            validate_plan(names, [0, min(values[plan.height], sizes[PARAMETRIC_ARENA])], False, in_place)
+        finally:
+            for spec, (shape, offset) in kept.items():
+                spec.shape, spec.mem_offset = shape, offset
+
+
+def _sampled(lower: int, upper: int, part: float, chance: random.Random) -> int:
+    """The ends for the parts 0 and 1, else about that part of the range."""
+    if part in (0.0, 1.0):
+        return lower if part == 0.0 else upper
+    return chance.randint(lower, lower + int((upper - lower) * part))

@@ -1,0 +1,130 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Straight-line arithmetic over the inputs' sizes: what the runtime evaluates before an execution.
+
+A step is (operation, a, b); equal ones are one. Numbers are int64; the runtime refuses what does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import sympy
+from torch.utils._sympy.functions import CleanDiv, FloorDiv, Mod, PythonMod
+from torch.utils._sympy.functions import Max as TorchMax
+from torch.utils._sympy.functions import Min as TorchMin
+
+
+class Operation(IntEnum):
+    """The runtime's numbering (`runtime/executor/parametric_plan.cpp`)."""
+
+    CONSTANT = 0  # a is the number's low 32 bits, b the high ones
+    INPUT_SIZE = 1  # of input a, dimension b
+    ADD = 2  # of the results of steps a and b, as all that follow
+    MULTIPLY = 3
+    DIVIDE = 4  # rounded down; b is above 0
+    REMAINDER = 5  # with the sign of b, which is above 0
+    MAXIMUM = 6
+    MINIMUM = 7
+
+
+_APPLY: dict[Operation, Callable[[int, int], int]] = {
+    Operation.ADD: lambda a, b: a + b,
+    Operation.MULTIPLY: lambda a, b: a * b,
+    Operation.DIVIDE: lambda a, b: a // b,
+    Operation.REMAINDER: lambda a, b: a % b,
+    Operation.MAXIMUM: max,
+    Operation.MINIMUM: min,
+}
+# Of sympy's nodes, how several arguments become one.
+_FOLDS: dict[type, Operation] = {
+    sympy.Add: Operation.ADD,
+    sympy.Mul: Operation.MULTIPLY,
+    sympy.Max: Operation.MAXIMUM,
+    sympy.Min: Operation.MINIMUM,
+    TorchMax: Operation.MAXIMUM,
+    TorchMin: Operation.MINIMUM,
+    FloorDiv: Operation.DIVIDE,
+    CleanDiv: Operation.DIVIDE,
+    Mod: Operation.REMAINDER,
+    PythonMod: Operation.REMAINDER,
+}
+_HIGHEST_POWER = 8
+
+
+class NotExpressible(ValueError):
+    """An expression that steps have no operation for."""
+
+
+@dataclass
+class SizeSteps:
+    """`rows`: the steps. `symbols`: what each symbol stands for, as the number of a step."""
+
+    rows: list[tuple[Operation, int, int]] = field(default_factory=list)
+    symbols: dict[sympy.Symbol, int] = field(default_factory=dict)
+    _known: dict[tuple[Operation, int, int], int] = field(default_factory=dict)
+
+    def add(self, operation: Operation, a: int, b: int) -> int:
+        """The number of the step, new or known."""
+        row = (operation, a, b)
+        if row not in self._known:
+            self._known[row] = len(self.rows)
+            self.rows.append(row)
+        return self._known[row]
+
+    def constant(self, number: int) -> int:
+        bits = number & ((1 << 64) - 1)
+        return self.add(Operation.CONSTANT, bits & 0xFFFFFFFF, bits >> 32)
+
+    def largest(self, steps: Sequence[int]) -> int:
+        """The largest of several results; 0 of none."""
+        distinct = list(dict.fromkeys(steps))
+        if not distinct:
+            return self.constant(0)
+        found = distinct[0]
+        for step in distinct[1:]:
+            found = self.add(Operation.MAXIMUM, found, step)
+        return found
+
+    def rounded_up(self, step: int, multiple: int) -> int:
+        if multiple == 1:
+            return step
+        whole = self.add(Operation.ADD, step, self.constant(multiple - 1))
+        unit = self.constant(multiple)
+        return self.add(Operation.MULTIPLY, self.add(Operation.DIVIDE, whole, unit), unit)
+
+    def expression(self, expr: Any) -> int:
+        """Raises NotExpressible for a symbol that no input gives, or a function that there is no operation for."""
+        if isinstance(expr, int) or expr.is_Integer:
+            return self.constant(int(expr))
+        if isinstance(expr, sympy.Symbol):
+            if expr not in self.symbols:
+                raise NotExpressible(f"{expr} is known only within the run")
+            return self.symbols[expr]
+        if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and 0 < int(expr.exp) <= _HIGHEST_POWER:
+            return self._folded(Operation.MULTIPLY, [expr.base] * int(expr.exp))
+        if type(expr) not in _FOLDS:
+            raise NotExpressible(f"{expr} is a {type(expr).__name__}")
+        return self._folded(_FOLDS[type(expr)], list(expr.args))
+
+    def _folded(self, operation: Operation, args: list[Any]) -> int:
+        steps = [self.expression(arg) for arg in args]
+        found = steps[0]
+        for step in steps[1:]:
+            found = self.add(operation, found, step)
+        return found
+
+    def evaluate(self, input_sizes: Mapping[tuple[int, int], int]) -> list[int]:
+        """The results of all steps; `input_sizes`: (input, dimension) → size."""
+        values: list[int] = []
+        for operation, a, b in self.rows:
+            if operation is Operation.CONSTANT:
+                bits = b << 32 | a
+                values.append(bits - (1 << 64) if bits >> 63 else bits)
+            elif operation is Operation.INPUT_SIZE:
+                values.append(input_sizes[a, b])
+            else:
+                values.append(_APPLY[operation](values[a], values[b]))
+        return values

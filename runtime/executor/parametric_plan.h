@@ -1,0 +1,66 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Planned memory as a function of the inputs' sizes: what a program may keep beside the plan for
+// the largest ones. The form is that of exir/memory/parametric.py; docs/memory-planning.md has it.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/method_layout.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+/// Named data of a program under this name, followed by a method's, is the method's parametric
+/// plan.
+inline constexpr char kParametricPlanPrefix[] = "executorch.plan.";
+/// The planned buffer that it is about, as MethodMeta counts. All others are static.
+inline constexpr size_t kParametricBuffer = 0;
+inline constexpr uint32_t kParametricMemoryId = 1;
+
+/// Straight-line arithmetic over the inputs' sizes, and which of its results are tensors' sizes and
+/// places. Whatever it says, tensors lie inside of the buffer's size in the file, and inside of
+/// what the caller gave; their capacity is what was computed.
+class ParametricPlan final {
+ public:
+  ParametricPlan() = default;
+
+  /// Verifies `block.plan_words`, if there are any.
+  /// @retval Error::InvalidProgram The log says what is wrong. Error::NotSupported Another version.
+  [[nodiscard]] Error load(const executorch_flatbuffer::ExecutionPlan& plan,
+                           const MethodBlock& block);
+
+  /// False: the method has none, and all of its memory is bound already.
+  bool exists() const { return steps_ > 0; }
+
+  /// Bytes of the buffer for the sizes that the inputs have now.
+  /// @retval Error::InvalidArgument They lead to sizes that are negative, or beyond the plan's
+  /// limit.
+  Result<size_t> bytes(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+
+  /// Gives every tensor of the buffer its sizes and memory, if either has changed.
+  /// @retval Error::MemoryAllocationFailed The caller's buffer is too small. Others as bytes().
+  [[nodiscard]] Error place(const executorch_flatbuffer::ExecutionPlan& plan,
+                            const MethodBlock& block, HierarchicalAllocator& memory);
+
+ private:
+  Error evaluate(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+  Error verify_steps(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+  Error verify_tensors(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+  Error place_tensor(const uint32_t* record, const MethodBlock& block, size_t limit,
+                     HierarchicalAllocator& memory) const;
+
+  uint32_t steps_ = 0;
+  uint32_t tensors_ = 0;
+  uint32_t height_ = 0;
+  /// Where tensors are placed now; null: nowhere.
+  void* base_ = nullptr;
+};
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch
