@@ -21,16 +21,26 @@ struct Plan {
   ScalarType common = ScalarType::Undefined;  // of the inputs, after promotion
   ScalarType result = ScalarType::Undefined;  // before the cast to out's dtype
   Compute compute = Compute::Float;           // of the inputs
+  bool is_small = false;                      // computed in the common dtype itself
   RowFunction row = nullptr;
 
   void set_common(ScalarType dtype) {
     const Domain domain = operation.domain;
     common = dtype;
+    is_small = false;
     result = operation.gives_bool ? ScalarType::Bool : dtype;
     const bool truth =
         domain == Domain::Logical || (domain == Domain::Bits && kind_of(dtype) == Kind::Bool);
     compute = truth ? Compute::Bool : compute_of(dtype);
     row = operation.rows[static_cast<int>(compute)];
+  }
+  // For inputs that are all of the common dtype, and an output of the result's.
+  void prefer_small() {
+    if constexpr (has_small_integers) {
+      const auto index = static_cast<size_t>(common);
+      is_small = index < operation.small.size() && operation.small[index] != nullptr;
+      if (is_small) row = operation.small[index];
+    }
   }
   // Whether the operator is for the common dtype.
   bool is_defined() const {
@@ -46,6 +56,8 @@ struct Plan {
     return is_condition(input) ? Compute::Bool : compute;
   }
   Compute compute_of_result() const { return operation.gives_bool ? Compute::Bool : compute; }
+  // The dtype in whose memory the mathematics leaves its results.
+  ScalarType left_in() const { return is_small ? result : dtype_of(compute_of_result()); }
 };
 
 struct alignas(16) Block {
@@ -77,6 +89,9 @@ class Source {
  public:
   /// False for a dtype that no kernel can read.
   bool prepare(const Plan& plan, int input, ScalarType dtype, bool zero_dim, int64_t stride) {
+    if (has_small_integers && plan.is_small && !plan.is_condition(input)) {
+      return prepare_small(plan.common, dtype, stride);
+    }
     const Compute compute = plan.compute_of_input(input);
     width_ = size_of(compute);
     stride_ = stride;
@@ -104,6 +119,17 @@ class Source {
   }
 
  private:
+  // Tensors have the common dtype; numbers are no floating ones, and cut to it.
+  bool prepare_small(ScalarType common, ScalarType dtype, int64_t stride) {
+    width_ = size_of(common);
+    stride_ = stride;
+    direct_ = stride == width_;
+    load_ = dtype == common             ? move(width_)
+            : dtype == ScalarType::Bool ? store(Compute::Bool, common)
+                                        : store(Compute::Int64, common);
+    return true;
+  }
+
   // What stands still is read once, and repeated as often as it may be asked for.
   const char* stand(const char* from, int64_t n) {
     if (from == last_ && n <= filled_) return block_.bytes;
@@ -127,10 +153,10 @@ class Source {
 class Sink {
  public:
   Sink(const Plan& plan, ScalarType out, int64_t stride)
-      : width_(size_of(plan.compute_of_result())),
+      : width_(size_of(plan.left_in())),
         stride_(stride),
         store_(store(plan.compute_of_result(), out)) {
-    const ScalarType computed = dtype_of(plan.compute_of_result());
+    const ScalarType computed = plan.left_in();
     direct_ = out == computed && stride == width_;
     if (plan.result != out && plan.result != computed) {
       narrowing_ = Narrowing(plan.compute_of_result(), plan.result);
@@ -266,7 +292,9 @@ class Flat {
       dtype = found;
     }
     plan_.set_common(dtype);
-    return plan_.is_defined() && plan_.row != nullptr && out_.scalar_type() == plan_.result;
+    if (!plan_.is_defined() || out_.scalar_type() != plan_.result) return false;
+    plan_.prefer_small();
+    return plan_.row != nullptr;
   }
 
   bool take(int input) {

@@ -82,10 +82,17 @@ Approximated(Exact, Fast, Covers) -> Approximated<Exact, Fast, Covers>;
 /// n elements: inputs and output contiguous in their compute types.
 using RowFunction = void (*)(const Parameters&, char* out, const char* const* in, int64_t n);
 
+/// Integers of up to 32 bits, by ScalarType: many an operator is compiled for these dtypes too,
+/// so that tensors of one of them need not go through int64 and back.
+inline constexpr int kSmallIntegers = 4;
+inline constexpr bool has_small_integers =
+    is_selected(ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int);
+
 /// An operator's mathematics, compiled.
 struct Elementwise {
   static constexpr int kMaxArity = 3;
   RowFunction rows[4];  // by Compute; nullptr outside of the domain and of this build's dtypes
+  std::array<RowFunction, has_small_integers ? kSmallIntegers : 0> small;  // or nullptr
   int arity;
   Domain domain;
   bool gives_bool;
@@ -122,9 +129,17 @@ auto apply(const F& math, const Extra<C>& extra, const char* const* in, int64_t 
 template <int arity, class C, class First, class F>
 void run(const F& math, const Extra<C>& extra, char* out, const char* const* in, int64_t from,
          int64_t to) {
-  using Out = decltype(apply<arity, C, First>(math, extra, in, 0));
+  using Result = decltype(apply<arity, C, First>(math, extra, in, 0));
+  // What is computed on integers narrower than int is int.
+  using Out = std::conditional_t<std::is_same_v<Result, bool>, bool, C>;
   auto* const o = reinterpret_cast<Out*>(out);
-  for (int64_t i = from; i < to; ++i) o[i] = apply<arity, C, First>(math, extra, in, i);
+  // The compiler knows that nothing writes here.
+  const Extra<C> own = extra;
+  const char* inputs[arity];
+  for (int k = 0; k < arity; ++k) inputs[k] = in[k];
+  for (int64_t i = from; i < to; ++i) {
+    o[i] = static_cast<Out>(apply<arity, C, First>(math, own, inputs, i));
+  }
 }
 
 template <const auto& math, int arity, class C, class First>
@@ -163,6 +178,27 @@ constexpr RowFunction row_for() {
   }
 }
 
+template <const auto& math, int arity, Domain domain, ScalarType dtype, class C>
+constexpr RowFunction small_row() {
+  if constexpr (domain == Domain::Floating || domain == Domain::Integral ||
+                domain == Domain::Logical || !is_selected(dtype)) {
+    return nullptr;
+  } else {
+    return row<math, arity, C, std::conditional_t<domain == Domain::Choice, bool, C>>;
+  }
+}
+template <const auto& math, int arity, Domain domain>
+constexpr auto small_rows() {
+  if constexpr (has_small_integers) {
+    return std::array{small_row<math, arity, domain, ScalarType::Byte, uint8_t>(),
+                      small_row<math, arity, domain, ScalarType::Char, int8_t>(),
+                      small_row<math, arity, domain, ScalarType::Short, int16_t>(),
+                      small_row<math, arity, domain, ScalarType::Int, int32_t>()};
+  } else {
+    return std::array<RowFunction, 0>();
+  }
+}
+
 template <const auto& math, int arity, Domain domain>
 constexpr bool gives_bool() {
   constexpr bool integral = domain == Domain::Integral || domain == Domain::Bits;
@@ -180,6 +216,7 @@ template <const auto& math, int arity, Domain domain>
 inline constexpr Elementwise kElementwise{
     {detail::row_for<math, arity, domain, bool>(), detail::row_for<math, arity, domain, int64_t>(),
      detail::row_for<math, arity, domain, float>(), detail::row_for<math, arity, domain, double>()},
+    detail::small_rows<math, arity, domain>(),
     arity,
     domain,
     detail::gives_bool<math, arity, domain>()};

@@ -142,7 +142,7 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
   Parameters parameters;
   parameters.set(0, alpha);
   parameters.floating[0] *= sign;
-  parameters.integer[0] = wrapping_mul(parameters.integer[0], sign);
+  parameters.integer[0] = times(parameters.integer[0], int64_t(sign));
   return elementwise(ctx, operation, {self, other}, out, parameters);
 }
 

@@ -9,20 +9,15 @@
 
 namespace executorch::kernels::portable {
 
-inline int64_t wrapping_add(int64_t x, int64_t y) {
-  return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
-}
-inline int64_t wrapping_sub(int64_t x, int64_t y) {
-  return static_cast<int64_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(y));
-}
-inline int64_t wrapping_mul(int64_t x, int64_t y) {
-  return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
-}
+/// Unsigned arithmetic wraps; narrower than int, it would become int.
+template <class C>
+using Wrapping =
+    std::conditional_t<(sizeof(C) < sizeof(uint32_t)), uint32_t, std::make_unsigned_t<C>>;
 
 template <class C>
 C plus(C x, C y) {
   if constexpr (std::is_integral_v<C>) {
-    return wrapping_add(x, y);
+    return static_cast<C>(static_cast<Wrapping<C>>(x) + static_cast<Wrapping<C>>(y));
   } else {
     return x + y;
   }
@@ -30,7 +25,7 @@ C plus(C x, C y) {
 template <class C>
 C minus(C x, C y) {
   if constexpr (std::is_integral_v<C>) {
-    return wrapping_sub(x, y);
+    return static_cast<C>(static_cast<Wrapping<C>>(x) - static_cast<Wrapping<C>>(y));
   } else {
     return x - y;
   }
@@ -38,51 +33,54 @@ C minus(C x, C y) {
 template <class C>
 C times(C x, C y) {
   if constexpr (std::is_integral_v<C>) {
-    return wrapping_mul(x, y);
+    return static_cast<C>(static_cast<Wrapping<C>>(x) * static_cast<Wrapping<C>>(y));
   } else {
     return x * y;
   }
 }
 
 /// The divisor, or 1 after noting that it is zero.
-inline int64_t nonzero(int64_t y, const Extra<int64_t>& extra) {
+template <class C>
+C nonzero(C y, const Extra<C>& extra) {
   if (y != 0) return y;
   extra.divided_by_zero = true;
   return 1;
 }
+/// Whether it is -1, by which the lowest integer cannot be divided.
+template <class C>
+bool is_minus_one(C divisor) {
+  return std::is_signed_v<C> && divisor == static_cast<C>(-1);
+}
 
 /// Rounds to zero.
-inline int64_t divide_trunc(int64_t x, int64_t y, const Extra<int64_t>& extra) {
-  const int64_t divisor = nonzero(y, extra);
-  return divisor == -1 ? wrapping_sub(0, x) : x / divisor;
-}
-template <class F>
-F divide_trunc(F x, F y, const Extra<F>&) {
-  return std::trunc(x / y);
+template <class C>
+C divide_trunc(C x, C y, const Extra<C>& extra) {
+  if constexpr (std::is_integral_v<C>) {
+    const C divisor = nonzero(y, extra);
+    return is_minus_one(divisor) ? minus(C(0), x) : static_cast<C>(x / divisor);
+  } else {
+    return std::trunc(x / y);
+  }
 }
 
 /// C++'s remainder: the sign of the dividend.
-inline int64_t modulo_trunc(int64_t x, int64_t y, const Extra<int64_t>& extra) {
-  const int64_t divisor = nonzero(y, extra);
-  return divisor == -1 ? 0 : x % divisor;
-}
-template <class F>
-F modulo_trunc(F x, F y, const Extra<F>&) {
-  return std::fmod(x, y);
+template <class C>
+C modulo_trunc(C x, C y, const Extra<C>& extra) {
+  if constexpr (std::is_integral_v<C>) {
+    const C divisor = nonzero(y, extra);
+    return is_minus_one(divisor) ? C(0) : static_cast<C>(x % divisor);
+  } else {
+    return std::fmod(x, y);
+  }
 }
 
 /// A remainder with the dividend's sign becomes Python's, with the sign of the divisor.
 template <class C>
 C floored(C remainder, C y) {
   const bool differ = (remainder != 0) & ((remainder < 0) != (y < 0));
-  return differ ? remainder + y : remainder;
+  return differ ? static_cast<C>(remainder + y) : remainder;
 }
 
-/// Rounds to minus infinity.
-inline int64_t divide_floor(int64_t x, int64_t y, const Extra<int64_t>& extra) {
-  const int64_t quotient = divide_trunc(x, y, extra);
-  return modulo_trunc(x, y, extra) != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
-}
 /// Floating point as Python's floor division: exact even where x / y rounds up to an integer.
 /// `remainder` has the dividend's sign; y is not zero.
 template <class F>
@@ -94,9 +92,16 @@ F floor_of_quotient(F x, F y, F remainder) {
   const F nearest = quotient - floored > F(0.5) ? floored + 1 : floored;
   return quotient == 0 ? std::copysign(F(0), x / y) : nearest;
 }
-template <class F>
-F divide_floor(F x, F y, const Extra<F>&) {
-  return y == 0 ? x / y : floor_of_quotient(x, y, std::fmod(x, y));
+/// Rounds to minus infinity.
+template <class C>
+C divide_floor(C x, C y, const Extra<C>& extra) {
+  if constexpr (std::is_integral_v<C>) {
+    const C quotient = divide_trunc(x, y, extra);
+    const bool rounds = modulo_trunc(x, y, extra) != 0 && (x < 0) != (y < 0);
+    return rounds ? static_cast<C>(quotient - 1) : quotient;
+  } else {
+    return y == 0 ? x / y : floor_of_quotient(x, y, std::fmod(x, y));
+  }
 }
 
 /// Euclid's algorithm on the magnitudes.
@@ -113,23 +118,27 @@ inline uint64_t common_divisor(int64_t x, int64_t y) {
 inline int64_t common_multiple(int64_t x, int64_t y) {
   const auto divisor = static_cast<int64_t>(common_divisor(x, y));
   if (divisor == 0) return 0;
-  const int64_t multiple = wrapping_mul(x / divisor, y);
-  return multiple < 0 ? wrapping_sub(0, multiple) : multiple;
+  const int64_t multiple = times(x / divisor, y);
+  return multiple < 0 ? minus(int64_t(0), multiple) : multiple;
 }
 
 /// Integers by squaring, wrapping; a negative exponent leaves 1, -1 or 0.
-inline int64_t power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
-  int64_t result = 1;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) result = wrapping_mul(result, base);
-    base = wrapping_mul(base, base);
+template <class C>
+C power(C base, C exponent) {
+  if constexpr (std::is_integral_v<C>) {
+    if (exponent < 0) {
+      if (base == 1 || !is_minus_one(base)) return base == 1;
+      return exponent % 2 == 0 ? C(1) : base;
+    }
+    C result = 1;
+    for (; exponent > 0; exponent = static_cast<C>(exponent / 2)) {
+      if (exponent % 2 == 1) result = times(result, base);
+      base = times(base, base);
+    }
+    return result;
+  } else {
+    return std::pow(base, exponent);
   }
-  return result;
-}
-template <class F>
-F power(F base, F exponent) {
-  return std::pow(base, exponent);
 }
 
 }  // namespace executorch::kernels::portable
