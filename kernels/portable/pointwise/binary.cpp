@@ -4,6 +4,7 @@
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/loops/promote.h>
+#include <executorch/kernels/portable/pointwise/float_math.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
 
 #include <cmath>
@@ -49,9 +50,19 @@ constexpr auto fmod_math =
 constexpr auto remainder_math = Approximated{
     [](auto x, auto y, const auto& extra) { return floored(modulo_trunc(x, y, extra), y); },
     [](float x, float y) { return floored(quick_modulo(x, y), y); }, has_quick_modulo};
-constexpr auto floor_divide_math = Approximated{
-    [](auto x, auto y, const auto& extra) { return divide_floor(x, y, extra); },
-    [](float x, float y) { return floor_of_quotient(x, y, quick_modulo(x, y)); }, has_quick_modulo};
+constexpr auto floor_divide_math =
+    Approximated{[](auto x, auto y, const auto& extra) { return divide_floor(x, y, extra); },
+                 [](float x, float y) {
+                   return floor_of_quotient(x, y, quick_modulo(x, y), float_floor<float, int32_t>);
+                 },
+                 has_quick_modulo};
+constexpr auto atan2_math =
+    Approximated{[](auto y, auto x) { return std::atan2(y, x); },
+                 [](float y, float x) { return float_atan2<float, int32_t>(y, x); },
+                 [](float y, float x) {
+                   const float a = std::fabs(y), b = std::fabs(x);
+                   return a < 1e30f && b < 1e30f && (a > 1e-30f || b > 1e-30f);
+                 }};
 
 }  // namespace
 
@@ -102,7 +113,7 @@ KERNELS(floor_divide, _out,        _scalar_out, Numeric)
 TENSORS(logical_and, Logical, static_cast<bool>(x & y))
 TENSORS(logical_or,  Logical, static_cast<bool>(x | y))
 TENSORS(logical_xor, Logical, x != y)
-TENSORS(atan2,    Floating, std::atan2(x, y))
+KERNEL(atan2_out, Tensor, atan2, Floating)
 TENSORS(gcd,      Integral, static_cast<int64_t>(common_divisor(x, y)))
 TENSORS(lcm,      Integral, common_multiple(x, y))
 TENSORS(hypot,    Floating, std::hypot(x, y))

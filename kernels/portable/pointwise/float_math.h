@@ -75,9 +75,8 @@ inline constexpr float kHalfPi = 1.57079632679489662f;
 template <class V, class I>
 ET_VECTOR_INLINE V float_round(V x) {
   const float kLargest = 8388608.0f;  // 2^23
-  const V a = float_abs<V, I>(x);
-  const V whole = float_sign<V, I>((a + kLargest) - kLargest, x);
-  return a < kLargest ? whole : x;
+  const V a = float_abs<V, I>(x), shift = a < kLargest ? all<V>(kLargest) : all<V>(0.0f);
+  return float_sign<V, I>((a + shift) - shift, x);
 }
 /// As far as an integer holds it, |x| < 2^31.
 template <class V, class I>
@@ -137,17 +136,13 @@ ET_VECTOR_INLINE V float_expm1(V x) {
   return x == 0.0f ? x : result;  // the sign of zero
 }
 
-/// A positive number as m * 2^e, 2^-1/2 <= m < 2^1/2; gives m - 1.
+/// A normal positive number as m * 2^e, 2^-1/2 <= m < 2^1/2; gives m - 1.
 template <class V, class I>
 ET_VECTOR_INLINE V split_power(V x, V& e) {
-  const float kNormal = 1.17549435e-38f;
-  const V tiny = x < kNormal ? all<V>(23.0f) : all<V>(0.0f);
   const uint32_t kRootHalf = 0x3F3504F3;
-  const auto bits = bits_as<UnsignedOf<I>>(x < kNormal ? x * 8388608.0f : x);
-  const I above = bits_as<I>(bits - kRootHalf);
-  const I power = above >> 23;
+  const I above = bits_as<I>(bits_as<UnsignedOf<I>>(x) - kRootHalf);
   // As floats, by the same trick backwards.
-  e = (bits_as<V>(power + kRoundUpBits) - kRoundUp) - tiny;
+  e = bits_as<V>((above >> 23) + kRoundUpBits) - kRoundUp;
   return bits_as<V>((above & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
 }
 
@@ -159,19 +154,12 @@ ET_VECTOR_INLINE V log_tail(V f) {
   return f * f * (f * p - 0.5f);
 }
 
-/// What the logarithm of x is where x is no positive number.
-template <class V>
-ET_VECTOR_INLINE V log_edges(V x, V result) {
-  const float kInfinity = __builtin_inff();
-  result = x == 0.0f ? all<V>(-kInfinity) : result;
-  result = x < 0.0f ? all<V>(__builtin_nanf("")) : result;
-  return x < kInfinity ? result : x;
-}
+/// Logarithms are for normal positive numbers.
 template <class V, class I>
 ET_VECTOR_INLINE V float_log(V x) {
   V e;
   const V f = split_power<V, I>(x, e);
-  return log_edges(x, (log_tail(f) + e * kLn2Low) + f + e * kLn2High);
+  return (log_tail(f) + e * kLn2Low) + f + e * kLn2High;
 }
 template <class V, class I>
 ET_VECTOR_INLINE V float_log2(V x) {
@@ -179,13 +167,13 @@ ET_VECTOR_INLINE V float_log2(V x) {
   const V f = split_power<V, I>(x, e);
   const float kRest = kLog2E - 1.0f;
   const V tail = log_tail(f);
-  return log_edges(x, ((tail * kRest + f * kRest) + tail) + f + e);
+  return ((tail * kRest + f * kRest) + tail) + f + e;
 }
 template <class V, class I>
 ET_VECTOR_INLINE V float_log10(V x) {
   V e;
   const V f = split_power<V, I>(x, e);
-  return log_edges(x, (log_tail(f) * kLog10E + e * 4.605039e-6f) + f * kLog10E + e * 0.301025391f);
+  return (log_tail(f) * kLog10E + e * 4.605039e-6f) + f * kLog10E + e * 0.301025391f;
 }
 /// log(1 + x) for -1 < x < 1e30.
 template <class V, class I>
@@ -197,6 +185,16 @@ ET_VECTOR_INLINE V float_log1p(V x) {
   const V lost = (u < 2.0f ? x - (u - 1.0f) : 1.0f - (u - x)) / u;
   const V result = ((log_tail(f) + e * kLn2Low) + lost) + f + e * kLn2High;
   return x == 0.0f ? x : result;
+}
+
+/// log(1 + exp(x)).
+template <class V, class I>
+ET_VECTOR_INLINE V float_softplus(V x) {
+  const V u = float_exp<V, I>(-float_abs<V, I>(x));
+  // log(1 + u) for u in [0, 1]: what lies above sqrt(2) is halved.
+  const V f = u > 0.41421356f ? 0.5f * (u - 1.0f) : u;
+  const V shift = u > 0.41421356f ? all<V>(0.693147181f) : all<V>(0.0f);
+  return (x > 0.0f ? x : all<V>(0.0f)) + ((log_tail(f) + f) + shift);
 }
 
 /// For x >= -88.
@@ -271,16 +269,72 @@ ET_VECTOR_INLINE V float_tan(V x) {
   const V result = (quadrant & 1) != 0 ? -c / s : s / c;
   return x == 0.0f ? x : result;
 }
-template <class V, class I>
-ET_VECTOR_INLINE V float_atan(V x) {
-  const V a = float_abs<V, I>(x);
-  const V z = a > 1.0f ? 1.0f / a : a;
+/// The angle whose tangent is z in [0, 1].
+template <class V>
+ET_VECTOR_INLINE V atan_part(V z) {
   const V s = z * z;
   const V p =
       polynomial(s, -0.333333015f, 0.1999863833f, -0.142652452f, 0.1095757633f, -0.08419458568f,
                  0.05823454261f, -0.0314556919f, 0.01106443536f, -1.827211585e-3f);
-  const V r = z * s * p + z;
+  return z * s * p + z;
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_atan(V x) {
+  const V a = float_abs<V, I>(x);
+  const V r = atan_part(a > 1.0f ? 1.0f / a : a);
   return float_sign<V, I>(a > 1.0f ? kHalfPi - r : r, x);
+}
+/// For finite y and x that are not both zero.
+template <class V, class I>
+ET_VECTOR_INLINE V float_atan2(V y, V x) {
+  const V a = float_abs<V, I>(y), b = float_abs<V, I>(x);
+  const V least = a < b ? a : b, most = a < b ? b : a;
+  const V part = atan_part(least / most);
+  const V r = a > b ? kHalfPi - part : part;
+  return float_sign<V, I>(x < 0.0f ? 2 * kHalfPi - r : r, y);
+}
+
+ET_VECTOR_INLINE float root(float x) { return __builtin_sqrtf(x); }
+
+/// asin(z), where |x| is z, or above 1/2 1 - 2 z²: there asin(|x|) is pi/2 - 2 asin(z).
+template <class V>
+ET_VECTOR_INLINE V asin_part(V a) {
+  const V s = a > 0.5f ? 0.5f * (1.0f - a) : a * a;
+  const V z = a > 0.5f ? root(s) : a;
+  return z * s *
+             polynomial(s, 0.1666675393f, 0.07495241724f, 0.04547710502f, 0.02414756849f,
+                        0.04221862557f) +
+         z;
+}
+/// For |x| <= 1.
+template <class V, class I>
+ET_VECTOR_INLINE V float_asin(V x) {
+  const V a = float_abs<V, I>(x), r = asin_part(a);
+  return float_sign<V, I>(a > 0.5f ? kHalfPi - (r + r) : r, x);
+}
+template <class V, class I>
+ET_VECTOR_INLINE V float_acos(V x) {
+  const V a = float_abs<V, I>(x), r = asin_part(a), twice = r + r;
+  const V outer = x < 0.0f ? 2 * kHalfPi - twice : twice;
+  return a > 0.5f ? outer : kHalfPi - float_sign<V, I>(r, x);
+}
+/// For |x| < 1.
+template <class V, class I>
+ET_VECTOR_INLINE V float_atanh(V x) {
+  const V a = float_abs<V, I>(x);
+  return float_sign<V, I>(0.5f * float_log1p<V, I>((a + a) / (1.0f - a)), x);
+}
+/// For |x| < 1e18.
+template <class V, class I>
+ET_VECTOR_INLINE V float_asinh(V x) {
+  const V a = float_abs<V, I>(x), s = a * a;
+  return float_sign<V, I>(float_log1p<V, I>(a + s / (1.0f + root(s + 1.0f))), x);
+}
+/// For 1 <= x < 1e18.
+template <class V, class I>
+ET_VECTOR_INLINE V float_acosh(V x) {
+  const V t = x - 1.0f;
+  return float_log1p<V, I>(t + root(t * (x + 1.0f)));
 }
 
 /// x P(x²) / Q(x²); from 3.92 on it is 1.
@@ -293,6 +347,33 @@ ET_VECTOR_INLINE V float_erf(V x) {
                    polynomial(s, 1.0f, 0.5030904412f, 0.1145599559f, 0.01505515724f,
                               1.170733129e-3f, 3.783171996e-5f);
   return float_abs<V, I>(x) >= 3.92f ? float_sign<V, I>(all<V>(1.0f), x) : result;
+}
+
+/// exp(-x²) t P(t), t = 1 / (1 + |x| / 2); 0 where it is subnormal, from x = 9 on.
+template <class V, class I>
+ET_VECTOR_INLINE V float_erfc(V x) {
+  const V size = float_abs<V, I>(x), a = size > 10.0f ? all<V>(10.0f) : size;
+  const V t = 1.0f / (1.0f + 0.5f * a), s = a * a;
+  const V p =
+      t * polynomial(t, 0.2820876774f, 0.2823534663f, 0.2432611421f, 0.2020692814f, -0.02517632615f,
+                     0.2759761005f, -0.4853818264f, 0.2837010121f, -0.05889056942f);
+  // What rounding the square lost is a matter of many units after exp.
+  const V high = bits_as<V>(bits_as<I>(a) & -4096), low = a - high;
+  const V lost = ((high * high - s) + 2.0f * high * low) + low * low;
+  const V tail = float_exp<V, I>(-s) * (p - p * lost);
+  return x < 0.0f ? 2.0f - tail : tail;
+}
+/// x P(w), w = -log(1 - x²), for |x| < 1; beyond w = 5 with P of its root.
+template <class V, class I>
+ET_VECTOR_INLINE V float_erfinv(V x) {
+  const V w = -float_log<V, I>((1.0f - x) * (1.0f + x));
+  const V middle = polynomial(w - 2.5f, 1.501409422f, 0.2466407235f, -4.177710178e-3f,
+                              -1.253703147e-3f, 2.186050937e-4f, -4.398487335e-6f, -3.529846817e-6f,
+                              3.439112863e-7f, 2.863342835e-8f);
+  const V tail = polynomial(root(w > 5.0f ? w : all<V>(5.0f)) - 3.0f, 2.832976919f, 1.001674039f,
+                            9.438745277e-3f, -7.621879928e-3f, 5.740832219e-3f, -3.674699166e-3f,
+                            1.345946889e-3f, 1.016187256e-4f, -1.97734207e-4f);
+  return x * (w > 5.0f ? tail : middle);
 }
 
 /// x * Phi(x), Phi the normal distribution's cumulative function.

@@ -83,12 +83,12 @@ C floored(C remainder, C y) {
 
 /// Floating point as Python's floor division: exact even where x / y rounds up to an integer.
 /// `remainder` has the dividend's sign; y is not zero.
-template <class F>
-F floor_of_quotient(F x, F y, F remainder) {
+template <class F, class Floor>
+F floor_of_quotient(F x, F y, F remainder, Floor&& floor) {
   const F whole = (x - remainder) / y;
   const bool differ = (remainder != 0) & ((y < 0) != (remainder < 0));
   const F quotient = differ ? whole - 1 : whole;
-  const F floored = std::floor(quotient);
+  const F floored = floor(quotient);
   const F nearest = quotient - floored > F(0.5) ? floored + 1 : floored;
   return quotient == 0 ? std::copysign(F(0), x / y) : nearest;
 }
@@ -100,7 +100,8 @@ C divide_floor(C x, C y, const Extra<C>& extra) {
     const bool rounds = modulo_trunc(x, y, extra) != 0 && (x < 0) != (y < 0);
     return rounds ? static_cast<C>(quotient - 1) : quotient;
   } else {
-    return y == 0 ? x / y : floor_of_quotient(x, y, std::fmod(x, y));
+    return y == 0 ? x / y
+                  : floor_of_quotient(x, y, std::fmod(x, y), [](C v) { return std::floor(v); });
   }
 }
 

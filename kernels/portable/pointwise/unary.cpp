@@ -7,6 +7,7 @@
 #include <executorch/kernels/portable/pointwise/special.h>
 
 #include <cmath>
+#include <limits>
 
 namespace executorch::kernels::portable {
 
@@ -37,8 +38,13 @@ C relu6(C x) {
   return above > 6 ? C(6) : above;
 }
 
-// Beyond it, float_sin and its kin lose digits.
-constexpr float kMostTurns = 8192;
+// Which x the formulas of float_math.h are for. Beyond 8192, float_sin and its kin lose digits.
+bool is_within(float x, float bound) { return std::fabs(x) < bound; }
+bool is_turn(float x) { return is_within(x, 8192); }
+bool holds_fraction(float x) { return is_within(x, 2e9f); }
+bool is_normal_positive(float x) {
+  return x >= std::numeric_limits<float>::min() && x <= std::numeric_limits<float>::max();
+}
 
 }  // namespace
 
@@ -74,45 +80,45 @@ UNARY(abs,        Any,      magnitude(x))
 UNARY(neg,        Numeric,  times(x, C(-1)))
 UNARY(sign,       Any,      static_cast<C>((x > 0) - (x < 0)))
 UNARY(relu,       Numeric,  x <= 0 ? C(0) : x)
-FASTER(ceil,      Numeric,  x > -2e9f && x < 2e9f, rounded(x, [](auto v) { return std::ceil(v); }))
-FASTER(floor,     Numeric,  x > -2e9f && x < 2e9f, rounded(x, [](auto v) { return std::floor(v); }))
+FASTER(ceil,      Numeric,  holds_fraction(x), rounded(x, [](auto v) { return std::ceil(v); }))
+FASTER(floor,     Numeric,  holds_fraction(x), rounded(x, [](auto v) { return std::floor(v); }))
 FASTER(round,     Numeric,  true, rounded(x, [](auto v) { return std::nearbyint(v); }))
-FASTER(trunc,     Numeric,  x > -2e9f && x < 2e9f, rounded(x, [](auto v) { return std::trunc(v); }))
-FASTER(frac,      Numeric,  x > -2e9f && x < 2e9f, x - rounded(x, [](auto v) { return std::trunc(v); }))
-UNARY(acos,       Floating, std::acos(x))
-UNARY(acosh,      Floating, std::acosh(x))
+FASTER(trunc,     Numeric,  holds_fraction(x), rounded(x, [](auto v) { return std::trunc(v); }))
+FASTER(frac,      Numeric,  holds_fraction(x), x - rounded(x, [](auto v) { return std::trunc(v); }))
+FASTER(acos,      Floating, std::fabs(x) <= 1, std::acos(x))
+FASTER(acosh,     Floating, x >= 1 && x < 1e18f, std::acosh(x))
 UNARY(angle,      Floating, x != x ? x : x < 0 ? static_cast<C>(kPi) : C(0))
-UNARY(asin,       Floating, std::asin(x))
-UNARY(asinh,      Floating, std::asinh(x))
+FASTER(asin,      Floating, std::fabs(x) <= 1, std::asin(x))
+FASTER(asinh,     Floating, is_within(x, 1e18f), std::asinh(x))
 FASTER(atan,      Floating, true, std::atan(x))
-UNARY(atanh,      Floating, std::atanh(x))
-FASTER(cos,       Floating, x >= -kMostTurns && x <= kMostTurns, std::cos(x))
-FASTER(cosh,      Floating, x > -88 && x < 88, std::cosh(x))
+FASTER(atanh,     Floating, is_within(x, 1), std::atanh(x))
+FASTER(cos,       Floating, is_turn(x), std::cos(x))
+FASTER(cosh,      Floating, is_within(x, 88), std::cosh(x))
 UNARY(digamma,    Floating, static_cast<C>(digamma(x)))
 FASTER(erf,       Floating, true, std::erf(x))
-UNARY(erfc,       Floating, std::erfc(x))
-UNARY(erfinv,     Floating, static_cast<C>(erfinv(x)))
+FASTER(erfc,      Floating, (x < 9) | !(x < 10.1f), std::erfc(x))
+FASTER(erfinv,    Floating, is_within(x, 1), static_cast<C>(erfinv(x)))
 FASTER(exp,       Floating, (x < 88) & ((x > -87) | (x < -104)), std::exp(x))
 FASTER(exp2,      Floating, (x < 127) & ((x > -126) | (x < -150)), std::exp2(x))
 FASTER(expm1,     Floating, x < 88, std::expm1(x))
 UNARY(i0,         Floating, static_cast<C>(bessel_i0(x)))
 UNARY(lgamma,     Floating, std::lgamma(x))
-FASTER(log,       Floating, true, std::log(x))
-FASTER(log10,     Floating, true, std::log10(x))
+FASTER(log,       Floating, is_normal_positive(x), std::log(x))
+FASTER(log10,     Floating, is_normal_positive(x), std::log10(x))
 FASTER(log1p,     Floating, x > -1 && x < 1e30f, std::log1p(x))
-FASTER(log2,      Floating, true, std::log2(x))
+FASTER(log2,      Floating, is_normal_positive(x), std::log2(x))
 UNARY(reciprocal, Floating, 1 / x)
 UNARY(rsqrt,      Floating, 1 / std::sqrt(x))
 FASTER(sigmoid,   Floating, x > -88, 1 / (1 + std::exp(-x)))
-FASTER(sin,       Floating, x >= -kMostTurns && x <= kMostTurns, std::sin(x))
-FASTER(sinh,      Floating, x > -88 && x < 88, std::sinh(x))
+FASTER(sin,       Floating, is_turn(x), std::sin(x))
+FASTER(sinh,      Floating, is_within(x, 88), std::sinh(x))
 UNARY(sqrt,       Floating, std::sqrt(x))
-FASTER(tan,       Floating, x >= -kMostTurns && x <= kMostTurns, std::tan(x))
+FASTER(tan,       Floating, is_turn(x), std::tan(x))
 FASTER(tanh,      Floating, true, std::tanh(x))
 FASTER(silu,      Floating, x > -88, x / (1 + std::exp(-x)))
 FASTER(mish,      Floating, true, x * std::tanh(std::log1p(std::exp(x))))
-UNARY(hardsigmoid, Floating, relu6(x + 3) / 6)
-UNARY(hardswish,  Floating, x * relu6(x + 3) / 6)
+UNARY(hardsigmoid, Floating, relu6(x + 3) * (C(1) / 6))
+UNARY(hardswish,  Floating, x * relu6(x + 3) * (C(1) / 6))
 UNARY(isinf,      Any,      x - x != 0 && x == x)
 UNARY(isnan,      Any,      x != x)
 UNARY(isposinf,   Any,      x > 0 && x - x != 0)
@@ -167,16 +173,16 @@ constexpr auto hardtanh_math = [](auto x, const auto& extra) {
 constexpr auto threshold_math = [](auto x, const auto& extra) {
   return x <= extra.a ? extra.b : x;
 };
-constexpr auto softplus_math = Approximated{
-    [](auto x, const auto& extra) {
-      return x * extra.a > extra.b ? x : std::log1p(std::exp(x * extra.a)) / extra.a;
-    },
-    [](float x, const Extra<float>& extra) {
-      const float z = x * extra.a;
-      const float soft = float_log1p<float, int32_t>(float_exp<float, int32_t>(z)) / extra.a;
-      return z > extra.b ? x : soft;
-    },
-    [](float x, const Extra<float>& extra) { return x * extra.a < 65; }};
+constexpr auto softplus_math =
+    Approximated{[](auto x, const auto& extra) {
+                   return x * extra.a > extra.b ? x : std::log1p(std::exp(x * extra.a)) / extra.a;
+                 },
+                 [](float x, const Extra<float>& extra) {
+                   const float z = x * extra.a;
+                   const float soft = float_softplus<float, int32_t>(z) / extra.a;
+                   return z > extra.b ? x : soft;
+                 },
+                 [](float, const Extra<float>&) { return true; }};
 constexpr auto gelu_math =
     Approximated{[](auto x) {
                    using C = decltype(x);
@@ -190,9 +196,10 @@ constexpr auto gelu_tanh_math = Approximated{
       return C(0.5) * x * (1 + std::tanh(inner));
     },
     [](float x) { return float_gelu_tanh<float, int32_t>(x); }, [](float) { return true; }};
-constexpr auto logit_math = Approximated{
-    [](auto x) { return std::log(x / (1 - x)); },
-    [](float x) { return float_log<float, int32_t>(x / (1 - x)); }, [](float) { return true; }};
+constexpr auto logit_math =
+    Approximated{[](auto x) { return std::log(x / (1 - x)); },
+                 [](float x) { return float_log<float, int32_t>(x / (1 - x)); },
+                 [](float x) { return x > 1e-30f && x < 1; }};
 constexpr auto logit_clamped_math = [](auto x, const auto& extra) {
   const auto clamped = x < extra.a ? extra.a : x > extra.b ? extra.b : x;
   return std::log(clamped / (1 - clamped));
