@@ -16,7 +16,6 @@ from typing import Any, Union
 import torch
 from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
-from torch._guards import detect_fake_mode
 from torch._ops import OpOverload, OpOverloadPacket
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.export import ExportedProgram
@@ -155,8 +154,11 @@ class ExportedProgramPassBase(ABC):
 
 def fake_mode_of(graph_module: fx.GraphModule) -> FakeTensorMode:
     """The fake tensor mode that the values of a graph were made in, or a new one if it has none."""
-    values = [node.meta["val"] for node in graph_module.graph.nodes if "val" in node.meta]
-    return detect_fake_mode(values) or FakeTensorMode(allow_non_fake_inputs=True)
+    for node in graph_module.graph.nodes:
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            if isinstance(value, FakeTensor):
+                return value.fake_mode
+    return FakeTensorMode(allow_non_fake_inputs=True)
 
 
 class ExportPass(PassBase):

@@ -29,7 +29,8 @@ def _is_recomputable(node: fx.Node) -> bool:
     return bool(not node.meta.get("unbacked_bindings")) and not node.target._schema.is_mutable
 
 
-def _compute(mode: FakeTensorMode, node: fx.Node) -> Any:
+def computed_value(mode: FakeTensorMode, node: fx.Node) -> Any:
+    """What a call node's `val` is, by the `val`s of its arguments."""
     target: Callable[..., Any] = node.target  # type: ignore[assignment]
     with enable_python_dispatcher(), mode, torch.no_grad():  # the dispatcher keeps symbolic sizes symbolic
         return target(*with_values(node.args), **with_values(node.kwargs))
@@ -51,7 +52,7 @@ def refresh_values(graph_module: fx.GraphModule, changed: set[fx.Node]) -> None:
             continue
         if not _is_recomputable(node):
             continue
-        value = _compute(mode, node)
+        value = computed_value(mode, node)
         if same_layout(value, node.meta["val"]):
             continue
         node.meta["val"] = value

@@ -1,37 +1,55 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From ATen to Core ATen: one run of torch.export's decompositions, and ours where they cost too much."""
+"""From ATen to Core ATen: torch.export's decompositions, and ours where they cost too much."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import torch
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
+from executorch.exir.backend.program_copy import copy_program
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import decompositions_beyond_core
+from executorch.exir.program.graph_decomposition import decompose_graph
+
+
+@cache
+def _tables() -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """PyTorch's table to Core ATen, and ours that are added to it or replace what is there."""
+    of_pytorch = dict(torch.export.default_decompositions().items())
+    added = {op: made for op, made in decompositions_beyond_core().items() if op not in of_pytorch}
+    return of_pytorch, {**added, **ATTENTION_DECOMPOSITION}
 
 
 def decomposition_table(preserve: Iterable[OpOverload] = ()) -> dict[Any, Any]:
     """PyTorch's table to Core ATen with our decompositions in it, without the operators to preserve."""
-    table = torch.export.default_decompositions()
-    for op, decomposition in decompositions_beyond_core().items():
-        if op not in table:
-            table[op] = decomposition
-    for op, decomposition in ATTENTION_DECOMPOSITION.items():
-        table[op] = decomposition
-    for op in preserve:
-        table.pop(op, None)
-    return table
+    of_pytorch, ours = _tables()
+    whole = set(preserve)
+    return {op: made for op, made in {**of_pytorch, **ours}.items() if op not in whole}
 
 
 def decompose(program: ExportedProgram, preserve: Iterable[OpOverload] = ()) -> ExportedProgram:
     """A new program of Core ATen operators and `preserve`; functional, with weights shared with `program`."""
+    kept = list(preserve)
+    made = copy_program(program)
+    if decompose_graph(made, decomposition_table(kept), kept):
+        return made
     with warnings.catch_warnings():
         # PyTorch's own calls of its deprecated pytree test: nothing that a user could change.
         warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)
-        made: ExportedProgram = program.run_decompositions(decomposition_table(preserve))
-    return made
+        traced: ExportedProgram = program.run_decompositions(_table_to_trace_with(kept))
+    return traced
+
+
+def _table_to_trace_with(kept: list[OpOverload]) -> dict[Any, Any]:
+    """`decomposition_table` with the composite operators that were registered since it was made."""
+    table = torch.export.default_decompositions()
+    table.update(_tables()[1])
+    for op in kept:
+        table.pop(op, None)
+    return table

@@ -1,0 +1,107 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""In-place calls become functional ones where a look at the graph shows that nobody can tell the difference.
+
+`y = x.relu_()` is `y = x.relu()` with `y` read wherever `x` was, if `x` was computed by the graph and nothing that may
+share its memory (a view of it, what it is a view of) is read afterwards.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import cache
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+
+from executorch.exir.operator.convert import is_functional
+from executorch.exir.program.call_body import is_composite
+
+# Arguments that, if true, make an operator update its running statistics, which its schema does not say.
+_HIDDEN_WRITES = frozenset({"training", "train", "use_input_stats"})
+
+
+@cache
+def functional_form(op: OpOverload) -> OpOverload | None:
+    """The operator that returns what `op` writes to its first argument (`relu_` → `relu`), or None."""
+    arguments = op._schema.arguments
+    writes = [item.alias_info is not None and item.alias_info.is_write for item in arguments]
+    name = op._schema.name.split("::")[1]
+    if not name.endswith("_") or not writes[0] or any(writes[1:]):
+        return None
+    packet = getattr(getattr(torch.ops, op.namespace), name.removesuffix("_"), None)
+    if packet is None or op._overloadname not in packet.overloads():
+        return None
+    found: OpOverload = getattr(packet, op._overloadname)
+    names = [item.name for item in arguments]
+    return found if [item.name for item in found._schema.arguments] == names and is_functional(found) else None
+
+
+def writes_in_hiding(node: fx.Node) -> bool:
+    """Whether a call updates an argument although its schema does not say so: norms that are being trained."""
+    schema = node.target._schema.arguments  # type: ignore[union-attr]
+    given = {item.name: value for item, value in zip(schema, node.args, strict=False)} | node.kwargs
+    return any(given.get(name) not in (None, False) for name in _HIDDEN_WRITES)
+
+
+class _Memory:
+    """Which nodes may share memory, and which are one tensor under several names."""
+
+    def __init__(self) -> None:
+        self._group: dict[fx.Node, list[fx.Node]] = {}
+        self._names: dict[fx.Node, list[fx.Node]] = {}
+
+    def group(self, node: fx.Node) -> list[fx.Node]:
+        return self._group.setdefault(node, [node])
+
+    def join(self, node: fx.Node, other: fx.Node) -> None:
+        one, two = self.group(node), self.group(other)
+        if one is not two:
+            one.extend(two)
+            self._group.update(dict.fromkeys(two, one))
+
+    def names(self, node: fx.Node) -> list[fx.Node]:
+        return self._names.setdefault(node, [node])
+
+    def rename(self, node: fx.Node, new: fx.Node) -> None:
+        names = self.names(node)
+        names.append(new)
+        self._names[new] = names
+
+
+def make_functional(graph: fx.Graph) -> bool:
+    """Rewrites in-place calls in place. False (and a half-written graph) if there is one that must be left alone."""
+    memory = _Memory()
+    position = {node: index for index, node in enumerate(graph.nodes)}
+    for node in graph.nodes:
+        if node.op != "call_function":
+            continue
+        if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
+            if not _replace(node, memory, position):
+                return False
+        elif node.target is operator.getitem or not _is_fresh(node.target):
+            for held in node.all_input_nodes:
+                memory.join(held, node)
+    return True
+
+
+def _is_fresh(target: object) -> bool:
+    """Whether results have memory of their own. What is made of other operators may return its argument."""
+    return isinstance(target, OpOverload) and is_functional(target) and not is_composite(target)
+
+
+def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int]) -> bool:
+    functional, written = functional_form(node.target), node.args[0]  # type: ignore[arg-type]
+    if functional is None or not isinstance(written, fx.Node):
+        return False
+    names, where = memory.names(written), position[node]
+    for held in memory.group(written):
+        read_later = any(position[user] > where for user in held.users)
+        if held.op != "call_function" or (read_later and held not in names):
+            return False
+    node.target = functional
+    for name in names:
+        name.replace_all_uses_with(node, delete_user_cb=lambda user: position[user] > where)
+    memory.join(written, node)
+    memory.rename(written, node)
+    return True

@@ -1,0 +1,147 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Decomposes a graph call by call, in place: equal calls are traced once, and nothing else is touched.
+
+torch.export's `run_decompositions` traces the whole program twice, which is most of the time that lowering takes. It
+is still what decomposes programs that a rewrite call by call does not cover; `decompose_graph` tells which.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export import ExportedProgram
+from torch.export.decomp_utils import PRESERVED_ATEN_CIA_OPS
+from torch.utils import _pytree as pytree
+
+from executorch.exir.pass_base import fake_mode_of
+from executorch.exir.passes.fake_values import computed_value
+from executorch.exir.passes.node_rewrite import same_layout
+from executorch.exir.program.call_body import Table, inline_body, is_composite, traced_body
+from executorch.exir.program.functional_calls import make_functional, writes_in_hiding
+
+# Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
+_OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
+
+
+def decompose_graph(program: ExportedProgram, table: Table, kept: Collection[OpOverload]) -> bool:
+    """Decomposes what `table` says and `kept` does not hold, in place.
+
+    False, and a program to throw away, for: control flow and calls that are no operators; sizes that are not fixed;
+    writes to what the program is given, or to memory that is read under another name; weights that are tensor
+    subclasses.
+    """
+    if not _is_plain(program, kept):
+        return False
+    decomposition = _Decomposition(program.graph_module, table, kept)
+    # In-place calls come last: what they may be replaced by depends on what composite operators do to memory.
+    return decomposition.run() and make_functional(program.graph) and decomposition.run()
+
+
+def _is_plain(program: ExportedProgram, kept: Collection[OpOverload]) -> bool:
+    tensors = [*program.state_dict.values(), *program.constants.values()]
+    if not all(type(held) in (torch.Tensor, torch.nn.Parameter) for held in tensors):
+        return False
+    keeps_composites = any(is_composite(op) for op in kept)
+    return all(_is_plain_node(node, keeps_composites) for node in program.graph.nodes)
+
+
+def _is_plain_node(node: fx.Node, keeps_composites: bool) -> bool:
+    if node.op == "output":
+        return True
+    if node.op == "call_function" and node.target is not operator.getitem:
+        if not isinstance(node.target, OpOverload) or writes_in_hiding(node):
+            return False
+        if keeps_composites and node.target.name().startswith(_OF_COMPOSITES):
+            return False
+    elif node.op not in ("call_function", "placeholder"):
+        return False
+    return all(_is_fixed(value) for value in pytree.tree_leaves(node.meta.get("val")))
+
+
+def _is_fixed(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return all(isinstance(size, int) for size in value.shape)
+    return value is None or isinstance(value, (int, float, bool, str, torch.dtype, torch.device))
+
+
+class _Decomposition:
+    """One sweep over a graph, with the bodies traced so far."""
+
+    def __init__(self, graph_module: fx.GraphModule, table: Table, kept: Collection[OpOverload]) -> None:
+        self._module = graph_module
+        self._table = table
+        self._whole = {*kept, *PRESERVED_ATEN_CIA_OPS}
+        self._mode: FakeTensorMode = fake_mode_of(graph_module)
+        self._bodies: dict[Any, fx.GraphModule | None] = {}
+        self._stale: set[fx.Node] = set()
+
+    def run(self) -> bool:
+        """False if a call's body cannot stand in its place."""
+        for node in list(self._module.graph.nodes):
+            if node.op != "call_function" or node._erased or "val" not in node.meta:
+                continue
+            if self._is_decomposable(node.target):
+                if not self._replace(node):
+                    return False
+            elif node in self._stale:
+                self._refresh(node)
+        return True
+
+    def _is_decomposable(self, target: Any) -> bool:
+        if not isinstance(target, OpOverload) or target._schema.is_mutable:
+            return False
+        return target in self._table or (is_composite(target) and target not in self._whole)
+
+    def _replace(self, node: fx.Node) -> bool:
+        body = self._body(node)
+        if body is None:
+            return False
+        old = node.meta["val"]
+        result = inline_body(self._module, node, body, self._mode)
+        olds, news = (pytree.tree_leaves(value) for value in (old, result))
+        if len(olds) != len(news):
+            return False
+        for before, held in zip(olds, news, strict=True):
+            if isinstance(held, fx.Node) and not same_layout(before, held.meta["val"]):
+                if before.dtype != held.meta["val"].dtype or before.shape != held.meta["val"].shape:
+                    return False
+                self._stale.update(held.users)
+        return True
+
+    def _body(self, node: fx.Node) -> fx.GraphModule | None:
+        key = _key(node)
+        if key not in self._bodies:
+            body = traced_body(node, self._table, self._mode)
+            self._bodies[key] = body if make_functional(body.graph) and _all_fixed(body) else None
+        return self._bodies[key]
+
+    def _refresh(self, node: fx.Node) -> None:
+        value = computed_value(self._mode, node)
+        if not same_layout(value, node.meta["val"]):
+            node.meta["val"] = value
+            self._stale.update(node.users)
+
+
+def _all_fixed(body: fx.GraphModule) -> bool:
+    values = [node.meta.get("val") for node in body.graph.nodes]
+    return all(_is_fixed(value) for value in pytree.tree_leaves(values))
+
+
+def _key(node: fx.Node) -> Any:
+    """Equal for calls whose bodies are equal: the operator, its numbers, the layouts of its tensors."""
+    inputs = node.all_input_nodes
+    number = {held: index for index, held in enumerate(inputs)}
+    arguments = fx.node.map_arg((node.args, dict(node.kwargs)), lambda held: ("input", number[held]))
+    return (node.target, repr(arguments), tuple(_layout(held.meta["val"]) for held in inputs))
+
+
+def _layout(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, tuple(value.shape), value.stride(), value.device)
+    return repr(value) if not isinstance(value, (list, tuple)) else tuple(_layout(item) for item in value)

@@ -1,0 +1,142 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Decomposing call by call, in place, gives what a trace of the whole program gives."""
+
+from collections import Counter
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import torch
+from models import make
+from torch.export import Dim, ExportedProgram, export
+
+from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.program import decomposition
+from executorch.exir.program.decomposition import decompose, decomposition_table
+from executorch.exir.program.graph_decomposition import decompose_graph
+
+aten = torch.ops.aten
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
+
+
+def _traced(program: ExportedProgram, kept: list[Any]) -> ExportedProgram:
+    return program.run_decompositions(decomposition._table_to_trace_with(kept))
+
+
+def _operators(program: ExportedProgram) -> Counter[str]:
+    ignored = ("aten.detach.default", "aten.alias.default", "<built-in function getitem>", "aten.clone.default")
+    program.graph.eliminate_dead_code()
+    found = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+    return Counter(name for name in found if name not in ignored and "assert" not in name)
+
+
+@pytest.mark.parametrize("name", ["resnet18", "lstm"])
+@pytest.mark.filterwarnings("ignore:The tensor attributes", "ignore:.*LeafSpec:FutureWarning")
+def test_models_get_the_operators_that_a_trace_gives(name: str) -> None:
+    program = export(*make(name))
+    made = copy_program(program)
+    assert decompose_graph(made, decomposition_table(), [])
+    assert _operators(made) == _operators(_traced(program, []))
+
+
+IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
+    "on what was computed": lambda x: (x + 1).relu_().add_(2).mul_(x),
+    "on a value read before": lambda x: (lambda y: (y * 2, y.relu_()))(x + 1)[1],
+    "on a view nobody else reads": lambda x: (x * 2).view(-1).relu_() + 1,
+    "with itself": lambda x: (lambda y: y.mul_(y))(x + 1),
+    "with a decomposition": lambda x: torch.nn.functional.hardswish(x + 1, inplace=True),
+    "read under its old name": lambda x: (lambda y: (y.relu_(), y + 1))(x - 1),
+}
+
+
+@pytest.mark.parametrize("what", IN_PLACE)
+def test_in_place_calls_become_functional(what: str) -> None:
+    x = torch.randn(2, 3)
+    program = export(Calls(IN_PLACE[what]), (x,))
+    made = copy_program(program)
+    assert decompose_graph(made, decomposition_table(), [])
+    targets = [node.target for node in made.graph.nodes if node.op == "call_function"]
+    assert not any(getattr(target, "_schema", None) is not None and target._schema.is_mutable for target in targets)
+    torch.testing.assert_close(made.module()(x), Calls(IN_PLACE[what])(x))
+
+
+class Counts(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.count.add_(1)
+        return x + self.count
+
+
+LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...], Any]] = {
+    "a view read after its base was written": (
+        Calls(lambda x: (lambda y, v: (y.add_(1), v * 2))(*(lambda y: (y, y[0]))(x * 2))),
+        (torch.randn(2, 3),),
+        None,
+    ),
+    "a base read after its view was written": (
+        Calls(lambda x: (lambda y: (y[0].zero_(), y + 1))(x * 2)),
+        (torch.randn(2, 3),),
+        None,
+    ),
+    "an input written to": (Calls(lambda x: x.add_(1) * 2), (torch.randn(3),), None),
+    "a buffer written to": (Counts(), (torch.randn(3),), None),
+    "sizes that vary": (Calls(lambda x: x.softmax(-1)), (torch.randn(3, 2),), (({0: Dim("n", max=9)},),)),
+    "branches": (
+        Calls(lambda x: torch.cond(x.sum() > 0, lambda a: a.relu(), lambda a: a.softmax(0), (x,))),
+        (torch.randn(3),),
+        None,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+@pytest.mark.parametrize("what", LEFT_TO_THE_TRACE)
+def test_what_a_rewrite_does_not_cover_is_traced(what: str) -> None:
+    model, inputs, shapes = LEFT_TO_THE_TRACE[what]
+    program = export(model, inputs, dynamic_shapes=shapes)
+    assert not decompose_graph(copy_program(program), decomposition_table(), [])
+    copies = [tuple(value.clone() for value in inputs) for _ in range(2)]
+    expected = deepcopy(model)(*copies[1])
+    torch.testing.assert_close(decompose(program).module()(*copies[0]), expected)
+
+
+def test_equal_calls_keep_their_results_apart() -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        h, c = torch.zeros_like(x), torch.zeros_like(x)
+        return torch.addcmul(x, h + 1, c + 2) - torch.addcmul(h, c, x)
+
+    program = export(Calls(forward), (torch.randn(3),))
+    x = torch.randn(3)
+    torch.testing.assert_close(decompose(program).module()(x), forward(x))
+
+
+def test_kept_operators_stay_whole_wherever_they_are_called() -> None:
+    linear = aten.linear.default
+    program = export(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Softmax(-1)), (torch.randn(2, 3),))
+    assert [node.target for node in decompose(program, [linear]).graph.nodes if node.target is linear]
+    lstm = export(torch.nn.LSTM(3, 4), (torch.randn(2, 1, 3),))
+    assert [node.target for node in decompose(lstm, [linear]).graph.nodes if node.target is linear]
+
+
+def test_what_a_call_becomes_comes_from_its_line_and_module() -> None:
+    program = export(torch.nn.Sequential(torch.nn.Linear(3, 4)), (torch.randn(2, 3),))
+    (linear,) = [node for node in program.graph.nodes if node.op == "call_function"]
+    made = decompose(program)
+    calls = [node for node in made.graph.nodes if node.op == "call_function"]
+    assert len(calls) == 2
+    for node in calls:
+        assert node.meta["nn_module_stack"] == linear.meta["nn_module_stack"]
+        assert node.meta["stack_trace"] == linear.meta["stack_trace"]
+        assert node.meta["from_node"][-1].name == linear.name
