@@ -70,7 +70,8 @@ def traced_body(node: fx.Node, table: Table, mode: FakeTensorMode) -> fx.GraphMo
         given = dict(zip(inputs, values, strict=True))
         args, kwargs = map_arg(node.args, given.__getitem__), map_arg(node.kwargs, given.__getitem__)
         result = decomposition(*args, **kwargs)
-        return op(*args, **kwargs) if result is NotImplemented else result
+        result = op(*args, **kwargs) if result is NotImplemented else result
+        return tuple(result) if isinstance(result, tuple) else result  # a named tuple would be a call in the graph
 
     with _no_processor_libraries(), enable_python_dispatcher(), mode, torch.no_grad():
         traced: fx.GraphModule = make_fx(compute, decomposition_table=table)(*_distinct(inputs))

@@ -1,0 +1,49 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Random nests of control flow through compiler and runtime give eager's results, call after call."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from oracle.control_flow_nests import WIDTH, Block, Nest, blocks
+from oracle.program_interpreter import Method
+from torch.export import Dim, export
+
+from executorch.exir import to_edge
+from executorch.runtime import Runtime
+
+SETTINGS = settings(
+    max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+
+
+def assert_like_eager(block: Block, rows: list[int], seed: int) -> None:
+    """Each call, with its own number of rows, on the runtime and on memory that starts as garbage."""
+    torch.manual_seed(seed)
+    model = Nest(block)
+    calls = [(torch.randn(n, WIDTH), torch.randn(n, WIDTH)) for n in rows]
+    size: Any = {0: Dim("rows", min=2, max=max(rows))} if len(set(rows)) > 1 else None
+    shapes = {"x": size, "y": size}
+    exported = export(model, calls[0], dynamic_shapes=shapes if size else None, strict=False)
+    program = to_edge(exported).to_executorch().buffer
+    method, planned = Runtime.get().load_program(program).load_method("forward"), Method(program)
+    for inputs in [*calls, calls[0]]:
+        with torch.no_grad():
+            expected = list(model(*inputs))
+        found = [torch.as_tensor(value).clone() for value in method.execute(inputs)]
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(planned(*inputs), expected, atol=1e-4, rtol=1e-4)
+
+
+@SETTINGS
+@given(blocks(), st.integers(0, 99))
+def test_nests_on_fixed_sizes(block: Block, seed: int) -> None:
+    assert_like_eager(block, [4, 4], seed)
+
+
+@SETTINGS
+@given(blocks(), st.integers(0, 99))
+def test_nests_on_sizes_known_at_run_time(block: Block, seed: int) -> None:
+    assert_like_eager(block, [4, 7, 2], seed)
