@@ -91,7 +91,7 @@ def _is_fresh(target: object) -> bool:
 
 
 def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int]) -> bool:
-    functional, written = functional_form(node.target), node.args[0]  # type: ignore[arg-type]
+    functional, written = functional_form(node.target), node.args[0]
     if functional is None or not isinstance(written, fx.Node):
         return False
     names, where = memory.names(written), position[node]

@@ -106,7 +106,7 @@ def _closed(block: Block, weight: torch.Tensor, captured: list[torch.Tensor]) ->
 
     def function(*operands: torch.Tensor) -> tuple[torch.Tensor, ...]:
         results = _run(block, list(operands), weight, captured)
-        return tuple((result * 1.0) + outer.mean() for result in results)
+        return tuple(result * weight.sum() + outer.mean() for result in results)
 
     return function
 
@@ -118,6 +118,7 @@ def _cond(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[
 
 def _while(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[torch.Tensor]:
     function, most = _closed(step.blocks[0], weight, captured), step.picks[2] % 4
+    b = b + 0.0 if b is a else b  # torch.export refuses to carry a tensor twice
 
     def body(count: torch.Tensor, carried: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return count + 1, *function(carried, other), carried + 0.0
@@ -126,10 +127,13 @@ def _while(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list
 
 
 def _map(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[torch.Tensor]:
-    function = _closed(step.blocks[0], weight, captured)
     if a.dim() < 2:
-        return list(function(a, b))
-    return [torch_map(lambda row, other: function(row, other.mean(0))[0], a, b)]
+        return list(_closed(step.blocks[0], weight, captured)(a, b))
+
+    def body(row: torch.Tensor, other: torch.Tensor, weight: torch.Tensor, outer: torch.Tensor) -> torch.Tensor:
+        return _closed(step.blocks[0], weight, [outer])(row, other.mean(0))[0]
+
+    return [torch_map(body, a, b, weight, captured[-1])]  # it captures nothing: what it reads is handed over
 
 
 def _scan(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[torch.Tensor]:
