@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Random nests of cond, map, while_loop and scan, as data that a module interprets while it is exported.
 
-A block is a list of steps over an environment of matrices (rows × `WIDTH`); a step appends matrices to it. Blocks in
+A block is a list of steps over an environment of matrices (rows by `WIDTH`); a step appends matrices to it. Blocks in
 branches and bodies see the matrices outside of them, as operands or captured, and return one or two of their own.
 """
 
