@@ -7,9 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
+from torch._ops import OpOverload
 
-from executorch.exir.dialects.backend._ops import BackendOpOverload, BackendOpOverloadPacket
+from executorch.exir.dialects.backend._ops import (
+    BackendOpOverload,
+    BackendOpOverloadPacket,
+    can_be_traced,
+    require_backend_library,
+)
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 
 
@@ -40,6 +45,8 @@ class _DialectNamespace:
     def __getattr__(self, namespace: str) -> _OpNamespace:
         if namespace.startswith("__"):
             raise AttributeError(namespace)
+        if self._packet is BackendOpOverloadPacket:
+            require_backend_library(namespace)
         made = _OpNamespace(self._dialect, namespace, self._packet)
         setattr(self, namespace, made)
         return made
@@ -66,28 +73,44 @@ def edge_op(op: OpOverload) -> EdgeOpOverload:
 def bind_pattern_to_op(
     library: torch.library.Library, schema_or_name: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: registers the decorated function as the meaning of a backend operator.
+    """Decorator: the decorated function, a pattern of operators, is the meaning of a backend operator.
 
-    `schema_or_name` is a full schema (`"my_op(Tensor x) -> Tensor"`) or a name, with the schema then read from the
-    function's annotations. The decorated function stays usable as a pattern: `ops.backend.<namespace>.<name>` is the
-    operator it stands for.
+    `schema_or_name`: a schema (`"my_op.Tensor(Tensor x) -> Tensor"`, with or without the library's namespace), which is
+    defined, or a name; an operator of that name that the library has already defined is used, else its schema is read
+    from the function's annotations. An operator without a kernel gets the function as one through which torch.export
+    sees the pattern again when it traces the program anew; one that has its own kernel stays what it is.
+    RuntimeError: the library's namespace is not a backend's; ValueError: the schema is of another library.
     """
 
     def bind(function: Callable[..., Any]) -> Callable[..., Any]:
-        schema = schema_or_name
-        if "(" not in schema:
-            schema += str(torch.library.infer_schema(function, mutates_args=()))
-        library.define(schema)
-        name = schema.split("(")[0]
-        library.impl(name, function, "CompositeExplicitAutograd")
-        namespace = getattr(torch.ops, library.ns)
-        packet_name, _, overload_name = name.partition(".")
-        packet: OpOverloadPacket = getattr(namespace, packet_name)
-        overload: OpOverload = getattr(packet, overload_name or "default")
-        function._backend_op = BackendOpOverload(overload)  # type: ignore[attr-defined]
+        require_backend_library(library.ns)
+        overload = _defined(library, schema_or_name, function)
+        if not can_be_traced(overload):
+            library.impl(overload.name().split("::")[1], function, "CompositeImplicitAutograd")
+        name = overload._schema.name.split("::")[1]
+        bound = getattr(getattr(getattr(ops.backend, library.ns), name), overload._overloadname)
+        bound._equivalent_callable = function
         return function
 
     return bind
+
+
+def _defined(library: torch.library.Library, schema_or_name: str, function: Callable[..., Any]) -> OpOverload:
+    """The operator that is meant, defined if it was not."""
+    namespace, separator, rest = schema_or_name.partition("(")[0].rpartition("::")
+    if separator and namespace != library.ns:
+        raise ValueError(f"expected an operator of the library {library.ns}, found {schema_or_name}")
+    schema = schema_or_name[len(namespace) + len(separator) :]
+    name, _, overload_name = rest.partition(".")
+    packet = getattr(getattr(torch.ops, library.ns), name, None)
+    found = getattr(packet, overload_name or "default", None)
+    if "(" not in schema and isinstance(found, OpOverload):
+        return found
+    if "(" not in schema:
+        schema += str(torch.library.infer_schema(function, mutates_args=()))
+    library.define(schema)
+    defined: OpOverload = getattr(getattr(getattr(torch.ops, library.ns), name), overload_name or "default")
+    return defined
 
 
 __all__ = [

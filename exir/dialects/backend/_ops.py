@@ -1,23 +1,66 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Backend operators: what a backend's patterns are replaced by before delegation ends."""
+"""Backend operators: what a backend's patterns are replaced by. They stay operators of the program, with kernels of
+their own; a delegate may take them like any other."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import torch
 from torch._ops import OpOverload
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 
+_KERNELS = ("Meta", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+# Operators that other dialects own.
+_NOT_BACKENDS = frozenset({"aten", "prim", "prims", "higher_order", "dim_order_ops"})
+
+
+def require_backend_library(namespace: str) -> None:
+    """Raises RuntimeError for a library whose operators are of another dialect."""
+    if namespace in _NOT_BACKENDS:
+        raise RuntimeError(
+            f"{namespace} op library does not belong to backend ops: bind patterns to operators of a library of your "
+            "own (bind_pattern_to_op)"
+        )
+
+
+def can_be_traced(op: OpOverload) -> bool:
+    """Whether the operator has a kernel that tells the shapes of its results."""
+    return any(torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), key) for key in _KERNELS)
+
 
 class BackendOpOverload(EdgeOpOverload):
-    """One overload of a backend's own operator, e.g. `ops.backend.my_backend.fused.default`."""
+    """One overload of a backend's own operator, e.g. `ops.backend.my_backend.fused.default`.
+
+    AssertionError: it has no kernel that a program could be traced with (the documented error).
+    """
 
     __module__ = "executorch.exir.dialects.backend._ops"
+    # The pattern that the operator stands for, if one is bound to it.
+    _equivalent_callable: Callable[..., Any] | None = None
 
     def __init__(self, op_overload: EdgeOpOverload | OpOverload) -> None:
         super().__init__(op_overload._op if isinstance(op_overload, EdgeOpOverload) else op_overload)
+        if not can_be_traced(self._op):
+            raise AssertionError(
+                f"backend operator {self._op.name()} has no kernel for any of {', '.join(_KERNELS)}: programs that "
+                "call it could not be traced. Bind a pattern to it (bind_pattern_to_op), or register one of them"
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _backend_overload, (self._op.namespace, *str(self._op.__name__).rsplit(".", 1))
 
     def __repr__(self) -> str:
         return f"<BackendOpOverload: {self.__name__}>: schema = {self._schema}"
+
+
+def _backend_overload(namespace: str, name: str, overload: str) -> BackendOpOverload:
+    from executorch.exir.dialects._ops import ops
+
+    found: BackendOpOverload = getattr(getattr(getattr(ops.backend, namespace), name), overload)
+    return found
 
 
 class BackendOpOverloadPacket(EdgeOpOverloadPacket):
