@@ -116,13 +116,11 @@ def _run(options: argparse.Namespace) -> str:
         program = _export(user, options.strict_trace)
     with steps.step("lower"):
         from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
-        from executorch.export.dry_build import use_runtime_backends
 
         config = EdgeCompileConfig(strict=options.strict)
         methods = {options.method: program}
         edge = to_edge_transform_and_lower(methods, partitioner=partitioners or None, compile_config=config)
     with steps.step("plan and emit"):
-        use_runtime_backends()
         manager = edge.to_executorch(ExecutorchBackendConfig(check_target=not options.no_check_target))
     with steps.step("write"):
         path = _output_path(options)

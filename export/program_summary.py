@@ -106,7 +106,7 @@ def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, f
     methods = []
     for plan in program.execution_plan:
         exported = manager.exported_program(plan.name) if plan.name in manager.methods else None
-        allocator_bytes, note = _method_allocator_bytes(path, plan.name)
+        verdict = verdicts.get(plan.name)
         methods.append(
             MethodSummary(
                 name=plan.name,
@@ -117,10 +117,10 @@ def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, f
                 delegates=_delegates(plan, payloads),
                 arenas=_arenas(plan, manager.memory_plans.get(plan.name)),
                 largest=_largest(exported),
-                method_allocator_bytes=allocator_bytes,
-                note=note,
-                estimates=verdicts[plan.name].delegates if plan.name in verdicts else (),
-                fallbacks=verdicts[plan.name].fallbacks if plan.name in verdicts else (),
+                method_allocator_bytes=None if verdict is None else verdict.method_allocator_bytes,
+                note="a constant method" if verdict is None else verdict.note,
+                estimates=() if verdict is None else verdict.delegates,
+                fallbacks=() if verdict is None else verdict.fallbacks,
             )
         )
     return ProgramSummary(
@@ -213,15 +213,3 @@ def _largest(exported: ExportedProgram | None) -> tuple[LargeTensor, ...]:
 
 def _large_tensor(name: str, kind: str, dtype: torch.dtype, sizes: Iterable[int], size: int) -> LargeTensor:
     return LargeTensor(name, kind, str(dtype).removeprefix("torch."), tuple(int(one) for one in sizes), size)
-
-
-def _method_allocator_bytes(path: str, method: str) -> tuple[int | None, str]:
-    try:
-        from executorch.runtime import Runtime
-    except ImportError:
-        return None, "the runtime is not installed"
-    try:
-        meta = Runtime.get().load_program(path).metadata(method)
-        return int(meta.method_allocator_size()), ""
-    except (RuntimeError, AttributeError) as error:
-        return None, str(error).splitlines()[0]

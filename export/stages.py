@@ -13,7 +13,6 @@ import torch
 from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.delegation_info import DelegationInfo, get_delegation_info
 from executorch.exir.pass_manager import PassManager
-from executorch.export.dry_build import use_runtime_backends
 from executorch.export.quantization import quantize_pt2e, quantize_source
 from executorch.export.recipe import ExportRecipe, LoweringRecipe
 from executorch.export.types import StageType
@@ -238,7 +237,6 @@ class ExecutorchStage(_BuiltinStage):
 
     def apply(self, artifact: PipelineArtifact) -> Any:
         manager = _require_manager(artifact, self.stage_type)
-        use_runtime_backends()
         return manager.to_executorch(self.recipe.executorch_backend_config or ExecutorchBackendConfig())
 
 

@@ -1,14 +1,16 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Trying, ahead of time, whether a backend takes what was compiled for it: callables that backends' packages register.
 
-The compiler knows no runtime. A backend whose runtime is in this process says here how to build a delegate without
-running it; `to_executorch` then refuses what the backend would refuse on the device.
+A backend of the installed runtime is tried by loading its delegate there; a backend whose device code is elsewhere in
+this process says here how to build a delegate without running it. `to_executorch` refuses what the backend refuses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from executorch.exir.installed_runtime import installed_runtime
 
 if TYPE_CHECKING:
     from executorch.exir.lowered_backend_module import LoweredBackendModule
@@ -32,12 +34,20 @@ def unregister_dry_build(backend_id: str) -> None:
 
 
 def can_dry_build(backend_id: str) -> bool:
-    return backend_id in _registered
+    """Whether delegates of the backend can be tried in this process."""
+    return _build_of(backend_id) is not None
+
+
+def _build_of(backend_id: str) -> DryBuild | None:
+    if backend_id in _registered:
+        return _registered[backend_id]
+    runtime = installed_runtime()
+    return None if runtime is None or backend_id not in runtime.backend_names() else runtime.load_delegate
 
 
 def dry_build_error(module: LoweredBackendModule) -> str:
     """Why the backend does not take the delegate; "" if it does, or is not in this process."""
-    build = _registered.get(module.backend_id)
+    build = _build_of(module.backend_id)
     if build is None:
         return ""
     try:

@@ -110,7 +110,14 @@ class ExecutorchProgramManager:
     def verdict(self) -> Verdict:
         """What runs where, what fell back from requested partitioners, why, and what that costs. `print` it, or ask it
         for `as_dict()` or `as_json()` (ours)."""
-        return verdict_on(self._execution_programs, self.executorch_program, self._config.check_target)
+        return verdict_on(
+            self._execution_programs,
+            self.executorch_program,
+            self.buffer,
+            self._named_data,
+            self.data_files,
+            self._config.check_target,
+        )
 
     def _cord(self) -> Cord:
         if self._serialized is None:

@@ -17,10 +17,12 @@ from executorch.exir.backend.dry_build import can_dry_build
 from executorch.exir.backend.fallback import FALLBACK
 from executorch.exir.error import VerificationError, module_path, source_line
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.installed_runtime import installed_runtime
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
+from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.exir.program.cost import Cost, cost_of
 from executorch.exir.program.target import operators_of
-from executorch.exir.schema import Program
+from executorch.exir.schema import ExecutionPlan, Program
 
 __all__ = ["DelegateVerdict", "Fallback", "MethodVerdict", "Verdict", "check_strict", "fallbacks_of", "verdict_on"]
 
@@ -59,7 +61,9 @@ class DelegateVerdict:
 
 @dataclass(frozen=True)
 class MethodVerdict:
-    """One method. kernels: kernel → calls. flops, bytes: of all kernels. arenas: memory id → planned bytes."""
+    """One method. kernels: kernel → calls. flops, bytes: of all kernels. arenas: memory id → planned bytes.
+    method_allocator_bytes: what the runtime says that loading it takes from the method allocator, delegates' own aside;
+    None if the runtime is not installed or does not load it (`note` says why)."""
 
     name: str
     kernels: dict[str, int]
@@ -68,15 +72,20 @@ class MethodVerdict:
     delegates: tuple[DelegateVerdict, ...]
     fallbacks: tuple[Fallback, ...]
     arenas: dict[int, int]
+    method_allocator_bytes: int | None
+    note: str
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The whole program. target_checked: whether `to_executorch` refused what the target cannot run. constant_bytes: of
-    all constants in the file, each once."""
+    all constants in the file, each once; named_data_bytes: of what delegates keep there by name, each once;
+    data_file_bytes: .ptd file → its size."""
 
     target_checked: bool
     constant_bytes: int
+    named_data_bytes: int
+    data_file_bytes: dict[str, int]
     methods: tuple[MethodVerdict, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,27 +131,61 @@ def _sum(costs: Iterable[Cost]) -> Cost:
     return sum(costs, Cost())
 
 
-def verdict_on(programs: Mapping[str, ExportedProgram], emitted: Program, target_checked: bool = True) -> Verdict:
-    """The verdict on planned programs by method name, and the program that was emitted from them."""
+def verdict_on(
+    programs: Mapping[str, ExportedProgram],
+    emitted: Program,
+    file: bytes,
+    named_data: NamedDataStoreOutput | None = None,
+    data_files: Mapping[str, bytes] | None = None,
+    target_checked: bool = True,
+) -> Verdict:
+    """The verdict on planned programs by method name, the program that was emitted from them, and its bytes, with what
+    its delegates keep by name and the .ptd files beside it."""
+    allocator_bytes, note = _method_allocator_bytes(file)
     plans = {plan.name: plan for plan in emitted.execution_plan}
-    methods = []
-    for name, program in programs.items():
-        calls = list(operators_of(program.graph_module))
-        kernels = [op.name() for _, op in calls]
-        cost = _sum(cost_of(node) for node, _ in calls)
-        modules = [m for held in all_graph_modules(program.graph_module) for m in get_lowered_backend_modules(held)]
-        methods.append(
-            MethodVerdict(
-                name=name,
-                kernels={kernel: kernels.count(kernel) for kernel in sorted(set(kernels))},
-                flops=cost.flops,
-                bytes=cost.bytes,
-                delegates=tuple(_delegate(module, target_checked) for module in modules),
-                fallbacks=fallbacks_of(program.graph_module),
-                arenas={id_: size for id_, size in enumerate(plans[name].non_const_buffer_sizes) if id_ > 0},
-            )
-        )
-    return Verdict(target_checked, sum(len(buffer.storage) for buffer in emitted.constant_buffer), tuple(methods))
+    methods = tuple(
+        _method(program, plans[name], target_checked, allocator_bytes.get(name), note)
+        for name, program in programs.items()
+    )
+    named = set() if named_data is None else {entry.buffer_index for entry in named_data.pte_data.values()}
+    return Verdict(
+        target_checked=target_checked,
+        constant_bytes=sum(len(buffer.storage) for buffer in emitted.constant_buffer),
+        named_data_bytes=0 if named_data is None else sum(len(named_data.buffers[index]) for index in named),
+        data_file_bytes={name: len(data) for name, data in (data_files or {}).items()},
+        methods=methods,
+    )
+
+
+def _method(
+    program: ExportedProgram, plan: ExecutionPlan, target_checked: bool, allocator_bytes: int | None, note: str
+) -> MethodVerdict:
+    calls = list(operators_of(program.graph_module))
+    kernels = [op.name() for _, op in calls]
+    cost = _sum(cost_of(node) for node, _ in calls)
+    modules = [m for held in all_graph_modules(program.graph_module) for m in get_lowered_backend_modules(held)]
+    return MethodVerdict(
+        name=plan.name,
+        kernels={kernel: kernels.count(kernel) for kernel in sorted(set(kernels))},
+        flops=cost.flops,
+        bytes=cost.bytes,
+        delegates=tuple(_delegate(module, target_checked) for module in modules),
+        fallbacks=fallbacks_of(program.graph_module),
+        arenas={id_: size for id_, size in enumerate(plan.non_const_buffer_sizes) if id_ > 0},
+        method_allocator_bytes=allocator_bytes,
+        note=note,
+    )
+
+
+def _method_allocator_bytes(file: bytes) -> tuple[dict[str, int], str]:
+    """By method, or none and the reason."""
+    runtime = installed_runtime()
+    if runtime is None:
+        return {}, "the runtime is not installed"
+    try:
+        return runtime.method_allocator_bytes(file), ""
+    except RuntimeError as error:
+        return {}, str(error).splitlines()[0]
 
 
 def check_strict(method: str, graph_module: fx.GraphModule, strict: bool) -> None:

@@ -18,12 +18,18 @@ def render(verdict: Verdict) -> str:
     """Text for a reader: the program, then each method."""
     checked = "checked against the target" if verdict.target_checked else "NOT checked against a target"
     head = f"{checked}; {verdict.constant_bytes:,} bytes of constants"
+    if verdict.named_data_bytes:
+        head += f", {verdict.named_data_bytes:,} bytes of delegates' named data"
+    head += "".join(f"; {name}.ptd: {size:,} bytes" for name, size in verdict.data_file_bytes.items())
     return "\n\n".join([head, *(_method(method) for method in verdict.methods)])
 
 
 def _method(method: MethodVerdict) -> str:
     arenas = ", ".join(f"arena {number}: {size:,} bytes" for number, size in method.arenas.items()) or "no arena"
-    blocks = [f"method {method.name}: {arenas}; kernels: {method.flops:,} FLOPs, {method.bytes:,} bytes moved"]
+    loading = method.method_allocator_bytes
+    allocator = f"unknown ({method.note})" if loading is None else f"{loading:,} bytes"
+    memory = f"{arenas}; method allocator: {allocator}"
+    blocks = [f"method {method.name}: {memory}; kernels: {method.flops:,} FLOPs, {method.bytes:,} bytes moved"]
     blocks.append(_table(("kernel", "calls"), method.kernels.items()))
     blocks.append(
         _table(

@@ -15,7 +15,7 @@ import numpy
 _EXTENSION = "executorch.extension.pybindings._portable_lib"
 
 
-def _use(library: str) -> None:
+def use_extension(library: str) -> None:
     """Makes the extension at this path the one that executorch.runtime finds."""
     spec = importlib.util.spec_from_file_location(_EXTENSION, library)
     if spec is None or spec.loader is None:
@@ -58,7 +58,7 @@ def main() -> None:
     # What is printed must not get between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    _use(sys.argv[1])
+    use_extension(sys.argv[1])
     server = Server()
     while True:
         try:

@@ -1,0 +1,40 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What the installed runtime says of programs and delegates, for the compiler (exir/installed_runtime.py)."""
+
+from __future__ import annotations
+
+from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.exir.named_data import NamedDataStoreOutput
+from executorch.runtime import Runtime
+
+__all__ = ["backend_names", "load_delegate", "method_allocator_bytes"]
+
+
+def backend_names() -> list[str]:
+    """The backends that the runtime has."""
+    return list(Runtime.get().backend_registry.registered_backend_names)
+
+
+def load_delegate(module: LoweredBackendModule) -> None:
+    """Loads a program that calls just this delegate, as a device would. RuntimeError: the backend does not take it."""
+    named = module.named_data_store_output
+    if named is not None and named.external_data:
+        # What will lie in files lies in the trial's program.
+        inside = {
+            key: entry for entries in (named.pte_data, *named.external_data.values()) for key, entry in entries.items()
+        }
+        module = LoweredBackendModule(
+            module.original_module,
+            module.backend_id,
+            module.processed_bytes,
+            module.compile_specs,
+            NamedDataStoreOutput(named.buffers, inside, {}),
+        )
+    program = Runtime.get().load_program(module.buffer())
+    program.load_method("forward")
+
+
+def method_allocator_bytes(program: bytes) -> dict[str, int]:
+    """Method → what loading it takes from the method allocator, delegates aside. RuntimeError: it cannot be loaded."""
+    loaded = Runtime.get().load_program(program)
+    return {name: int(loaded.metadata(name).method_allocator_size()) for name in loaded.method_names}
