@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Backends of the installed runtime try their delegates before a program is finished; it states what memory it needs."""
+"""Backends of the installed runtime try their delegates before a program is finished; it states its memory."""
 
 from __future__ import annotations
 
