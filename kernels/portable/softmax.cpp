@@ -6,6 +6,7 @@
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/lines.h>
 #include <executorch/kernels/portable/pointwise/float_math.h>
+#include <executorch/kernels/portable/reduce/extreme.h>
 
 #include <algorithm>
 #include <cmath>
@@ -41,24 +42,29 @@ template <class T, bool kLog>
 class Softmax {
  public:
   Softmax(ScalarType dtype, const Line& line)
-      : reader_(dtype), store_(store(compute_type<T>, dtype)), line_(line) {}
+      : reader_(dtype),
+        store_(store(compute_type<T>, dtype)),
+        line_(line),
+        in_place_(dtype == dtype_of(compute_type<T>) && line.out_stride == int64_t(sizeof(T))) {}
 
   void along(char* out, const char* in) {
-    T lanes[kLanes];
-    std::fill_n(lanes, kLanes, -std::numeric_limits<T>::infinity());
-    blocks(in, [&](const T* x, int64_t, int64_t n) {
-      fold(x, n, lanes, [](T most, T value) { return larger(value, most); });
-    });
-    T largest = lanes[0];
-    for (const T lane : lanes) largest = larger(lane, largest);
-    std::fill_n(lanes, kLanes, T(0));
-    blocks(in, [&](const T* x, int64_t, int64_t n) {
-      for (int64_t j = 0; j < n; ++j) result_[j] = exponential(x[j] - largest);
-      fold(result_, n, lanes, [](T sum, T value) { return sum + value; });
+    T largest = worst<true, T>();
+    blocks(in,
+           [&](const T* x, int64_t, int64_t n) { largest = larger(best_of<true>(x, n), largest); });
+    T lanes[kLanes] = {};
+    T* const kept = !kLog && in_place_ ? reinterpret_cast<T*>(out) : nullptr;
+    blocks(in, [&](const T* x, int64_t i, int64_t n) {
+      T* const e = kept != nullptr ? kept + i : result_;
+      for (int64_t j = 0; j < n; ++j) e[j] = exponential(x[j] - largest);
+      add_up(e, n, lanes);
     });
     T sum = 0;
     for (const T lane : lanes) sum += lane;
     const T factor = 1 / sum, shift = std::log(sum);
+    if (kept != nullptr) {
+      for (int64_t i = 0; i < line_.n; ++i) kept[i] *= factor;
+      return;
+    }
     blocks(in, [&](const T* x, int64_t i, int64_t n) {
       for (int64_t j = 0; j < n; ++j) {
         result_[j] = kLog ? x[j] - largest - shift : exponential(x[j] - largest) * factor;
@@ -103,13 +109,12 @@ class Softmax {
     }
   }
   // Element i into lane i modulo kLanes.
-  template <class F>
-  static void fold(const T* x, int64_t n, T* lanes, F&& f) {
+  static void add_up(const T* x, int64_t n, T* lanes) {
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = f(lanes[lane], x[i + lane]);
+      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane];
     }
-    for (int64_t lane = 0; i + lane < n; ++lane) lanes[lane] = f(lanes[lane], x[i + lane]);
+    for (int64_t lane = 0; i + lane < n; ++lane) lanes[lane] += x[i + lane];
   }
   void write(char* to, int64_t stride, int64_t n) {
     store_(to, stride, reinterpret_cast<const char*>(result_), sizeof(T), n);
@@ -118,6 +123,7 @@ class Softmax {
   Reader<T> reader_;
   Convert store_;
   const Line& line_;
+  const bool in_place_;  // results along a line need no conversion
   T result_[kBlock], largest_[kBlock], sum_[kBlock];
 };
 

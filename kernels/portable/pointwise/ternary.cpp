@@ -4,6 +4,9 @@
 #include <executorch/kernels/portable/pointwise/integer_math.h>
 
 #include <executorch/kernels/portable/loops/check.h>
+#include <executorch/kernels/portable/loops/number.h>
+
+#include <cmath>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -51,6 +54,13 @@ Tensor& multiply_add(KernelRuntimeContext& ctx, const Elementwise& operation, co
 
 Tensor& clamp_out(KernelRuntimeContext& ctx, const Tensor& self, const std::optional<Scalar>& min,
                   const std::optional<Scalar>& max, Tensor& out) {
+  // Numbers that bound floating point, and are no NaN, need not be read for every element.
+  const double low = min.has_value() ? as_double(*min) : -HUGE_VAL;
+  const double high = max.has_value() ? as_double(*max) : HUGE_VAL;
+  if (is_floating(self.scalar_type()) && low == low && high == high &&
+      (min.has_value() || max.has_value())) {
+    return hardtanh_out(ctx, self, low, high, out);
+  }
   return clamp(ctx, self, min, max, out);
 }
 Tensor& clamp_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
@@ -60,11 +70,11 @@ Tensor& clamp_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
 }
 Tensor& clamp_min_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& min,
                       Tensor& out) {
-  return clamp(ctx, self, std::optional<Scalar>(min), std::optional<Scalar>(), out);
+  return clamp_out(ctx, self, min, std::nullopt, out);
 }
 Tensor& clamp_max_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& max,
                       Tensor& out) {
-  return clamp(ctx, self, std::optional<Scalar>(), std::optional<Scalar>(max), out);
+  return clamp_out(ctx, self, std::nullopt, max, out);
 }
 
 Tensor& where_self_out(KernelRuntimeContext& ctx, const Tensor& condition, const Tensor& self,

@@ -7,8 +7,10 @@
 #include <executorch/kernels/portable/loops/index_order.h>
 #include <executorch/kernels/portable/loops/lines.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
+#include <executorch/kernels/portable/reduce/extreme.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,23 +23,28 @@ struct Best {
   C value{};
   int64_t index = -1;
 
+  bool gives_way_to(C x, bool largest) const {
+    return index < 0 || (value == value && (x != x || (largest ? x > value : x < value)));
+  }
   void take(C x, int64_t i, bool largest) {
-    if (index >= 0 && !(x != x && value == value) && !(largest ? x > value : x < value)) return;
+    if (!gives_way_to(x, largest)) return;
     value = x;
     index = i;
   }
 };
 
-// Whether an element is better than `value`, which is not NaN: most runs hold none.
+// Where the best of a run stands first. A run holds NaN only where that is the best.
 template <class C>
-bool holds_better(const C* x, int64_t n, C value, bool largest) {
-  uint32_t better = 0;
-  if (largest) {
-    for (int64_t i = 0; i < n; ++i) better |= !(x[i] <= value);
-  } else {
-    for (int64_t i = 0; i < n; ++i) better |= !(x[i] >= value);
+int64_t place_of(C best, const C* x, int64_t n) {
+  constexpr int64_t kRun = 16;
+  const auto is_best = [best](C e) { return (e == best) | (e != e); };
+  int64_t i = 0;
+  for (uint32_t found = 0; i + kRun <= n; i += kRun) {
+    for (int64_t j = 0; j < kRun; ++j) found |= is_best(x[i + j]);
+    if (found != 0) break;
   }
-  return better != 0;
+  while (i < n && !is_best(x[i])) ++i;
+  return i;
 }
 
 template <class C>
@@ -47,12 +54,37 @@ Best<C> best_of_line(Reader<C>& reader, const char* line, int64_t length, int64_
   for (int64_t first = 0; first < length; first += kBlock) {
     const int64_t n = length - first < kBlock ? length - first : kBlock;
     const C* const x = reader(line + first * stride, stride, n);
-    if (best.value != best.value) return best;
-    if (first > 0 && !holds_better(x, n, best.value, largest)) continue;
-    for (int64_t i = 0; i < n; ++i) best.take(x[i], first + i, largest);
+    const C most = largest ? best_of<true>(x, n) : best_of<false>(x, n);
+    if (best.gives_way_to(most, largest)) best = {most, first + place_of(most, x, n)};
   }
   return best;
 }
+
+// The lines of elements that lie side by side, n <= kBlock of them, all at a time. Their places are
+// counted as integers of C's width, for vectors.
+template <class C>
+struct Abreast {
+  using Place = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;
+  C values[kBlock];
+  Place places[kBlock];
+
+  template <bool kLargest>
+  void search(Reader<C>& reader, const char* from, int64_t stride, int64_t n, int64_t length,
+              int64_t line_stride) {
+    for (int64_t j = 0; j < n; ++j) places[j] = 0;
+    std::copy_n(reader(from, stride, n), n, values);
+    for (int64_t i = 1; i < length; ++i) {
+      const C* const x = reader(from + i * line_stride, stride, n);
+      const auto place = static_cast<Place>(i);
+      for (int64_t j = 0; j < n; ++j) {
+        const C value = values[j];
+        const bool is_better = !(kLargest ? x[j] <= value : x[j] >= value) & (value == value);
+        values[j] = is_better ? x[j] : value;
+        places[j] = is_better ? place : places[j];
+      }
+    }
+  }
+};
 
 template <class C>
 int64_t best_of_all(const Strided& self, bool largest) {
@@ -79,6 +111,41 @@ bool expect_searchable(KernelRuntimeContext& ctx, const Tensor& self) {
                    name_of(self.scalar_type()));
 }
 
+template <class C>
+void search_lines(const Strided& places, const Strided& found, const Strided& from, int dim,
+                  bool largest, bool with_values) {
+  const int64_t length = line_length(from, dim), step = line_stride(from, dim);
+  const LoopNest nest(without(places, dim), without(found, dim), without(from, dim));
+  const int64_t stride = nest.stride(2);
+  const bool abreast = nest.row() > 1 && step > stride && length < INT32_MAX;
+  Reader<C> reader(from.dtype);
+  const Convert writer = store(compute_type<C>, found.dtype);
+  Abreast<C> lines;
+  const auto one = [&](char* place, char* value, const char* line) {
+    const Best<C> best = best_of_line<C>(reader, line, length, step, largest);
+    *reinterpret_cast<int64_t*>(place) = best.index;
+    if (with_values) write<C>(best.value, value, found.dtype);
+  };
+  const auto many = [&](char* place, char* value, const char* line, int64_t n) {
+    largest ? lines.template search<true>(reader, line, stride, n, length, step)
+            : lines.template search<false>(reader, line, stride, n, length, step);
+    for (int64_t j = 0; j < n; ++j) {
+      *reinterpret_cast<int64_t*>(place + j * nest.stride(0)) = lines.places[j];
+    }
+    if (!with_values) return;
+    writer(value, nest.stride(1), reinterpret_cast<const char*>(lines.values), sizeof(C), n);
+  };
+  nest.for_each_row([&](char* const* at) {
+    for (int64_t i = 0; i < nest.row(); i += abreast ? kBlock : 1) {
+      char* const place = at[0] + i * nest.stride(0);
+      char* const value = at[1] + i * nest.stride(1);
+      const char* const line = at[2] + i * stride;
+      abreast ? many(place, value, line, std::min(kBlock, nest.row() - i))
+              : one(place, value, line);
+    }
+  });
+}
+
 // Along one dimension: places to `indices`, and the elements to `values` where they are asked for.
 void search(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool keepdim, bool largest,
             Tensor* values, Tensor& indices) {
@@ -101,14 +168,7 @@ void search(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool kee
   const Strided places = with_dim(indices, self, d);
   const Strided found = values != nullptr ? with_dim(*values, self, d) : places;
   visit_compute(compute_of(self.scalar_type()), [&](auto tag) {
-    using C = ET_TYPE_OF(tag);
-    Reader<C> reader(from.dtype);
-    for_each_line(places, found, from, d, [&](char* const* at) {
-      const Best<C> best =
-          best_of_line<C>(reader, at[2], line_length(from, d), line_stride(from, d), largest);
-      *reinterpret_cast<int64_t*>(at[0]) = best.index;
-      if (values != nullptr) write<C>(best.value, at[1], found.dtype);
-    });
+    search_lines<ET_TYPE_OF(tag)>(places, found, from, d, largest, values != nullptr);
   });
 }
 

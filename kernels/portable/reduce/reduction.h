@@ -24,8 +24,8 @@ struct Accumulator {
   void (*start)(char* totals, char* lanes, int64_t totals_count, int64_t lanes_count);
   /// Element i into lane i modulo `lanes`.
   void (*take)(char* lanes, const char* x, int64_t n);
-  /// Element i into lane i; n is at most `width`.
-  void (*each)(char* lanes, const char* x, int64_t n);
+  /// Element i of each of some rows, `step` bytes apart, into lane i; n is at most `width`.
+  void (*each)(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n);
   /// Lane i into total i, or all into one; they start anew.
   void (*merge)(char* totals, char* lanes, int64_t n, bool into_one);
   /// Results to out, given how many elements each took and the operator's number.
@@ -37,7 +37,13 @@ inline constexpr int64_t kTotalsBytes = 2048;
 
 /// Compiles A: a struct with the types `In` and `Out` (compute types), a default constructor for
 /// the start, `merge(const Lane&)` and `Out result(int64_t count, double parameter) const`. Its
-/// `Lane` has `take(In)` and `merge(const Lane&)`; kLanes and kPatience are as above.
+/// `Lane` has `take(In)` and `merge(const Lane&)`; kLanes and kPatience are as above. A lane that
+/// has `take_run(const In*, n)` takes whole runs by that.
+template <class Lane, class = void>
+inline constexpr bool takes_runs = false;
+template <class Lane>
+inline constexpr bool takes_runs<Lane, std::void_t<decltype(&Lane::take_run)>> = true;
+
 template <class A>
 struct Compiled {
   using In = typename A::In;
@@ -54,6 +60,7 @@ struct Compiled {
   }
   static void take(char* lanes, const char* x, int64_t n) {
     auto* const all = reinterpret_cast<Lane*>(lanes);
+    if constexpr (takes_runs<Lane>) return all[0].take_run(reinterpret_cast<const In*>(x), n);
     int64_t i = 0;
     if (n >= 2 * kLanes) {
       Lane local[kLanes];  // The compiler knows that nothing else writes here.
@@ -64,12 +71,24 @@ struct Compiled {
       std::copy_n(local, kLanes, all);
     }
     for (; i < n; i += kLanes) {
-      each(lanes, x + i * int64_t(sizeof(In)), n - i < kLanes ? n - i : kLanes);
+      each(lanes, x + i * int64_t(sizeof(In)), 0, 1, n - i < kLanes ? n - i : kLanes);
     }
   }
-  static void each(char* lanes, const char* x, int64_t n) {
+  static void each(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n) {
     auto* const all = reinterpret_cast<Lane*>(lanes);
-    for (int64_t i = 0; i < n; ++i) all[i].take(element<In>(x, i));
+    for (; rows >= 4; rows -= 4, x += 4 * step) {  // A lane is read and written once for four.
+      for (int64_t i = 0; i < n; ++i) {
+        Lane lane = all[i];
+        lane.take(element<In>(x, i));
+        lane.take(element<In>(x + step, i));
+        lane.take(element<In>(x + 2 * step, i));
+        lane.take(element<In>(x + 3 * step, i));
+        all[i] = lane;
+      }
+    }
+    for (; rows > 0; --rows, x += step) {
+      for (int64_t i = 0; i < n; ++i) all[i].take(element<In>(x, i));
+    }
   }
   static void merge(char* totals, char* lanes, int64_t n, bool into_one) {
     auto* const total = reinterpret_cast<A*>(totals);

@@ -5,6 +5,7 @@
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
+#include <executorch/kernels/portable/reduce/extreme.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
 
 #include <algorithm>
@@ -94,15 +95,20 @@ class Reducer {
     a_.merge(totals_, lanes_, lanes, true);
   }
 
-  // One element of each of n results at a time.
+  // One element of each of n results after another; several where they need not be converted.
   void take_across(const char* from, int64_t n) {
-    const int64_t shift = from - base_;
+    const int64_t shift = from - base_, step = gone_.stride(1);
+    const bool many = in_place(kept_.stride(1));
     int64_t taken = 0;
-    gone_.for_each_outer(gone_.rank(), [&](char* const* at) {
-      a_.each(lanes_, read(at[1] + shift, kept_.stride(1), n), n);
-      if (++taken == a_.patience) {
-        a_.merge(totals_, lanes_, n, false);
-        taken = 0;
+    gone_.for_each_row([&](char* const* at) {
+      for (int64_t i = 0, rows; i < gone_.row(); i += rows) {
+        rows = many ? std::min(gone_.row() - i, a_.patience - taken) : 1;
+        a_.each(lanes_, read(at[1] + shift + i * step, kept_.stride(1), n), step, rows, n);
+        taken += rows;
+        if (taken == a_.patience) {
+          a_.merge(totals_, lanes_, n, false);
+          taken = 0;
+        }
       }
     });
     a_.merge(totals_, lanes_, n, false);
@@ -205,7 +211,7 @@ struct Mean : Sum<C> {
 };
 
 template <class C>
-struct Product : Tireless<Product<C>, 8> {
+struct Product : Tireless<Product<C>, 16> {
   using In = C;
   using Out = Wide<C>;
   Out total = 1;
@@ -214,42 +220,21 @@ struct Product : Tireless<Product<C>, 8> {
   Out result(int64_t, double) const { return total; }
 };
 
-template <class C>
-constexpr C lowest() {
-  if constexpr (std::is_integral_v<C>) {
-    return std::numeric_limits<C>::min();
-  } else {
-    return -std::numeric_limits<C>::infinity();
-  }
-}
-template <class C>
-constexpr C highest() {
-  if constexpr (std::is_integral_v<C>) {
-    return std::numeric_limits<C>::max();
-  } else {
-    return std::numeric_limits<C>::infinity();
-  }
-}
-
 // NaN wins over every number, as in torch: nothing compares greater than it.
-template <class C>
-struct Largest : Tireless<Largest<C>> {
+template <bool kLargest, class C>
+struct Extreme : Tireless<Extreme<kLargest, C>, 1> {
   using In = C;
   using Out = C;
-  C value = lowest<C>();
-  void take(C x) { value = (x != x) | (x > value) ? x : value; }
-  void merge(const Largest& other) { take(other.value); }
+  C value = worst<kLargest, C>();
+  void take(C x) { value = (x != x) | (kLargest ? x > value : x < value) ? x : value; }
+  void take_run(const C* x, int64_t n) { take(best_of<kLargest>(x, n)); }
+  void merge(const Extreme& other) { take(other.value); }
   C result(int64_t, double) const { return value; }
 };
 template <class C>
-struct Smallest : Tireless<Smallest<C>> {
-  using In = C;
-  using Out = C;
-  C value = highest<C>();
-  void take(C x) { value = (x != x) | (x < value) ? x : value; }
-  void merge(const Smallest& other) { take(other.value); }
-  C result(int64_t, double) const { return value; }
-};
+using Largest = Extreme<true, C>;
+template <class C>
+using Smallest = Extreme<false, C>;
 
 struct AnyTrue : Tireless<AnyTrue> {
   using In = bool;
