@@ -11,7 +11,7 @@ each output. `T` and `U` stand for a dtype of the sets after the colon (of `T`, 
 has one word, `T+U` is the dtype that PyTorch promotes both to, `?` is any, another word is a dtype itself. An argument
 that is not given fits any word. `promotes`: arguments that the operator converts to one dtype before it computes; in a
 graph, PromoteDtypesPass has done so. `layouts`: "contiguous" for a kernel that takes no other dim order. Without
-`takes`, every dtype is taken.
+`takes`, every dtype is taken. A manifest may list the target's `"backends": ["XnnpackBackend", …]`, too.
 """
 
 from __future__ import annotations
@@ -122,12 +122,15 @@ class Operator:
 
 @dataclass(frozen=True, eq=False)
 class OperatorTable:
-    """Operators by the name of their kernel (`aten::add.out`). `source` says in errors where the table is from."""
+    """Operators by the name of their kernel (`aten::add.out`). `source` says in errors where the table is from.
+    is_complete: the target has no kernels besides. backends: None if nothing is said of them."""
 
     source: str
     names: frozenset[str]
     _entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     _dtype_sets: Mapping[str, str] = field(default_factory=dict)
+    is_complete: bool = True
+    backends: frozenset[str] | None = None
 
     @staticmethod
     def read(path: Path | str) -> OperatorTable:
@@ -135,7 +138,14 @@ class OperatorTable:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
         if not isinstance(data, dict) or not isinstance(data.get("operators"), dict):
             raise ValueError(f"{path}: expected a table {{'operators': {{name: …}}}}, found {type(data).__name__}")
-        return OperatorTable(str(path), frozenset(data["operators"]), data["operators"], data.get("dtypes", {}))
+        backends = data.get("backends")
+        return OperatorTable(
+            str(path),
+            frozenset(data["operators"]),
+            data["operators"],
+            data.get("dtypes", {}),
+            backends=None if backends is None else frozenset(backends),
+        )
 
     @staticmethod
     def of_names(names: Sequence[str], source: str) -> OperatorTable:
@@ -143,8 +153,8 @@ class OperatorTable:
         return OperatorTable(source, frozenset(names))
 
     def with_names(self, names: Sequence[str], source: str) -> OperatorTable:
-        """The same with more operators, of whose dtypes nothing is known."""
-        return OperatorTable(source, self.names.union(names), self._entries, self._dtype_sets)
+        """The same with more operators, of whose dtypes nothing is known; programs may link others."""
+        return OperatorTable(source, self.names.union(names), self._entries, self._dtype_sets, is_complete=False)
 
     @cached_property
     def _operators(self) -> dict[str, Operator]:

@@ -41,17 +41,29 @@ def is_view(op: OpOverload) -> bool:
 
 
 def _overloads(op: OpOverload) -> list[OpOverload]:
-    packet = op.overloadpacket
-    return [getattr(packet, name) for name in packet.overloads()]
+    # Asked anew: a packet remembers the names that there were when it was first used.
+    _, names = torch._C._jit_get_operation(op._schema.name)
+    return [getattr(op.overloadpacket, name or "default") for name in names]
 
 
 def _signature(op: OpOverload, leave_out: frozenset[str]) -> list[tuple[str, str]]:
     return [(item.name, str(item.type)) for item in op._schema.arguments if item.name not in leave_out]
 
 
-@cache
+_out_variants: dict[OpOverload, OpOverload] = {}
+
+
 def find_out_variant(op: OpOverload) -> OpOverload | None:
     """The overload of the same name with the same inputs that writes to `out=` arguments, or None."""
+    if op not in _out_variants:
+        found = _find_out_variant(op)
+        if found is None:
+            return None  # not remembered: users may register one later
+        _out_variants[op] = found
+    return _out_variants[op]
+
+
+def _find_out_variant(op: OpOverload) -> OpOverload | None:
     if is_out_variant(op):
         return op
     for candidate in _overloads(op):

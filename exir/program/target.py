@@ -4,6 +4,7 @@ take what was made for them."""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -32,6 +33,7 @@ _BUILT_IN = frozenset(
 _CHECKED_NAMESPACES = ("aten", "dim_order_ops", "et_copy")
 _FUNCTION = re.compile(r"^\s*-\s*func:\s*[\"']?(?:(?P<namespace>\w+)::)?(?P<name>[\w.]+)\(")
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
+_logger = logging.getLogger(__name__)
 _HINT = (
     "convert the values, delegate the call to a backend that takes it, or, if kernels are linked from elsewhere, name "
     "them in ExecutorchBackendConfig(target_manifest=…) or allow everything with check_target=False"
@@ -61,7 +63,10 @@ def target_operators(manifest: Manifest) -> OperatorTable:
     if isinstance(manifest, (str, Path)):
         path = Path(manifest)
         if path.suffix in (".yaml", ".yml"):
-            return OperatorTable.of_names(read_manifest(path), str(path))
+            names = read_manifest(path)
+            if not names:
+                raise ValueError(f"{path}: expected a kernel library's yaml, with a '- func: …' for each operator")
+            return OperatorTable.of_names(names, str(path))
         return OperatorTable.read(path)
     return OperatorTable.of_names(manifest, "the manifest given")
 
@@ -81,15 +86,18 @@ def operators_of(graph_module: fx.GraphModule) -> Iterable[tuple[fx.Node, OpOver
 
 
 def unsupported_calls(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, str]]:
-    """Calls that the target has no kernel for, with the reason. Users' own operators that it does not list are not
-    among them: they bring their kernels."""
+    """Calls that the target has no kernel for, with the reason. Where the target is this package, users' own operators
+    are not among them: they bring their kernels, and `check_target` warns of them."""
     findings = []
     for node, op in operators_of(graph_module):
         found = target.find(op.name())
         if found is not None:
             why = _misfit(node, op, found)
         else:
-            known = op.namespace not in _CHECKED_NAMESPACES or op.name() in _BUILT_IN
+            is_own = op.namespace not in (*_CHECKED_NAMESPACES, *_BUILT_IN_NAMESPACES)
+            known = (
+                op.name() in _BUILT_IN or op.namespace in _BUILT_IN_NAMESPACES or (is_own and not target.is_complete)
+            )
             why = "" if known else f"{target.source} has no kernel for {op.name()}"
         if why:
             findings.append((node, why))
@@ -109,14 +117,23 @@ def _misfit(node: fx.Node, op: OpOverload, kernel: Operator) -> str:
     return f"no kernel for this call of {op.name()}: {why}" if why else ""
 
 
-def refused_delegates(graph_module: fx.GraphModule) -> list[tuple[fx.Node, str]]:
-    """Calls of delegates whose backend is at hand and does not take what was made for it."""
+def refused_delegates(graph_module: fx.GraphModule, target: OperatorTable) -> list[tuple[fx.Node, str]]:
+    """Calls of delegates whose backend the target lacks, or that is at hand and does not take what was made for it."""
     return [
-        (node, f"{module.backend_id} refuses its delegate {name} ({_contents(module)}): {error}")
+        (node, why)
         for held in all_graph_modules(graph_module)
         for name, module, node in get_lowered_submodules(held)
-        if (error := dry_build_error(module))
+        if (why := _why_refused(name, module, target))
     ]
+
+
+def _why_refused(name: str, module: LoweredBackendModule, target: OperatorTable) -> str:
+    if target.backends is not None and module.backend_id not in target.backends:
+        has = ", ".join(sorted(target.backends)) or "none"
+        missing = f"{target.source} has no backend {module.backend_id}; it has {has}"
+        return f"{missing}: delegate {name} ({_contents(module)}) cannot run there"
+    error = dry_build_error(module)
+    return f"{module.backend_id} refuses its delegate {name} ({_contents(module)}): {error}" if error else ""
 
 
 def _contents(module: LoweredBackendModule) -> str:
@@ -126,7 +143,7 @@ def _contents(module: LoweredBackendModule) -> str:
 
 
 def operators_to_link(graph_module: fx.GraphModule, manifest: Iterable[str]) -> list[str]:
-    """Names of users' own operators that the program needs and the manifest does not list."""
+    """Names of users' own operators that the program needs and the manifest does not list: kernels to link."""
     known = set(manifest)
     names = {
         op.name()
@@ -138,10 +155,16 @@ def operators_to_link(graph_module: fx.GraphModule, manifest: Iterable[str]) -> 
 
 def check_target(graph_module: fx.GraphModule, manifest: Manifest) -> None:
     """Raises `VerificationError` naming every call that cannot run on the target, its dtypes, and the line of the
-    model's source that it is from."""
-    findings = [*unsupported_calls(graph_module, target_operators(manifest)), *refused_delegates(graph_module)]
+    model's source that it is from. Warns of users' own operators, whose kernels this package does not have."""
+    target = target_operators(manifest)
+    findings = [*unsupported_calls(graph_module, target), *refused_delegates(graph_module, target)]
     if findings:
         raise VerificationError("check target", [*findings, (None, _HINT)])
+    own = operators_to_link(graph_module, target)
+    if own:
+        _logger.warning(
+            "the program needs kernels that %s have not: %s; what runs it must link them", target.source, ", ".join(own)
+        )
 
 
 __all__ = [

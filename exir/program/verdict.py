@@ -21,7 +21,7 @@ from executorch.exir.installed_runtime import installed_runtime
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
 from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.exir.program.cost import Cost, cost_of
-from executorch.exir.program.target import operators_of
+from executorch.exir.program.target import installed_kernels, operators_of, operators_to_link
 from executorch.exir.schema import ExecutionPlan, Program
 
 __all__ = ["DelegateVerdict", "Fallback", "MethodVerdict", "Verdict", "check_strict", "fallbacks_of", "verdict_on"]
@@ -63,7 +63,8 @@ class DelegateVerdict:
 class MethodVerdict:
     """One method. kernels: kernel → calls. flops, bytes: of all kernels. arenas: memory id → planned bytes.
     method_allocator_bytes: what the runtime says that loading it takes from the method allocator, delegates' own aside;
-    None if the runtime is not installed or does not load it (`note` says why)."""
+    None if the runtime is not installed or does not load it (`note` says why). to_link: users' own operators, whose
+    kernels this package does not have."""
 
     name: str
     kernels: dict[str, int]
@@ -74,6 +75,7 @@ class MethodVerdict:
     arenas: dict[int, int]
     method_allocator_bytes: int | None
     note: str
+    to_link: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,7 @@ def _method(
         arenas={id_: size for id_, size in enumerate(plan.non_const_buffer_sizes) if id_ > 0},
         method_allocator_bytes=allocator_bytes,
         note=note,
+        to_link=tuple(operators_to_link(program.graph_module, installed_kernels())),
     )
 
 

@@ -30,6 +30,7 @@ def _method(method: MethodVerdict) -> str:
     allocator = f"unknown ({method.note})" if loading is None else f"{loading:,} bytes"
     memory = f"{arenas}; method allocator: {allocator}"
     blocks = [f"method {method.name}: {memory}; kernels: {method.flops:,} FLOPs, {method.bytes:,} bytes moved"]
+    blocks.append("kernels to link: " + ", ".join(method.to_link) if method.to_link else "")
     blocks.append(_table(("kernel", "calls"), method.kernels.items()))
     blocks.append(
         _table(

@@ -141,6 +141,8 @@ class _Encoder:
             raise self._refusal(
                 f"{node}: a value of {getattr(value, 'dtype', type(value).__name__)}, not a float32 tensor"
             )
+        if tuple(value.dim_order()) != tuple(range(value.dim())):
+            raise self._refusal(f"{node}: a value of dim order {list(value.dim_order())}, not a contiguous one,")
         self._sizes.append("x".join(str(size) for size in _upper_bounds(value.shape)) or "scalar")
         if node is not None:
             self._values[node] = len(self._sizes) - 1
