@@ -56,8 +56,11 @@ class Method:
 class Program:
     """A verified program. It holds what it was loaded from for as long as it, or one of its methods, exists."""
 
-    def __init__(self, program: ExecuTorchProgram) -> None:
+    def __init__(self, program: ExecuTorchProgram, share_memory_arenas: bool = False) -> None:
         self._program = program
+        self._shares_arenas = share_memory_arenas
+        if share_memory_arenas:
+            program.share_memory_arenas()
         self._methods: dict[str, Method] = {}
 
     @property
@@ -71,14 +74,19 @@ class Program:
         return self._program.constants_size()
 
     def load_method(self, name: str) -> Method:
-        """Makes a method ready to run; the same object each time.
+        """Makes a method ready to run; the same object each time. If methods share arenas, all are loaded at once.
 
         Raises:
             MethodNotFoundError: there is none of that name (a `KeyError` as well).
             OperatorMissingError, OutOfMemoryError, DelegateError: this runtime cannot run it.
         """
         method = self._methods.get(name)
-        if method is None:
+        if method is None and self._shares_arenas:
+            # Loading a method sets its state to the initial values: none may run before all are loaded.
+            methods = {each: Method(self._program.load_method(each)) for each in {*self.method_names, name}}
+            self._methods = {**methods, **self._methods}
+            method = self._methods[name]
+        elif method is None:
             method = self._methods.setdefault(name, Method(self._program.load_method(name)))
         return method
 

@@ -39,6 +39,7 @@ class Runtime:
         enable_etdump: bool = False,
         debug_buffer_size: int = 0,
         data_path: Path | str | bytes | None = None,
+        share_memory_arenas: bool = False,
     ) -> Program:
         """Loads and verifies a program.
 
@@ -49,17 +50,21 @@ class Runtime:
             enable_etdump: event dumps are not implemented; True raises NotSupportedError.
             debug_buffer_size: only has a meaning with `enable_etdump`.
             data_path: weights that live beside the program: the path of a `.ptd` file, or its bytes.
+            share_memory_arenas: methods share the memory of values within an execution, so that they take turns, and
+                the state that was planned to be shared (`MemoryPlanningPass(share_mutable_buffers=True)`). Output
+                tensors that show a method's memory are overwritten by any method's next call.
 
         Raises:
             AccessError: the file cannot be read (an `OSError` as well).
             InvalidProgramError: the data is no program, damaged, or of another version.
             InvalidProgramError: the same of the data file; AccessError: it cannot be read.
+            NotSupportedError: arenas cannot be shared, because a method keeps state of its own there.
             TypeError: `data` is nothing of the above.
         """
         weights = (None, data_path) if isinstance(data_path, bytes) else (data_path and os.fspath(data_path), None)
         options = (enable_etdump, debug_buffer_size, verification, *weights)
         if isinstance(data, (str, os.PathLike)):
-            return Program(_load_program(os.fspath(data), *options))
+            return Program(_load_program(os.fspath(data), *options), share_memory_arenas)
         if isinstance(data, (bytearray, memoryview)):
             data = bytes(data)
         elif hasattr(data, "read"):
@@ -69,4 +74,4 @@ class Runtime:
                 "data must be bytes, a bytearray, a memoryview, a path or a binary file, "
                 f"not {type(data).__name__} (a text file is opened with mode 'rb')"
             )
-        return Program(_load_program_from_buffer(data, *options))
+        return Program(_load_program_from_buffer(data, *options), share_memory_arenas)

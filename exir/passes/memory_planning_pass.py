@@ -92,8 +92,8 @@ class MemoryPlanningPass(PassBase):
         for name in self._shared.keys() & self._only_read:
             raise MemoryPlanningError(
                 name,
-                "one method updates this buffer, another one only reads it and would see its first value for ever; "
-                "sharing it is not supported yet",
+                "one method updates this buffer, another one holds it as a constant and would see its first value for "
+                "ever; passes/shared_state.py makes it state there",
             )
         end = 0
         for name, specs in self._shared.items():

@@ -14,6 +14,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
 from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
+from executorch.exir.passes.shared_state import read_as_state, updated_buffers
 from executorch.exir.program.edge_manager import run_passes
 from executorch.exir.program.pipeline import for_method, steps_to_out_variants
 from executorch.exir.program.target import check_target
@@ -28,6 +29,7 @@ def to_executorch_programs(
 
     strict: what requested partitioners left is an error; else a warning.
     """
+    programs = _with_shared_state(programs, config)
     made = {name: _out_variants(name, program, config) for name, program in programs.items()}
     for name, program in made.items():
         check_strict(name, program.graph_module, strict)
@@ -47,6 +49,22 @@ def to_executorch_programs(
     for program in made.values():
         program.graph_module.recompile()
     return made, named_data.get_named_data_store_output()
+
+
+def _with_shared_state(
+    programs: dict[str, ExportedProgram], config: ExecutorchBackendConfig
+) -> dict[str, ExportedProgram]:
+    """Where methods share their state, those that only read a part of it have it as state too."""
+    planners = {name: for_method(config.memory_planning_pass, name) for name in programs}
+    sharing = {
+        name: program for name, program in programs.items() if getattr(planners[name], "share_mutable_buffers", False)
+    }
+    shared = updated_buffers(sharing.values())
+    if not shared:
+        return programs
+    copied = {name: copy_program(program) for name, program in sharing.items()}
+    read_as_state(copied, shared)
+    return {name: copied.get(name, program) for name, program in programs.items()}
 
 
 def _out_variants(name: str, program: ExportedProgram, config: ExecutorchBackendConfig) -> ExportedProgram:

@@ -63,27 +63,47 @@ Result<std::unique_ptr<MethodMemory>> MethodMemory::allocate(const runtime::Meth
   HeapBlock method_block = ET_UNWRAP(HeapBlock::allocate(method_size));
   const size_t buffers = given.planned != nullptr ? 0 : meta.num_memory_planned_buffers();
   std::vector<HeapBlock> blocks;
+  std::vector<Span<uint8_t>> spans;
   for (size_t i = 0; i < buffers; ++i) {
-    const int64_t size = ET_UNWRAP(meta.memory_planned_buffer_size(i));
-    blocks.push_back(ET_UNWRAP(HeapBlock::allocate(static_cast<size_t>(size)),
-                               "method '%s' needs %" PRId64 " bytes in planned buffer %zu",
-                               meta.name(), size, i));
+    const auto size = static_cast<size_t>(ET_UNWRAP(meta.memory_planned_buffer_size(i)));
+    if (given.arenas != nullptr && i < SharedArenas::kCount) {
+      spans.push_back(given.arenas->bytes(i, size));
+    } else {
+      blocks.push_back(ET_UNWRAP(HeapBlock::allocate(size),
+                                 "method '%s' needs %zu bytes in planned buffer %zu", meta.name(),
+                                 size, i));
+      spans.push_back(blocks.back().bytes());
+    }
   }
-  std::unique_ptr<MethodMemory> memory(
-      new (std::nothrow) MethodMemory(std::move(method_block), std::move(blocks), given));
+  std::unique_ptr<MethodMemory> memory(new (std::nothrow) MethodMemory(
+      std::move(method_block), std::move(blocks), std::move(spans), given));
   ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed, "no memory for a method");
   return memory;
 }
 
-namespace {
-
-std::vector<Span<uint8_t>> spans_of(const std::vector<HeapBlock>& blocks) {
-  std::vector<Span<uint8_t>> spans;
-  for (const HeapBlock& block : blocks) {
-    spans.push_back(block.bytes());
+Result<SharedArenas> SharedArenas::allocate(const runtime::Program& program) {
+  size_t sizes[kCount] = {};
+  for (size_t m = 0; m < program.num_methods(); ++m) {
+    const runtime::MethodMeta meta =
+        ET_UNWRAP(program.method_meta(ET_UNWRAP(program.get_method_name(m))));
+    ET_CHECK_OR_RETURN_ERROR(!meta.memory_planned_buffer_has_state(0), NotSupported,
+                             "method '%s' keeps state in planned buffer 0, which other methods "
+                             "overwrite if arenas are shared; plan it with "
+                             "MemoryPlanningPass(share_mutable_buffers=True)",
+                             meta.name());
+    for (size_t i = 0; i < kCount && i < meta.num_memory_planned_buffers(); ++i) {
+      const auto size = static_cast<size_t>(ET_UNWRAP(meta.memory_planned_buffer_size(i)));
+      sizes[i] = size > sizes[i] ? size : sizes[i];
+    }
   }
-  return spans;
+  std::vector<HeapBlock> blocks;
+  for (const size_t size : sizes) {
+    blocks.push_back(ET_UNWRAP(HeapBlock::allocate(size), "no %zu bytes for a shared arena", size));
+  }
+  return SharedArenas(std::move(blocks));
 }
+
+namespace {
 
 template <typename T>
 T* given_or(T* given, T* own) {
@@ -93,9 +113,9 @@ T* given_or(T* given, T* own) {
 }  // namespace
 
 MethodMemory::MethodMemory(HeapBlock method_block, std::vector<HeapBlock> planned_blocks,
-                           const Given& given)
+                           std::vector<Span<uint8_t>> planned_spans, const Given& given)
     : planned_blocks_(std::move(planned_blocks)),
-      planned_spans_(spans_of(planned_blocks_)),
+      planned_spans_(std::move(planned_spans)),
       method_allocator_(std::move(method_block)),
       own_planned_({planned_spans_.data(), planned_spans_.size()}),
       manager_(given_or<runtime::MemoryAllocator>(given.method_allocator, &method_allocator_),

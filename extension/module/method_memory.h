@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
@@ -14,6 +15,7 @@
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method_meta.h>
+#include <executorch/runtime/executor/program.h>
 
 namespace executorch::extension {
 
@@ -65,6 +67,30 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
   size_t overflow_size_ = 0;
 };
 
+/// Planned buffers 0 and 1 of all methods of a program in one: methods that never run at the same
+/// time need the largest of each. Buffer 0 is for values within an execution; in buffer 1, state
+/// that is planned to be shared (MemoryPlanningPass(share_mutable_buffers=True)) is at one place
+/// for all. All methods are to be loaded before the first runs, because loading one sets the state
+/// to its initial values.
+class SharedArenas final {
+ public:
+  /// How many buffers are shared; methods have further ones for themselves.
+  static constexpr size_t kCount = 2;
+
+  /// NotSupported if a method keeps state in buffer 0: the others would overwrite it.
+  static runtime::Result<SharedArenas> allocate(const runtime::Program& program);
+
+  /// The first `size` bytes of buffer `index`, which has as many.
+  runtime::Span<uint8_t> bytes(size_t index, size_t size) const {
+    return {blocks_[index].bytes().data(), size};
+  }
+
+ private:
+  explicit SharedArenas(std::vector<HeapBlock> blocks) : blocks_(std::move(blocks)) {}
+
+  std::vector<HeapBlock> blocks_;
+};
+
 /// The memory that one method needs, as its file states it. Must outlive the method.
 class MethodMemory final {
  public:
@@ -73,6 +99,8 @@ class MethodMemory final {
     runtime::HierarchicalAllocator* planned = nullptr;
     runtime::MemoryAllocator* method_allocator = nullptr;
     runtime::MemoryAllocator* temp_allocator = nullptr;
+    /// Of the method's program.
+    const SharedArenas* arenas = nullptr;
   };
 
   /// Memory for the method that `meta` describes, beyond what is given. MemoryAllocationFailed if
@@ -90,7 +118,8 @@ class MethodMemory final {
   }
 
  private:
-  MethodMemory(HeapBlock method_block, std::vector<HeapBlock> planned_blocks, const Given& given);
+  MethodMemory(HeapBlock method_block, std::vector<HeapBlock> planned_blocks,
+               std::vector<runtime::Span<uint8_t>> planned_spans, const Given& given);
 
   std::vector<HeapBlock> planned_blocks_;
   std::vector<runtime::Span<uint8_t>> planned_spans_;

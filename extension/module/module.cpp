@@ -66,38 +66,41 @@ Result<EValue> first_of(Result<std::vector<EValue>> outputs) {
 Module::Module(std::string file_path, LoadMode load_mode,
                std::unique_ptr<runtime::EventTracer> event_tracer,
                std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
-               std::unique_ptr<runtime::MemoryAllocator> temp_allocator)
+               std::unique_ptr<runtime::MemoryAllocator> temp_allocator, bool share_memory_arenas)
     : file_path_(std::move(file_path)),
       load_mode_(load_mode),
       event_tracer_(std::move(event_tracer)),
       memory_allocator_(std::move(memory_allocator)),
-      temp_allocator_(std::move(temp_allocator)) {}
+      temp_allocator_(std::move(temp_allocator)),
+      share_memory_arenas_(share_memory_arenas) {}
 
 Module::Module(std::string file_path, std::vector<std::string> data_files, LoadMode load_mode,
                std::unique_ptr<runtime::EventTracer> event_tracer,
                std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
-               std::unique_ptr<runtime::MemoryAllocator> temp_allocator)
+               std::unique_ptr<runtime::MemoryAllocator> temp_allocator, bool share_memory_arenas)
     : Module(std::move(file_path), load_mode, std::move(event_tracer), std::move(memory_allocator),
-             std::move(temp_allocator)) {
+             std::move(temp_allocator), share_memory_arenas) {
   data_paths_ = std::move(data_files);
 }
 
 Module::Module(std::string file_path, std::string data_map_path, LoadMode load_mode,
                std::unique_ptr<runtime::EventTracer> event_tracer,
                std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
-               std::unique_ptr<runtime::MemoryAllocator> temp_allocator)
+               std::unique_ptr<runtime::MemoryAllocator> temp_allocator, bool share_memory_arenas)
     : Module(std::move(file_path), std::vector<std::string>{std::move(data_map_path)}, load_mode,
-             std::move(event_tracer), std::move(memory_allocator), std::move(temp_allocator)) {}
+             std::move(event_tracer), std::move(memory_allocator), std::move(temp_allocator),
+             share_memory_arenas) {}
 
 Module::Module(std::unique_ptr<runtime::DataLoader> data_loader,
                std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
                std::unique_ptr<runtime::MemoryAllocator> temp_allocator,
                std::unique_ptr<runtime::EventTracer> event_tracer,
-               std::unique_ptr<runtime::DataLoader> data_map_loader)
+               std::unique_ptr<runtime::DataLoader> data_map_loader, bool share_memory_arenas)
     : data_loader_(std::move(data_loader)),
       event_tracer_(std::move(event_tracer)),
       memory_allocator_(std::move(memory_allocator)),
-      temp_allocator_(std::move(temp_allocator)) {
+      temp_allocator_(std::move(temp_allocator)),
+      share_memory_arenas_(share_memory_arenas) {
   if (data_map_loader != nullptr) {
     data_map_loaders_.push_back(std::move(data_map_loader));
   }
@@ -106,11 +109,12 @@ Module::Module(std::unique_ptr<runtime::DataLoader> data_loader,
 Module::Module(std::shared_ptr<Program> program,
                std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
                std::unique_ptr<runtime::MemoryAllocator> temp_allocator,
-               std::unique_ptr<runtime::EventTracer> event_tracer)
+               std::unique_ptr<runtime::EventTracer> event_tracer, bool share_memory_arenas)
     : event_tracer_(std::move(event_tracer)),
       memory_allocator_(std::move(memory_allocator)),
       temp_allocator_(std::move(temp_allocator)),
-      program_(std::move(program)) {}
+      program_(std::move(program)),
+      share_memory_arenas_(share_memory_arenas) {}
 
 Error Module::load(Program::Verification verification) {
   if (is_loaded()) {
@@ -160,9 +164,38 @@ Error Module::load_method(const std::string& method_name,
   if (is_method_loaded(method_name)) {
     return Error::Ok;
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(load());
+  if (share_memory_arenas_ && !arenas_.has_value()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_sharing(backend_options));
+    if (is_method_loaded(method_name) && planned_memory == nullptr && event_tracer == nullptr) {
+      return Error::Ok;
+    }
+    unload_method(method_name);
+  }
+  return load_one(method_name, planned_memory, event_tracer, backend_options);
+}
+
+Error Module::load_sharing(const runtime::LoadBackendOptionsMap* backend_options) {
+  arenas_.emplace(ET_UNWRAP(SharedArenas::allocate(*program_)));
+  for (const std::string& name : ET_UNWRAP(method_names())) {
+    const Error error = load_one(name, nullptr, nullptr, backend_options);
+    if (error != Error::Ok) {
+      methods_.clear();
+      arenas_.reset();
+      return error;
+    }
+  }
+  return Error::Ok;
+}
+
+Error Module::load_one(const std::string& method_name,
+                       runtime::HierarchicalAllocator* planned_memory,
+                       runtime::EventTracer* event_tracer,
+                       const runtime::LoadBackendOptionsMap* backend_options) {
   const MethodMeta meta = ET_UNWRAP(method_meta(method_name));
-  std::unique_ptr<MethodMemory> memory = ET_UNWRAP(MethodMemory::allocate(
-      meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get()}));
+  std::unique_ptr<MethodMemory> memory = ET_UNWRAP(
+      MethodMemory::allocate(meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get(),
+                                    arenas_.has_value() ? &*arenas_ : nullptr}));
   Method method = ET_UNWRAP(program_->load_method(
       method_name.c_str(), memory->manager(),
       event_tracer != nullptr ? event_tracer : event_tracer_.get(),

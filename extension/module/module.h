@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -42,22 +43,27 @@ class Module {
   };
 
   /// The file at `file_path`, which is not touched before load(). Allocators that are given serve
-  /// all methods; without them every method has exactly what the file states.
+  /// all methods; without them every method has exactly what the file states. With
+  /// `share_memory_arenas`, methods share planned buffers 0 and 1 (see SharedArenas): the first
+  /// call of load_method() loads all of them, and an output is valid until any method is executed.
   explicit Module(std::string file_path, LoadMode load_mode = LoadMode::File,
                   std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
-                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr);
+                  std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
+                  bool share_memory_arenas = false);
 
   /// The same with weights in .ptd files beside the program.
   Module(std::string file_path, std::vector<std::string> data_files,
          LoadMode load_mode = LoadMode::File,
          std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
          std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
-         std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr);
+         std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
+         bool share_memory_arenas = false);
   Module(std::string file_path, std::string data_map_path, LoadMode load_mode = LoadMode::File,
          std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
          std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
-         std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr);
+         std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
+         bool share_memory_arenas = false);
 
   /// What `data_loader` loads, with weights in the .ptd file that `data_map_loader` loads, if it is
   /// not null.
@@ -65,13 +71,15 @@ class Module {
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
                   std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
-                  std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr);
+                  std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr,
+                  bool share_memory_arenas = false);
 
   /// A loaded program, of another module for instance: constants exist once.
   explicit Module(std::shared_ptr<runtime::Program> program,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
-                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr);
+                  std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  bool share_memory_arenas = false);
 
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
@@ -202,6 +210,12 @@ class Module {
   };
 
   runtime::Error load_data_files();
+  runtime::Error load_one(const std::string& method_name,
+                          runtime::HierarchicalAllocator* planned_memory,
+                          runtime::EventTracer* event_tracer,
+                          const runtime::LoadBackendOptionsMap* backend_options);
+  /// Makes the arenas, and loads all methods into them.
+  runtime::Error load_sharing(const runtime::LoadBackendOptionsMap* backend_options);
 
   std::string file_path_;
   std::vector<std::string> data_paths_;
@@ -213,6 +227,8 @@ class Module {
   std::unique_ptr<runtime::MemoryAllocator> temp_allocator_;
   std::shared_ptr<runtime::Program> program_;
   std::unique_ptr<DataFiles> data_files_;
+  bool share_memory_arenas_ = false;
+  std::optional<SharedArenas> arenas_;
   // Methods go before the program, the data files and the allocators.
   std::unordered_map<std::string, LoadedMethod> methods_;
 };

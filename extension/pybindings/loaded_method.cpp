@@ -19,19 +19,21 @@ using runtime::Tag;
 class LoadedMethod::Turn final {
  public:
   explicit Turn(LoadedMethod& method) : method_(method) {
-    if (method.running_in_.load() == std::this_thread::get_id()) {
+    if (method.turns_->running_in.load() == std::this_thread::get_id()) {
       raise_error(Error::InvalidState,
-                  method.name_ + "() is running in this thread already (called back from Python)");
+                  method.name_ +
+                      "(), or a method that shares its memory, is running in this thread "
+                      "already (called back from Python)");
     }
-    if (!method.mutex_.try_lock()) {
+    if (!method.turns_->mutex.try_lock()) {
       const py::gil_scoped_release release;
-      method.mutex_.lock();
+      method.turns_->mutex.lock();
     }
-    method.running_in_.store(std::this_thread::get_id());
+    method.turns_->running_in.store(std::this_thread::get_id());
   }
   ~Turn() {
-    method_.running_in_.store(std::thread::id());
-    method_.mutex_.unlock();
+    method_.turns_->running_in.store(std::thread::id());
+    method_.turns_->mutex.unlock();
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -49,7 +51,9 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
   Error error = Error::Ok;
   {
     const py::gil_scoped_release release;
-    Result<std::unique_ptr<MethodMemory>> memory = MethodMemory::allocate(meta);
+    MethodMemory::Given given;
+    given.arenas = method->program_->arenas();
+    Result<std::unique_ptr<MethodMemory>> memory = MethodMemory::allocate(meta, given);
     error = memory.error();
     if (memory.ok()) {
       method->memory_ = std::move(*memory);

@@ -3,12 +3,9 @@
 
 #include <pybind11/pybind11.h>
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <executorch/extension/module/method_memory.h>
@@ -50,7 +47,7 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   class Turn;
 
   LoadedMethod(std::shared_ptr<LoadedProgram> program, std::string name)
-      : program_(std::move(program)), name_(std::move(name)) {}
+      : program_(std::move(program)), name_(std::move(name)), turns_(program_->turns()) {}
 
   /// Describes the inputs, and gives outputs memory that the plan does not.
   void prepare(const runtime::MethodMeta& meta);
@@ -63,13 +60,11 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
 
   std::shared_ptr<LoadedProgram> program_;
   std::string name_;
+  std::shared_ptr<LoadedProgram::Turns> turns_;
   std::unique_ptr<MethodMemory> memory_;
   /// For outputs whose memory is the caller's to give.
   std::vector<HeapBlock> output_blocks_;
   std::optional<runtime::Method> method_;
-
-  std::mutex mutex_;
-  std::atomic<std::thread::id> running_in_{};
 
   std::vector<InputSlot> slots_;
   bool inputs_are_set_ = false;

@@ -95,6 +95,16 @@ void LoadedProgram::load(Program::Verification verification) {
   }
 }
 
+void LoadedProgram::share_arenas() {
+  const LogCapture capture;
+  runtime::Result<SharedArenas> arenas = SharedArenas::allocate(*program_);
+  if (!arenas.ok()) {
+    raise_error(arenas.error(), "methods of the program from " + source_ + " cannot share arenas");
+  }
+  arenas_.emplace(std::move(*arenas));
+  shared_turns_ = std::make_shared<Turns>();
+}
+
 std::vector<std::string> LoadedProgram::method_names() const {
   std::vector<std::string> names;
   for (size_t i = 0; i < program_->num_methods(); ++i) {

@@ -3,11 +3,15 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <executorch/extension/module/data_files.h>
+#include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/pybindings/python_reference.h>
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/executor/program.h>
@@ -36,6 +40,20 @@ class LoadedProgram final {
                                                    runtime::Program::Verification verification);
 
   const runtime::Program& program() const { return *program_; }
+
+  /// The right to execute: of one method, or of all that share arenas.
+  struct Turns {
+    std::mutex mutex;
+    std::atomic<std::thread::id> running_in{};
+  };
+  /// Makes methods that are loaded from now on share arenas (see SharedArenas).
+  void share_arenas();
+  /// Null if methods do not share them.
+  const SharedArenas* arenas() const { return arenas_.has_value() ? &*arenas_ : nullptr; }
+  /// One for each method, or the same for all that share arenas.
+  std::shared_ptr<Turns> turns() const {
+    return shared_turns_ != nullptr ? shared_turns_ : std::make_shared<Turns>();
+  }
   /// For messages: the file's path, or what was loaded instead.
   const std::string& source() const { return source_; }
 
@@ -57,6 +75,8 @@ class LoadedProgram final {
   std::optional<runtime::Program> program_;
   PythonReference data_memory_;
   std::unique_ptr<DataFiles> data_;
+  std::optional<SharedArenas> arenas_;
+  std::shared_ptr<Turns> shared_turns_;
 };
 
 }  // namespace executorch::extension::pybindings

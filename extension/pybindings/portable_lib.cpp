@@ -135,6 +135,7 @@ void bind_program(py::module_& module) {
       .def("constants_size",
            [](const LoadedProgram& self) { return self.program().constants_size(); })
       .def("load_method", LoadedMethod::load, py::arg("method_name"))
+      .def("share_memory_arenas", &LoadedProgram::share_arenas)
       .def("method_meta", describe_method, py::arg("method_name"))
       .def("has_etdump", [](const LoadedProgram&) { return false; });
 }

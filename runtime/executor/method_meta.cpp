@@ -136,6 +136,18 @@ Result<int64_t> MethodMeta::memory_planned_buffer_size(size_t index) const {
   return items(plan_->non_const_buffer_sizes())[index + 1];
 }
 
+bool MethodMeta::memory_planned_buffer_has_state(size_t index) const {
+  for (size_t i = 0; i < count(plan_->values()); ++i) {
+    const fb::Tensor* tensor = plan_->values()->Get(i)->val_as_Tensor();
+    if (tensor != nullptr && tensor->allocation_info() != nullptr &&
+        tensor->allocation_info()->memory_id() == index + 1 &&
+        (tensor->data_buffer_idx() > 0 || !tensor_name(*tensor).empty())) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) const {
   ET_CHECK_OR_RETURN_ERROR(index < num_memory_planned_buffers(), InvalidArgument,
                            "method '%s': planned buffer %zu of %zu", name(), index,

@@ -85,6 +85,10 @@ class MethodMeta final {
   /// Whether what buffer 0 needs depends on the inputs' sizes:
   /// Method::memory_planned_buffer_size() says how much it is, once they are set.
   bool is_memory_plan_parametric() const { return plan_words_ > 0; }
+  /// Whether tensors there keep their values from one execution to the next, as far as the program
+  /// says so: those with an initial value or a name. (Of state that starts with zeros, programs say
+  /// nothing but its name.) False if there is no such buffer.
+  bool memory_planned_buffer_has_state(size_t index) const;
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
   /// The bytes, aligned to 8, that loading the method takes from the method allocator; backends
   /// take theirs in addition.

@@ -165,24 +165,6 @@ def test_mutable_buffers_of_several_methods_can_be_one_memory() -> None:
     assert all(len(plan.non_const_buffer_sizes) == 3 for plan in program.execution_plan)
 
 
-def test_a_shared_buffer_that_a_method_only_reads_is_refused() -> None:
-    class Counts(nn.Module):
-        def __init__(self, updates: bool) -> None:
-            super().__init__()
-            self.updates = updates
-            self.register_buffer("count", torch.zeros(3))
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            if self.updates:
-                self.count.add_(x)
-            return self.count * x
-
-    methods = {name: export(Counts(name == "up"), (torch.ones(3),)) for name in ("up", "get")}
-    planner = MemoryPlanningPass(share_mutable_buffers=True)
-    with pytest.raises(MemoryPlanningError, match="count"):
-        to_edge(methods).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner))
-
-
 def test_the_documented_custom_pools_run_as_written() -> None:
     """The example of the public page on memory planning, as it stands."""
     from executorch import exir

@@ -84,6 +84,23 @@ TEST_F(ModuleTest, RunsOnInputsThatWereSetBefore) {
   EXPECT_EQ(module.get_output()->toTensor().const_data_ptr<float>()[0], 2);
 }
 
+TEST_F(ModuleTest, MethodsShareTheirStateIfArenasAreShared) {
+  // add: count += x, returns 2 count; halve: count /= 2, returns count + x.
+  const TensorPtr x = ones({3});
+  for (const bool shared : {true, false}) {
+    Module module(path_of("shared_state"), Module::LoadMode::File, nullptr, nullptr, nullptr,
+                  shared);
+    const auto first = [&](const char* method) {
+      const auto output = module.get(method, x);
+      return output.ok() ? output->toTensor().const_data_ptr<float>()[0] : -1.0f;
+    };
+    EXPECT_EQ(first("add"), 2);
+    EXPECT_EQ(module.is_method_loaded("halve"), shared);
+    EXPECT_EQ(first("halve"), shared ? 1.5f : 1.0f);
+    EXPECT_EQ(first("add"), shared ? 3.0f : 4.0f);
+  }
+}
+
 TEST_F(ModuleTest, WritesOutputsWhereItIsTold) {
   Module module(path_of("add_unplanned"));
   const TensorPtr x = ones({2, 3});

@@ -1,0 +1,35 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A method that only reads a buffer which another method updates: the buffer is state to it as well, no constant.
+
+It returns the buffer as its own new value. All that asks the signature what is state finds it, nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
+
+
+def updated_buffers(programs: Iterable[ExportedProgram]) -> set[str]:
+    """Names of the buffers that one of the methods updates."""
+    return {name for program in programs for name in program.graph_signature.buffers_to_mutate.values()}
+
+
+def read_as_state(programs: Mapping[str, ExportedProgram], names: set[str]) -> None:
+    """Rewrites, in place, the methods that only read buffers with these names."""
+    for program in programs.values():
+        signature = program.graph_signature
+        own = set(signature.buffers_to_mutate.values())
+        nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+        output = program.graph.output_node()
+        for spec in signature.input_specs:
+            if spec.kind is not InputKind.BUFFER or spec.target not in names - own or not nodes[spec.arg.name].users:
+                continue
+            signature.output_specs.insert(
+                0, OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(name=spec.arg.name), spec.target)
+            )
+            output.args = ((nodes[spec.arg.name], *output.args[0]),)
+            output.meta.pop("val", None)
+        program.graph_module.recompile()
