@@ -19,28 +19,44 @@ from torch.export import ExportedProgram
 from torch.export.decomp_utils import PRESERVED_ATEN_CIA_OPS
 from torch.utils import _pytree as pytree
 
+from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.passes.fake_values import computed_value
-from executorch.exir.passes.node_rewrite import same_layout
+from executorch.exir.passes.node_rewrite import replace_by, same_layout
 from executorch.exir.program.call_body import Table, inline_body, is_composite, traced_body
 from executorch.exir.program.functional_calls import make_functional, writes_in_hiding
 
 # Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
+_CONTROL_FLOW = tuple(getattr(torch.ops.higher_order, name) for name in ("cond", "map_impl", "while_loop", "scan"))
 
 
 def decompose_graph(program: ExportedProgram, table: Table, kept: Collection[OpOverload]) -> bool:
     """Decomposes what `table` says and `kept` does not hold, in place.
 
-    False, and a program to throw away, for: control flow and calls that are no operators; sizes that are not fixed;
-    writes to what the program is given, or to memory that is read under another name; weights that are tensor
+    False, and a program to throw away, for: calls that are neither operators nor control flow; sizes that are not
+    fixed; writes to what the program is given, or to memory that is read under another name; weights that are tensor
     subclasses.
     """
-    if not _is_plain(program, kept):
-        return False
-    decomposition = _Decomposition(program.graph_module, table, kept)
+    return _is_plain(program, kept) and all(
+        _decompose_one(held, table, kept) for held in all_graph_modules(program.graph_module)
+    )
+
+
+def _decompose_one(graph_module: fx.GraphModule, table: Table, kept: Collection[OpOverload]) -> bool:
+    decomposition = _Decomposition(graph_module, table, kept)
+    _remove_calls(graph_module.graph, torch.ops.aten.detach_.default)  # it writes nothing
     # In-place calls come last: what they may be replaced by depends on what composite operators do to memory.
-    return decomposition.run() and make_functional(program.graph) and decomposition.run()
+    if not (decomposition.run() and make_functional(graph_module.graph) and decomposition.run()):
+        return False
+    _remove_calls(graph_module.graph, torch.ops.aten.lift_fresh_copy.default)  # of a constant that nothing writes to
+    return True
+
+
+def _remove_calls(graph: fx.Graph, identity: OpOverload) -> None:
+    """Removes what torch.export makes of a tensor that the code holds."""
+    for node in graph.find_nodes(op="call_function", target=identity):
+        replace_by(node, node.args[0])
 
 
 def _is_plain(program: ExportedProgram, kept: Collection[OpOverload]) -> bool:
@@ -48,18 +64,22 @@ def _is_plain(program: ExportedProgram, kept: Collection[OpOverload]) -> bool:
     if not all(type(held) in (torch.Tensor, torch.nn.Parameter) for held in tensors):
         return False
     keeps_composites = any(is_composite(op) for op in kept)
-    return all(_is_plain_node(node, keeps_composites) for node in program.graph.nodes)
+    return all(
+        _is_plain_node(node, keeps_composites)
+        for held in all_graph_modules(program.graph_module)
+        for node in held.graph.nodes
+    )
 
 
 def _is_plain_node(node: fx.Node, keeps_composites: bool) -> bool:
     if node.op == "output":
         return True
-    if node.op == "call_function" and node.target is not operator.getitem:
+    if node.op == "call_function" and node.target is not operator.getitem and node.target not in _CONTROL_FLOW:
         if not isinstance(node.target, OpOverload) or writes_in_hiding(node):
             return False
         if keeps_composites and node.target.name().startswith(_OF_COMPOSITES):
             return False
-    elif node.op not in ("call_function", "placeholder"):
+    elif node.op not in ("call_function", "get_attr", "placeholder"):
         return False
     return all(_is_fixed(value) for value in pytree.tree_leaves(node.meta.get("val")))
 
@@ -90,6 +110,8 @@ class _Decomposition:
                 if not self._replace(node):
                     return False
             elif node in self._stale:
+                if node.target in _CONTROL_FLOW:
+                    return False
                 self._refresh(node)
         return True
 

@@ -95,9 +95,10 @@ def _results(
     step: Step, environment: list[torch.Tensor], weight: torch.Tensor, captured: list[torch.Tensor]
 ) -> list[torch.Tensor]:
     a, b = (_pick(environment, number) for number in step.picks[:2])
+    b = b + 0.0 if b is a and step.kind != "cond" else b  # torch.export refuses to give a loop a tensor twice
     if step.kind == "pure":
         return [_PURE[step.picks[2] % len(_PURE)](a, b) * weight]
-    return _CONTROL[step.kind](step, a, b, weight, [*captured, environment[0]])
+    return _CONTROL[step.kind](step, a, b, weight, [*captured, environment[0] + 0.0])
 
 
 def _closed(block: Block, weight: torch.Tensor, captured: list[torch.Tensor]) -> Any:
@@ -118,7 +119,6 @@ def _cond(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[
 
 def _while(step: Step, a: Any, b: Any, weight: Any, captured: list[Any]) -> list[torch.Tensor]:
     function, most = _closed(step.blocks[0], weight, captured), step.picks[2] % 4
-    b = b + 0.0 if b is a else b  # torch.export refuses to carry a tensor twice
 
     def body(count: torch.Tensor, carried: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return count + 1, *function(carried, other), carried + 0.0

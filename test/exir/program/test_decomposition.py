@@ -93,11 +93,6 @@ LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...], An
     "an input written to": (Calls(lambda x: x.add_(1) * 2), (torch.randn(3),), None),
     "a buffer written to": (Counts(), (torch.randn(3),), None),
     "sizes that vary": (Calls(lambda x: x.softmax(-1)), (torch.randn(3, 2),), (({0: Dim("n", max=9)},),)),
-    "branches": (
-        Calls(lambda x: torch.cond(x.sum() > 0, lambda a: a.relu(), lambda a: a.softmax(0), (x,))),
-        (torch.randn(3),),
-        None,
-    ),
 }
 
 
