@@ -5,6 +5,7 @@
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/copy.h>
 #include <executorch/kernels/portable/loops/index_order.h>
+#include <executorch/kernels/portable/loops/lines.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/order_key.h>
 
@@ -129,36 +130,56 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const 
   return out;
 }
 
+namespace {
+
+// Calls f(index, first, truth values, n) for runs along the last dimension, in index order: where
+// the line is in the others, and where the run starts in it.
+template <class F>
+void for_each_truth(const Strided& from, F&& f) {
+  const int last = from.rank - 1;
+  const Strided outer = without(from, last);
+  const int64_t length = line_length(from, last), stride = line_stride(from, last);
+  Reader<bool> reader(from.dtype);
+  IndexWalk lines(outer);
+  for (int64_t left = outer.numel(); left > 0; --left) {
+    int64_t index[kMaxRank];
+    for (int d = 0; d < outer.rank; ++d) index[d] = lines.index(d);
+    const char* const line = lines.next();
+    for (int64_t i = 0; i < length; i += kBlock) {
+      const int64_t n = std::min(kBlock, length - i);
+      f(index, i, reinterpret_cast<const char*>(reader(line + i * stride, stride, n)), n);
+    }
+  }
+}
+
+}  // namespace
+
 Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   const Strided from(self);
-  const Convert truth = load(from.dtype, Compute::Bool);
-  if (!ET_EXPECT(ctx, truth != nullptr, "self has a dtype that no kernel can hold") ||
+  if (!ET_EXPECT(ctx, load(from.dtype, Compute::Bool) != nullptr,
+                 "self has a dtype that no kernel can hold") ||
       !expect_dtype(ctx, "out", out, ScalarType::Long)) {
     return out;
   }
-  const auto is_true = [&](const char* element) {
-    bool found;
-    truth(reinterpret_cast<char*>(&found), 0, element, 0, 1);
-    return found;
-  };
-  const int64_t n = from.numel();
   Shape shape;
   shape.append(0);
   shape.append(from.rank);
-  IndexWalk counting(from);
-  for (int64_t i = 0; i < n; ++i) shape.sizes[0] += is_true(counting.next());
+  for_each_truth(from, [&](int64_t*, int64_t, const char* truth, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) shape.sizes[0] += element<bool>(truth, i);
+  });
   if (!resize(ctx, out, shape)) return out;
   const Strided to(out);
-  IndexWalk walk(from);
   char* row = to.data;
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t at[kMaxRank];
-    for (int d = 0; d < from.rank; ++d) at[d] = walk.index(d);
-    if (!is_true(walk.next())) continue;
-    for (int d = 0; d < from.rank; ++d)
-      *reinterpret_cast<int64_t*>(row + d * to.strides[1]) = at[d];
-    row += to.strides[0];
-  }
+  for_each_truth(from, [&](int64_t* index, int64_t first, const char* truth, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (!element<bool>(truth, i)) continue;
+      if (from.rank > 0) index[from.rank - 1] = first + i;
+      for (int d = 0; d < from.rank; ++d) {
+        *reinterpret_cast<int64_t*>(row + d * to.strides[1]) = index[d];
+      }
+      row += to.strides[0];
+    }
+  });
   return out;
 }
 

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Calls of pointwise, reducing, copying and softmax operators, of a size to choose. Needs torch alone: the peer's
-Python reads this file too.
+"""Calls of pointwise, reducing, copying, softmax and indexing operators, of a size to choose. Needs torch alone: the
+peer's Python reads this file too.
 """
 
 from collections.abc import Iterator
@@ -158,8 +158,27 @@ def _copy(n: int) -> Iterator[Case]:
     yield "cat", "aten::cat.out", ([x, x], 1)
 
 
+def _place(n: int) -> Iterator[Case]:
+    x, places = torch.randn(n, n), torch.randint(0, n, (n, n))
+    images = x.reshape(1, n // 64, 64, n)
+    yield "gather", "aten::gather.out", (x, 1, places)
+    yield "scatter_add", "aten::scatter_add.out", (x, 1, places, x)
+    yield "index_select", "aten::index_select.out", (x, 0, places[0].contiguous())
+    yield "embedding", "aten::embedding.out", (x, places[0].contiguous())
+    yield "nonzero", "aten::nonzero.out", (x > 0,)
+    yield "masked_fill", "aten::masked_fill.Scalar_out", (x, x > 0, 1)
+    yield "topk", "aten::topk.values", (x, 8)
+    yield "tril", "aten::tril.out", (x,)
+    yield "pad", "aten::constant_pad_nd.out", (x, [1, 1, 1, 1])
+    yield "rfft", "aten::_fft_r2c.out", (x, [1], 0, True)
+    yield "max_pool2d", "aten::max_pool2d_with_indices.out", (images, [3, 3], [2, 2], [1, 1])
+    yield "avg_pool2d", "aten::avg_pool2d.out", (images, [2, 2])
+    yield "layer_norm", "aten::native_layer_norm.out", (x, [n], x[0].contiguous(), x[1].contiguous(), 1e-5)
+    yield "group_norm", "aten::native_group_norm.out", (images, None, None, 1, n // 64, 64 * n, 2, 1e-5)
+
+
 def operator_cases(n: int) -> Iterator[Case]:
     """``(label, out variant, arguments)`` on n by n elements."""
     torch.manual_seed(0)
-    for family in (_unary, _binary, _reduce, _copy):
+    for family in (_unary, _binary, _reduce, _copy, _place):
         yield from family(n)

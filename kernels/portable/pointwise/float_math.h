@@ -71,27 +71,36 @@ inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
 inline constexpr float kLog2E = 1.44269504088896341f, kLog10E = 0.43429448190325182765f;
 inline constexpr float kHalfPi = 1.57079632679489662f;
 
-/// To the nearest integer, ties to even; what has no fraction stays.
+/// The magnitude a to the nearest integer, ties to even; what has no fraction stays.
+template <class V>
+ET_VECTOR_INLINE V nearest_integer(V a) {
+  const float kLargest = 8388608.0f;  // 2^23
+  const V shift = a < kLargest ? all<V>(kLargest) : all<V>(0.0f);
+  return (a + shift) - shift;
+}
+/// 1 where x > y, else 0.
+template <class V>
+ET_VECTOR_INLINE V excess(V x, V y) {
+  return x > y ? all<V>(1.0f) : all<V>(0.0f);
+}
 template <class V, class I>
 ET_VECTOR_INLINE V float_round(V x) {
-  const float kLargest = 8388608.0f;  // 2^23
-  const V a = float_abs<V, I>(x), shift = a < kLargest ? all<V>(kLargest) : all<V>(0.0f);
-  return float_sign<V, I>((a + shift) - shift, x);
+  return float_sign<V, I>(nearest_integer(float_abs<V, I>(x)), x);
 }
-/// As far as an integer holds it, |x| < 2^31.
 template <class V, class I>
 ET_VECTOR_INLINE V float_trunc(V x) {
-  return float_sign<V, I>(float_abs<V, I>(static_cast<V>(static_cast<I>(x))), x);
+  const V a = float_abs<V, I>(x), whole = nearest_integer(a);
+  return float_sign<V, I>(whole - excess(whole, a), x);
 }
 template <class V, class I>
 ET_VECTOR_INLINE V float_floor(V x) {
-  const V whole = static_cast<V>(static_cast<I>(x));
-  const V step = bits_as<V>(-static_cast<I>(whole > x) & bits_as<I>(all<V>(1.0f)));
-  return bits_as<V>(bits_as<I>(whole - step) | (bits_as<I>(x) & INT32_MIN));
+  const V whole = float_round<V, I>(x);
+  return whole - excess(whole, x);
 }
 template <class V, class I>
 ET_VECTOR_INLINE V float_ceil(V x) {
-  return -float_floor<V, I>(-x);
+  const V whole = float_round<V, I>(x);
+  return float_sign<V, I>(whole + excess(x, whole), x);  // -0 where it was lost
 }
 template <class V, class I>
 ET_VECTOR_INLINE V float_frac(V x) {

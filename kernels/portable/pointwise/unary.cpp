@@ -41,7 +41,6 @@ C relu6(C x) {
 // Which x the formulas of float_math.h are for. Beyond 8192, float_sin and its kin lose digits.
 bool is_within(float x, float bound) { return std::fabs(x) < bound; }
 bool is_turn(float x) { return is_within(x, 8192); }
-bool holds_fraction(float x) { return is_within(x, 2e9f); }
 bool is_normal_positive(float x) {
   return x >= std::numeric_limits<float>::min() && x <= std::numeric_limits<float>::max();
 }
@@ -80,11 +79,11 @@ UNARY(abs,        Any,      magnitude(x))
 UNARY(neg,        Numeric,  times(x, C(-1)))
 UNARY(sign,       Any,      static_cast<C>((x > 0) - (x < 0)))
 UNARY(relu,       Numeric,  x <= 0 ? C(0) : x)
-FASTER(ceil,      Numeric,  holds_fraction(x), rounded(x, [](auto v) { return std::ceil(v); }))
-FASTER(floor,     Numeric,  holds_fraction(x), rounded(x, [](auto v) { return std::floor(v); }))
+FASTER(ceil,      Numeric,  true, rounded(x, [](auto v) { return std::ceil(v); }))
+FASTER(floor,     Numeric,  true, rounded(x, [](auto v) { return std::floor(v); }))
 FASTER(round,     Numeric,  true, rounded(x, [](auto v) { return std::nearbyint(v); }))
-FASTER(trunc,     Numeric,  holds_fraction(x), rounded(x, [](auto v) { return std::trunc(v); }))
-FASTER(frac,      Numeric,  holds_fraction(x), x - rounded(x, [](auto v) { return std::trunc(v); }))
+FASTER(trunc,     Numeric,  true, rounded(x, [](auto v) { return std::trunc(v); }))
+FASTER(frac,      Numeric,  true, x - rounded(x, [](auto v) { return std::trunc(v); }))
 FASTER(acos,      Floating, std::fabs(x) <= 1, std::acos(x))
 FASTER(acosh,     Floating, x >= 1 && x < 1e18f, std::acosh(x))
 UNARY(angle,      Floating, x != x ? x : x < 0 ? static_cast<C>(kPi) : C(0))
@@ -123,7 +122,6 @@ UNARY(isinf,      Any,      x - x != 0 && x == x)
 UNARY(isnan,      Any,      x != x)
 UNARY(isposinf,   Any,      x > 0 && x - x != 0)
 UNARY(isneginf,   Any,      x < 0 && x - x != 0)
-UNARY(logical_not, Logical, !x)
 // clang-format on
 
 #undef UNARY
@@ -138,12 +136,20 @@ constexpr auto bitwise_not_math = [](auto x) {
     return ~x;
   }
 };
+constexpr auto not_math = [](bool x) { return !x; };
+constexpr auto is_zero_math = [](auto x) { return x == 0; };
 constexpr auto signbit_math = [](auto x) { return std::signbit(x); };
 constexpr auto is_negative_math = [](auto x) { return x < 0; };
 }  // namespace
 
 Tensor& bitwise_not_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   return elementwise(ctx, kElementwise<bitwise_not_math, 1, Domain::Bits>, {self}, out);
+}
+
+Tensor& logical_not_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
+  return self.scalar_type() == ScalarType::Bool
+             ? elementwise(ctx, kElementwise<not_math, 1, Domain::Logical>, {self}, out)
+             : elementwise(ctx, kElementwise<is_zero_math, 1, Domain::Any>, {self}, out);
 }
 
 Tensor& signbit_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
