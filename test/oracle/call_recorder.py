@@ -7,15 +7,15 @@ what the tests saw. ``EXECUTORCH_RECORD_CALLS`` names the folder; each process w
 
 from __future__ import annotations
 
-import atexit
 import functools
 import os
 import struct
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
 
@@ -95,7 +95,7 @@ class CallRecorder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
         self._seen: set[int] = set()
         self._of_a_kind: Counter[tuple[Any, ...]] = Counter()
 
@@ -128,10 +128,9 @@ class CallRecorder:
             self._seen.add(hash(made))
             self._open().write(made)
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> FileIO:
         if self._file is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("wb")
+            self._file = self._path.open("wb", buffering=0)  # Whole calls, however the process ends.
             self._file.write(b"ETCALLS1")
-            atexit.register(self._file.close)
         return self._file
