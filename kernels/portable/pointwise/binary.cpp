@@ -53,7 +53,8 @@ constexpr auto remainder_math = Approximated{
 constexpr auto floor_divide_math =
     Approximated{[](auto x, auto y, const auto& extra) { return divide_floor(x, y, extra); },
                  [](float x, float y) {
-                   return floor_of_quotient(x, y, quick_modulo(x, y), float_floor<float, int32_t>);
+                   return floor_of_quotient(x, y, quick_modulo(x, y),
+                                            [](float v) { return float_floor<float, int32_t>(v); });
                  },
                  has_quick_modulo};
 constexpr auto atan2_math =
