@@ -18,7 +18,7 @@ void row(const Parameters&, char* out, const char* const* in, int64_t n) {
 
 template <Isa::Map Isa::* function>
 constexpr Elementwise kMap{
-    {nullptr, nullptr, row<function>, nullptr}, 1, portable::Domain::Floating, false};
+    {nullptr, nullptr, row<function>, nullptr}, {}, 1, portable::Domain::Floating, false};
 
 /// Whether float32 is computed in: not for float64, in either tensor.
 bool in_float(const Tensor& self, const Tensor& out) {
