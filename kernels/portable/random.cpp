@@ -24,11 +24,11 @@ class Stream {
         stream_(streams_taken.fetch_add(1, std::memory_order_relaxed)) {}
 
   uint32_t word() {
-    if (used_ == 4) {
-      make_block();
+    if (used_ == kWords) {
+      make_words();
       used_ = 0;
     }
-    return block_[used_++];
+    return words_[used_++];
   }
   uint64_t two_words() {
     const uint64_t high = word();
@@ -47,38 +47,52 @@ class Stream {
   uint64_t below(uint64_t count) { return two_words() % count; }
 
  private:
-  void make_block() {
-    uint32_t c[] = {static_cast<uint32_t>(index_), static_cast<uint32_t>(index_ >> 32), stream_, 0};
-    uint32_t k[] = {key_[0], key_[1]};
-    for (int round = 0; round < 10; ++round) {
-      const uint64_t a = uint64_t{0xD2511F53} * c[0], b = uint64_t{0xCD9E8D57} * c[2];
-      const uint32_t next[] = {
-          static_cast<uint32_t>(b >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(b),
-          static_cast<uint32_t>(a >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(a)};
-      std::memcpy(c, next, sizeof(c));
-      k[0] += 0x9E3779B9;
-      k[1] += 0xBB67AE85;
+  // Several blocks of four words at a time: their rounds do not wait for each other.
+  void make_words() {
+    uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
+    for (int i = 0; i < kBlocks; ++i) {
+      c0[i] = static_cast<uint32_t>(index_ + i);
+      c1[i] = static_cast<uint32_t>((index_ + i) >> 32);
+      c2[i] = stream_;
+      c3[i] = 0;
     }
-    std::memcpy(block_, c, sizeof(c));
-    ++index_;
+    uint32_t k0 = key_[0], k1 = key_[1];
+    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
+      for (int i = 0; i < kBlocks; ++i) {
+        const uint64_t a = uint64_t{0xD2511F53} * c0[i], b = uint64_t{0xCD9E8D57} * c2[i];
+        c0[i] = static_cast<uint32_t>(b >> 32) ^ c1[i] ^ k0;
+        c1[i] = static_cast<uint32_t>(b);
+        c2[i] = static_cast<uint32_t>(a >> 32) ^ c3[i] ^ k1;
+        c3[i] = static_cast<uint32_t>(a);
+      }
+    }
+    for (int i = 0; i < kBlocks; ++i) {
+      uint32_t* const block = words_ + 4 * i;
+      block[0] = c0[i], block[1] = c1[i], block[2] = c2[i], block[3] = c3[i];
+    }
+    index_ += kBlocks;
   }
 
+  static constexpr int kBlocks = 4, kWords = 4 * kBlocks;
   uint32_t key_[2], stream_;
   uint64_t index_ = 0;
-  uint32_t block_[4];
-  int used_ = 4;
+  uint32_t words_[kWords];
+  int used_ = kWords;
 };
 
 // log and sin as libraries have them differ in their last bits; these are the same everywhere.
 
 // Of 0 < x ≤ 1, by log m = 2 artanh((m - 1) / (m + 1)).
 double natural_log(double x) {
-  int exponent;
-  double m = std::frexp(x, &exponent);
-  if (m < 0.70710678118654752440) {
-    m *= 2;
-    --exponent;
-  }
+  // As m * 2^exponent, 2^-1/2 <= m < 2^1/2.
+  constexpr uint64_t kRootHalf = 0x3FE6A09E667F3BCD, kFraction = (uint64_t{1} << 52) - 1;
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  bits -= kRootHalf;
+  const int exponent = static_cast<int>(static_cast<int64_t>(bits) >> 52);
+  bits = (bits & kFraction) + kRootHalf;
+  double m;
+  std::memcpy(&m, &bits, sizeof(m));
   const double s = (m - 1) / (m + 1), square = s * s;
   double sum = 0;
   static constexpr double kTerms[] = {1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11,
