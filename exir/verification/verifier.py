@@ -13,6 +13,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir.capture import EdgeCompileConfig
+from executorch.exir.dialects.autograd_rules import autograd_safe_rules
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.dialects.edge_rules import core_aten_rules, edge_rules
 from executorch.exir.dialects.verifier import Rule, verify
@@ -81,4 +82,10 @@ def EXIRATenDialectVerifier(
     return made if class_only else made()
 
 
-__all__ = ["EXIRATenDialectVerifier", "EXIREdgeDialectVerifier", "WellFormed"]
+def AutogradSafeATenVerifier(class_only: bool = False) -> Any:
+    """A verifier of autograd-safe ATen: programs, straight from torch.export, that may still be trained (ours)."""
+    made = _verifier("AUTOGRAD_SAFE_ATEN", autograd_safe_rules())
+    return made if class_only else made()
+
+
+__all__ = ["AutogradSafeATenVerifier", "EXIRATenDialectVerifier", "EXIREdgeDialectVerifier", "WellFormed"]

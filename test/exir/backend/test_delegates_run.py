@@ -24,6 +24,7 @@ from executorch.exir.backend.canonical_partitioners.group_partitioner import Gro
 from executorch.exir.backend.canonical_partitioners.pattern_op_partitioner import generate_pattern_op_partitions
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.test.demos.rpc.executor_backend_partitioner import ExecutorBackendPartitioner
 from executorch.exir.backend.test.op_partitioner_demo import AllNodesPartitionerDemo
 from executorch.exir.backend.test.operator_supports import OperatorsNamed
 from executorch.exir.schema import DelegateCall
@@ -239,7 +240,7 @@ def test_control_flow_inside_a_delegate(nest: type[torch.nn.Module]) -> None:
 @pytest.mark.parametrize("nest", NESTS)
 def test_delegates_in_control_flow_in_a_delegate(nest: type[torch.nn.Module]) -> None:
     model = nest()
-    partitioners = Takes(COMPILER, *DEMO_OPERATORS[:4]), AllNodesPartitionerDemo()
+    partitioners = Takes(COMPILER, *DEMO_OPERATORS[:4]), ExecutorBackendPartitioner()
     assert called(check(model, lower(model, (X,), *partitioners), X, runs=3)) == [EXECUTOR]
 
 

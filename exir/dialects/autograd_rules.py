@@ -1,0 +1,68 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Autograd-safe ATen: differentiable ATen operators, higher-order operators and users' own, as before training."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.utils import _pytree as pytree
+
+from executorch.exir.dialects.edge_rules import ATEN_CALLS
+from executorch.exir.dialects.verifier import Rule
+
+__all__ = ["autograd_safe_rules", "why_not_differentiable"]
+
+_NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
+
+
+def why_not_differentiable(node: fx.Node) -> str:
+    """Why gradients cannot flow back through a call of an ATen operator; "" if they can, or there are none to flow.
+
+    Autograd itself is asked, about tensors of the call's shapes and dtypes that hold nothing.
+    """
+    op = node.target
+    if not isinstance(op, OpOverload) or op.namespace != "aten":
+        return ""
+    values = fx.map_arg((node.args, node.kwargs), lambda held: held.meta.get("val"))
+    fakes = [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+    mode = next((m for leaf in fakes if (m := getattr(leaf, "fake_mode", None)) is not None), None)
+    if mode is None:
+        return ""  # it reads no tensor
+    refusal = ""
+    for wanted in (len(fakes), 1):  # Statistics that an operator updates need no gradients; its first argument does.
+        with mode, torch.enable_grad():
+            refusal = _refusal(op, values, wanted)
+        if not refusal:
+            break
+    return refusal
+
+
+def _refusal(op: OpOverload, values: Any, wanted: int) -> str:
+    """What autograd says of a call in which the first `wanted` tensors need gradients."""
+    numbers = count()
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: _fresh(t, next(numbers) < wanted), values)
+    try:
+        results = op(*args, **kwargs)
+    except (RuntimeError, NotImplementedError) as error:
+        return f"{op} is not differentiable: {str(error).splitlines()[0]}"
+    nodes = [leaf.grad_fn for leaf in pytree.tree_leaves(results) if isinstance(leaf, torch.Tensor)]
+    if any(node is not None and node.name() == _NOT_IMPLEMENTED for node in nodes):
+        return f"{op} is not differentiable: PyTorch has no derivative of it"
+    return ""
+
+
+def _fresh(tensor: torch.Tensor, needs_gradient: bool) -> torch.Tensor:
+    """A tensor like this; one whose gradient is asked for is no leaf, so that it may be written to."""
+    fresh = torch.empty_like(tensor)
+    if not needs_gradient or not (fresh.is_floating_point() or fresh.is_complex()):
+        return fresh
+    return fresh.requires_grad_().clone()
+
+
+def autograd_safe_rules() -> list[Rule]:
+    """The rules of the dialect."""
+    return [ATEN_CALLS, Rule(lambda node: bool(why_not_differentiable(node)), why_not_differentiable)]
