@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,9 @@ from executorch.exir.dialects.backend._ops import (
     require_backend_library,
 )
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
+
+# Libraries that PyTorch defines once these are imported, which takes too long to do for everybody.
+_DEFINED_BY = {"quantized_decomposed": "torch.ao.quantization.fx._decomposed"}
 
 
 class _OpNamespace:
@@ -47,6 +51,8 @@ class _DialectNamespace:
             raise AttributeError(namespace)
         if self._packet is BackendOpOverloadPacket:
             require_backend_library(namespace)
+        if namespace in _DEFINED_BY:
+            importlib.import_module(_DEFINED_BY[namespace])
         made = _OpNamespace(self._dialect, namespace, self._packet)
         setattr(self, namespace, made)
         return made

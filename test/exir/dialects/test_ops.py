@@ -3,6 +3,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -94,3 +96,11 @@ def test_a_pattern_can_be_bound_to_a_backend_operator():
             return x * 2
 
         assert ops.backend.p1_backend.twice.default(torch.ones(1)).item() == 2.0
+
+
+def test_quantized_operators_are_there_without_further_imports():
+    script = (
+        "from executorch.exir.dialects._ops import ops;print(ops.edge.quantized_decomposed.quantize_per_tensor.default)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "quantized_decomposed.quantize_per_tensor.default", done.stderr

@@ -12,6 +12,9 @@ from executorch.exir.backend.test.demos.rpc.executor_backend_preprocess import E
 from executorch.exir.backend.test.op_partitioner_demo import AllOperatorSupport
 from executorch.exir.backend.test.operator_supports import tag_partitions
 
+# The name that goes with this partitioner.
+AnyOperatorSupport = AllOperatorSupport
+
 
 @final
 class ExecutorBackendPartitioner(Partitioner):
@@ -22,5 +25,5 @@ class ExecutorBackendPartitioner(Partitioner):
         self.delegation_spec = DelegationSpec(ExecutorBackend.__name__, [])
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        tags = tag_partitions(exported_program.graph_module, AllOperatorSupport(), self.delegation_spec)
+        tags = tag_partitions(exported_program.graph_module, AnyOperatorSupport(), self.delegation_spec)
         return PartitionResult(exported_program, tags)
