@@ -75,7 +75,7 @@ def find_partitions(program: ExportedProgram, delegations: dict[str, DelegationS
     PartitionError: a tag where none may be, a partition that is not convex, a constant that cannot move.
     """
     partitions = _partitions_of_graph(program.graph_module, delegations)
-    _hand_over_constants(program, partitions)
+    _hand_over_constants(program, partitions, delegations)
     visited = {id(program.graph_module)}
     delegated = {node for partition in partitions for node in partition.nodes}
     pending = [program.graph_module]
@@ -146,7 +146,9 @@ def _refuse_tagged_placeholders(host: GraphModule, delegations: dict[str, Delega
             )
 
 
-def _hand_over_constants(program: ExportedProgram, partitions: list[TaggedPartition]) -> None:
+def _hand_over_constants(
+    program: ExportedProgram, partitions: list[TaggedPartition], delegations: dict[str, DelegationSpec]
+) -> None:
     """Gives every tagged constant to each partition that reads it; the tensor is shared, and stays where it is read."""
     partition_of = {node: partition for partition in partitions for node in partition.nodes}
     specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
@@ -156,14 +158,14 @@ def _hand_over_constants(program: ExportedProgram, partitions: list[TaggedPartit
     tags = {partition.tag for partition in partitions}
     for node in program.graph.find_nodes(op="placeholder"):
         tag = node.meta.get(TAG)
-        if tag not in tags:
-            continue
         spec = specs[node.name]
-        if spec.kind not in _CONSTANT_KINDS:
+        if tag in delegations and spec.kind not in _CONSTANT_KINDS:
             raise PartitionError(
                 f"placeholder {node.name} carries tag {tag!r}, but it is a {spec.kind.name}: only parameters, buffers "
                 "and lifted tensor constants can move into a delegate"
             )
+        if tag not in tags:
+            continue
         readers = {user: partition_of.get(user) for user in node.users}
         update = updates.get(spec.target) if spec.kind is InputKind.BUFFER else None
         if node.meta.get("no_copy", False) or update is not None:

@@ -12,7 +12,7 @@ from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase, any_chain
 
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.constant_tagging import tag_constant_data
+from executorch.exir.backend.constant_tagging import tag_constant_data, tag_mutated_buffer
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
 from executorch.exir.backend.test.demo_payload import operator_of
@@ -54,7 +54,7 @@ class AddMulPartitionerDemo(Partitioner):
 
 @final
 class AddAttributePartitionerDemo(Partitioner):
-    """Delegates every add with the constants that it reads."""
+    """Delegates every add with the constants that it reads and the buffers that it alone updates."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,12 +64,13 @@ class AddAttributePartitionerDemo(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags = tag_partitions(exported_program.graph_module, self.op_support, self.delegation_spec)
         tag_constant_data(exported_program)
+        tag_mutated_buffer(exported_program)
         return PartitionResult(exported_program, tags)
 
 
 @final
 class AllNodesPartitionerDemo(Partitioner):
-    """Delegates every operator, with its constants, to a backend that is a whole runtime itself."""
+    """Delegates every operator, with its constants and state, to a backend that is a whole runtime itself."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,6 +80,7 @@ class AllNodesPartitionerDemo(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags = tag_partitions(exported_program.graph_module, self.op_support, self.delegation_spec)
         tag_constant_data(exported_program)
+        tag_mutated_buffer(exported_program)
         return PartitionResult(exported_program, tags)
 
 

@@ -275,6 +275,27 @@ def test_state_in_a_delegate_is_eager_s_state() -> None:
         check(model, lowered, X, runs=3)
 
 
+class Cache(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(4, 3))
+
+    def forward(self, query: torch.Tensor, key: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        self.keys[position] = key
+        return self.keys.mm(query.transpose(0, 1))
+
+
+def test_a_cache_lives_in_its_delegate() -> None:
+    model = Cache()
+    inputs = torch.randn(1, 3), torch.randn(1, 3), torch.tensor([0])
+    lowered = lower(model, inputs, AllNodesPartitionerDemo())
+    assert not lowered.exported_program().graph_signature.buffers_to_mutate
+    with loaded(bytes(lowered.to_executorch().buffer)) as program:
+        for position in (0, 2, 2, 1):
+            inputs = torch.randn(1, 3), torch.randn(1, 3), torch.tensor([position])
+            torch.testing.assert_close(program.run("forward", *inputs)[0], model(*inputs))
+
+
 class TwoMethods(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()

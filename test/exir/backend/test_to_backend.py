@@ -375,9 +375,10 @@ def test_an_updated_buffer_tagged_without_its_update_is_refused() -> None:
         to_backend(program, TagsBy(by_name(b_state="t", mul="t")))
 
 
-def test_a_tagged_user_input_is_refused() -> None:
+@pytest.mark.parametrize("operator_tag", ["t", "other"])
+def test_a_tagged_user_input_is_refused(operator_tag: str) -> None:
     with pytest.raises(RuntimeError, match="placeholder x carries tag 't', but it is a USER_INPUT"):
-        to_backend(core_aten(Counter(), (torch.ones(2),)), TagsBy(by_name(x="t", sin="t")))
+        to_backend(core_aten(Counter(), (torch.ones(2),)), TagsBy(by_name(x="t", sin=operator_tag)))
 
 
 def test_a_tagged_output_is_refused() -> None:
