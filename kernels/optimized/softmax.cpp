@@ -6,7 +6,7 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/normalize/rows.h>
+#include <executorch/kernels/portable/loops/lines.h>
 
 namespace executorch::kernels::optimized {
 namespace {
@@ -27,22 +27,24 @@ bool softmax(KernelRuntimeContext& ctx, Isa::Map row_function, const Tensor& sel
   const int axis = int(dim < 0 ? dim + rank : dim);
   const Strided to(out), from(self);
   constexpr int64_t kSize = sizeof(float);
-  if (dtype == ScalarType::Float && to.strides[axis] == kSize && from.strides[axis] == kSize) {
-    portable::for_each_row_along(to, from, axis, [&](const portable::Row& row) {
-      row_function(reinterpret_cast<const float*>(row.in), reinterpret_cast<float*>(row.out),
-                   row.n);
+  const int64_t n = portable::line_length(from, axis);
+  const int64_t to_stride = portable::line_stride(to, axis);
+  const int64_t from_stride = portable::line_stride(from, axis);
+  if (dtype == ScalarType::Float && to_stride == kSize && from_stride == kSize) {
+    portable::for_each_line(to, from, axis, [&](char* const* at) {
+      row_function(reinterpret_cast<const float*>(at[1]), reinterpret_cast<float*>(at[0]), n);
     });
     return true;
   }
-  const auto memory = ctx.allocate_temp(size_t(from.sizes[axis] * kSize), 64);
+  const auto memory = ctx.allocate_temp(size_t(n * kSize), 64);
   if (!memory.ok()) return false;
   char* const buffer = static_cast<char*>(*memory);
   const portable::Convert load = portable::load(dtype, Compute::Float);
   const portable::Convert store = portable::store(Compute::Float, dtype);
-  portable::for_each_row_along(to, from, axis, [&](const portable::Row& row) {
-    load(buffer, kSize, row.in, row.in_stride, row.n);
-    row_function(reinterpret_cast<const float*>(buffer), reinterpret_cast<float*>(buffer), row.n);
-    store(row.out, row.out_stride, buffer, kSize, row.n);
+  portable::for_each_line(to, from, axis, [&](char* const* at) {
+    load(buffer, kSize, at[1], from_stride, n);
+    row_function(reinterpret_cast<const float*>(buffer), reinterpret_cast<float*>(buffer), n);
+    store(at[0], to_stride, buffer, kSize, n);
   });
   return true;
 }

@@ -42,20 +42,20 @@ ET_VECTOR_INLINE void map(const float* in, float* out, int64_t n, F&& f) {
           __attribute__((always_inline)) { put<kBytes>(out + i, f(x), count); });
 }
 
-#define ET_MAP(name)                                                                               \
-  template <int kBytes>                                                                            \
-  void name##_row(const float* in, float* out, int64_t n) {                                        \
-    using V = typename Lanes<kBytes>::Floats;                                                      \
-    using I = typename Lanes<kBytes>::Ints;                                                        \
-    map<kBytes>(in, out, n,                                                                        \
-                [](const V& x) __attribute__((always_inline)) { return vector_##name<V, I>(x); }); \
+#define ET_MAP(name, function)                                                                \
+  template <int kBytes>                                                                       \
+  void name##_row(const float* in, float* out, int64_t n) {                                   \
+    using V = typename Lanes<kBytes>::Floats;                                                 \
+    using I = typename Lanes<kBytes>::Ints;                                                   \
+    map<kBytes>(in, out, n,                                                                   \
+                [](const V& x) __attribute__((always_inline)) { return function<V, I>(x); }); \
   }
-ET_MAP(exp)
-ET_MAP(sigmoid)
-ET_MAP(tanh)
-ET_MAP(erf)
-ET_MAP(gelu)
-ET_MAP(gelu_tanh)
+ET_MAP(exp, vector_exp)
+ET_MAP(sigmoid, vector_sigmoid)
+ET_MAP(tanh, portable::float_tanh)
+ET_MAP(erf, portable::float_erf)
+ET_MAP(gelu, portable::float_gelu)
+ET_MAP(gelu_tanh, portable::float_gelu_tanh)
 #undef ET_MAP
 
 template <int kBytes>
