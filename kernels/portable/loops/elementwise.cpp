@@ -57,7 +57,9 @@ struct Plan {
   }
   Compute compute_of_result() const { return operation.gives_bool ? Compute::Bool : compute; }
   // The dtype in whose memory the mathematics leaves its results.
-  ScalarType left_in() const { return is_small ? result : dtype_of(compute_of_result()); }
+  ScalarType left_in() const {
+    return has_small_integers && is_small ? result : dtype_of(compute_of_result());
+  }
 };
 
 struct alignas(16) Block {
@@ -153,11 +155,12 @@ class Source {
 class Sink {
  public:
   Sink(const Plan& plan, ScalarType out, int64_t stride)
-      : width_(size_of(plan.left_in())),
+      : width_(size_of(plan.compute_of_result())),  // of what is small, nothing is converted
         stride_(stride),
         store_(store(plan.compute_of_result(), out)) {
     const ScalarType computed = plan.left_in();
-    direct_ = out == computed && stride == width_;
+    direct_ =
+        out == computed && stride == (has_small_integers && plan.is_small ? size_of(out) : width_);
     if (plan.result != out && plan.result != computed) {
       narrowing_ = Narrowing(plan.compute_of_result(), plan.result);
     }
