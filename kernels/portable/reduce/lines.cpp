@@ -224,14 +224,32 @@ void scan_lines(const Strided& from, const Strided& to, int dim, C start, Step s
   const Convert writer = store(compute_type<C>, to.dtype);
   const int64_t length = line_length(from, dim), in = line_stride(from, dim),
                 out = line_stride(to, dim);
+  const LoopNest nest(without(to, dim), without(from, dim));
   C block[kBlock];
-  for_each_line(to, from, dim, [&](char* const* at) {
+  const auto one = [&](char* target, const char* line) {
     C total = start;
     for (int64_t first = 0; first < length; first += kBlock) {
       const int64_t n = length - first < kBlock ? length - first : kBlock;
-      const C* const x = reader(at[1] + first * in, in, n);
+      const C* const x = reader(line + first * in, in, n);
       for (int64_t i = 0; i < n; ++i) block[i] = total = step(total, x[i]);
-      writer(at[0] + first * out, out, reinterpret_cast<const char*>(block), sizeof(C), n);
+      writer(target + first * out, out, reinterpret_cast<const char*>(block), sizeof(C), n);
+    }
+  };
+  // Lines that lie side by side go on together: the block holds their totals.
+  const auto many = [&](char* target, const char* line, int64_t n) {
+    std::fill_n(block, n, start);
+    for (int64_t i = 0; i < length; ++i) {
+      const C* const x = reader(line + i * in, nest.stride(1), n);
+      for (int64_t j = 0; j < n; ++j) block[j] = step(block[j], x[j]);
+      writer(target + i * out, nest.stride(0), reinterpret_cast<const char*>(block), sizeof(C), n);
+    }
+  };
+  const bool abreast = nest.row() > 1 && in > nest.stride(1);
+  nest.for_each_row([&](char* const* at) {
+    for (int64_t i = 0; i < nest.row(); i += abreast ? kBlock : 1) {
+      char* const target = at[0] + i * nest.stride(0);
+      const char* const line = at[1] + i * nest.stride(1);
+      abreast ? many(target, line, std::min(kBlock, nest.row() - i)) : one(target, line);
     }
   });
 }

@@ -46,3 +46,10 @@ def test_angles_of_every_quadrant_give_what_eager_gives() -> None:
     for values in (edges, torch.linspace(-3, 3, 101)):
         y, x = torch.meshgrid(values, values, indexing="ij")
         assert_kernel_matches_eager("aten::atan2.out", y.contiguous(), x.contiguous())
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "logcumsumexp", "argmax"])
+def test_lines_side_by_side_give_what_eager_gives(name: str) -> None:
+    x = torch.rand(7, 3, 300, dtype=torch.float32) + 0.5
+    for dim in (0, 1):
+        assert_kernel_matches_eager(f"aten::{name}.out", x, dim)
