@@ -25,31 +25,23 @@ class Operation(IntEnum):
     ADD = 2  # of the results of steps a and b, as all that follow
     MULTIPLY = 3
     DIVIDE = 4  # rounded down; b is above 0
-    REMAINDER = 5  # with the sign of b, which is above 0
-    MAXIMUM = 6
-    MINIMUM = 7
+    MAXIMUM = 5
 
 
 _APPLY: dict[Operation, Callable[[int, int], int]] = {
     Operation.ADD: lambda a, b: a + b,
     Operation.MULTIPLY: lambda a, b: a * b,
     Operation.DIVIDE: lambda a, b: a // b,
-    Operation.REMAINDER: lambda a, b: a % b,
     Operation.MAXIMUM: max,
-    Operation.MINIMUM: min,
 }
 # Of sympy's nodes, how several arguments become one.
 _FOLDS: dict[type, Operation] = {
     sympy.Add: Operation.ADD,
     sympy.Mul: Operation.MULTIPLY,
     sympy.Max: Operation.MAXIMUM,
-    sympy.Min: Operation.MINIMUM,
     TorchMax: Operation.MAXIMUM,
-    TorchMin: Operation.MINIMUM,
     FloorDiv: Operation.DIVIDE,
     CleanDiv: Operation.DIVIDE,
-    Mod: Operation.REMAINDER,
-    PythonMod: Operation.REMAINDER,
 }
 _HIGHEST_POWER = 8
 
@@ -105,9 +97,18 @@ class SizeSteps:
             return self.symbols[expr]
         if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and 0 < int(expr.exp) <= _HIGHEST_POWER:
             return self._folded(Operation.MULTIPLY, [expr.base] * int(expr.exp))
+        if isinstance(expr, (Mod, PythonMod)):
+            a, b = (self.expression(arg) for arg in expr.args)
+            whole = self.add(Operation.MULTIPLY, self.add(Operation.DIVIDE, a, b), b)
+            return self.add(Operation.ADD, a, self._negative(whole))
+        if isinstance(expr, (sympy.Min, TorchMin)):
+            return self._negative(self.largest([self._negative(self.expression(arg)) for arg in expr.args]))
         if type(expr) not in _FOLDS:
             raise NotExpressible(f"{expr} is a {type(expr).__name__}")
         return self._folded(_FOLDS[type(expr)], list(expr.args))
+
+    def _negative(self, step: int) -> int:
+        return self.add(Operation.MULTIPLY, step, self.constant(-1))
 
     def _folded(self, operation: Operation, args: list[Any]) -> int:
         steps = [self.expression(arg) for arg in args]

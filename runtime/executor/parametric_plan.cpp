@@ -41,10 +41,7 @@ enum Operation : uint32_t {
   kMultiply,
   /// Rounded down. b must be above 0.
   kDivide,
-  /// With the sign of b, which must be above 0.
-  kRemainder,
   kMaximum,
-  kMinimum,
   kOperations,
 };
 
@@ -58,14 +55,8 @@ bool apply(uint32_t operation, int64_t a, int64_t b, int64_t* result) {
     case kDivide:
       *result = b <= 0 ? 0 : a / b - (a % b < 0 ? 1 : 0);
       return b > 0;
-    case kRemainder:
-      *result = b <= 0 ? 0 : a % b + (a % b < 0 ? b : 0);
-      return b > 0;
-    case kMaximum:
-      *result = a > b ? a : b;
-      return true;
     default:
-      *result = a < b ? a : b;
+      *result = a > b ? a : b;
       return true;
   }
 }
@@ -123,9 +114,6 @@ Error ParametricPlan::verify_steps(const fb::ExecutionPlan& plan, const MethodBl
 }
 
 Error ParametricPlan::verify_tensors(const fb::ExecutionPlan& plan, const MethodBlock& block) {
-  const char* const damaged =
-      "method '%s', parametric plan: value %zu; expected all tensors of planned buffer 1 in their "
-      "order, which are neither inputs nor have initial values, and steps for offset and sizes";
   const Span<uint32_t> words = block.plan_words;
   size_t next = kHeader + kStep * size_t{steps_};
   uint32_t found = 0;
@@ -144,16 +132,20 @@ Error ParametricPlan::verify_tensors(const fb::ExecutionPlan& plan, const Method
     for (size_t dim = 0; fits && dim < sizes; ++dim) {
       fits = words[next + kRecord + dim] < steps_;
     }
-    ET_CHECK_OR_RETURN_ERROR(fits, InvalidProgram, damaged, text(plan.name()), i);
+    ET_CHECK_OR_RETURN_ERROR(fits, InvalidProgram,
+                             "method '%s', parametric plan: value %zu; expected all tensors of "
+                             "planned buffer 1 in their order, without initial values, and steps "
+                             "for offset and sizes",
+                             text(plan.name()), i);
     // From here on it says which of the method's tensors it is.
     words[next] = slot;
     next += kRecord + sizes;
     ++found;
   }
-  for (const int32_t input : items(plan.inputs())) {
-    const fb::Tensor* tensor = plan.values()->Get(static_cast<uint32_t>(input))->val_as_Tensor();
-    ET_CHECK_OR_RETURN_ERROR(!is_in_buffer(tensor), InvalidProgram, damaged, text(plan.name()),
-                             static_cast<size_t>(input));
+  for (const Input& input : block.inputs) {
+    ET_CHECK_OR_RETURN_ERROR(!is_in_buffer(input.tensor), InvalidProgram,
+                             "method '%s', parametric plan: an input lies in planned buffer 1",
+                             text(plan.name()));
   }
   ET_CHECK_OR_RETURN_ERROR(found == tensors_ && next == words.size(), InvalidProgram,
                            "method '%s', parametric plan: %u tensors in %zu words, found %u in %zu",
@@ -206,14 +198,14 @@ Error ParametricPlan::place(const fb::ExecutionPlan& plan, const MethodBlock& bl
   base_ = nullptr;
   const uint32_t* record = block.plan_words.data() + kHeader + kStep * size_t{steps_};
   for (uint32_t i = 0; i < tensors_; ++i, record += kRecord + record[2]) {
-    ET_CHECK_OK_OR_RETURN_ERROR(place_tensor(record, block, size, memory));
+    ET_CHECK_OK_OR_RETURN_ERROR(place_tensor(record, block, size, base));
   }
   base_ = base;
   return Error::Ok;
 }
 
 Error ParametricPlan::place_tensor(const uint32_t* record, const MethodBlock& block, size_t limit,
-                                   HierarchicalAllocator& memory) const {
+                                   void* base) const {
   const int64_t* const values = block.plan_values.data();
   const et::Tensor tensor = tensor_in(block.tensors[record[0]]);
   et::SizesType sizes[kTensorDimensionLimit];
@@ -234,8 +226,7 @@ Error ParametricPlan::place_tensor(const uint32_t* record, const MethodBlock& bl
                            "parametric plan: tensor %u of %" PRId64 " bytes at offset %" PRId64
                            " of %zu",
                            record[0], bytes, offset, limit);
-  void* data = ET_UNWRAP(memory.get_offset_address(kParametricBuffer, static_cast<size_t>(offset),
-                                                   static_cast<size_t>(bytes)));
+  void* data = static_cast<uint8_t*>(base) + offset;
   return rebind_tensor(tensor, record[2] == 0 ? tensor.sizes() : wanted, data);
 }
 

@@ -52,7 +52,7 @@ class ParametricPlan final {
   Error verify_steps(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
   Error verify_tensors(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
   Error place_tensor(const uint32_t* record, const MethodBlock& block, size_t limit,
-                     HierarchicalAllocator& memory) const;
+                     void* base) const;
 
   uint32_t steps_ = 0;
   uint32_t tensors_ = 0;

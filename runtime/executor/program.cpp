@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include <string_view>
 #include <utility>
 
 #include <executorch/runtime/executor/method_loader.h>
@@ -148,39 +147,39 @@ Result<MethodMeta> Program::method_meta(const char* method_name) const {
   return MethodMeta(plan, parametric_plan_words(*plan));
 }
 
-const fb::NamedData* Program::find_parametric_plan(const fb::ExecutionPlan& plan) const {
-  const std::string_view prefix = internal::kParametricPlanPrefix;
+const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& plan,
+                                                     uint32_t* segment) const {
+  constexpr size_t kPrefix = sizeof(internal::kParametricPlanPrefix) - 1;
   for (size_t i = 0; i < count(program_->named_data()); ++i) {
-    const fb::NamedData* named = program_->named_data()->Get(i);
-    const std::string_view key = text(named->key());
-    if (key.substr(0, prefix.size()) == prefix && key.substr(prefix.size()) == text(plan.name())) {
-      return named;
+    const fb::NamedData& named = *program_->named_data()->Get(i);
+    const char* key = text(named.key());
+    if (strncmp(key, internal::kParametricPlanPrefix, kPrefix) == 0 &&
+        strcmp(key + kPrefix, text(plan.name())) == 0) {
+      *segment = named.segment_index();
+      return program_->segments()->Get(*segment);
     }
   }
   return nullptr;
 }
 
 size_t Program::parametric_plan_words(const fb::ExecutionPlan& plan) const {
-  const fb::NamedData* named = find_parametric_plan(plan);
-  if (named == nullptr) {
-    return 0;
-  }
-  const uint64_t size = program_->segments()->Get(named->segment_index())->size();
-  return static_cast<size_t>(size / sizeof(uint32_t) + (size % sizeof(uint32_t) == 0 ? 0 : 1));
+  uint32_t index = 0;
+  const fb::DataSegment* segment = find_parametric_plan(plan, &index);
+  // A word that is broken off is found by load_parametric_plan().
+  return segment == nullptr ? 0 : static_cast<size_t>(segment->size() / sizeof(uint32_t));
 }
 
 Error Program::load_parametric_plan(const fb::ExecutionPlan& plan, Span<uint32_t> words) const {
-  const fb::NamedData* named = find_parametric_plan(plan);
-  if (named == nullptr) {
+  uint32_t index = 0;
+  const fb::DataSegment* segment = find_parametric_plan(plan, &index);
+  if (segment == nullptr) {
     return Error::Ok;
   }
-  const fb::DataSegment& segment = *program_->segments()->Get(named->segment_index());
-  ET_CHECK_OR_RETURN_ERROR(segment.size() == words.size() * sizeof(uint32_t) && !words.empty(),
-                           InvalidProgram,
+  ET_CHECK_OR_RETURN_ERROR(segment->size() % sizeof(uint32_t) == 0, InvalidProgram,
                            "method '%s', parametric plan: %" PRIu64 " bytes are no words",
-                           text(plan.name()), segment.size());
-  return load_segment_into(DataLoader::SegmentInfo(SegmentType::External, named->segment_index()),
-                           0, static_cast<size_t>(segment.size()), words.data());
+                           text(plan.name()), segment->size());
+  return load_segment_into(DataLoader::SegmentInfo(SegmentType::External, index), 0,
+                           static_cast<size_t>(segment->size()), words.data());
 }
 
 Result<Method> Program::load_method(const char* method_name, MemoryManager* memory_manager,

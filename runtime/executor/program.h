@@ -20,6 +20,7 @@
 
 namespace executorch_flatbuffer {
 struct ExecutionPlan;
+struct DataSegment;
 struct Program;
 }  // namespace executorch_flatbuffer
 
@@ -126,10 +127,10 @@ class Program final {
           const executorch_flatbuffer::Program* program, FreeableBuffer&& constants);
 
   const executorch_flatbuffer::ExecutionPlan* find_plan(const char* method_name) const;
-  /// The data that is the method's parametric plan; null: it has none.
-  const executorch_flatbuffer::NamedData* find_parametric_plan(
-      const executorch_flatbuffer::ExecutionPlan& plan) const;
-  /// How many words it has, the last one perhaps broken off.
+  /// The data that is the method's parametric plan, and its segment's index; null: it has none.
+  const executorch_flatbuffer::DataSegment* find_parametric_plan(
+      const executorch_flatbuffer::ExecutionPlan& plan, uint32_t* segment) const;
+  /// How many words it has; 0: there is none.
   size_t parametric_plan_words(const executorch_flatbuffer::ExecutionPlan& plan) const;
   /// Reads it; `words` has parametric_plan_words().
   Error load_parametric_plan(const executorch_flatbuffer::ExecutionPlan& plan,

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The public API as its users write it: each test is a use that the documentation of ExecuTorch 1.4 teaches."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,23 @@ def test_transform_and_lower_without_a_partitioner_is_to_edge() -> None:
     inputs = (torch.ones(2), torch.ones(2), torch.ones(2))
     lowered = to_edge_transform_and_lower(export(AddMul(), inputs)).to_executorch()
     assert lowered.buffer == to_edge(export(AddMul(), inputs)).to_executorch().buffer
+
+
+def test_memory_planning_is_inspected_as_the_guide_has_it(tmp_path: Path) -> None:
+    from executorch.util.activation_memory_profiler import generate_memory_trace
+
+    inputs = (torch.ones(2, 2), 3 * torch.ones(2, 2), torch.ones(2, 2))
+    prog = to_edge(export(AddMul(), inputs)).to_executorch()
+    generate_memory_trace(
+        executorch_program_manager=prog,
+        chrome_trace_filename=str(tmp_path / "memory_profile.json"),
+        enable_memory_offsets=True,
+    )
+    events = json.loads((tmp_path / "memory_profile.json").read_text())["traceEvents"]
+    plan = prog.memory_plans["forward"]
+    assert {(each["name"], each["ts"], each["dur"], each["pid"]) for each in events} == {
+        (tensor.name, tensor.offset, tensor.size, tensor.mem_id) for tensor in plan.tensors
+    }
+    assert len(events) == sum(tensor.last - tensor.first + 1 for tensor in plan.tensors)
+    with pytest.raises(KeyError, match="forward"):
+        generate_memory_trace(prog, str(tmp_path / "other.json"), method_name="backward")

@@ -26,6 +26,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "backends": {"backends", "exir"},
     "devtools": {"devtools", "exir", "runtime"},
     "export": {"export", "exir", "runtime"},
+    "util": {"exir"},  # the documented place of a view of what exir/memory has
 }
 
 # A folder → the parts of our own tree that it may include.
@@ -43,7 +44,7 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
 
 
 def _sources(*suffixes: str) -> list[Path]:
-    tops = {"exir", "runtime", "codegen", "kernels", "extension", "backends", "devtools", "export"}
+    tops = {"exir", "runtime", "codegen", "kernels", "extension", "backends", "devtools", "export", "util"}
     return [p for top in sorted(tops) for s in suffixes for p in (ROOT / top).rglob(f"*{s}")]
 
 

@@ -146,7 +146,7 @@ TEST(ParametricPlan, IsRefusedIfItMakesNoSense) {
       {2, 1},
       {2, 3},
       {3, 6},
-      {kSteps, 8},
+      {kSteps, 6},
       {kSteps + 1, 1},
       {kSteps + 2, 1},
       {kSteps + 7, 2},
