@@ -2,7 +2,8 @@
 """The samples by which torch tests its own operators: which of them, chosen the same way every time.
 
 Of an operator and a dtype, ``EXECUTORCH_ORACLE_SAMPLES`` (2 if unset) of the first READ samples, evenly spread; each
-dtype begins at another one, so that ten dtypes see many of them. 0 means all samples.
+dtype begins at another one, so that ten dtypes see many of them. 0 means all samples. ``EXECUTORCH_ORACLE_SEED``
+chooses other values, and samples by another beginning.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 SAMPLES = int(os.environ.get("EXECUTORCH_ORACLE_SAMPLES", "2"))
+SEED = int(os.environ.get("EXECUTORCH_ORACLE_SEED", "0"))
 READ = 40
 DTYPES = (
     torch.float32,
@@ -35,11 +37,11 @@ OPERATORS = [op for op in op_db if not op.name.startswith("jiterator")]
 
 def samples_of(op: Any, dtype: torch.dtype) -> Iterator[Any]:
     """SampleInputs of the operator."""
-    torch.manual_seed(0)
+    torch.manual_seed(SEED)
     # Not op.sample_inputs, which walks the stack for each sample in search of a unittest.
     every = op.sample_inputs_func(op, "cpu", dtype, False)
     found = list(itertools.islice(every, READ if SAMPLES else None))
     if SAMPLES == 0 or len(found) <= SAMPLES:
         return iter(found)
-    start = DTYPES.index(dtype) % len(found)
+    start = (DTYPES.index(dtype) + SEED) % len(found)
     return itertools.islice(itertools.cycle(found), start, start + len(found), -(-len(found) // SAMPLES))
