@@ -13,6 +13,7 @@ namespace {
 
 void copy_slice(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n,
                 int64_t bytes, Convert mover) {
+  if (n == 0) return;  // Of nothing, memory may be null.
   if (to_stride == bytes && from_stride == bytes) {
     std::memmove(to, from, static_cast<size_t>(n * bytes));
   } else {

@@ -36,6 +36,11 @@ inline double zeta(double s, double q) {
     if (q == std::floor(q)) return std::numeric_limits<double>::infinity();
     if (s != std::floor(s)) return std::numeric_limits<double>::quiet_NaN();
   }
+  if (q < -16) {  // The terms on both sides of 0 are sums from there on, as far as they go.
+    const double part = q - std::floor(q);
+    const double below = zeta(s, 1 - part) - zeta(s, 1 - q);
+    return zeta(s, part) + (std::fmod(s, 2) == 0 ? below : -below);
+  }
   double sum = 0;
   for (int k = 0; k < 10 || q < 10; ++k, q += 1) {
     const double term = std::pow(q, -s);

@@ -42,3 +42,19 @@ def test_ranges_count_in_the_outputs_dtype(bounds: tuple[float, float, float], d
     expected = torch.arange(*bounds, out=torch.empty(0, dtype=dtype))
     found = _result("aten::arange.start_out", *bounds, out=torch.empty(8, dtype=dtype))
     assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_polygamma_far_below_zero_takes_no_steps_to_it(n: int) -> None:
+    near = torch.tensor([-16.5, -17.25, -40.125, -99.75], dtype=torch.float64)
+    found = _result("aten::polygamma.out", n, near, out=torch.empty_like(near))
+    torch.testing.assert_close(found, torch.polygamma(n, near), rtol=1e-8, atol=0)
+    # From there on only the fraction counts, by some 1 / |x|.
+    far = near - 2.0**45
+    found = _result("aten::polygamma.out", n, far, out=torch.empty_like(far))
+    torch.testing.assert_close(found, torch.polygamma(n, near - 10**6), rtol=1e-5, atol=1e-6)
+
+
+def test_rows_of_nothing_are_embedded() -> None:
+    weight, indices = torch.empty(5, 0), torch.tensor([[0, 4], [1, 1]])
+    assert _result("aten::embedding.out", weight, indices, out=torch.empty(2, 2, 0)).shape == (2, 2, 0)
