@@ -2,9 +2,11 @@
 """Graph transformations, one a file. Their order is in `executorch.exir.program.pipeline`."""
 
 from executorch.exir.passes.aten_to_edge_pass import AtenToEdgePass
+from executorch.exir.passes.cancel_rearrangements_pass import CancelRearrangementsPass
 from executorch.exir.passes.cse_pass import CSEPass
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
 from executorch.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
+from executorch.exir.passes.fold_quantization_pass import FoldQuantizationPass
 from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
 from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
@@ -22,9 +24,11 @@ from executorch.exir.passes.to_out_var_pass import ToOutVarPass
 __all__ = [
     "AtenToEdgePass",
     "CSEPass",
+    "CancelRearrangementsPass",
     "ConstraintBasedSymShapeEvalPass",
     "DeadCodeEliminationPass",
     "DebugHandleGeneratorPass",
+    "FoldQuantizationPass",
     "FunctionalViewsPass",
     "HintBasedSymShapeEvalPass",
     "MemoryFormatOpsPass",

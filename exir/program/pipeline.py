@@ -12,12 +12,14 @@ from torch.export import ExportedProgram
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.error import ExportError
 from executorch.exir.passes.aten_to_edge_pass import AtenToEdgePass
+from executorch.exir.passes.cancel_rearrangements_pass import CancelRearrangementsPass
 from executorch.exir.passes.cse_pass import CSEPass
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
 from executorch.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
 from executorch.exir.passes.external_constants_pass import tag_external_constants, tag_external_mutable_weights
 from executorch.exir.passes.fold_batch_norm import fold_batch_norm
 from executorch.exir.passes.fold_constants import fold_constants
+from executorch.exir.passes.fold_quantization_pass import FoldQuantizationPass
 from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
 from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
@@ -80,6 +82,8 @@ def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
 def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[Step]:
     """Edge (and delegates) → out variants with specs, ready to be planned. Every step rewrites the graph in place."""
     steps: list[Step] = [
+        _on_graph(FoldQuantizationPass()),  # between operators that both compute on integers
+        _on_graph(CancelRearrangementsPass()),  # before no-ops: a permute and its inverse become one
         _on_graph(RemoveNoopPass()),  # users' passes and delegation may leave some
         _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
     ]
