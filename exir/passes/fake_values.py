@@ -14,7 +14,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.graph_module import get_control_flow_submodules
+from executorch.exir.graph_module import all_graph_modules, get_control_flow_submodules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.passes.node_rewrite import same_layout, with_values
 
@@ -34,6 +34,21 @@ def computed_value(mode: FakeTensorMode, node: fx.Node) -> Any:
     target: Callable[..., Any] = node.target  # type: ignore[assignment]
     with enable_python_dispatcher(), mode, torch.no_grad():  # the dispatcher keeps symbolic sizes symbolic
         return target(*with_values(node.args), **with_values(node.kwargs))
+
+
+def give_missing_values(graph_module: fx.GraphModule) -> None:
+    """Computes the `val` of operator calls that have none: torch.fx's pattern replacement makes such nodes."""
+    for held in all_graph_modules(graph_module):
+        missing = [node for node in held.graph.nodes if "val" not in node.meta and _returns(node)]
+        mode = fake_mode_of(held) if missing else None
+        for node in missing:
+            if mode is not None and all("val" in source.meta for source in node.all_input_nodes):
+                node.meta["val"] = computed_value(mode, node)
+
+
+def _returns(node: fx.Node) -> bool:
+    operators = (OpOverload, EdgeOpOverload)
+    return node.op == "call_function" and isinstance(node.target, operators) and bool(node.target._schema.returns)
 
 
 def refresh_values(graph_module: fx.GraphModule, changed: set[fx.Node]) -> None:

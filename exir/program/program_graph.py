@@ -13,6 +13,7 @@ from torch.export.exported_program import ModuleCallEntry
 from torch.export.graph_signature import ExportGraphSignature, InputSpec, OutputSpec
 
 from executorch.exir.error import ExportError
+from executorch.exir.passes.fake_values import give_missing_values
 from executorch.exir.passes.program_constants import lift_tensor_attributes
 from executorch.exir.verification.verifier import WellFormed
 
@@ -92,6 +93,7 @@ def with_graph(
     Raises `ExportError` if inputs or outputs changed in number.
     """
     old = program.graph_signature
+    give_missing_values(graph_module)
     placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
     outputs: Any = graph_module.graph.output_node().args[0]
     signature = ExportGraphSignature(

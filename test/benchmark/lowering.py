@@ -31,9 +31,9 @@ MODELS = (
 
 def seconds_of(name: str) -> dict[str, float]:
     """CPU seconds of to_edge and of to_executorch with its bytes, after torch.export."""
+    # In the place of this folder, whose `kernels.py` libraries take for a package of that name.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
     import torch
-
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from models import make
 
     from executorch.exir import to_edge
