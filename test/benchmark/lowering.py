@@ -31,8 +31,9 @@ MODELS = (
 
 def seconds_of(name: str) -> dict[str, float]:
     """CPU seconds of to_edge and of to_executorch with its bytes, after torch.export."""
-    # In the place of this folder, whose `kernels.py` libraries take for a package of that name.
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    here = Path(__file__).resolve().parent
+    # Not from this folder: libraries take its `kernels.py` for a package of that name.
+    sys.path[:] = [str(here.parent), *(place for place in sys.path if Path(place).resolve() != here)]
     import torch
     from models import make
 
