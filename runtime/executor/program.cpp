@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <string_view>
 #include <utility>
 
 #include <executorch/runtime/executor/method_loader.h>
@@ -152,9 +153,10 @@ const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& pl
   constexpr size_t kPrefix = sizeof(internal::kParametricPlanPrefix) - 1;
   for (size_t i = 0; i < count(program_->named_data()); ++i) {
     const fb::NamedData& named = *program_->named_data()->Get(i);
-    const char* key = text(named.key());
-    if (strncmp(key, internal::kParametricPlanPrefix, kPrefix) == 0 &&
-        strcmp(key + kPrefix, text(plan.name())) == 0) {
+    std::string_view key = text(named.key());
+    if (key.substr(0, kPrefix) != internal::kParametricPlanPrefix) continue;
+    key.remove_prefix(kPrefix);
+    if (key == text(plan.name())) {
       *segment = named.segment_index();
       return program_->segments()->Get(*segment);
     }
