@@ -38,7 +38,9 @@ Error MethodLoader::run() {
                                                     &method_.block_, &method_.external_made_)
                                   .load());
   bind_inputs();
-  ET_CHECK_OK_OR_RETURN_ERROR(method_.parametric_plan_.load(plan, method_.block_));
+  if (!method_.block_.plan_words.empty()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(method_.parametric_plan_.load(plan, method_.block_));
+  }
   internal::mark_constant_values(plan, method_.block_.is_constant);
   // The lists' pointers come first, the instructions' after them.
   size_t arguments = method_.block_.pointers.size();
@@ -67,7 +69,9 @@ Error MethodLoader::allocate() {
       internal::lay_out_method(request_.plan, plan_words, static_cast<uint8_t*>(memory));
   internal::construct_references(method_.block_);
   std::fill(method_.block_.plan_values.begin(), method_.block_.plan_values.end(), 0);
-  return request_.program.load_parametric_plan(request_.plan, method_.block_.plan_words);
+  return internal::parametric_plans_are_linked()
+             ? request_.program.load_parametric_plan(request_.plan, method_.block_.plan_words)
+             : Error::Ok;
 }
 
 void MethodLoader::bind_inputs() {

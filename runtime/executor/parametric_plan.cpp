@@ -8,6 +8,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -231,5 +232,42 @@ Error ParametricPlan::place_tensor(const uint32_t* record, const MethodBlock& bl
 }
 
 }  // namespace internal
+
+namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::text;
+
+const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& plan,
+                                                     uint32_t* segment) const {
+  constexpr size_t kPrefix = sizeof(internal::kParametricPlanPrefix) - 1;
+  for (size_t i = 0; i < count(program_->named_data()); ++i) {
+    const fb::NamedData& named = *program_->named_data()->Get(i);
+    std::string_view key = text(named.key());
+    if (key.substr(0, kPrefix) != internal::kParametricPlanPrefix) continue;
+    key.remove_prefix(kPrefix);
+    if (key == text(plan.name())) {
+      *segment = named.segment_index();
+      return program_->segments()->Get(*segment);
+    }
+  }
+  return nullptr;
+}
+
+Error Program::load_parametric_plan(const fb::ExecutionPlan& plan, Span<uint32_t> words) const {
+  uint32_t index = 0;
+  const fb::DataSegment* segment = find_parametric_plan(plan, &index);
+  if (segment == nullptr) {
+    return Error::Ok;
+  }
+  ET_CHECK_OR_RETURN_ERROR(segment->size() % sizeof(uint32_t) == 0, InvalidProgram,
+                           "method '%s', parametric plan: %" PRIu64 " bytes are no words",
+                           text(plan.name()), segment->size());
+  return load_segment_into(DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::External, index),
+                           0, static_cast<size_t>(segment->size()), words.data());
+}
+
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// The symbol by which linking the target asks for this object file.
+const int executorch_link_parametric_plan = 0;

@@ -10,6 +10,13 @@
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/executor/method_layout.h>
+#include <executorch/runtime/platform/compiler.h>
+
+// Defined where parametric plans are linked in. The target `executorch` does; a runtime without
+// them takes the plan for the largest inputs, which every program has.
+extern "C" {
+extern const int executorch_link_parametric_plan ET_WEAK;
+}
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
@@ -22,6 +29,9 @@ inline constexpr char kParametricPlanPrefix[] = "executorch.plan.";
 inline constexpr size_t kParametricBuffer = 0;
 inline constexpr uint32_t kParametricMemoryId = 1;
 
+/// Whether this program has the code; without it, none of the functions marked weak may be called.
+inline bool parametric_plans_are_linked() { return &executorch_link_parametric_plan != nullptr; }
+
 /// Straight-line arithmetic over the inputs' sizes, and which of its results are tensors' sizes and
 /// places. Whatever it says, tensors lie inside of the buffer's size in the file, and inside of
 /// what the caller gave; their capacity is what was computed.
@@ -31,8 +41,8 @@ class ParametricPlan final {
 
   /// Verifies `block.plan_words`, if there are any.
   /// @retval Error::InvalidProgram The log says what is wrong. Error::NotSupported Another version.
-  [[nodiscard]] Error load(const executorch_flatbuffer::ExecutionPlan& plan,
-                           const MethodBlock& block);
+  [[nodiscard]] ET_WEAK Error load(const executorch_flatbuffer::ExecutionPlan& plan,
+                                   const MethodBlock& block);
 
   /// False: the method has none, and all of its memory is bound already.
   bool exists() const { return steps_ > 0; }
@@ -40,12 +50,13 @@ class ParametricPlan final {
   /// Bytes of the buffer for the sizes that the inputs have now.
   /// @retval Error::InvalidArgument They lead to sizes that are negative, or beyond the plan's
   /// limit.
-  Result<size_t> bytes(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);
+  ET_WEAK Result<size_t> bytes(const executorch_flatbuffer::ExecutionPlan& plan,
+                               const MethodBlock& block);
 
   /// Gives every tensor of the buffer its sizes and memory, if either has changed.
   /// @retval Error::MemoryAllocationFailed The caller's buffer is too small. Others as bytes().
-  [[nodiscard]] Error place(const executorch_flatbuffer::ExecutionPlan& plan,
-                            const MethodBlock& block, HierarchicalAllocator& memory);
+  [[nodiscard]] ET_WEAK Error place(const executorch_flatbuffer::ExecutionPlan& plan,
+                                    const MethodBlock& block, HierarchicalAllocator& memory);
 
  private:
   Error evaluate(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);

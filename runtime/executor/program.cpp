@@ -148,40 +148,14 @@ Result<MethodMeta> Program::method_meta(const char* method_name) const {
   return MethodMeta(plan, parametric_plan_words(*plan));
 }
 
-const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& plan,
-                                                     uint32_t* segment) const {
-  constexpr size_t kPrefix = sizeof(internal::kParametricPlanPrefix) - 1;
-  for (size_t i = 0; i < count(program_->named_data()); ++i) {
-    const fb::NamedData& named = *program_->named_data()->Get(i);
-    std::string_view key = text(named.key());
-    if (key.substr(0, kPrefix) != internal::kParametricPlanPrefix) continue;
-    key.remove_prefix(kPrefix);
-    if (key == text(plan.name())) {
-      *segment = named.segment_index();
-      return program_->segments()->Get(*segment);
-    }
-  }
-  return nullptr;
-}
-
 size_t Program::parametric_plan_words(const fb::ExecutionPlan& plan) const {
+  if (!internal::parametric_plans_are_linked()) {
+    return 0;
+  }
   uint32_t index = 0;
   const fb::DataSegment* segment = find_parametric_plan(plan, &index);
   // A word that is broken off is found by load_parametric_plan().
   return segment == nullptr ? 0 : static_cast<size_t>(segment->size() / sizeof(uint32_t));
-}
-
-Error Program::load_parametric_plan(const fb::ExecutionPlan& plan, Span<uint32_t> words) const {
-  uint32_t index = 0;
-  const fb::DataSegment* segment = find_parametric_plan(plan, &index);
-  if (segment == nullptr) {
-    return Error::Ok;
-  }
-  ET_CHECK_OR_RETURN_ERROR(segment->size() % sizeof(uint32_t) == 0, InvalidProgram,
-                           "method '%s', parametric plan: %" PRIu64 " bytes are no words",
-                           text(plan.name()), segment->size());
-  return load_segment_into(DataLoader::SegmentInfo(SegmentType::External, index), 0,
-                           static_cast<size_t>(segment->size()), words.data());
 }
 
 Result<Method> Program::load_method(const char* method_name, MemoryManager* memory_manager,

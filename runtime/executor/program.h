@@ -17,6 +17,7 @@
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/program_data_map.h>
 #include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/compiler.h>
 
 namespace executorch_flatbuffer {
 struct ExecutionPlan;
@@ -127,14 +128,15 @@ class Program final {
           const executorch_flatbuffer::Program* program, FreeableBuffer&& constants);
 
   const executorch_flatbuffer::ExecutionPlan* find_plan(const char* method_name) const;
-  /// The data that is the method's parametric plan, and its segment's index; null: it has none.
-  const executorch_flatbuffer::DataSegment* find_parametric_plan(
-      const executorch_flatbuffer::ExecutionPlan& plan, uint32_t* segment) const;
-  /// How many words it has; 0: there is none.
+  /// How many words the method's parametric plan has; 0: there is none that could be used.
   size_t parametric_plan_words(const executorch_flatbuffer::ExecutionPlan& plan) const;
+  // Only where parametric plans are linked in (parametric_plan.h).
+  /// The data that is the method's parametric plan, and its segment's index; null: it has none.
+  ET_WEAK const executorch_flatbuffer::DataSegment* find_parametric_plan(
+      const executorch_flatbuffer::ExecutionPlan& plan, uint32_t* segment) const;
   /// Reads it; `words` has parametric_plan_words().
-  Error load_parametric_plan(const executorch_flatbuffer::ExecutionPlan& plan,
-                             Span<uint32_t> words) const;
+  ET_WEAK Error load_parametric_plan(const executorch_flatbuffer::ExecutionPlan& plan,
+                                     Span<uint32_t> words) const;
   /// The data of segment `index`, which must exist.
   Result<FreeableBuffer> load_segment(const DataLoader::SegmentInfo& info) const;
   /// Reads `size` bytes from `offset` on in segment `info.segment_index`, a verified range.
