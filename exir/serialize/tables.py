@@ -97,10 +97,13 @@ class Format:
 BOOL = Scalar("bool", "?", False)
 I8 = Scalar("byte", "b")
 U8 = Scalar("ubyte", "B")
+I16 = Scalar("short", "h")
+U16 = Scalar("ushort", "H")
 I32 = Scalar("int", "i")
 U32 = Scalar("uint", "I")
 I64 = Scalar("long", "q")
 U64 = Scalar("uint64", "Q")
+F32 = Scalar("float", "f", 0.0)
 F64 = Scalar("double", "d", 0.0)
 
 INLINE_DATA_ALIGNMENT = 16

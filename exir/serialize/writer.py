@@ -14,10 +14,13 @@ _SCALAR_PREPEND = {
     "?": "PrependBoolSlot",
     "b": "PrependInt8Slot",
     "B": "PrependUint8Slot",
+    "h": "PrependInt16Slot",
+    "H": "PrependUint16Slot",
     "i": "PrependInt32Slot",
     "I": "PrependUint32Slot",
     "q": "PrependInt64Slot",
     "Q": "PrependUint64Slot",
+    "f": "PrependFloat32Slot",
     "d": "PrependFloat64Slot",
 }
 

@@ -1,0 +1,362 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What an XNNPACK delegate's payload holds: a graph of XNNPACK nodes over numbered values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+INVALID_ID = 2**32 - 1
+"""XNN_INVALID_VALUE_ID: an operand that is left out, such as a bias."""
+
+FLAG_EXTERNAL_INPUT = 1
+FLAG_EXTERNAL_OUTPUT = 2
+
+
+class DataType(IntEnum):
+    """The element types of values, by their numbers in the payload."""
+
+    INVALID = 0
+    FP32 = 1
+    FP16 = 2
+    QINT8 = 3
+    QUINT8 = 4
+    QINT32 = 5
+    QCINT8 = 6
+    QCINT32 = 7
+    QCINT4 = 8
+    QDINT8 = 9
+    QBINT4 = 10
+    QPINT8 = 11
+    INT32 = 12
+    PFP32 = 13
+    BF16 = 14
+
+
+@dataclass
+class PerChannelQuant:
+    scale: list[float]
+    channel_dim: int
+    scale_buffer_idx: int = 0
+    num_scales: int = 0
+
+
+@dataclass
+class PerTensorQuant:
+    scale: float
+    zero_point: int
+
+
+@dataclass
+class PerTokenDynamicQuant:
+    num_nonbatch_dims: int
+
+
+@dataclass
+class PerChannelGroupQuant:
+    scale: list[float]
+    channel_dim: int
+    group_size: int
+    deprecated_scales: list[int] | None = None
+    scale_buffer_idx: int = 0
+    num_scales: int = 0
+
+
+@dataclass
+class TensorValue:
+    """One value. `constant_buffer_idx` 0: no constant. `external_id` counts the delegate's arguments, inputs first."""
+
+    datatype: int
+    num_dims: int
+    dims: list[int]
+    constant_buffer_idx: int
+    external_id: int
+    flags: int
+    id_out: int
+
+
+@dataclass
+class QuantizedTensorValue:
+    tensor_value: TensorValue
+    quant_params: PerChannelQuant | PerTensorQuant | PerTokenDynamicQuant | PerChannelGroupQuant
+
+
+@dataclass
+class XValue:
+    xvalue_union: TensorValue | QuantizedTensorValue
+
+
+@dataclass
+class OutputMinMax:
+    output_min: float
+    output_max: float
+
+
+@dataclass
+class Node1x1:
+    """A node of one operand and one result; each kind is a member of the union of its own."""
+
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class Node2x1:
+    input1_id: int
+    input2_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class Concatenate:
+    axis: int
+    input1_id: int
+    input2_id: int
+    input3_id: int
+    input4_id: int
+    output_id: int
+    flags: int = 0
+    input5_id: int = INVALID_ID
+
+
+@dataclass
+class Convolution:
+    padding_top: int
+    padding_right: int
+    padding_bottom: int
+    padding_left: int
+    kernel_height: int
+    kernel_width: int
+    subsampling_height: int
+    subsampling_width: int
+    dilation_height: int
+    dilation_width: int
+    group_input_channels: int
+    group_output_channels: int
+    groups: int
+    adjustment_height: int
+    adjustment_width: int
+    input1_id: int
+    filter_id: int
+    bias_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class Pooling:
+    padding_top: int
+    padding_right: int
+    padding_bottom: int
+    padding_left: int
+    pooling_height: int
+    pooling_width: int
+    stride_height: int
+    stride_width: int
+    dilation_height: int
+    dilation_width: int
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class ArgMaxPooling2d:
+    padding_top: int
+    padding_right: int
+    padding_bottom: int
+    padding_left: int
+    pooling_height: int
+    pooling_width: int
+    input_id: int
+    output_value_id: int
+    output_index_id: int
+    flags: int = 0
+
+
+@dataclass
+class FullyConnected:
+    input1_id: int
+    filter_id: int
+    bias_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class StaticTranspose:
+    num_dims: int
+    perm: list[int]
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class StaticResizeBilinear2D:
+    new_height: int
+    new_width: int
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class StaticConstantPad:
+    pre_paddings: list[int]
+    post_paddings: list[int]
+    padding_value: float
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class StaticReshape:
+    num_dims: int
+    new_shape: list[int]
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class StaticSlice:
+    num_dims: int
+    offsets: list[int]
+    sizes: list[int]
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class ScaledDotProductAttention:
+    query_id: int
+    key_id: int
+    value_id: int
+    scale_id: int
+    mask_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class ELU:
+    alpha: float
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+@dataclass
+class LeakyReLU:
+    negative_slope: float
+    input_id: int
+    output_id: int
+    flags: int = 0
+
+
+# The members of the payload's union that share a layout are types of their own: their type is what tells them apart.
+def _kinds(base: type, *names: str) -> tuple[type, ...]:
+    return tuple(dataclass(type(name, (base,), {"__module__": __name__})) for name in names)
+
+
+(Add, Div, Minimum, Multiply, Subtract, Maximum, PReLU, BatchMatrixMultiply) = _kinds(
+    Node2x1, "Add", "Div", "Minimum", "Multiply", "Subtract", "Maximum", "PReLU", "BatchMatrixMultiply"
+)
+(Softmax, Sigmoid, Clamp, Floor, Convert, GlobalAvgPooling2d, SquareRoot, Ceiling, Hardswish) = _kinds(
+    Node1x1,
+    *("Softmax", "Sigmoid", "Clamp", "Floor", "Convert", "GlobalAvgPooling2d", "SquareRoot", "Ceiling", "Hardswish"),
+)
+(Negate, Square, Abs, ReciprocalSquareRoot, Log, Gelu, Tanh, Exp, Sin, Copy, Cos) = _kinds(
+    Node1x1,
+    *("Negate", "Square", "Abs", "ReciprocalSquareRoot", "Log", "Gelu", "Tanh", "Exp", "Sin", "Copy", "Cos"),
+)
+(Concatenate2, Concatenate3, Concatenate4, Concatenate5) = _kinds(
+    Concatenate, "Concatenate2", "Concatenate3", "Concatenate4", "Concatenate5"
+)
+(Conv2d, DepthwiseConv2d, ConvTranspose2d) = _kinds(Convolution, "Conv2d", "DepthwiseConv2d", "ConvTranspose2d")
+(AvgPooling2d, MaxPooling2d) = _kinds(Pooling, "AvgPooling2d", "MaxPooling2d")
+
+NODE_KINDS: tuple[type, ...] = (
+    Add,
+    FullyConnected,
+    Softmax,
+    Sigmoid,
+    StaticTranspose,
+    Clamp,
+    Conv2d,
+    Div,
+    StaticResizeBilinear2D,
+    StaticConstantPad,
+    AvgPooling2d,
+    Minimum,
+    DepthwiseConv2d,
+    MaxPooling2d,
+    Multiply,
+    Subtract,
+    Floor,
+    Convert,
+    GlobalAvgPooling2d,
+    StaticReshape,
+    ArgMaxPooling2d,
+    SquareRoot,
+    Ceiling,
+    Hardswish,
+    LeakyReLU,
+    Maximum,
+    Negate,
+    Square,
+    ELU,
+    Abs,
+    PReLU,
+    Concatenate2,
+    Concatenate3,
+    Concatenate4,
+    StaticSlice,
+    ScaledDotProductAttention,
+    BatchMatrixMultiply,
+    Concatenate5,
+    ConvTranspose2d,
+    ReciprocalSquareRoot,
+    Log,
+    Gelu,
+    Tanh,
+    Exp,
+    Sin,
+    Copy,
+    Cos,
+)
+"""The members of the node union; a node's tag in the payload is its place here, from 1. New kinds go at the end."""
+
+
+@dataclass
+class XNode:
+    xnode_union: object
+    debug_handle: int
+    output_min_max: OutputMinMax | None = None
+
+
+@dataclass
+class ConstantDataOffset:
+    """Where a constant's bytes are: at `offset` of the constant data, or under `named_key` among the named data."""
+
+    offset: int
+    size: int
+    named_key: str = ""
+
+
+@dataclass
+class XNNGraph:
+    version: str
+    xnodes: list[XNode] = field(default_factory=list)
+    xvalues: list[XValue] = field(default_factory=list)
+    num_externs: int = 0
+    input_ids: list[int] = field(default_factory=list)
+    output_ids: list[int] = field(default_factory=list)
+    deprecated_constants: None = None
+    deprecated_sizes: None = None
+    constant_data: list[ConstantDataOffset] = field(default_factory=list)

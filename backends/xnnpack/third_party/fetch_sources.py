@@ -1,0 +1,203 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Fetches the pinned upstream sources of XNNPACK and what it needs from Debian's source archive.
+
+    python fetch_sources.py DESTINATION
+
+Each archive is looked for in $EXECUTORCH_DEPS_DIR (else ~/.cache/executorch), fetched from the mirror that the machine's own apt uses when it
+is not there, checked against its SHA-256 and unpacked into DESTINATION/NAME. Nothing is fetched twice; prints a line for each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+APT_HELPER = "/usr/lib/apt/apt-helper"
+# Suites that hold the pinned versions; a stable suite lacks cpuinfo's.
+SUITES = "trixie sid"
+
+
+class Archive(NamedTuple):
+    """An upstream archive: Debian's source package, its file and the file's SHA-256."""
+
+    package: str
+    file: str
+    sha256: str
+
+
+ARCHIVES = (
+    Archive(
+        "xnnpack",
+        "xnnpack_0.0~git20241108.4ea82e5.orig.tar.xz",
+        "90bde2caef0f880f627bab0dc805a86c4b8070cd98e3243db3046ab3f3be1a99",
+    ),
+    Archive(
+        "cpuinfo",
+        "cpuinfo_0.0~git20250905.877328f.orig.tar.xz",
+        "557ca404a3836b9f335a3a06b65ff9fe9dbaaefab7fb5c0185f53d9f33615a10",
+    ),
+    Archive(
+        "pthreadpool",
+        "pthreadpool_0.0~git20240616.560c60d.orig.tar.xz",
+        "4cc3cbd933b28131d2a34edc54f76af9fb41bc490af5eae1a5bd3cd07ea90708",
+    ),
+    Archive(
+        "fxdiv",
+        "fxdiv_0.0~git20200417.b408327.orig.tar.xz",
+        "7953482badaf4cb34026c3487c257b8e4ab2df061c019bd6fabbbc12ad52c44b",
+    ),
+    Archive(
+        "fp16",
+        "fp16_0.0~git20200514.4dfe081.orig.tar.xz",
+        "7d7782b37b74136e0e12593a2a93ccbe7db831f4374cc408e44623d9b708b54e",
+    ),
+)
+
+
+class SourceUnavailable(RuntimeError):
+    """An archive cannot be had; the message says which, from where, and what to do by hand."""
+
+
+def cache_folder() -> Path:
+    """Where downloaded archives are kept between builds."""
+    chosen = os.environ.get("EXECUTORCH_DEPS_DIR")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "executorch"
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    hashed = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            hashed.update(block)
+    return hashed.hexdigest()
+
+
+def mirror_stanza() -> str:
+    """The machine's own Debian mirror as a deb822 stanza for sources. Raises SourceUnavailable where apt names none."""
+    folder = Path("/etc/apt")
+    for path in sorted(folder.glob("sources.list.d/*.sources")):
+        for stanza in re.split(r"\n\s*\n", path.read_text()):
+            fields = dict(re.findall(r"^([A-Za-z-]+):[ \t]*(.*)$", stanza, re.M))
+            if _is_debian(fields.get("URIs", "")):
+                key = fields.get("Signed-By", "/usr/share/keyrings/debian-archive-keyring.gpg")
+                return _stanza(fields["URIs"].split()[0], key)
+    for path in (folder / "sources.list", *sorted(folder.glob("sources.list.d/*.list"))):
+        lines = path.read_text().splitlines() if path.exists() else []
+        for line in lines:
+            found = re.match(r"deb(?:-src)?\s+(?:\[.*?\]\s+)?(\S+)\s+\S+", line)
+            if found and _is_debian(found.group(1)):
+                return _stanza(found.group(1), "/usr/share/keyrings/debian-archive-keyring.gpg")
+    raise SourceUnavailable("apt's configuration names no Debian mirror")
+
+
+def _is_debian(uri: str) -> bool:
+    return bool(re.search(r"/debian/?(\s|$)", uri))
+
+
+def _stanza(uri: str, key: str) -> str:
+    return f"Types: deb-src\nURIs: {uri}\nSuites: {SUITES}\nComponents: main\nSigned-By: {key}\n"
+
+
+class PrivateApt:
+    """apt with lists and caches of its own, so that the machine's are left alone."""
+
+    def __init__(self, folder: Path) -> None:
+        sources = folder / "debian.sources"
+        sources.write_text(mirror_stanza())
+        for name in ("lists/partial", "cache/archives/partial", "parts"):
+            (folder / name).mkdir(parents=True)
+        (folder / "parts" / "debian.sources").write_text(sources.read_text())
+        self.options = [
+            f"-oDir::Etc::SourceList={os.devnull}",
+            f"-oDir::Etc::SourceParts={folder / 'parts'}",
+            f"-oDir::State::Lists={folder / 'lists'}",
+            f"-oDir::Cache={folder / 'cache'}",
+            "-oAPT::Sandbox::User=root",
+            "-oAcquire::Languages=none",
+        ]
+        self._run("apt-get", "update", "-qq")
+
+    def _run(self, program: str, *arguments: str) -> str:
+        done = subprocess.run([program, *self.options, *arguments], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SourceUnavailable(f"{program} {arguments[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
+        return done.stdout
+
+    def uri(self, archive: Archive) -> str:
+        """The archive's address, from the mirror's signed index."""
+        for stanza in self._run("apt-cache", "showsrc", archive.package).split("\n\n"):
+            version = re.search(r"^Version: (\S+)$", stanza, re.M)
+            if version and archive.file in stanza:
+                chosen = f"{archive.package}={version.group(1)}"
+                listed = self._run("apt-get", "source", "--print-uris", "-qq", "--only-source", chosen)
+                found = re.search(rf"^'([^']+)' {re.escape(archive.file)} ", listed, re.M)
+                if found:
+                    return found.group(1)
+        raise SourceUnavailable(f"the mirror's suites ({SUITES}) hold no {archive.file}")
+
+    def download(self, uri: str, path: Path, sha256: str) -> None:
+        self._run(APT_HELPER, "download-file", uri, str(path), f"SHA256:{sha256}")
+
+
+def fetch_missing(cache: Path) -> None:
+    """Fetches what the cache lacks. Raises SourceUnavailable."""
+    missing = [a for a in ARCHIVES if not (cache / a.file).exists() or digest(cache / a.file) != a.sha256]
+    if not missing:
+        return
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        apt = PrivateApt(Path(folder))
+        for archive in missing:
+            print(f"fetching {archive.file}", flush=True)
+            part = Path(folder) / archive.file
+            apt.download(apt.uri(archive), part, archive.sha256)
+            part.replace(cache / archive.file)
+
+
+def unpack(archive: Archive, cache: Path, destination: Path) -> None:
+    """Unpacks an archive into destination/package, whose stamp says which archive it is."""
+    folder = destination / archive.package
+    stamp = folder / ".unpacked"
+    if stamp.exists() and stamp.read_text() == archive.sha256:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=destination) as scratch:
+        with tarfile.open(cache / archive.file) as tar:
+            tar.extractall(scratch, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+        entries = list(Path(scratch).iterdir())
+        # Debian repacks some archives without the folder that others have at their top.
+        top = entries[0] if len(entries) == 1 else Path(scratch, archive.package)
+        if len(entries) > 1:
+            top.mkdir()
+            for entry in entries:
+                entry.rename(top / entry.name)
+        (top / ".unpacked").write_text(archive.sha256)
+        top.rename(folder)
+    print(f"{archive.package}: {folder}", flush=True)
+
+
+def main(destination: Path) -> int:
+    cache = cache_folder()
+    try:
+        fetch_missing(cache)
+    except (SourceUnavailable, OSError) as error:
+        names = "\n".join(f"  {a.file}  SHA-256 {a.sha256}" for a in ARCHIVES)
+        print(f"{error}\nPut these files of Debian's source archive into {cache} by hand:\n{names}", file=sys.stderr)
+        return 1
+    destination.mkdir(parents=True, exist_ok=True)
+    for archive in ARCHIVES:
+        unpack(archive, cache, destination)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
