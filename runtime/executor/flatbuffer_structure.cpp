@@ -119,6 +119,8 @@ bool Walk::field(const At& at, const FieldRule& field) {
   switch (field.kind) {
     case FieldKind::Scalar1:
       return inside(position, 1, 1);
+    case FieldKind::Scalar2:
+      return inside(position, 2, 2);
     case FieldKind::Scalar4:
       return inside(position, 4, 4);
     case FieldKind::Scalar8:
@@ -127,6 +129,8 @@ bool Walk::field(const At& at, const FieldRule& field) {
       return string(target);
     case FieldKind::Vector1:
       return vector(target, 1, &first, &count);
+    case FieldKind::Vector2:
+      return vector(target, 2, &first, &count);
     case FieldKind::Vector4:
       return vector(target, 4, &first, &count);
     case FieldKind::Vector8:

@@ -18,10 +18,12 @@ namespace executorch::runtime::internal {
 /// How a field is stored. The numbers name the width of a scalar or of a vector's items, in bytes.
 enum class FieldKind : uint8_t {
   Scalar1,
+  Scalar2,
   Scalar4,
   Scalar8,
   String,
   Vector1,
+  Vector2,
   Vector4,
   Vector8,
   Table,

@@ -1,0 +1,32 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/payload.h>
+#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/named_data_map.h>
+
+namespace executorch::backends::xnnpack {
+
+/// The bytes of a payload's constants: where they are in the payload, or loaded by their names.
+class Constants final {
+ public:
+  /// @param names May be null when no constant is named.
+  /// @retval Error::NotFound No data of that name.
+  /// @retval Error::InvalidExternalData Data of another size.
+  static runtime::Result<Constants> load(const Payload& payload,
+                                         const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
+
+  /// The bytes of constant `index`; 0 is none and gives null.
+  const void* data(size_t index) const { return pointers_[index]; }
+
+  /// Gives back what was loaded by name. Pointers into it end.
+  void free() { loaded_.clear(); }
+
+ private:
+  std::vector<const void*> pointers_;
+  std::vector<runtime::FreeableBuffer> loaded_;
+};
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,189 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/delegate.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <executorch/backends/xnnpack/runtime/graph_builder.h>
+#include <executorch/backends/xnnpack/runtime/status.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::backends::xnnpack {
+
+using executorch::aten::DimOrderType;
+using executorch::aten::ScalarType;
+using executorch::aten::SizesType;
+using executorch::aten::Tensor;
+using runtime::Error;
+using runtime::EValue;
+using runtime::Result;
+using runtime::Span;
+
+namespace {
+
+// The smallest page there is.
+constexpr uintptr_t kPage = 4096;
+
+/// XNNPACK reads up to XNN_EXTRA_BYTES behind an operand's end. Within the page of its last byte
+/// that is harmless, beyond it there may be nothing.
+bool may_be_read_beyond(const void* data, size_t size) {
+  const auto last = reinterpret_cast<uintptr_t>(data) + (size == 0 ? 0 : size - 1);
+  return last / kPage == (last + XNN_EXTRA_BYTES) / kPage;
+}
+
+/// The dtype of an argument that holds a value of this datatype.
+Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
+  switch (value.datatype()) {
+    case 1:  // fp32
+      return ScalarType::Float;
+    case 2:  // fp16
+      return ScalarType::Half;
+    case 3:  // qint8
+      return ScalarType::Char;
+    case 4:  // quint8
+      return ScalarType::Byte;
+    case 5:   // qint32
+    case 12:  // int32
+      return ScalarType::Int;
+    default:
+      ET_LOG(Error, "xnnpack: argument %" PRIu32 " has datatype %d", value.external_id(),
+             value.datatype());
+      return Error::NotSupported;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
+                                                   const ET_RUNTIME_NAMESPACE::NamedDataMap* names,
+                                                   const void* owner, pthreadpool_t threads) {
+  std::unique_ptr<Delegate> delegate(new Delegate());
+  delegate->constants_ = ET_UNWRAP(Constants::load(payload, names));
+  delegate->workspace_ = ET_UNWRAP(workspace_of(owner));
+  const Subgraph graph = ET_UNWRAP(build_graph(payload, delegate->constants_));
+  xnn_runtime_t created = nullptr;
+  const xnn_status status =
+      xnn_create_runtime_v4(graph.get(), /*weights_cache=*/nullptr, delegate->workspace_.get(),
+                            threads, /*flags=*/0, &created);
+  if (status != xnn_status_success) {
+    ET_LOG(Error, "xnnpack: the graph cannot be run: %s", status_text(status));
+    return status_error(status);
+  }
+  delegate->runtime_.reset(created);
+  delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
+  for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
+    for (uint32_t i = 0; i < runtime::internal::count(ids); ++i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(payload, ids->Get(i)));
+    }
+  }
+  return delegate;
+}
+
+Error Delegate::add_argument(const Payload& payload, uint32_t id) {
+  for (const fb_xnnpack::XValue* value : *payload.graph->xvalues()) {
+    const fb_xnnpack::TensorValue& tensor = tensor_of(*value);
+    if (tensor.id_out() == id) {
+      Argument argument{
+          ET_UNWRAP(dtype_of(tensor)), runtime::internal::count(tensor.dims()), {}, {}};
+      arguments_.push_back(std::move(argument));
+      values_.push_back({tensor.external_id(), nullptr});
+      return Error::Ok;
+    }
+  }
+  return Error::InvalidProgram;
+}
+
+Result<const Tensor*> Delegate::checked(Span<EValue*> args, size_t index) const {
+  ET_CHECK_OR_RETURN_ERROR(args[index]->isTensor(), InvalidArgument,
+                           "xnnpack: argument %zu is no tensor", index);
+  const Tensor& tensor = args[index]->toTensor();
+  const Argument& expected = arguments_[index];
+  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == expected.dtype, InvalidArgument,
+                           "xnnpack: argument %zu has dtype %d, expected %d", index,
+                           static_cast<int>(tensor.scalar_type()),
+                           static_cast<int>(expected.dtype));
+  ET_CHECK_OR_RETURN_ERROR(static_cast<size_t>(tensor.dim()) == expected.rank, InvalidArgument,
+                           "xnnpack: argument %zu has %zd dimensions, expected %zu", index,
+                           static_cast<ssize_t>(tensor.dim()), expected.rank);
+  return &tensor;
+}
+
+Error Delegate::take_input(size_t index, const Tensor& tensor, bool* resized) {
+  Argument& argument = arguments_[index];
+  DimOrderType order[XNN_MAX_TENSOR_DIMS];
+  ET_CHECK_OK_OR_RETURN_ERROR(ET_RUNTIME_NAMESPACE::get_dim_order(tensor, order, argument.rank));
+  for (size_t d = 0; d < argument.rank; ++d) {
+    const auto size = static_cast<size_t>(tensor.size(order[d]));
+    *resized = *resized || argument.dims[d] != size;
+    argument.dims[d] = size;
+  }
+  void* data = tensor.mutable_data_ptr();
+  const size_t bytes = tensor.nbytes();
+  if (!may_be_read_beyond(data, bytes)) {
+    argument.copy.resize(bytes + XNN_EXTRA_BYTES);
+    memcpy(argument.copy.data(), data, bytes);
+    data = argument.copy.data();
+  }
+  ready_ = ready_ && values_[index].data == data;
+  values_[index].data = data;
+  return Error::Ok;
+}
+
+Error Delegate::resize_output(size_t index, const Tensor& tensor) {
+  const Argument& argument = arguments_[index];
+  size_t rank = 0;
+  size_t dims[XNN_MAX_TENSOR_DIMS];
+  const xnn_status status =
+      xnn_get_external_value_shape(runtime_.get(), values_[index].id, &rank, dims);
+  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success && rank == argument.rank, Internal,
+                           "xnnpack: argument %zu has no shape: %s", index, status_text(status));
+  DimOrderType order[XNN_MAX_TENSOR_DIMS];
+  ET_CHECK_OK_OR_RETURN_ERROR(ET_RUNTIME_NAMESPACE::get_dim_order(tensor, order, rank));
+  SizesType sizes[XNN_MAX_TENSOR_DIMS];
+  for (size_t d = 0; d < rank; ++d) {
+    sizes[order[d]] = static_cast<SizesType>(dims[d]);
+  }
+  return ET_RUNTIME_NAMESPACE::resize_tensor(tensor,
+                                             executorch::aten::ArrayRef<SizesType>(sizes, rank));
+}
+
+Error Delegate::run(Span<EValue*> args) {
+  ET_CHECK_OR_RETURN_ERROR(args.size() == arguments_.size(), InvalidArgument,
+                           "xnnpack: %zu arguments, expected %zu", args.size(), arguments_.size());
+  bool resized = !ready_;
+  for (size_t i = 0; i < inputs_; ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(take_input(i, *ET_UNWRAP(checked(args, i)), &resized));
+  }
+  xnn_status status = xnn_status_success;
+  if (resized) {
+    ready_ = false;
+    for (size_t i = 0; i < inputs_ && status == xnn_status_success; ++i) {
+      status = xnn_reshape_external_value(runtime_.get(), values_[i].id, arguments_[i].rank,
+                                          arguments_[i].dims);
+    }
+    status = status == xnn_status_success ? xnn_reshape_runtime(runtime_.get()) : status;
+    if (status != xnn_status_success) {
+      ET_LOG(Error, "xnnpack: inputs of these sizes cannot be run: %s", status_text(status));
+      return Error::InvalidArgument;
+    }
+  }
+  for (size_t i = inputs_; i < args.size(); ++i) {
+    const Tensor& output = *ET_UNWRAP(checked(args, i));
+    ET_CHECK_OK_OR_RETURN_ERROR(resize_output(i, output));
+    ready_ = ready_ && values_[i].data == output.mutable_data_ptr();
+    values_[i].data = output.mutable_data_ptr();
+  }
+  if (!ready_) {
+    status = xnn_setup_runtime_v2(runtime_.get(), values_.size(), values_.data());
+  }
+  status = status == xnn_status_success ? xnn_invoke_runtime(runtime_.get()) : status;
+  ready_ = status == xnn_status_success;
+  if (!ready_) {
+    ET_LOG(Error, "xnnpack: running failed: %s", status_text(status));
+  }
+  return status_error(status);
+}
+
+}  // namespace executorch::backends::xnnpack
