@@ -56,3 +56,9 @@ Error register_xnnpack() {
 
 }  // namespace
 }  // namespace executorch::backends::xnnpack
+
+// Linking the library asks for this object file by this symbol.
+extern "C" {
+extern const int executorch_link_xnnpack_backend;
+const int executorch_link_xnnpack_backend = 0;
+}

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The payload of an XNNPACK delegate: header, graph as flatbuffer (identifier XN01), constants.
 
-The header's 30 bytes, little-endian: zero u32, magic `XH00`, u16 its length, u32 offset and u32 size of the flatbuffer, u32 offset and u64 size
-of the constant data. Flatbuffer and constant data are each padded to 16 bytes.
+The header's 30 bytes, little-endian: zero u32, magic `XH00`, u16 its length, u32 offset and u32 size of the flatbuffer,
+u32 offset and u64 size of the constant data. Flatbuffer and constant data are each padded to 16 bytes.
 """
 
 from __future__ import annotations
@@ -126,7 +126,9 @@ def deserialize_payload(payload: BytesLike) -> tuple[g.XNNGraph, memoryview]:
         raise MalformedProgramError(f"an XNNPACK payload has at least {_HEADER.size} bytes; found {len(view)}")
     _, magic, length, start, size, data_start, data_size = _HEADER.unpack_from(view)
     if magic != _MAGIC or length < _HEADER.size:
-        raise MalformedProgramError(f"byte 4: expected the magic {_MAGIC!r} and length {_HEADER.size}; found {magic!r}, {length}")
+        raise MalformedProgramError(
+            f"byte 4: expected the magic {_MAGIC!r} and length {_HEADER.size}; found {magic!r}, {length}"
+        )
     for what, first, extent in (("flatbuffer", start, size), ("constant data", data_start, data_size)):
         if first + extent > len(view):
             raise MalformedProgramError(f"{what} at {first} of {extent} bytes: the payload has {len(view)}")

@@ -1,10 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Fetches the pinned upstream sources of XNNPACK and what it needs from Debian's source archive.
+"""The pinned upstream sources of XNNPACK and what it needs, from Debian's source archive.
 
-    python fetch_sources.py DESTINATION
-
-Each archive is looked for in $EXECUTORCH_DEPS_DIR (else ~/.cache/executorch), fetched from the mirror that the machine's own apt uses when it
-is not there, checked against its SHA-256 and unpacked into DESTINATION/NAME. Nothing is fetched twice; prints a line for each.
+Each archive is looked for in $EXECUTORCH_DEPS_DIR (else ~/.cache/executorch), fetched from the mirror that the
+machine's own apt uses when it is not there, and checked against its SHA-256. Nothing is fetched twice.
 """
 
 from __future__ import annotations
@@ -157,7 +155,7 @@ def fetch_missing(cache: Path) -> None:
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         apt = PrivateApt(Path(folder))
         for archive in missing:
-            print(f"fetching {archive.file}", flush=True)
+            print(f"fetching {archive.file}", file=sys.stderr, flush=True)
             part = Path(folder) / archive.file
             apt.download(apt.uri(archive), part, archive.sha256)
             part.replace(cache / archive.file)
@@ -182,22 +180,9 @@ def unpack(archive: Archive, cache: Path, destination: Path) -> None:
                 entry.rename(top / entry.name)
         (top / ".unpacked").write_text(archive.sha256)
         top.rename(folder)
-    print(f"{archive.package}: {folder}", flush=True)
 
 
-def main(destination: Path) -> int:
-    cache = cache_folder()
-    try:
-        fetch_missing(cache)
-    except (SourceUnavailable, OSError) as error:
-        names = "\n".join(f"  {a.file}  SHA-256 {a.sha256}" for a in ARCHIVES)
-        print(f"{error}\nPut these files of Debian's source archive into {cache} by hand:\n{names}", file=sys.stderr)
-        return 1
-    destination.mkdir(parents=True, exist_ok=True)
-    for archive in ARCHIVES:
-        unpack(archive, cache, destination)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+def how_by_hand(cache: Path) -> str:
+    """What to do where the archives cannot be fetched."""
+    names = "\n".join(f"  {archive.file}  SHA-256 {archive.sha256}" for archive in ARCHIVES)
+    return f"Put these files of Debian's source archive into {cache}:\n{names}"

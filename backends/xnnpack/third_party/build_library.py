@@ -1,0 +1,102 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Builds XNNPACK and what it needs as static libraries, once a machine, and prints where they are.
+
+    python build_library.py [--cmake CMAKE] [--jobs N]
+
+The folder printed has include/ and lib/; it lies in the cache of fetch_sources.py and is named for the sources, the
+compiler and the options, so that another clone or a second build finds it. CC and CXX choose the compilers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from fetch_sources import ARCHIVES, SourceUnavailable, cache_folder, fetch_missing, how_by_hand, unpack
+
+OPTIONS = (
+    "-DCMAKE_BUILD_TYPE=Release",
+    "-DCMAKE_POSITION_INDEPENDENT_CODE=ON",
+    "-DCMAKE_C_VISIBILITY_PRESET=hidden",
+    "-DCMAKE_CXX_VISIBILITY_PRESET=hidden",
+    "-DXNNPACK_LIBRARY_TYPE=static",
+    "-DXNNPACK_BUILD_TESTS=OFF",
+    "-DXNNPACK_BUILD_BENCHMARKS=OFF",
+    "-DXNNPACK_ENABLE_KLEIDIAI=OFF",
+)
+HEADERS = ("xnnpack/include/xnnpack.h", "pthreadpool/include/pthreadpool.h", "cpuinfo/include/cpuinfo.h")
+
+
+def compilers() -> tuple[str, str]:
+    return os.environ.get("CC", "cc"), os.environ.get("CXX", "c++")
+
+
+def build_key() -> str:
+    """What the library depends on: sources, options, compilers."""
+    versions = [
+        subprocess.run([c, "--version"], capture_output=True, text=True, check=True).stdout for c in compilers()
+    ]
+    parts = [*(archive.sha256 for archive in ARCHIVES), *OPTIONS, *versions]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def compile_library(cmake: str, jobs: int, scratch: Path, prefix: Path) -> None:
+    """Compiles below `scratch` and leaves headers and libraries in `prefix`."""
+    sources = scratch / "src"
+    sources.mkdir()
+    for archive in ARCHIVES:
+        unpack(archive, cache_folder(), sources)
+    build = scratch / "build"
+    c, cxx = compilers()
+    options = [*OPTIONS, f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"]
+    if ccache := shutil.which("ccache"):
+        options += [f"-DCMAKE_C_COMPILER_LAUNCHER={ccache}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache}"]
+    for package in ("cpuinfo", "pthreadpool", "fxdiv", "fp16"):
+        options.append(f"-D{package.upper()}_SOURCE_DIR={sources / package}")
+    # The folder is another one every time: without this no object would be found in a compiler cache.
+    environment = {**os.environ, "CCACHE_BASEDIR": str(scratch), "CCACHE_NOHASHDIR": "1"}
+    configure = [cmake, "-S", str(sources / "xnnpack"), "-B", str(build), "-G", "Ninja", *options]
+    subprocess.run(configure, check=True, stdout=sys.stderr, env=environment)
+    command = [cmake, "--build", str(build), "--parallel", str(jobs), "--target", "XNNPACK"]
+    subprocess.run(command, check=True, stdout=sys.stderr, env=environment)
+    (prefix / "include").mkdir(parents=True)
+    (prefix / "lib").mkdir()
+    for header in HEADERS:
+        shutil.copy2(sources / header, prefix / "include")
+    for library in build.rglob("*.a"):
+        shutil.copy2(library, prefix / "lib")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    prefix = cache / f"xnnpack-{build_key()}"
+    with (cache / "xnnpack.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not prefix.exists():
+            try:
+                fetch_missing(cache)
+            except (SourceUnavailable, OSError) as error:
+                print(f"{error}\n{how_by_hand(cache)}", file=sys.stderr)
+                return 1
+            with tempfile.TemporaryDirectory(dir=cache) as folder:
+                scratch = Path(folder)
+                compile_library(arguments.cmake, arguments.jobs, scratch, scratch / "installed")
+                (scratch / "installed").rename(prefix)
+    print(prefix)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+# The target `xnnpack` with everything it needs: the system's where it is of 2024-11 or later, else built from source once a machine
+# (backends/xnnpack/third_party/build_library.py), or below XNNPACK_ROOT where that is given.
+set(XNNPACK_ROOT "" CACHE PATH "A prefix with XNNPACK's headers and libraries")
+
+function(executorch_find_xnnpack prefix)
+  set(search ${ARGN})
+  find_path(XNNPACK_INCLUDE_DIR xnnpack.h ${search} PATHS ${prefix} PATH_SUFFIXES include NO_CACHE)
+  if(NOT XNNPACK_INCLUDE_DIR)
+    return()
+  endif()
+  # The newest function that is relied on.
+  file(STRINGS ${XNNPACK_INCLUDE_DIR}/xnnpack.h recent REGEX "xnn_define_static_reduce_v2")
+  foreach(name XNNPACK pthreadpool cpuinfo)
+    find_library(library_${name} ${name} ${search} PATHS ${prefix} PATH_SUFFIXES lib NO_CACHE)
+  endforeach()
+  if(NOT recent OR NOT library_XNNPACK OR NOT library_pthreadpool OR NOT library_cpuinfo)
+    return()
+  endif()
+  # Debian and the upstream build keep the kernels in a library of their own.
+  find_library(library_kernels NAMES xnnpack-microkernels-prod microkernels-prod ${search} PATHS ${prefix} PATH_SUFFIXES lib NO_CACHE)
+  add_library(xnnpack INTERFACE)
+  target_include_directories(xnnpack SYSTEM INTERFACE $<BUILD_INTERFACE:${XNNPACK_INCLUDE_DIR}>)
+  set(libraries ${library_XNNPACK})
+  if(library_kernels)
+    list(APPEND libraries ${library_kernels})
+  endif()
+  list(APPEND libraries ${library_pthreadpool} ${library_cpuinfo})
+  set_target_properties(xnnpack PROPERTIES EXECUTORCH_FILES "${libraries}")
+  target_link_libraries(xnnpack INTERFACE ${libraries} Threads::Threads m)
+endfunction()
+
+find_package(Threads REQUIRED)
+if(XNNPACK_ROOT)
+  executorch_find_xnnpack(${XNNPACK_ROOT} NO_DEFAULT_PATH)
+else()
+  executorch_find_xnnpack("")
+endif()
+if(NOT TARGET xnnpack AND NOT XNNPACK_ROOT)
+  message(STATUS "XNNPACK: building it, once (minutes)")
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER} ${Python3_EXECUTABLE}
+            ${CMAKE_SOURCE_DIR}/backends/xnnpack/third_party/build_library.py --cmake ${CMAKE_COMMAND}
+    OUTPUT_VARIABLE built OUTPUT_STRIP_TRAILING_WHITESPACE
+    RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "XNNPACK could not be built (see above); -DEXECUTORCH_BUILD_XNNPACK=OFF builds without it")
+  endif()
+  executorch_find_xnnpack(${built} NO_DEFAULT_PATH)
+endif()
+if(NOT TARGET xnnpack)
+  message(FATAL_ERROR "XNNPACK of 2024-11 or later not found in '${XNNPACK_ROOT}${built}'")
+endif()
