@@ -1,0 +1,59 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What rules ask of a program's nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch._export.utils import (
+    get_buffer,
+    get_lifted_tensor_constant,
+    get_param,
+    is_buffer,
+    is_lifted_tensor_constant,
+    is_param,
+)
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.exir.passes.sym_shape_eval_pass import upper_bound
+
+
+def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | None:
+    """The tensor of a parameter, a buffer that the program does not change, or a constant; None for anything else."""
+    if not isinstance(node, Node) or node.op != "placeholder":
+        return None
+    if is_param(program, node):
+        return get_param(program, node)
+    if is_buffer(program, node):
+        name = program.graph_signature.inputs_to_buffers[node.name]
+        return None if name in program.graph_signature.buffers_to_mutate.values() else get_buffer(program, node)
+    return get_lifted_tensor_constant(program, node) if is_lifted_tensor_constant(program, node) else None
+
+
+def upper_bounds(node: Node) -> list[int]:
+    """The largest sizes of a node's tensor. ValueError where one has no bound."""
+    bounds = [upper_bound(size) for size in node.meta["val"].shape]
+    if any(bound is None for bound in bounds):
+        raise ValueError(f"{node.name} has a size without an upper bound: {tuple(node.meta['val'].shape)}")
+    return [int(bound) for bound in bounds if bound is not None]
+
+
+def rank(node: Node) -> int:
+    return len(node.meta["val"].shape)
+
+
+def is_static(sizes: Sequence[object]) -> bool:
+    """Whether all sizes are numbers."""
+    return all(isinstance(size, int) for size in sizes)
+
+
+def argument(node: Node, place: int, name: str, default: object = None) -> object:
+    """An argument of a call, by its place or its name."""
+    return node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
+
+
+def tensors_of(node: Node) -> list[Node]:
+    """The nodes that a call reads."""
+    return [source for source in node.all_input_nodes if isinstance(source.meta.get("val"), torch.Tensor)]

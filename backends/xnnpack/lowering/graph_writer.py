@@ -1,0 +1,88 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Collects the values and nodes of one delegate's graph."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import torch
+
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.backends.xnnpack.serialization.payload import ConstantData, serialize_payload
+from executorch.exir.named_data import NamedDataStore
+
+DATATYPES = {
+    torch.float32: g.DataType.FP32,
+    torch.float16: g.DataType.FP16,
+    torch.int32: g.DataType.INT32,
+}
+"""The element types that values may have, by torch's."""
+
+# XNNPACK packs weights and reads others by vectors.
+_CONSTANT_ALIGNMENT = 64
+
+
+class GraphWriter:
+    """One graph being made. Ids are those of the payload's values."""
+
+    def __init__(self, names: NamedDataStore) -> None:
+        self._graph = g.XNNGraph(version="0")
+        self._constants = ConstantData()
+        self._names = names
+        self._known: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._outputs: dict[int, int] = {}
+
+    def value(self, dtype: torch.dtype, shape: Sequence[int]) -> int:
+        """A new value between nodes; `shape` is its upper bound."""
+        return self._tensor(dtype, shape, g.INVALID_ID, 0)
+
+    def input(self, dtype: torch.dtype, shape: Sequence[int]) -> int:
+        """A new value that is the delegate's next input."""
+        made = self._tensor(dtype, shape, len(self._graph.input_ids), g.FLAG_EXTERNAL_INPUT)
+        self._graph.input_ids.append(made)
+        return made
+
+    def output(self, number: int, dtype: torch.dtype, shape: Sequence[int]) -> int:
+        """A new value that is the delegate's output `number`, once all inputs are there."""
+        made = self._tensor(dtype, shape, len(self._graph.input_ids) + number, g.FLAG_EXTERNAL_OUTPUT)
+        self._outputs[number] = made
+        return made
+
+    def is_output(self, value: int) -> bool:
+        """Whether a value is one of the delegate's outputs."""
+        return value in self._outputs.values()
+
+    def constant(self, tensor: torch.Tensor) -> int:
+        """A value of constant bytes, kept among the program's named data, once for all delegates that have the same."""
+        dense = tensor.detach().contiguous()
+        data = dense.view(torch.uint8) if dense.dim() else dense.reshape(1).view(torch.uint8)
+        content = data.numpy().tobytes()
+        key = hashlib.sha256(content).hexdigest()
+        known = self._known.get((key, tuple(dense.shape)))
+        if known is None:
+            self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT)
+            index = self._constants.add_named(key, len(content))
+            known = self._tensor(dense.dtype, tuple(dense.shape), g.INVALID_ID, 0, index)
+            self._known[key, tuple(dense.shape)] = known
+        return known
+
+    def node(self, node: object, debug_handle: int, limits: tuple[float, float] | None = None) -> None:
+        """Adds a node; `limits` clamps its results."""
+        bounds = None if limits is None else g.OutputMinMax(*limits)
+        self._graph.xnodes.append(g.XNode(node, debug_handle, bounds))
+
+    def payload(self) -> bytes:
+        """The payload's bytes; every output has been made."""
+        self._graph.output_ids = [self._outputs[number] for number in range(len(self._outputs))]
+        self._graph.num_externs = len(self._graph.input_ids) + len(self._graph.output_ids)
+        return serialize_payload(self._graph, self._constants)
+
+    def _tensor(
+        self, dtype: torch.dtype, shape: Sequence[int], external_id: int, flags: int, constant_index: int = 0
+    ) -> int:
+        made = len(self._graph.xvalues)
+        dims = [int(size) for size in shape]
+        tensor = g.TensorValue(DATATYPES[dtype], len(dims), dims, constant_index, external_id, flags, made)
+        self._graph.xvalues.append(g.XValue(tensor))
+        return made

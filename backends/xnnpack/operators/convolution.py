@@ -1,0 +1,155 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Convolution in all its forms, and the batch norm behind it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, rank
+from executorch.backends.xnnpack.lowering.layout import Layout
+from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+
+
+class _Call(NamedTuple):
+    """The arguments of aten.convolution."""
+
+    source: Node
+    weight: Node
+    bias: Node | None
+    stride: list[int]
+    padding: list[int]
+    dilation: list[int]
+    transposed: bool
+    output_padding: list[int]
+    groups: int
+
+
+def _refuse(node: Node, program: ExportedProgram) -> str | None:
+    call = _Call(*node.args)  # type: ignore[arg-type]
+    weight = constant_tensor(program, call.weight)
+    if weight is None or (call.bias is not None and constant_tensor(program, call.bias) is None):
+        return "its weight or bias is not constant"
+    if rank(call.source) != 4 or weight.dim() != 4:
+        return f"its operand has {rank(call.source)} dimensions, expected 4"
+    if any(padding < 0 for padding in call.padding):
+        return f"padding {call.padding} is negative"
+    if call.transposed and any(dilation != 1 for dilation in call.dilation) and call.groups != 1:
+        return "it is transposed, dilated and grouped"
+    return None
+
+
+def _convolution(low: Lowering, node: Node) -> None:
+    call = _Call(*node.args)  # type: ignore[arg-type]
+    weight = low.constant(call.weight)
+    bias = None if call.bias is None else low.constant(call.bias)
+    assert weight is not None
+    folded = low.folded_scale(node)
+    if folded is not None:
+        weight, bias = _scaled(weight, bias, folded, call)
+    kind, weight = _kind_and_filter(call, weight)
+    outputs = low.shape(node)[1]
+    inputs = low.shape(call.source)[1]
+    operands = (
+        low.read(call.source, Layout.CHANNELS_LAST),
+        low.writer.constant(weight),
+        g.INVALID_ID if bias is None else low.writer.constant(bias),
+        low.result(node, Layout.CHANNELS_LAST),
+    )
+    vertical, horizontal = call.padding
+    kernel = weight.shape[1:3]
+    low.add(
+        kind(
+            *(vertical, horizontal, vertical, horizontal),
+            *(int(kernel[0]), int(kernel[1])),
+            *call.stride,
+            *call.dilation,
+            *(inputs // call.groups, outputs // call.groups, call.groups),
+            *(call.output_padding if call.transposed else (0, 0)),
+            *operands,
+        ),
+        node,
+    )
+
+
+def _kind_and_filter(call: _Call, weight: torch.Tensor) -> tuple[type, torch.Tensor]:
+    """The kind of node, and its filter with the channels that it sums over last."""
+    if call.transposed:
+        # [inputs, outputs of a group, …] → [outputs, …, inputs of a group]
+        groups = weight.reshape(call.groups, -1, *weight.shape[1:])
+        return g.ConvTranspose2d, groups.permute(0, 2, 3, 4, 1).flatten(0, 1).contiguous()
+    if call.groups > 1 and weight.shape[1] == 1:
+        return g.DepthwiseConv2d, weight.permute(1, 2, 3, 0).contiguous()
+    return g.Conv2d, weight.permute(0, 2, 3, 1).contiguous()
+
+
+def _scaled(
+    weight: torch.Tensor, bias: torch.Tensor | None, scale: tuple[torch.Tensor, torch.Tensor], call: _Call
+) -> tuple[torch.Tensor, torch.Tensor]:
+    factor, offset = scale
+    if call.transposed:
+        groups = weight.reshape(call.groups, -1, *weight.shape[1:])
+        weight = (groups * factor.reshape(call.groups, 1, -1, 1, 1)).reshape(weight.shape)
+    else:
+        weight = weight * factor.reshape(-1, 1, 1, 1)
+    return weight, offset if bias is None else bias * factor + offset
+
+
+class _Norm(NamedTuple):
+    """The arguments of batch norm at inference."""
+
+    source: Node
+    weight: Node | None
+    bias: Node | None
+    mean: Node
+    variance: Node
+    momentum: float
+    epsilon: float
+
+
+def scale_of_norm(node: Node, program: ExportedProgram) -> tuple[torch.Tensor, torch.Tensor]:
+    """Factor and offset of each channel."""
+    call = _Norm(*node.args)  # type: ignore[arg-type]
+    mean, variance = constant_tensor(program, call.mean), constant_tensor(program, call.variance)
+    assert mean is not None and variance is not None
+    factor = (variance.double() + call.epsilon).rsqrt()
+    weight, bias = (constant_tensor(program, each) for each in (call.weight, call.bias))
+    factor = factor if weight is None else factor * weight
+    offset = -mean * factor
+    offset = offset if bias is None else offset + bias
+    dtype = cast(torch.Tensor, node.args[0].meta["val"]).dtype  # type: ignore[union-attr]
+    return factor.to(dtype), offset.to(dtype)
+
+
+def _refuse_norm(node: Node, program: ExportedProgram) -> str | None:
+    call = _Norm(*node.args)  # type: ignore[arg-type]
+    operands = [each for each in (call.weight, call.bias, call.mean, call.variance) if each is not None]
+    if any(constant_tensor(program, each) is None for each in operands):
+        return "its statistics are not constant"
+    if rank(call.source) != 4:
+        return f"its operand has {rank(call.source)} dimensions, expected 4"
+    others = [user for user in node.users if user.args[1] != 0]
+    return "its statistics are used" if any(user.users for user in others) else None
+
+
+def _norm(low: Lowering, node: Node) -> None:
+    """Without a convolution before it: one product, one sum."""
+    (result,) = [user for user in node.users if user.args[1] == 0]
+    source = cast(Node, node.args[0])
+    factor, offset = scale_of_norm(node, low.program)
+    scaled = low.writer.value(factor.dtype, low.shape_in(source, Layout.CHANNELS_LAST))
+    low.add(g.Multiply(low.read(source, Layout.CHANNELS_LAST), low.writer.constant(factor), scaled), node)
+    low.add(g.Add(scaled, low.writer.constant(offset), low.result(result, Layout.CHANNELS_LAST)), result)
+
+
+NORM = "_native_batch_norm_legit_no_training.default"
+
+RULES: dict[str, Rule] = {
+    "convolution.default": Rule(_convolution, _refuse, fuses_activation=True),
+    NORM: Rule(_norm, _refuse_norm),
+}

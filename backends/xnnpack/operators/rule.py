@@ -1,0 +1,50 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A row of the table of supported operators: what the partitioner asks and what lowering does are one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import rank, tensors_of
+from executorch.backends.xnnpack.lowering.lowering import Lowering
+
+MAX_RANK = 6
+"""XNN_MAX_TENSOR_DIMS."""
+
+Check = Callable[[Node, ExportedProgram], str | None]
+Emit = Callable[[Lowering, Node], None]
+
+FLOATS = (torch.float32, torch.float16)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """refusal: why a node of this operator cannot be lowered exactly; None if it can.
+    emit: adds what the node becomes.
+    fuses_activation: a following clamp with no other reader of the result is made with it.
+    """
+
+    emit: Emit
+    refusal: Check = lambda node, program: None
+    fuses_activation: bool = False
+
+
+def refusal_of_tensors(node: Node) -> str | None:
+    """Why the tensors of a call, operands and result, cannot be XNNPACK's."""
+    for each in (*tensors_of(node), node):
+        value = each.meta.get("val")
+        if not isinstance(value, torch.Tensor):
+            return f"{each.name} is no tensor"
+        if value.dtype not in FLOATS:
+            return f"{each.name} has dtype {value.dtype}, expected float32 or float16"
+        if rank(each) > MAX_RANK:
+            return f"{each.name} has {rank(each)} dimensions, at most {MAX_RANK}"
+        if any(isinstance(size, int) and size == 0 for size in value.shape):
+            return f"{each.name} has no elements"
+    dtypes = {each.meta["val"].dtype for each in (*tensors_of(node), node)}
+    return None if len(dtypes) == 1 else f"mixed dtypes {sorted(map(str, dtypes))}"

@@ -1,0 +1,39 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The table of supported operators: partitioner and lowering both read it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.operators import arrangement, convolution, elementwise, matrix, window
+from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensors
+from executorch.exir.error import operator_name
+
+RULES: Mapping[str, Rule] = {
+    f"aten.{name}": rule
+    for module in (elementwise, matrix, convolution, window, arrangement)
+    for name, rule in module.RULES.items()
+}
+
+
+def rule_of(node: Node) -> Rule | None:
+    """The rule of a node's operator."""
+    name = operator_name(node.target).replace("::", ".").replace("dim_order_ops.", "aten.")
+    return RULES.get(name if name.count(".") > 1 else f"{name}.default")
+
+
+def refusal(node: Node, program: ExportedProgram) -> str | None:
+    """Why a call stays out of XNNPACK; None if it can be lowered. What takes one of several results goes with them."""
+    if node.target is operator.getitem:
+        source = node.args[0]
+        return refusal(source, program) if isinstance(source, Node) else "it takes an element of no node"
+    rule = rule_of(node)
+    if rule is None:
+        return "XNNPACK has no such operator"
+    several = not hasattr(node.meta.get("val"), "shape")
+    reason = None if several else refusal_of_tensors(node)
+    return reason or rule.refusal(node, program)

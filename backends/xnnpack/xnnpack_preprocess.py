@@ -1,0 +1,43 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""XnnpackBackend: the ahead-of-time half, which turns a partition into a payload."""
+
+from __future__ import annotations
+
+import operator
+from typing import final
+
+from torch.export import ExportedProgram
+
+from executorch.backends.xnnpack.lowering.fusion import fusions
+from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.operators.table import refusal, rule_of
+from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.backend.delegate_mapping import debug_handles, one_to_one
+from executorch.exir.named_data import NamedDataStore
+
+
+@final
+class XnnpackBackend(BackendDetails):
+    """Compiles a partition to XNNPACK's graph, its constants kept once among the program's named data."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        names = NamedDataStore()
+        fused, absorbed = fusions(edge_program)
+        low = Lowering(edge_program, names, fused)
+        low.define_inputs(edge_program.graph.find_nodes(op="placeholder"))
+        for node in edge_program.graph.nodes:
+            if node.op != "call_function" or node in absorbed or node.target is operator.getitem:
+                continue
+            rule = rule_of(node)
+            reason = refusal(node, edge_program)
+            if rule is None or reason is not None:
+                raise RuntimeError(f"XnnpackBackend cannot compile {node.name} ({node.target}): {reason}")
+            rule.emit(low, node)
+        low.define_outputs()
+        return PreprocessResult(
+            processed_bytes=low.writer.payload(),
+            debug_handle_map=one_to_one(debug_handles(edge_program.graph)),
+            data_store_output=names.get_named_data_store_output(),
+        )
