@@ -14,6 +14,10 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
+# XNNPACK's flags of nodes.
+_ALIGN_CORNERS = 0x08
+_KEEP_DIMS = 0x40
+
 
 def _pair(value: object, default: list[int]) -> list[int]:
     """Height and width of what may be given as one number or left out."""
@@ -90,10 +94,10 @@ def _mean(low: Lowering, node: Node) -> None:
     batch, channels = low.shape(source)[:2]
     if argument(node, 2, "keepdim", False):
         made = low.result(node, Layout.CHANNELS_LAST)
-        low.add(g.GlobalAvgPooling2d(low.read(source, Layout.CHANNELS_LAST), made), node)
+        low.add(g.GlobalAvgPooling2d(low.read(source, Layout.CHANNELS_LAST), made, _KEEP_DIMS), node)
         return
     mean = low.writer.value(node.meta["val"].dtype, (batch, 1, 1, channels))
-    low.add(g.GlobalAvgPooling2d(low.read(source, Layout.CHANNELS_LAST), mean), node)
+    low.add(g.GlobalAvgPooling2d(low.read(source, Layout.CHANNELS_LAST), mean, _KEEP_DIMS), node)
     shape = [size if isinstance(size, int) else 0 for size in node.meta["val"].shape]
     low.add(g.StaticReshape(2, shape, mean, low.result(node)), node)
 
@@ -105,7 +109,7 @@ def _refuse_resize(node: Node, program: ExportedProgram) -> str | None:
 def _resize(low: Lowering, node: Node) -> None:
     source = cast(Node, node.args[0])
     height, width = low.shape(node)[2:]
-    flags = 8 if node.args[2] else 0  # XNN_FLAG_ALIGN_CORNERS
+    flags = _ALIGN_CORNERS if node.args[2] else 0
     operands = low.read(source, Layout.CHANNELS_LAST), low.result(node, Layout.CHANNELS_LAST)
     low.add(g.StaticResizeBilinear2D(height, width, *operands, flags), node)
 

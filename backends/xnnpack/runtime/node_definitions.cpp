@@ -81,12 +81,13 @@ xnn_status one_operand(const Context& c, const void* node) {
   return define(c.graph, c.id(n.input_id()), c.id(n.output_id()), 0);
 }
 
-// The mean over height and width of images in NHWC, sizes kept.
+// The mean over height and width of images in NHWC.
 xnn_status image_mean(const Context& c, const void* node) {
   const auto& n = *static_cast<const fb::Node1x1*>(node);
   const size_t axes[] = {1, 2};
   return xnn_define_static_reduce(c.graph, xnn_reduce_mean, std::size(axes), axes,
-                                  c.id(n.input_id()), c.id(n.output_id()), XNN_FLAG_KEEP_DIMS);
+                                  c.id(n.input_id()), c.id(n.output_id()),
+                                  n.flags() & XNN_FLAG_KEEP_DIMS);
 }
 
 template <xnn_binary_operator op>
