@@ -1,0 +1,211 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Every operator of the XNNPACK table, delegated and run, against eager; what XNNPACK cannot do exactly stays out."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.backend.utils import get_delegation_info
+from executorch.runtime import Runtime
+
+pytestmark = pytest.mark.skipif(
+    "XnnpackBackend" not in Runtime.get().backend_registry.registered_backend_names,
+    reason="this runtime was built without XNNPACK",
+)
+
+
+class Call(nn.Module):
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        return self.function(*inputs)
+
+
+def _channels_last(module: nn.Module, *inputs: torch.Tensor) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    return module, tuple(each.to(memory_format=torch.channels_last) for each in inputs)
+
+
+def _r(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape)
+
+
+def _norm(channels: int) -> nn.BatchNorm2d:
+    norm = nn.BatchNorm2d(channels)
+    for tensor in (norm.running_mean, norm.weight, norm.bias):
+        nn.init.normal_(tensor)
+    nn.init.uniform_(norm.running_var, 0.5, 2.0)
+    return norm
+
+
+UNARY = {
+    "sigmoid": torch.sigmoid,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "sqrt": lambda x: torch.sqrt(x.abs() + 0.1),
+    "rsqrt": lambda x: torch.rsqrt(x.abs() + 0.1),
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "hardswish": F.hardswish,
+    "log": lambda x: torch.log(x.abs() + 0.1),
+    "tanh": torch.tanh,
+    "exp": torch.exp,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "square": torch.square,
+    "relu": F.relu,
+    "relu6": F.relu6,
+    "clamp": lambda x: x.clamp(-0.5, 0.25),
+    "clamp_min": lambda x: x.clamp(min=0.1),
+    "gelu": F.gelu,
+    "leaky_relu": lambda x: F.leaky_relu(x, 0.2),
+    "elu": lambda x: F.elu(x, 1.5),
+    "softmax": lambda x: torch.softmax(x, -1),
+}
+SHAPES = {"vector": (7,), "matrix": (3, 5), "image": (2, 3, 5, 7), "rank 6": (1, 2, 3, 1, 2, 5)}
+
+CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
+    "add broadcasts": lambda: (Call(torch.add), (_r(2, 1, 3), _r(4, 1))),
+    "sub": lambda: (Call(torch.sub), (_r(2, 3), _r(2, 3))),
+    "mul by a number": lambda: (Call(lambda x: x * 2.5), (_r(2, 3),)),
+    "div": lambda: (Call(lambda x, y: x / (y.abs() + 1)), (_r(5), _r(2, 5))),
+    "minimum": lambda: (Call(torch.minimum), (_r(3, 4), _r(4))),
+    "maximum of images": lambda: (Call(torch.maximum), (_r(1, 3, 4, 4), _r(1, 3, 1, 1))),
+    "linear": lambda: (nn.Linear(5, 7), (_r(2, 3, 5),)),
+    "linear of a vector": lambda: (nn.Linear(5, 7), (_r(5),)),
+    "linear without bias, relu": lambda: (nn.Sequential(nn.Linear(5, 7, bias=False), nn.ReLU()), (_r(2, 5),)),
+    "matmul": lambda: (Call(torch.matmul), (_r(2, 3, 4, 5), _r(2, 3, 5, 6))),
+    "bmm": lambda: (Call(torch.bmm), (_r(3, 4, 5), _r(3, 5, 2))),
+    "mm": lambda: (Call(torch.mm), (_r(4, 5), _r(5, 2))),
+    "convolution": lambda: (nn.Conv2d(3, 8, 3, padding=1), (_r(2, 3, 7, 9),)),
+    "convolution, strided and dilated": lambda: (nn.Conv2d(4, 6, (3, 2), stride=(2, 1), dilation=(1, 2)), (_r(1, 4, 9, 8),)),
+    "grouped convolution": lambda: (nn.Conv2d(4, 8, 3, groups=2, bias=False), (_r(1, 4, 6, 6),)),
+    "depthwise convolution": lambda: (nn.Conv2d(4, 4, 3, groups=4, padding=1, stride=2), (_r(1, 4, 8, 8),)),
+    "depthwise with multiplier": lambda: (nn.Conv2d(3, 6, 3, groups=3), (_r(1, 3, 8, 8),)),
+    "transposed convolution": lambda: (
+        nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1),
+        (_r(1, 4, 5, 6),),
+    ),
+    "grouped transposed convolution": lambda: (nn.ConvTranspose2d(4, 6, 2, stride=2, groups=2), (_r(2, 4, 5, 6),)),
+    "convolution, norm, relu": lambda: (nn.Sequential(nn.Conv2d(3, 4, 3), _norm(4), nn.ReLU6()), (_r(2, 3, 6, 6),)),
+    "transposed convolution and norm": lambda: (
+        nn.Sequential(nn.ConvTranspose2d(4, 6, 2, groups=2), _norm(6)),
+        (_r(1, 4, 5, 5),),
+    ),
+    "norm alone": lambda: (_norm(4), (_r(2, 4, 5, 5),)),
+    "channels last": lambda: _channels_last(nn.Conv2d(3, 8, 3), _r(2, 3, 7, 7)),
+    "max pool": lambda: (nn.MaxPool2d(3, 2, 1), (_r(1, 4, 9, 9),)),
+    "dilated max pool": lambda: (nn.MaxPool2d(2, 1, dilation=2), (_r(1, 4, 9, 9),)),
+    "average pool": lambda: (nn.AvgPool2d(2), (_r(1, 4, 8, 8),)),
+    "average pool without padding's count": lambda: (
+        nn.AvgPool2d(3, 2, 1, count_include_pad=False),
+        (_r(1, 4, 9, 9),),
+    ),
+    "mean of images": lambda: (Call(lambda x: x.mean((2, 3), keepdim=True)), (_r(2, 3, 4, 5),)),
+    "mean of images to a matrix": lambda: (Call(lambda x: x.mean((-1, -2))), (_r(2, 3, 4, 5),)),
+    "bilinear": lambda: (Call(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear")), (_r(1, 3, 4, 5),)),
+    "bilinear, corners aligned": lambda: (
+        Call(lambda x: F.interpolate(x, size=(7, 9), mode="bilinear", align_corners=True)),
+        (_r(1, 3, 4, 5),),
+    ),
+    "cat of two": lambda: (Call(lambda x, y: torch.cat((x, y), 1)), (_r(2, 3), _r(2, 4))),
+    "cat of eleven": lambda: (Call(lambda x: torch.cat([x * i for i in range(1, 12)], -1)), (_r(2, 3),)),
+    "cat of channels": lambda: (Call(lambda x: torch.cat((F.relu(x), x), 1)), (_r(1, 3, 4, 4),)),
+    "slice": lambda: (Call(lambda x: x[:, 1:-1, 2:] + 0), (_r(3, 4, 5),)),
+    "pad": lambda: (Call(lambda x: F.pad(x, (1, 2, 0, 3), value=0.5)), (_r(2, 3, 4),)),
+    "permute": lambda: (Call(lambda x: x.permute(2, 0, 1) + 0), (_r(2, 3, 4),)),
+    "views": lambda: (Call(lambda x: (x.reshape(6, 4).unsqueeze(0) + 1).squeeze(0)), (_r(2, 3, 4),)),
+    "image's own order": lambda: (
+        nn.Sequential(nn.Conv2d(3, 4, 1), Call(lambda x: x.permute(0, 2, 3, 1).reshape(1, -1, 4))),
+        (_r(1, 3, 5, 5),),
+    ),
+    "an output that is an input": lambda: (Call(lambda x: (x + 1, x)), (_r(3),)),
+    "an output twice": lambda: (Call(lambda x: (y := x * 2, y)), (_r(3),)),
+    "an output that is used": lambda: (Call(lambda x: (y := x * 2, y + 1)), (_r(3),)),
+}
+
+
+def run(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+    """The outputs of the program, all of whose operators are delegated."""
+    lowered = to_edge_transform_and_lower(torch.export.export(module.eval(), inputs), partitioner=[XnnpackPartitioner()])
+    info = get_delegation_info(lowered.exported_program().graph_module)
+    assert info.num_non_delegated_nodes == 0, info.get_summary()
+    assert info.num_delegated_subgraphs == 1
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    return list(method.execute(inputs))
+
+
+def check(module: nn.Module, inputs: tuple[torch.Tensor, ...], tolerance: float) -> None:
+    expected = module.eval()(*inputs)
+    found = run(module, inputs)
+    for mine, theirs in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", UNARY)
+def test_elementwise_operators_match_eager(name: str, shape: str) -> None:
+    torch.manual_seed(0)
+    check(Call(UNARY[name]), (torch.randn(SHAPES[shape]) * 3,), 2e-6)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operators_match_eager(name: str) -> None:
+    torch.manual_seed(0)
+    check(*CASES[name](), 1e-5)
+
+
+@pytest.mark.parametrize("name", ["linear", "convolution", "depthwise convolution", "add broadcasts", "max pool"])
+def test_half_precision_matches_eager(name: str) -> None:
+    torch.manual_seed(0)
+    module, inputs = CASES[name]()
+    check(module.half(), tuple(each.half() for each in inputs), 1e-2)
+
+
+NAN = torch.tensor([float("nan"), -1.0, 0.5, float("inf"), -float("inf"), 2.0, -0.0])
+
+
+@pytest.mark.parametrize("name", ["relu", "relu6", "clamp", "abs", "neg", "floor", "tanh", "sigmoid", "exp"])
+def test_special_values_are_as_in_eager(name: str) -> None:
+    check(Call(UNARY[name]), (NAN,), 1e-6)
+
+
+REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], str]] = {
+    "alpha": (lambda x, y: torch.add(x, y, alpha=2), (_r(3), _r(3)), "alpha is 2"),
+    "gelu by tanh": (lambda x: F.gelu(x, approximate="tanh"), (_r(3),), "approximate is 'tanh'"),
+    "integers": (lambda x, y: x + y, (torch.arange(3), torch.arange(3)), "dtype torch.int64"),
+    "softmax over another dimension": (lambda x: torch.softmax(x, 0), (_r(3, 4),), "not the last"),
+    "ceil_mode": (lambda x: F.avg_pool2d(x, 2, ceil_mode=True), (_r(1, 2, 5, 5),), "ceil_mode"),
+    "count_include_pad": (lambda x: F.avg_pool2d(x, 3, padding=1), (_r(1, 2, 5, 5),), "count_include_pad"),
+    "negative padding": (lambda x: F.pad(x, (-1, 0)), (_r(3, 4),), "not all fixed and positive"),
+    "no elements": (lambda x: x * 2, (_r(0, 3),), "has no elements"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_exact_stays_out_and_says_why(name: str) -> None:
+    function, inputs, reason = REFUSED[name]
+    exported = torch.export.export(Call(function), inputs)
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    program = lowered.to_executorch()
+    assert reason in str(program.verdict)
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    torch.testing.assert_close(method.execute(inputs)[0], function(*inputs))
+
+
+def test_a_batch_that_varies_is_run_without_a_rebuild() -> None:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), Call(lambda x: x.mean((2, 3))), nn.Linear(4, 2)).eval()
+    batch = torch.export.Dim("batch", min=1, max=8)
+    exported = torch.export.export(module, (_r(4, 3, 6, 6),), dynamic_shapes=[{0: batch}])
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for size in (4, 1, 8, 3):
+        inputs = (_r(size, 3, 6, 6),)
+        torch.testing.assert_close(method.execute(inputs)[0], module(*inputs), rtol=1e-5, atol=1e-5)
