@@ -55,7 +55,7 @@ class CMakeBuild(build_ext):
         options = os.environ.get("EXECUTORCH_CMAKE_ARGS", "").split()
         self._call(
             "cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DEXECUTORCH_BUILD_PYBIND=ON",
-            f"-DPython3_EXECUTABLE={sys.executable}", *options,
+            "-DEXECUTORCH_BUILD_XNNPACK=AUTO", f"-DPython3_EXECUTABLE={sys.executable}", *options,
         )  # fmt: skip
         self._call("cmake", "--build", build, "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2"))
         if self.inplace:

@@ -55,10 +55,11 @@ def _convolution(low: Lowering, node: Node) -> None:
     kind, weight = _kind_and_filter(call, weight)
     outputs = low.shape(node)[1]
     inputs = low.shape(call.source)[1]
+    # Half precision too has its filters in single.
     operands = (
         low.read(call.source, Layout.CHANNELS_LAST),
-        low.writer.constant(weight),
-        g.INVALID_ID if bias is None else low.writer.constant(bias),
+        low.writer.constant(weight.float()),
+        g.INVALID_ID if bias is None else low.writer.constant(bias.float()),
         low.result(node, Layout.CHANNELS_LAST),
     )
     vertical, horizontal = call.padding

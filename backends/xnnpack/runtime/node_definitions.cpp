@@ -298,8 +298,7 @@ xnn_status define_node(xnn_subgraph_t graph, const fb::XNode& node, Span<const u
     context.max = range->output_max();
   }
   const auto kind = static_cast<size_t>(node.xnode_union_type());
-  return kind == 0 ? xnn_status_invalid_parameter
-                   : kDefine[kind - 1](context, node.xnode_union());
+  return kind == 0 ? xnn_status_invalid_parameter : kDefine[kind - 1](context, node.xnode_union());
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -39,6 +39,25 @@ T read(const uint8_t* at) {
 // The datatypes by their numbers in the payload: bits of an element; 0 where there are none.
 constexpr uint8_t kBits[] = {0, 32, 16, 8, 8, 32, 8, 32, 4, 8, 4, 8, 32, 32, 16};
 
+/// Datatypes that go together in a product with weights: operand, weights, result. XNNPACK takes
+/// others for impossible.
+struct Product {
+  uint8_t operand, weights, result;
+};
+constexpr Product kConvolutions[] = {{1, 1, 1}, {2, 1, 2}, {3, 3, 3}, {3, 6, 3}, {4, 4, 4}};
+constexpr Product kMatrixProducts[] = {{1, 1, 1}, {2, 2, 2},  {2, 1, 2}, {3, 3, 3},  {3, 6, 3},
+                                       {4, 4, 4}, {9, 6, 1},  {9, 8, 1}, {9, 10, 1}, {9, 6, 2},
+                                       {9, 8, 2}, {9, 10, 2}, {1, 8, 1}, {1, 6, 1}};
+
+bool contains(Span<const Product> products, int operand, int weights, int result) {
+  for (const Product& each : products) {
+    if (each.operand == operand && each.weights == weights && each.result == result) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Result<Span<const uint8_t>> part(Span<const uint8_t> bytes, const char* what, uint64_t offset,
                                  uint64_t size) {
   ET_CHECK_OR_RETURN_ERROR(offset <= bytes.size() && size <= bytes.size() - offset, InvalidProgram,
@@ -76,6 +95,8 @@ class Verifier final {
   Error arguments() const;
   Error argument(const char* what, uint32_t id, uint32_t external_id) const;
   Error node(size_t index, const fb::XNode& node) const;
+  bool datatypes_fit(const fb::XNode& node) const;
+  int datatype(uint32_t id) const { return values_[id]->datatype(); }
 
   const fb::XNNGraph& graph_;
   Span<const uint8_t> constants_;
@@ -250,7 +271,40 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
                              InvalidProgram,
                              "xnnpack payload: node %zu writes the constant %" PRIu32, index, id);
   }
+  ET_CHECK_OR_RETURN_ERROR(datatypes_fit(node), InvalidProgram,
+                           "xnnpack payload: the datatypes of node %zu (%s) do not go together",
+                           index, fb::EnumNameXNodeUnion(node.xnode_union_type()));
   return Error::Ok;
+}
+
+bool Verifier::datatypes_fit(const fb::XNode& node) const {
+  const Layout layout = rows::kNodeLayouts[static_cast<size_t>(node.xnode_union_type()) - 1];
+  if (layout == kConvolution) {
+    const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());
+    return contains(kConvolutions, datatype(n.input1_id()), datatype(n.filter_id()),
+                    datatype(n.output_id()));
+  }
+  if (layout == kFullyConnected) {
+    const auto& n = *static_cast<const fb::FullyConnected*>(node.xnode_union());
+    return contains(kMatrixProducts, datatype(n.input1_id()), datatype(n.filter_id()),
+                    datatype(n.output_id()));
+  }
+  if (layout == kArgMaxPooling || node.xnode_union_type() == fb::XNodeUnion::Convert) {
+    return true;
+  }
+  const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
+  int expected = 0;
+  for (const NodeField& row : rows::kNodeFields) {
+    if (row.layout == layout && row.role <= Role::Result) {
+      const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
+      const int found = id == kInvalidId ? expected : datatype(id);
+      if (expected != 0 && found != expected) {
+        return false;
+      }
+      expected = found;
+    }
+  }
+  return true;
 }
 
 }  // namespace

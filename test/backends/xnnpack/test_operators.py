@@ -84,7 +84,10 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "bmm": lambda: (Call(torch.bmm), (_r(3, 4, 5), _r(3, 5, 2))),
     "mm": lambda: (Call(torch.mm), (_r(4, 5), _r(5, 2))),
     "convolution": lambda: (nn.Conv2d(3, 8, 3, padding=1), (_r(2, 3, 7, 9),)),
-    "convolution, strided and dilated": lambda: (nn.Conv2d(4, 6, (3, 2), stride=(2, 1), dilation=(1, 2)), (_r(1, 4, 9, 8),)),
+    "convolution, strided and dilated": lambda: (
+        nn.Conv2d(4, 6, (3, 2), stride=(2, 1), dilation=(1, 2)),
+        (_r(1, 4, 9, 8),),
+    ),
     "grouped convolution": lambda: (nn.Conv2d(4, 8, 3, groups=2, bias=False), (_r(1, 4, 6, 6),)),
     "depthwise convolution": lambda: (nn.Conv2d(4, 4, 3, groups=4, padding=1, stride=2), (_r(1, 4, 8, 8),)),
     "depthwise with multiplier": lambda: (nn.Conv2d(3, 6, 3, groups=3), (_r(1, 3, 8, 8),)),
@@ -133,7 +136,9 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
 
 def run(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
     """The outputs of the program, all of whose operators are delegated."""
-    lowered = to_edge_transform_and_lower(torch.export.export(module.eval(), inputs), partitioner=[XnnpackPartitioner()])
+    lowered = to_edge_transform_and_lower(
+        torch.export.export(module.eval(), inputs), partitioner=[XnnpackPartitioner()]
+    )
     info = get_delegation_info(lowered.exported_program().graph_module)
     assert info.num_non_delegated_nodes == 0, info.get_summary()
     assert info.num_delegated_subgraphs == 1

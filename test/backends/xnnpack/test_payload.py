@@ -1,0 +1,113 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The payload's bytes: the description in Python is that of the schema file, and no bytes crash who loads them."""
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.backends.xnnpack.serialization.payload import (
+    XNN_GRAPH,
+    ConstantData,
+    deserialize_payload,
+    serialize_payload,
+)
+from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+from executorch.exir.serialize import MalformedProgramError
+from executorch.runtime import Runtime
+
+SCHEMA = Path(__file__).parents[3] / "backends" / "xnnpack" / "serialization" / "xnnpack_graph.fbs"
+WITHOUT_XNNPACK = "XnnpackBackend" not in Runtime.get().backend_registry.registered_backend_names
+
+
+def _graph() -> tuple[g.XNNGraph, ConstantData]:
+    constants = ConstantData()
+    tensor = g.TensorValue(g.DataType.FP32, 2, [2, 3], constants.add(bytes(24)), g.INVALID_ID, 0, 0)
+    per_channel = g.QuantizedTensorValue(tensor, g.PerChannelQuant([0.5, 1.0], -1))
+    node = g.XNode(g.Add(0, 0, 1), 7, g.OutputMinMax(0.0, 6.0))
+    graph = g.XNNGraph(
+        "0", [node, g.XNode(g.StaticReshape(1, [6], 1, 2), 8)], [g.XValue(tensor), g.XValue(per_channel)]
+    )
+    return graph, constants
+
+
+def test_a_payload_is_read_back_as_it_was_written() -> None:
+    graph, constants = _graph()
+    payload = serialize_payload(graph, constants)
+    found, data = deserialize_payload(payload)
+    assert found == graph
+    assert bytes(data) == constants.bytes()
+    assert payload[4:8] == b"XH00"
+    assert deserialize_payload(payload)[0].xnodes[0].xnode_union == g.Add(0, 0, 1)
+
+
+def test_a_payload_cut_anywhere_is_refused() -> None:
+    payload = serialize_payload(*_graph())
+    for size in range(0, len(payload) - 24, 7):
+        with pytest.raises(MalformedProgramError):
+            deserialize_payload(payload[:size])
+
+
+def test_the_schema_file_describes_the_same_tables() -> None:
+    text = re.sub(r"//.*", "", SCHEMA.read_text())
+    tables = {
+        name: [field.split(":")[0].strip() for field in body.split(";") if field.strip()]
+        for name, body in re.findall(r"table (\w+) \{([^}]*)\}", text)
+    }
+    for table, fields in XNN_GRAPH.tables.items():
+        layout = table.__name__ if table.__name__ in tables else table.__bases__[0].__name__
+        assert tables[layout] == [field.name for field in fields], table.__name__
+    (members,) = re.findall(r"union XNodeUnion \{([^}]*)\}", text)
+    assert [member.split(":")[0].strip() for member in members.split(",") if member.strip()] == [
+        kind.__name__ for kind in g.NODE_KINDS
+    ]
+
+
+RUN_CHANGED = """
+import random, sys
+from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+import numpy as np
+program, seed, first, last = open(sys.argv[1], "rb").read(), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+draw = random.Random(seed)
+inputs = [np.ones((1, 3, 8, 8), np.float32)]
+ran = 0
+for _ in range(400):
+    changed = bytearray(program)
+    for _ in range(draw.randint(1, 3)):
+        changed[draw.randrange(first, last)] = draw.choice((0, 1, 2, 7, 64, 127, 128, 255, draw.randrange(256)))
+    try:
+        _load_for_executorch_from_buffer(bytes(changed)).run_method("forward", inputs)
+        ran += 1
+    except RuntimeError:
+        pass
+print("ran", ran)
+"""
+
+
+@pytest.mark.skipif(WITHOUT_XNNPACK, reason="this runtime was built without XNNPACK")
+@pytest.mark.parametrize("seed", range(4))
+def test_changed_payloads_run_or_are_refused(seed: int, tmp_path: Path) -> None:
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 4, 3, groups=4),
+        nn.Flatten(),
+        nn.Linear(16, 5),
+    )
+    exported = torch.export.export(model.eval(), (torch.ones(1, 3, 8, 8),))
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    program = lowered.to_executorch(ExecutorchBackendConfig()).buffer
+    first = program.index(b"XH00") - 4
+    (tmp_path / "model.pte").write_bytes(program)
+    size = int.from_bytes(program[first + 14 : first + 18], "little") + 32
+    arguments = [str(tmp_path / "model.pte"), str(random.Random(seed).random())[2:8], str(first), str(first + size)]
+    done = subprocess.run([sys.executable, "-c", RUN_CHANGED, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
