@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include <executorch/backends/xnnpack/runtime/graph_builder.h>
+#include <executorch/backends/xnnpack/runtime/shape_inference.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/optional_vector.h>
@@ -54,14 +57,29 @@ Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
   }
 }
 
+/// The tensor of a value; a verified payload has one of every id.
+const fb_xnnpack::TensorValue* value_of(const Payload& payload, uint32_t id) {
+  for (const fb_xnnpack::XValue* value : *payload.graph->xvalues()) {
+    if (tensor_of(*value).id_out() == id) {
+      return &tensor_of(*value);
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
                                                    const ET_RUNTIME_NAMESPACE::NamedDataMap* names,
                                                    const void* owner, pthreadpool_t threads) {
-  std::unique_ptr<Delegate> delegate(new Delegate());
+  std::unique_ptr<Delegate> delegate(new Delegate(payload));
   delegate->constants_ = ET_UNWRAP(Constants::load(payload, names));
   delegate->workspace_ = ET_UNWRAP(workspace_of(owner));
+  std::vector<Shape> largest;
+  for (uint32_t i = 0; i < runtime::internal::count(payload.graph->input_ids()); ++i) {
+    largest.push_back(declared_shape(*value_of(payload, payload.graph->input_ids()->Get(i))));
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_shapes(payload, {largest.data(), largest.size()}));
   const Subgraph graph = ET_UNWRAP(build_graph(payload, delegate->constants_));
   xnn_runtime_t created = nullptr;
   const xnn_status status =
@@ -75,24 +93,27 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
   for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
     for (uint32_t i = 0; i < runtime::internal::count(ids); ++i) {
-      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(payload, ids->Get(i)));
+      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(ids->Get(i)));
     }
   }
   return delegate;
 }
 
-Error Delegate::add_argument(const Payload& payload, uint32_t id) {
-  for (const fb_xnnpack::XValue* value : *payload.graph->xvalues()) {
-    const fb_xnnpack::TensorValue& tensor = tensor_of(*value);
-    if (tensor.id_out() == id) {
-      Argument argument{
-          ET_UNWRAP(dtype_of(tensor)), runtime::internal::count(tensor.dims()), {}, {}};
-      arguments_.push_back(std::move(argument));
-      values_.push_back({tensor.external_id(), nullptr});
-      return Error::Ok;
-    }
+Error Delegate::add_argument(uint32_t id) {
+  const fb_xnnpack::TensorValue& tensor = *value_of(payload_, id);
+  Argument argument{ET_UNWRAP(dtype_of(tensor)), runtime::internal::count(tensor.dims()), {}, {}};
+  arguments_.push_back(std::move(argument));
+  values_.push_back({tensor.external_id(), nullptr});
+  return Error::Ok;
+}
+
+Error Delegate::verify_sizes() const {
+  std::vector<Shape> shapes(inputs_);
+  for (size_t i = 0; i < inputs_; ++i) {
+    shapes[i].rank = arguments_[i].rank;
+    std::copy_n(arguments_[i].dims, arguments_[i].rank, shapes[i].dims);
   }
-  return Error::InvalidProgram;
+  return verify_shapes(payload_, {shapes.data(), shapes.size()});
 }
 
 Result<const Tensor*> Delegate::checked(Span<EValue*> args, size_t index) const {
@@ -159,6 +180,7 @@ Error Delegate::run(Span<EValue*> args) {
   xnn_status status = xnn_status_success;
   if (resized) {
     ready_ = false;
+    ET_CHECK_OK_OR_RETURN_ERROR(verify_sizes());
     for (size_t i = 0; i < inputs_ && status == xnn_status_success; ++i) {
       status = xnn_reshape_external_value(runtime_.get(), values_[i].id, arguments_[i].rank,
                                           arguments_[i].dims);

@@ -44,13 +44,16 @@ class Delegate final {
     std::vector<uint8_t> copy;
   };
 
-  Delegate() = default;
-  runtime::Error add_argument(const Payload& payload, uint32_t id);
+  explicit Delegate(const Payload& payload) : payload_(payload) {}
+  runtime::Error add_argument(uint32_t id);
   runtime::Result<const executorch::aten::Tensor*> checked(runtime::Span<runtime::EValue*> args,
                                                            size_t index) const;
   runtime::Error take_input(size_t index, const executorch::aten::Tensor& tensor, bool* resized);
   runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
 
+  runtime::Error verify_sizes() const;
+
+  Payload payload_;
   // The order matters: the runtime goes first.
   Constants constants_;
   Workspace workspace_;

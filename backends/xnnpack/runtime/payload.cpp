@@ -255,6 +255,8 @@ Error Verifier::arguments() const {
 }
 
 Error Verifier::node(size_t index, const fb::XNode& node) const {
+  ET_CHECK_OR_RETURN_ERROR(node.xnode_union_type() != fb::XNodeUnion::NONE, InvalidProgram,
+                           "xnnpack payload: node %zu is of no kind", index);
   const auto kind = static_cast<size_t>(node.xnode_union_type()) - 1;
   const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
   for (const NodeField& row : rows::kNodeFields) {
@@ -278,6 +280,9 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
 }
 
 bool Verifier::datatypes_fit(const fb::XNode& node) const {
+  if (node.xnode_union_type() == fb::XNodeUnion::NONE) {
+    return false;
+  }
   const Layout layout = rows::kNodeLayouts[static_cast<size_t>(node.xnode_union_type()) - 1];
   if (layout == kConvolution) {
     const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());

@@ -1,0 +1,34 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The shapes that a payload's values take for given inputs. XNNPACK computes them too, but trusts
+// that channels, kernels, ranks and orders fit each other: what is verified here is what it takes
+// for granted.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/payload.h>
+
+namespace executorch::backends::xnnpack {
+
+struct Shape {
+  static constexpr size_t kMaxRank = 6;
+  size_t rank = 0;
+  uint64_t dims[kMaxRank] = {};
+};
+
+/// The declared shape of a value: that of a constant, the largest one of any other.
+Shape declared_shape(const fb_xnnpack::TensorValue& tensor);
+
+/// Whether the payload's nodes can be run on inputs of these shapes: each reads what has been made
+/// before it, each value is made once, the operands of every node fit each other, and no value
+/// gets larger than declared.
+/// @param inputs One for each input, in order.
+/// @retval Error::InvalidProgram A node whose operands never fit.
+/// @retval Error::InvalidArgument Inputs larger than declared, or of another rank. The log says
+/// which node or input.
+runtime::Error verify_shapes(const Payload& payload, runtime::Span<const Shape> inputs);
+
+}  // namespace executorch::backends::xnnpack
