@@ -21,9 +21,11 @@ namespace {
 
 class XnnpackBackend final : public runtime::BackendInterface {
  public:
-  XnnpackBackend() : status_(xnn_initialize(/*allocator=*/nullptr)) {}
-
-  [[nodiscard]] bool is_available() const override { return status_ == xnn_status_success; }
+  /// Initializes XNNPACK when it is first asked for: whoever has no delegates pays nothing.
+  [[nodiscard]] bool is_available() const override {
+    static const xnn_status status = xnn_initialize(/*allocator=*/nullptr);
+    return status == xnn_status_success;
+  }
 
   [[nodiscard]] Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                              runtime::ArrayRef<CompileSpec>) const override {
@@ -41,9 +43,6 @@ class XnnpackBackend final : public runtime::BackendInterface {
   }
 
   void destroy(DelegateHandle* handle) const override { delete static_cast<Delegate*>(handle); }
-
- private:
-  xnn_status status_;
 };
 
 Error register_xnnpack() {
