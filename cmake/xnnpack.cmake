@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # The target `xnnpack` with everything it needs: the system's where it is of 2024-11 or later, else built from source once a machine
-# (backends/xnnpack/third_party/build_library.py), or below XNNPACK_ROOT where that is given.
+# (cmake/build_xnnpack.py), or below XNNPACK_ROOT where that is given.
 set(XNNPACK_ROOT "" CACHE PATH "A prefix with XNNPACK's headers and libraries")
 
 function(executorch_find_xnnpack prefix)
@@ -41,7 +41,7 @@ function(executorch_build_xnnpack prefix)
   message(STATUS "XNNPACK: building it, once (minutes)")
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER} ${Python3_EXECUTABLE}
-            ${CMAKE_SOURCE_DIR}/backends/xnnpack/third_party/build_library.py --cmake ${CMAKE_COMMAND}
+            ${CMAKE_SOURCE_DIR}/cmake/build_xnnpack.py --cmake ${CMAKE_COMMAND}
     OUTPUT_VARIABLE built OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE failed)
   if(failed)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which nodes of a partition are made together: convolution with its batch norm, a product or sum with its activation."""
+"""Nodes of a partition that are made together: convolution and batch norm, a product or sum and its activation."""
 
 from __future__ import annotations
 

@@ -17,8 +17,6 @@ from executorch.exir.backend.constant_tagging import tag_constant_data
 from executorch.exir.backend.partition_report import WhyNoPartition
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 
-_logger = logging.getLogger(__name__)
-
 _WHOLE = [
     torch.ops.aten.linear.default,
     torch.ops.aten.max_pool2d.default,
@@ -29,11 +27,28 @@ _WHOLE = [
 
 
 class XnnpackPartitioner(Partitioner):
-    """per_op_mode: every operator is a delegate of its own, to compare results node by node."""
+    """Tags what XNNPACK computes exactly in float32 and float16.
 
-    def __init__(self, *, per_op_mode: bool = False) -> None:
+    per_op_mode: every operator is a delegate of its own, to compare results node by node.
+    verbose: the reason of every refusal is logged at debug level by a logger that lets it through.
+    configs, config_precisions: choosing among operators or precisions is not there yet; NotImplementedError.
+    """
+
+    def __init__(
+        self,
+        configs: object = None,
+        config_precisions: object = None,
+        per_op_mode: bool = False,
+        verbose: bool = False,
+    ) -> None:
         super().__init__()
+        if configs is not None or config_precisions is not None:
+            raise NotImplementedError("XnnpackPartitioner takes neither configs nor config_precisions yet")
         self._per_op_mode = per_op_mode
+        self._logger = logging.getLogger(__name__)
+        if verbose:
+            self._logger = self._logger.getChild("verbose")
+            self._logger.setLevel(logging.DEBUG)
         self._delegation = DelegationSpec(XnnpackBackend.__name__, [])
 
     def ops_to_not_decompose(
@@ -42,7 +57,7 @@ class XnnpackPartitioner(Partitioner):
         return list(_WHOLE), None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        why = WhyNoPartition(_logger)
+        why = WhyNoPartition(self._logger)
 
         def is_supported(node: Node) -> bool:
             if node.op != "call_function":
@@ -63,3 +78,7 @@ class XnnpackPartitioner(Partitioner):
                 node.meta["delegation_tag"] = tag
         tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags)
+
+
+class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
+    """The same: no quantized operator is taken yet."""

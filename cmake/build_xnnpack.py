@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Builds XNNPACK and what it needs as static libraries, once a machine, and prints where they are.
 
-    python build_library.py [--cmake CMAKE] [--jobs N]
+    python build_xnnpack.py [--cmake CMAKE] [--jobs N]
 
-The folder printed has include/ and lib/; it lies in the cache of fetch_sources.py and is named for the sources, the
+The folder printed has include/ and lib/; it lies in the cache of xnnpack_sources.py and is named for the sources, the
 compiler and the options, so that another clone or a second build finds it. CC and CXX choose the compilers.
 """
 
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fetch_sources import ARCHIVES, SourceUnavailable, cache_folder, fetch_missing, how_by_hand, unpack
+from xnnpack_sources import ARCHIVES, SourceUnavailable, cache_folder, fetch_missing, how_by_hand, unpack
 
 OPTIONS = (
     "-DCMAKE_BUILD_TYPE=Release",

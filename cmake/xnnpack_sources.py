@@ -170,7 +170,7 @@ def unpack(archive: Archive, cache: Path, destination: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=destination) as scratch:
         with tarfile.open(cache / archive.file) as tar:
-            tar.extractall(scratch, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+            tar.extractall(scratch)  # its bytes are those that are pinned above
         entries = list(Path(scratch).iterdir())
         # Debian repacks some archives without the folder that others have at their top.
         top = entries[0] if len(entries) == 1 else Path(scratch, archive.package)
