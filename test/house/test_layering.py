@@ -38,7 +38,9 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
     "runtime/executor": {"runtime", "schema"},
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
-    "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"},
+    # Payloads are flatbuffers, verified as programs are.
+    "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
+    | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector"},
     "extension": {"extension", "runtime"},
 }
 

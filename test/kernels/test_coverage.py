@@ -9,6 +9,7 @@ import pytest
 import torch
 from oracle import peer
 from oracle.aten_calls import kernel_for
+from oracle.core_operators import core_operators
 from oracle.kernel_entry import registered_kernels
 
 PEERS_OPERATORS = """
@@ -21,21 +22,6 @@ ON_NUMBERS = (
     *("eq", "ne", "lt", "le", "gt", "ge", "sym_and", "sym_or", "sym_not", "sym_ite"),
     *("sym_float", "sym_int", "sym_max", "sym_min"),
 )
-
-
-# resize_ changes a tensor's storage, which functional programs have none of; sym_is_contiguous is asked while tracing.
-NEVER_IN_A_PROGRAM = frozenset({"aten::resize_", "aten::sym_is_contiguous"})
-
-
-def core_operators() -> list[torch._ops.OpOverload]:
-    """Every overload that this torch tags as core."""
-    found = []
-    for name in torch._C._dispatch_get_all_op_names():
-        namespace, _, operator = name.partition("::")
-        if namespace == "aten" and name not in NEVER_IN_A_PROGRAM:
-            base, _, overload = operator.partition(".")
-            found.append(getattr(getattr(torch.ops.aten, base), overload or "default", None))
-    return [op for op in found if op is not None and torch.Tag.core in op.tags]
 
 
 def test_every_core_operator_has_a_kernel() -> None:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import torch
+from oracle.core_operators import core_operators
 
 from executorch.exir.dialects._ops import bind_pattern_to_op, ops
 from executorch.exir.dialects.backend._ops import BackendOpOverload
@@ -61,16 +62,9 @@ def test_the_out_variant_is_found_by_its_schema(functional, out):
 
 
 def test_every_core_aten_operator_on_tensors_has_an_out_variant():
-    missing = []
-    for name in dir(torch.ops.aten):
-        packet = getattr(torch.ops.aten, name)
-        for overload in packet.overloads() if hasattr(packet, "overloads") else []:
-            op = getattr(packet, overload)
-            if torch.Tag.core in op.tags and any("Tensor" in str(item.type) for item in op._schema.returns):
-                functional = to_copy_variant(op) or op
-                if find_out_variant(functional) is None:
-                    missing.append(op.name())
-    assert missing == []
+    giving_tensors = [op for op in core_operators() if any("Tensor" in str(item.type) for item in op._schema.returns)]
+    assert len(giving_tensors) > 150
+    assert [op.name() for op in giving_tensors if find_out_variant(to_copy_variant(op) or op) is None] == []
 
 
 def test_an_operator_without_an_out_variant_says_so():
