@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The documented names of memory planning; they live in `executorch.exir.memory`."""
 
-from executorch.exir.memory.apply import apply_algo
+from executorch.exir.memory.apply import apply_algo, update_all_tensors_lifetime
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.exact import exact
 from executorch.exir.memory.greedy import greedy
@@ -40,5 +40,6 @@ __all__ = [
     "greedy",
     "insert_calls_to_free",
     "naive",
+    "update_all_tensors_lifetime",
     "validate_plan",
 ]

@@ -1,11 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A program as text, for people."""
+"""Programs and nodes as text, for people."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
-from typing import TextIO
+from dataclasses import fields, is_dataclass
+from typing import Any, TextIO
+
+from torch import fx
 
 from executorch.exir.schema import (
     DelegateCall,
@@ -71,3 +73,47 @@ def print_program(
                 name, args = _instruction(plan, instruction.instr_args)
                 print(f"  {number:4} {name}({', '.join(map(show, args))})", file=out)
         print(f"  outputs {', '.join(map(show, plan.outputs))}", file=out)
+
+
+def pretty_print(obj: Any, indent: int = 0, out: TextIO | None = None) -> None:
+    """Writes dataclasses, lists, tuples and dicts, one field or item a line, indented by two spaces a level."""
+    out = out or sys.stdout
+    rows: list[tuple[str, Any]]
+    if is_dataclass(obj) and not isinstance(obj, type):
+        opening, rows, closing = (
+            f"{type(obj).__name__}(",
+            [(f"{f.name}=", getattr(obj, f.name)) for f in fields(obj)],
+            ")",
+        )
+    elif isinstance(obj, dict):
+        opening, rows, closing = "{", [(f"{key!r}: ", value) for key, value in obj.items()], "}"
+    elif isinstance(obj, (list, tuple)) and any(is_dataclass(item) for item in obj):
+        opening, rows, closing = "[", [("", item) for item in obj], "]"
+    else:
+        print(repr(obj), end="", file=out)
+        return
+    print(opening, file=out)
+    for label, value in rows:
+        print("  " * (indent + 1) + label, end="", file=out)
+        pretty_print(value, indent + 1, out)
+        print(",", file=out)
+    print("  " * indent + closing, end="" if indent else "\n", file=out)
+
+
+def add_cursor_to_graph(graph: fx.Graph, finding_node: fx.Node) -> str:
+    """The graph as text, with an arrow at a node."""
+    lines = ["graph():"]
+    for node in graph.nodes:
+        text = node.format_node()
+        if node.op == "output" or text:
+            lines.append(("--> " if node is finding_node else "    ") + str(text))
+    return "\n".join(lines)
+
+
+def inspect_node(graph: fx.Graph, node: fx.Node) -> str:
+    """The graph as text with an arrow at `node`, and where in the source the node comes from."""
+    return (
+        f"Here is the node in the graph module:\n{add_cursor_to_graph(graph, node)}\n"
+        f"This node {node.name} has metadata of:\n"
+        f"The node stacktrace:\n{node.meta.get('stack_trace', '')}\n"
+    )

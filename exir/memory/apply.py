@@ -99,3 +99,13 @@ def prepare(graph_module: GraphModule, graph_signature: ExportGraphSignature | N
         spec.const = True
     bind_subgraphs(graph_module)
     return find_lifetimes(graph_module, graph_signature)
+
+
+def update_all_tensors_lifetime(
+    graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None
+) -> set[TensorSpec]:
+    """Sets `lifetime` of every tensor's spec, [first, last] step, and returns the specs: for planners that users write.
+
+    The steps are those of `executorch.exir.memory.liveness`. The graph is one of out variants, with specs.
+    """
+    return set(prepare(graph_module, graph_signature).names)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -19,19 +20,24 @@ from executorch.exir.passes.program_constants import add_constant, constant_tens
 FREE_GROWTH = 64 * 1024
 
 
-def fold_constants(program: ExportedProgram) -> None:
+def fold_constants(
+    program: ExportedProgram, skipped: Collection[Any] = (), free_growth: int | None = FREE_GROWTH
+) -> None:
     """Replaces deterministic calls on constants by their results, as new constants, in place.
 
-    A call whose result is larger than its constant inputs and than `FREE_GROWTH` stays, so that files do not grow.
+    A call whose result is larger than its constant inputs and than `free_growth` bytes stays, so that files do not
+    grow; None folds every call that has inputs. Calls of operators in `skipped` stay.
     """
     known = constant_tensors(program)
     outputs = set(program.graph.output_node().all_input_nodes)
     for node in list(program.graph.nodes):
-        if not _foldable(node, known) or node in outputs:
+        if not _foldable(node, known) or node in outputs or node.target in skipped:
             continue
         result = _run(node, known)
-        limit = max(FREE_GROWTH, sum(known[held.name].nbytes for held in node.all_input_nodes))
-        if not isinstance(result, torch.Tensor) or result.nbytes > limit or not _same_kind(result, node.meta["val"]):
+        if not isinstance(result, torch.Tensor) or not _same_kind(result, node.meta["val"]):
+            continue
+        inputs = [known[held.name].nbytes for held in node.all_input_nodes]
+        if (free_growth is not None or not inputs) and result.nbytes > max(free_growth or FREE_GROWTH, sum(inputs)):
             continue
         constant = add_constant(program, "_folded_constant", result.contiguous(), node.meta["val"], node)
         known[constant.name] = program.constants[

@@ -23,6 +23,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "kernels": set(),
     "extension": {"extension", "runtime"},
     "extension/flat_tensor": {"exir"},  # the documented place of what exir/serialize does
+    "extension/export_util": {"extension/export_util", "exir"},  # the documented place of one-call exports
     "backends": {"backends", "exir"},
     "devtools": {"devtools", "exir", "runtime"},
     "export": {"export", "exir", "runtime"},

@@ -1,0 +1,32 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Marks buffers whose initial values the program keeps, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+# What emission reads (exir/emit/method.py): such a value is stored even where it is all zeros.
+_KEEP_INITIAL_VALUE = "et_init_buffer"
+
+
+class InitializedMutableBufferPass(PassBase):
+    """patterns: a buffer whose placeholder's name contains one of these is stored with its initial value.
+
+    Other buffers that are not all zeros are stored anyway; those of zeros rely on memory that starts zeroed.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self.patterns = tuple(patterns)
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        marked = [
+            node
+            for node in graph_module.graph.find_nodes(op="placeholder")
+            if any(pattern in str(node.target) for pattern in self.patterns)
+        ]
+        for node in marked:
+            node.meta[_KEEP_INITIAL_VALUE] = True
+        return PassResult(graph_module, bool(marked))
