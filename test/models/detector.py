@@ -2,9 +2,8 @@
 """A detector in the manner of DETR: a convolutional backbone, a transformer, and learned queries for the objects."""
 
 import torch
-from torch import nn
-
 from models.timm_models import create_model
+from torch import nn
 
 
 class Detector(nn.Module):

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
-
-from models.decoder import Decoder
+from models.decoder import CachedDecoder, Decoder
 from models.detector import Detector
 from models.timm_models import create_model
 from models.unet import UNet
+from torch import nn
 
 
 class Example(NamedTuple):
@@ -109,6 +108,16 @@ _LARGE_BUILDERS: dict[str, Callable[[], Example]] = {
     "detector": lambda: Example(Detector(), (torch.randn(1, 3, 224, 224),)),
     "whisper_encoder": _whisper_encoder,
     "bert": _bert(),
+    "decoder_512": lambda: Example(Decoder(dim=512, layers=8, heads=8), (torch.randint(0, 256, (1, 64)),)),
+    "decoder_512_token": lambda: Example(
+        CachedDecoder(dim=512, layers=8, heads=8), (torch.randint(0, 256, (1, 1)), torch.tensor([63]))
+    ),
+    "lstm_256": lambda: Example(
+        Recurrent(nn.LSTM(128, 256, num_layers=2, batch_first=True)), (torch.randn(1, 32, 128),)
+    ),
+    "gru_256": lambda: Example(Recurrent(nn.GRU(128, 256, num_layers=2, batch_first=True)), (torch.randn(1, 32, 128),)),
+    "linear_1024": lambda: Example(nn.Linear(1024, 1024), (torch.randn(128, 1024),)),
+    "depthwise_112": lambda: Example(nn.Conv2d(32, 32, 3, padding=1, groups=32), (torch.randn(1, 32, 112, 112),)),
 }
 NAMES = tuple(_BUILDERS)
 LARGE_NAMES = tuple(_LARGE_BUILDERS)

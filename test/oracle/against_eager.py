@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-
 from oracle.dense_memory import dense
 from oracle.kernel_entry import call_kernel
 

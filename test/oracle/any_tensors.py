@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from hypothesis import strategies as st
-
 from oracle.opinfo_samples import DTYPES
 
 FLOATS = DTYPES[:4]

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-
 from oracle.argument_kinds import DTYPE_CODES
 from oracle.dense_memory import dense
 from oracle.kernel_call import EagerCall, compare, computed_wider, kernel_refuses
 from oracle.kernel_entry import registered_kernels, schema_of
+from torch.utils._python_dispatch import TorchDispatchMode
 
 # The kernels that take complex numbers; with others, complex samples are left out.
 COMPLEX = ("fft", "complex", "real", "imag", "conj", "copy", "clone", "view", "permute", "mul.out", "abs")

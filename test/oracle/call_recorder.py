@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
 from oracle.argument_kinds import BOOL, DOUBLE, DTYPE_CODES, INT, INTS, STRING, TENSOR, kind_of
 from oracle.dense_memory import dense, dim_order_of
 from oracle.tolerance import is_determined, tolerance_of

@@ -23,12 +23,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from executorch.exir.dialects.operator_table import EDGE_OPERATORS
-from executorch.exir.operator.convert import find_out_variant, to_copy_variant
 from oracle.dtype_rows import named_dtype_sets, rows_of
 from oracle.kernel_dtypes import Example, KernelProbe, is_usable, worth
 from oracle.kernel_entry import registered_kernels
 from oracle.kernel_examples import EXAMPLES
+
+from executorch.exir.dialects.operator_table import EDGE_OPERATORS
+from executorch.exir.operator.convert import find_out_variant, to_copy_variant
 
 SAMPLES = 6  # of each operator of OpInfo, which gives the simple ones first
 # Kernels of the runtime itself: they compute on numbers, or move what is in memory whatever its dtype.

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-
 from oracle.dense_memory import dense
 from oracle.kernel_entry import call_kernel
 from oracle.tolerance import is_determined, mismatch

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
-
 from oracle.argument_kinds import DTYPE_CODES
 from oracle.dense_memory import dense
 from oracle.kernel_entry import call_kernel, schema_of
+from torch.utils import _pytree as pytree
 
 DTYPES = tuple(DTYPE_CODES)
 MANY = 4

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
 from oracle.argument_kinds import DOUBLE, DTYPE_CODES, INTS, STRING, TENSOR, kind_of
 from oracle.call_recorder import recorder
 from oracle.dense_memory import dim_order_of

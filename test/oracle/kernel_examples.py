@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import torch
-
 from oracle.kernel_dtypes import Example
 
 aten, dim_order_ops = torch.ops.aten, torch.ops.dim_order_ops

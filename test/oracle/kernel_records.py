@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-
-from executorch.exir.dialects import dim_order_ops  # noqa: F401  (defines torch.ops.dim_order_ops)
 from oracle.aten_calls import kernel_for
 from oracle.opinfo_samples import DTYPES
+
+from executorch.exir.dialects import dim_order_ops  # noqa: F401  (defines torch.ops.dim_order_ops)
 
 INTEGERS_AND_BOOL = DTYPES[4:]
 INTEGERS = DTYPES[4:-1]

@@ -1,0 +1,79 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Times models on our engine, eager PyTorch, the peer, onnxruntime and openvino, interleaved in one run.
+
+``python -m test.benchmark [MODEL ...] [--threads N ...] [--engines NAME ...] [--rounds N] [--json FILE] [--plot FILE]``
+
+Every engine has a process of its own, pinned to as many cores as it has threads, and holds the model ready; the
+engines are then timed in turn, round by round, so that whatever else the machine does strikes all alike. The figure is
+the median over the rounds. ``EXECUTORCH_PEER_PYTHON`` names the peer's interpreter, ``BENCHMARK_PYTHON`` the one where
+onnxruntime and openvino are installed (default: this one). What is not installed is left out, and said so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from .engine_process import ENGINES, EngineProcess, EngineUnavailable
+from .engine_report import Measurement, plot, table
+
+MODELS = (
+    *("mobilenet_v2", "mobilenet_v3", "efficientnet_b0", "resnet18", "resnet50", "vit_tiny", "minilm"),
+    *("decoder_512", "decoder_512_token", "lstm_256", "gru_256", "linear_1024", "depthwise_112"),
+)
+
+
+def measure(model: str, threads: int, engines: list[str], rounds: int, least: float) -> list[Measurement]:
+    """All engines on one model: prepared one after the other, timed in turn."""
+    running: list[EngineProcess] = []
+    try:
+        for name in tqdm(engines, desc=f"{model}, {threads} threads: preparing", leave=False):
+            try:
+                running.append(EngineProcess(ENGINES[name], model, threads))
+            except EngineUnavailable as reason:
+                print(f"{model}: {reason}", file=sys.stderr)
+        for _ in tqdm(range(rounds), desc=f"{model}, {threads} threads: rounds", leave=False):
+            for engine in running:
+                engine.time(least)
+        return [Measurement(model, threads, each.engine.name, tuple(each.times), each.facts) for each in running]
+    finally:
+        for each in running:
+            each.close()
+
+
+def main() -> None:
+    """Measures, prints the table, writes the files."""
+    parser = argparse.ArgumentParser(
+        prog="python -m test.benchmark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", default=list(MODELS), help=", ".join(MODELS))
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
+    parser.add_argument("--threads", nargs="+", type=int, default=[1])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.3, help="of calls, a round and engine")
+    parser.add_argument("--json", type=Path, help="where to write every time measured")
+    parser.add_argument("--plot", type=Path, help="where to draw the ratios to our time (PNG, SVG)")
+    options = parser.parse_args()
+    if max(options.threads) > (cores := len(os.sched_getaffinity(0))):
+        parser.error(f"--threads {max(options.threads)}: this process may use {cores} cores")
+    found: list[Measurement] = []
+    for threads in options.threads:
+        for model in options.models:
+            new = measure(model, threads, options.engines, options.rounds, options.seconds)
+            found += new
+            print(table(new), flush=True)
+    if len(options.models) * len(options.threads) > 1:
+        print(table(found))
+    if options.json:
+        options.json.write_text(json.dumps([each._asdict() for each in found], indent=1))
+    if options.plot:
+        plot(found, options.plot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The engines that are compared, and the process that holds one of them ready."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+WORKER = Path(__file__).with_name("engine_worker.py")
+
+
+class Engine(NamedTuple):
+    """name: as reports call it. worker: the entry of `engine_worker`. python: the variable with its interpreter's path.
+
+    own: there is no engine without that variable; otherwise this interpreter stands in.
+    """
+
+    name: str
+    worker: str
+    python: str | None = None
+    own: bool = False
+
+
+ENGINES = {
+    engine.name: engine
+    for engine in (
+        Engine("ours", "executorch"),
+        Engine("ours-portable", "executorch-portable"),
+        Engine("eager", "eager"),
+        Engine("peer", "executorch", "EXECUTORCH_PEER_PYTHON", own=True),
+        Engine("peer-portable", "executorch-portable", "EXECUTORCH_PEER_PYTHON", own=True),
+        Engine("onnxruntime", "onnxruntime", "BENCHMARK_PYTHON"),
+        Engine("openvino", "openvino", "BENCHMARK_PYTHON"),
+    )
+}
+
+
+class EngineUnavailable(RuntimeError):
+    """The engine is not installed or cannot take the model; the message says which and why."""
+
+
+class EngineProcess:
+    """An engine with a model in a process of its own. Raises EngineUnavailable where it cannot be had."""
+
+    def __init__(self, engine: Engine, model: str, threads: int) -> None:
+        self.engine = engine
+        self.times: list[float] = []
+        python = os.environ.get(engine.python) if engine.python else None
+        if engine.own and not python:
+            raise EngineUnavailable(f"{engine.name}: {engine.python} is not set")
+        # Another interpreter finds its own packages, not this project's.
+        environment = {k: v for k, v in os.environ.items() if not python or k != "PYTHONPATH"}
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (lives as long as the process)
+        self._process = subprocess.Popen(
+            [python or sys.executable, str(WORKER), engine.worker, model, str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env={**environment, "OMP_NUM_THREADS": str(threads)},
+        )
+        self.facts: dict[str, float] = json.loads(self._answer())
+
+    def time(self, least: float) -> None:
+        """One more figure: the median seconds of a call, over at least ``least`` seconds."""
+        assert self._process.stdin
+        print(least, file=self._process.stdin, flush=True)
+        self.times.append(float(self._answer()))
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.wait()
+        self._errors.close()
+
+    def _answer(self) -> str:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            self._process.wait()
+            self._errors.seek(0)
+            last = [text for text in self._errors.read().splitlines() if text.strip()][-1:]
+            self.close()
+            raise EngineUnavailable(f"{self.engine.name}: {last[0] if last else 'ended without a word'}")
+        return line

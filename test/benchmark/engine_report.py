@@ -1,0 +1,71 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What the engines' times say: a table and a picture of ratios."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import NamedTuple
+
+from tabulate import tabulate
+
+
+class Measurement(NamedTuple):
+    """Seconds of a call of one model on one engine, a figure a round, and what preparing it showed."""
+
+    model: str
+    threads: int
+    engine: str
+    times: tuple[float, ...]
+    facts: dict[str, float]
+
+    @property
+    def median(self) -> float:
+        """Seconds."""
+        return statistics.median(self.times)
+
+
+def ours_over(found: list[Measurement], each: Measurement) -> float | None:
+    """Our time over this engine's, as the median of the rounds' ratios: both saw the same machine in a round."""
+    same = [m for m in found if (m.model, m.threads, m.engine) == (each.model, each.threads, "ours")]
+    if not same:
+        return None
+    return statistics.median(ours / theirs for ours, theirs in zip(same[0].times, each.times, strict=True))
+
+
+def table(found: list[Measurement]) -> str:
+    """A row a measurement: medians in ms, our time over the engine's, what is known of the engine's program."""
+    rows = []
+    for each in found:
+        time = (each.median * 1e3, ours_over(found, each), each.facts["difference"])
+        known = (each.facts.get(name) for name in ("lowering", "load", "delegates", "other operators"))
+        rows.append((each.model, each.threads, each.engine, *time, *known))
+    headers = (
+        *("model", "threads", "engine", "ms", "ours / it", "max difference"),
+        *("lowering, s", "load, s", "delegates", "other operators"),
+    )
+    return tabulate(rows, headers=headers, floatfmt=("", "", "", ".3f", ".2f", ".1e", ".2f", ".4f", ".0f", ".0f"))
+
+
+def plot(found: list[Measurement], path: Path) -> None:
+    """Bars of each engine's time over ours, a group a model; above 1 we are faster."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    groups = list(dict.fromkeys((each.model, each.threads) for each in found))
+    engines = [name for name in dict.fromkeys(each.engine for each in found) if name != "ours"]
+    figure, axes = pyplot.subplots(figsize=(2 + 1.1 * len(groups), 4.5), layout="constrained")
+    width = 0.8 / max(len(engines), 1)
+    for index, engine in enumerate(engines):
+        bars = {(m.model, m.threads): 1 / (ours_over(found, m) or float("nan")) for m in found if m.engine == engine}
+        places = [groups.index(group) + (index - (len(engines) - 1) / 2) * width for group in bars]
+        axes.bar(places, list(bars.values()), width, label=engine)
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(groups)), [f"{model}\n{threads} thread(s)" for model, threads in groups], rotation=30)
+    axes.set_ylabel("its time / ours (above 1: ours is faster)")
+    axes.legend(fontsize="small", ncols=2)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)

@@ -1,0 +1,151 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""One engine with one model in a process of its own: prepares it, then times calls when asked.
+
+``PYTHON engine_worker.py ENGINE MODEL THREADS``, PYTHON being the interpreter where the engine is installed. Speaks
+JSON lines: first what preparing took and how far the results are from eager's; then, for each line read, the median
+seconds of a call over that many seconds. Ours and the peer have one API, and so one entry.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Call = Callable[[], Any]
+
+
+class Prepared(NamedTuple):
+    """A call that gives the model's outputs, and what is known of it (seconds, counts)."""
+
+    call: Call
+    facts: dict[str, float]
+
+
+def _eager(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
+    return Prepared(lambda: model(*inputs), {})
+
+
+def _executorch(delegated: bool) -> Callable[..., Prepared]:
+    def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
+        import torch
+
+        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+        from executorch.exir import to_edge_transform_and_lower
+        from executorch.extension.pybindings import portable_lib
+        from executorch.runtime import Runtime
+
+        exported = torch.export.export(model, inputs)
+        start = time.perf_counter()
+        edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()] if delegated else None)
+        buffer = edge.to_executorch().buffer
+        lowered = time.perf_counter() - start
+        path = folder / "model.pte"
+        path.write_bytes(buffer)
+        targets = [str(node.target) for node in edge.exported_program().graph.nodes if node.op == "call_function"]
+        delegates = sum("executorch_call_delegate" in target for target in targets)
+        others = sum("executorch_call_delegate" not in t and "getitem" not in t for t in targets)
+        portable_lib._unsafe_reset_threadpool(threads)
+        start = time.perf_counter()
+        program = Runtime.get().load_program(path)
+        method = program.load_method("forward")
+        loaded = time.perf_counter() - start
+        arguments = list(inputs)
+        # The default argument keeps the program: the peer's methods do not.
+        facts = {"lowering": lowered, "load": loaded, "delegates": delegates, "other operators": others}
+        return Prepared(lambda keep=program: method.execute(arguments), facts)
+
+    return prepare
+
+
+def _onnx_file(model: Any, inputs: tuple[Any, ...], folder: Path) -> Path:
+    import torch
+
+    path = folder / "model.onnx"
+    torch.onnx.export(model, inputs, str(path), dynamo=True, verbose=False)
+    return path
+
+
+def _onnxruntime(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
+    import onnxruntime
+
+    path = _onnx_file(model, inputs, folder)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    start = time.perf_counter()
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    loaded = time.perf_counter() - start
+    feed = {item.name: value.numpy() for item, value in zip(session.get_inputs(), inputs, strict=True)}
+    return Prepared(lambda: session.run(None, feed), {"load": loaded})
+
+
+def _openvino(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
+    import openvino
+
+    path = _onnx_file(model, inputs, folder)
+    start = time.perf_counter()
+    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+    compiled = openvino.Core().compile_model(str(path), "CPU", settings)
+    loaded = time.perf_counter() - start
+    request, feed = compiled.create_infer_request(), [value.numpy() for value in inputs]
+    return Prepared(lambda: list(request.infer(feed).values()), {"load": loaded})
+
+
+PREPARE: dict[str, Callable[..., Prepared]] = {
+    "eager": _eager,
+    "executorch": _executorch(delegated=True),
+    "executorch-portable": _executorch(delegated=False),
+    "onnxruntime": _onnxruntime,
+    "openvino": _openvino,
+}
+
+
+def difference(results: Any, expected: Any) -> float:
+    """The largest absolute difference of the first output."""
+    import numpy as np
+
+    first = results[0] if isinstance(results, (list, tuple)) else results
+    return float(np.abs(np.asarray(first) - np.asarray(expected)).max())
+
+
+def median_seconds(call: Call, least: float) -> float:
+    """The median time of a call, over at least ``least`` seconds and three calls."""
+    times: list[float] = []
+    while sum(times) < least or len(times) < 3:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Prepares, then answers."""
+    engine, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    # Libraries print; answers go to the real output alone.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    import torch
+    from models import make
+
+    torch.set_num_threads(threads)
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        model, inputs = make(name)
+        expected = model(*inputs).clone()
+        model, inputs = make(name)  # a stateful model starts anew
+        call, facts = PREPARE[engine](model, inputs, threads, Path(folder))
+        facts["difference"] = difference(call(), expected)
+        print(json.dumps(facts), file=answers, flush=True)
+        for line in sys.stdin:
+            print(median_seconds(call, float(line)), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
