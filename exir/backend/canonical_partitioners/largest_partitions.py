@@ -1,9 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The largest partitions of supported nodes that can still be called: greedy merging that never closes a cycle.
+"""The fewest partitions of supported nodes that can still be called.
 
-Units (groups that must stay together, single nodes) are taken in graph order; each joins the latest partition that it
-can join without making the contracted graph cyclic, else it starts one. Units need not touch each other to share a
-partition: one call is cheaper than two.
+      x ─▶ [a] ─▶ b ─▶ [c] ─▶ out        a and c can never be one call: b runs between them.
+
+Every path through k runs of supported nodes, with unsupported ones in between, needs k calls. So many are enough:
+a supported node's level is one more than that of any unsupported node it reads, and at least that of any supported
+one; all nodes of a level are one partition. Values never flow to a lower level, and flow within one only between
+supported nodes: no cycle can close. Nodes of a partition need not touch: one call is cheaper than two.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from torch.fx import Graph, Node
 
 from executorch.exir.backend.partition_order import contracted_order
+from executorch.exir.backend.strong_components import strong_components
 
 __all__ = ["largest_partitions"]
 
@@ -34,109 +38,105 @@ def largest_partitions(
                 raise ValueError(f"node {node.name} is in two groups")
     supported = [node for node in graph.nodes if node.op != "output" and is_supported(node)]
     computing = [node for node in supported if node.op != "placeholder"]
-    grouped = {node: f"group {group_of[node]}" for node in computing if node in group_of}
-    if grouped:
-        contracted_order(graph, grouped)  # raises where a group has no place
+    units = _Units(graph, dict.fromkeys(computing), group_of)
+    levels = _levels(units)
 
-    contraction = _Contraction(graph)
-    _merge_groups(contraction, grouped)
-    units = _merge_greedily(contraction, computing)
-    placeholders = [node for node in supported if node.op == "placeholder"]
-    extra = _place_placeholders(contraction, units, placeholders, grouped, group_of)
-    found = [extra.get(unit, []) + contraction.nodes_of(unit) for unit in units]
-    return sorted(found, key=lambda nodes: next(contraction.position[n] for n in nodes if n.op != "placeholder"))
-
-
-def _merge_groups(contraction: _Contraction, grouped: dict[Node, str]) -> None:
-    first: dict[str, Node] = {}
-    for node, group in grouped.items():
-        contraction.merge(contraction.unit_of[first.setdefault(group, node)], contraction.unit_of[node])
+    partitions: dict[int, list[Node]] = {}
+    level_of: dict[Node, int] = {}
+    for node in computing:
+        level_of[node] = levels[units.of[node]]
+    level_of_group = {group_of[node]: level for node, level in level_of.items() if node in group_of}
+    for node in supported:
+        level = level_of[node] if node in level_of else _level_of_placeholder(node, level_of, group_of, level_of_group)
+        if level is not None:
+            partitions.setdefault(level, []).append(node)
+    position = {node: place for place, node in enumerate(computing)}
+    return sorted(partitions.values(), key=lambda nodes: next(position[n] for n in nodes if n in position))
 
 
-def _merge_greedily(contraction: _Contraction, nodes: list[Node]) -> dict[int, None]:
-    units: dict[int, None] = {}
-    for node in nodes:
-        unit = contraction.unit_of[node]
-        source = node.args[0] if node.target is operator.getitem else None
-        if isinstance(source, Node) and contraction.unit_of[source] in units:
-            contraction.merge(contraction.unit_of[source], unit)
-        elif unit not in units:
-            detours = contraction.joined_by_detours(unit)
-            target = next((one for one in reversed(units) if one not in detours), None)
-            if target is None:
-                units[unit] = None
-            else:
-                contraction.merge(target, unit)
-    return units
+def _level_of_placeholder(
+    node: Node, level_of: dict[Node, int], group_of: dict[Node, int], level_of_group: dict[int, int]
+) -> int | None:
+    """Supported placeholders go with their group, else with their first reader: they are ready from the start."""
+    candidates = [level_of_group.get(group_of.get(node, -1)), *(level_of.get(user) for user in node.users)]
+    return next((level for level in candidates if level is not None), None)
 
 
-def _place_placeholders(
-    contraction: _Contraction,
-    units: dict[int, None],
-    placeholders: list[Node],
-    grouped: dict[Node, str],
-    group_of: dict[Node, int],
-) -> dict[int, list[Node]]:
-    """Supported placeholders go with their group, else with their first reader. Being ready from the start, they cannot
-    close a cycle, so they take no part in the merging.
+class _Units:
+    """The graph with what must stay together contracted: a directed graph without cycles.
+
+    `of` has every node's unit, `order` the units so that values flow forwards, `supported` those that may be
+    delegated, `sources` and `readers` the edges.
     """
-    unit_of_group = {group: contraction.unit_of[node] for node, group in grouped.items()}
-    placed: dict[int, list[Node]] = {}
-    for node in placeholders:
-        candidates = [
-            unit_of_group.get(f"group {group_of.get(node)}"),
-            *(contraction.unit_of[user] for user in node.users),
-        ]
-        unit = next((unit for unit in candidates if unit in units), None)
-        if unit is not None:
-            placed.setdefault(unit, []).append(node)
-    return placed
+
+    def __init__(self, graph: Graph, computing: dict[Node, None], group_of: dict[Node, int]) -> None:
+        first: dict[int, Node] = {}
+        self.of: dict[Node, Node] = {}
+        for node in graph.nodes:
+            source = node.args[0] if node.target is operator.getitem else None
+            if node in computing and node in group_of:
+                self.of[node] = first.setdefault(group_of[node], node)
+            elif node in computing and isinstance(source, Node) and source in computing:
+                self.of[node] = self.of[source]
+            else:
+                self.of[node] = node
+        self._close_cycles(graph, computing, group_of)
+        self.supported = {self.of[node] for node in computing}
+
+    def _close_cycles(self, graph: Graph, computing: dict[Node, None], group_of: dict[Node, int]) -> None:
+        """Groups that wait for each other, and the supported nodes in between, can only be delegated together."""
+        self._connect(graph)
+        components = strong_components(self.readers)
+        for component in components:
+            members = [node for node in graph.nodes if self.of[node] in component] if len(component) > 1 else []
+            if all(node in computing for node in members):
+                continue
+            contracted_order(graph, {node: f"group {group_of[node]}" for node in members if node in group_of})
+        if any(len(component) > 1 for component in components):
+            leader = {unit: component[0] for component in components for unit in component}
+            self.of = {node: leader[unit] for node, unit in self.of.items()}
+            self._connect(graph)
+        self.order = [component[0] for component in reversed(components)]
+
+    def _connect(self, graph: Graph) -> None:
+        self.sources: dict[Node, set[Node]] = {unit: set() for unit in self.of.values()}
+        self.readers: dict[Node, set[Node]] = {unit: set() for unit in self.of.values()}
+        for node in graph.nodes:
+            for source in node.all_input_nodes:
+                if self.of[source] is not self.of[node]:
+                    self.sources[self.of[node]].add(self.of[source])
+                    self.readers[self.of[source]].add(self.of[node])
 
 
-class _Contraction:
-    """The graph with some nodes merged to units; a unit is named by the position of its first merged node."""
+def _levels(units: _Units) -> dict[Node, int]:
+    """The partition of each supported unit. Of the levels that keep their number lowest, a unit takes that of what it
+    reads, or, reading nothing that is delegated, that of its readers: so the fewest values cross between partitions.
+    """
+    earliest: dict[Node, int] = {}
+    for unit in units.order:
+        earliest[unit] = _lower_bound(units, unit, earliest)
+    last = max((earliest[unit] for unit in units.supported), default=0)
+    latest: dict[Node, int] = {}
+    for unit in reversed(units.order):
+        latest[unit] = min((_before(units, unit, reader, latest) for reader in units.readers[unit]), default=last)
+    chosen: dict[Node, int] = {}
+    for unit in units.order:
+        bound = _lower_bound(units, unit, chosen)
+        near_source = any(chosen[source] == bound for source in units.sources[unit] & units.supported)
+        near_reader = any(latest[reader] == latest[unit] for reader in units.readers[unit] & units.supported)
+        wait = unit in units.supported and near_reader and not near_source
+        chosen[unit] = latest[unit] if wait else bound
+    return chosen
 
-    def __init__(self, graph: Graph) -> None:
-        self._nodes = list(graph.nodes)
-        self.position = {node: place for place, node in enumerate(self._nodes)}
-        self.unit_of = dict(self.position)
-        self._members = {place: [place] for place in range(len(self._nodes))}
-        self._successors = {
-            place: {self.position[user] for user in node.users} for node, place in self.position.items()
-        }
-        self._predecessors = {
-            place: {self.position[source] for source in node.all_input_nodes} for node, place in self.position.items()
-        }
 
-    def nodes_of(self, unit: int) -> list[Node]:
-        return [self._nodes[place] for place in sorted(self._members[unit])]
+def _lower_bound(units: _Units, unit: Node, levels: dict[Node, int]) -> int:
+    """A level counts the calls up to it, from 1; unsupported units run after the call of their level."""
+    if unit not in units.supported:
+        return max((levels[source] for source in units.sources[unit]), default=0)
+    steps = (levels[source] + (source not in units.supported) for source in units.sources[unit])
+    return max(steps, default=1)
 
-    def merge(self, unit: int, other: int) -> None:
-        """Makes `other` part of `unit`."""
-        if unit == other:
-            return
-        for place in self._members[other]:
-            self.unit_of[self._nodes[place]] = unit
-        self._members[unit] += self._members.pop(other)
-        for links, back in ((self._successors, self._predecessors), (self._predecessors, self._successors)):
-            for linked in links.pop(other):
-                back[linked].discard(other)
-                if linked != unit:
-                    back[linked].add(unit)
-                    links[unit].add(linked)
-            links[unit].discard(other)
 
-    def joined_by_detours(self, unit: int) -> set[int]:
-        """The units that a path of more than one step leads from or to: merging with one would close a cycle."""
-        return self._beyond(self._predecessors, unit) | self._beyond(self._successors, unit)
-
-    @staticmethod
-    def _beyond(links: dict[int, set[int]], unit: int) -> set[int]:
-        seen: set[int] = set()
-        waiting = [far for near in links[unit] for far in links[near]]
-        while waiting:
-            current = waiting.pop()
-            if current not in seen:
-                seen.add(current)
-                waiting.extend(links[current])
-        return seen
+def _before(units: _Units, unit: Node, reader: Node, latest: dict[Node, int]) -> int:
+    crosses = unit not in units.supported and reader in units.supported
+    return latest[reader] - crosses

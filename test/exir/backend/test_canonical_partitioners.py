@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.passes.infra.partitioner import Partition
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner, Partition
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from executorch.exir.backend.backend_api import to_backend
@@ -106,6 +106,22 @@ def test_a_group_that_no_call_could_replace_is_named() -> None:
     program = core_aten(Chain(), INPUTS)
     with pytest.raises(PartitionError, match=r"(?s)group 0.*add .*is used by cos.*cos .*is used by mm_1"):
         generate_grouped_partitions_from_list_of_nodes(program.graph_module, [nodes_of(program, "add", "add_1")])
+
+
+def test_groups_that_wait_for_each_other_are_delegated_together() -> None:
+    graph = Graph()
+    x = graph.placeholder("x")
+    a, b = graph.call_function(abs, (x,)), graph.call_function(abs, (x,))
+    c, d = graph.call_function(abs, (b,)), graph.call_function(abs, (a,))
+    between = graph.call_function(abs, (d,))
+    graph.output((c, between))
+    module = GraphModule(torch.nn.Module(), graph)
+    (both,) = generate_grouped_partitions_from_list_of_nodes(module, [[a, c], [b, d]])
+    assert set(both.nodes) == {a, b, c, d}
+    (with_between,) = GroupBasedPartitioner(
+        module, Wanted({n.name for n in (a, d, between)}), True, node_groups=[[a, between]]
+    ).propose_partitions()
+    assert set(with_between.nodes) == {a, d, between}
 
 
 def test_a_node_is_in_one_group_only() -> None:
@@ -265,3 +281,18 @@ def test_whatever_the_graph_proposed_partitions_hold_all_wanted_nodes_and_can_be
     for partition in partitions:
         places = sorted(place[node] for node in partition.nodes)
         assert places == list(range(places[0], places[0] + len(places)))
+    assert len(partitions) == _runs_on_the_worst_path(module.graph, wanted)
+    torchs = CapabilityBasedPartitioner(module, Wanted(wanted), allows_single_node_partition=True)
+    assert len(partitions) <= len(torchs.propose_partitions())
+
+
+def _runs_on_the_worst_path(graph: Graph, wanted: set[str]) -> int:
+    """The most runs of wanted nodes, with others in between, on any path: each needs a call of its own."""
+    runs: dict[tuple[Node, bool], int] = {}
+    for node in graph.nodes:
+        inside = node.name in wanted
+        runs[node, inside] = max(
+            (count + (inside and not was) for (source, was), count in runs.items() if source in node.all_input_nodes),
+            default=int(inside),
+        )
+    return max(runs.values())
