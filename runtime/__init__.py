@@ -12,7 +12,7 @@ Nothing but numpy is needed: neither torch nor the compiler is imported. Torch t
 copy where layout and plan allow it, and torch tensors come back for them.
 """
 
-from executorch.extension.pybindings.portable_lib import MethodMeta, Tensor, TensorInfo, Verification
+from executorch.extension.pybindings.portable_lib import MethodMeta, Tensor, TensorInfo, ThreadPool, Verification
 from executorch.runtime.errors import (
     AccessError,
     DelegateError,
@@ -54,5 +54,6 @@ __all__ = [
     "Runtime",
     "Tensor",
     "TensorInfo",
+    "ThreadPool",
     "Verification",
 ]

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from executorch.extension.pybindings.portable_lib import ExecuTorchMethod, ExecuTorchProgram, MethodMeta
+from executorch.extension.pybindings.portable_lib import ExecuTorchMethod, ExecuTorchProgram, MethodMeta, ThreadPool
+from executorch.runtime.errors import InvalidArgumentError
 
 
 class Method:
@@ -56,12 +57,15 @@ class Method:
 class Program:
     """A verified program. It holds what it was loaded from for as long as it, or one of its methods, exists."""
 
-    def __init__(self, program: ExecuTorchProgram, share_memory_arenas: bool = False) -> None:
+    def __init__(
+        self, program: ExecuTorchProgram, share_memory_arenas: bool = False, threads: ThreadPool | int | None = None
+    ) -> None:
         self._program = program
+        program.use_threads(threads)
         self._shares_arenas = share_memory_arenas
         if share_memory_arenas:
             program.share_memory_arenas()
-        self._methods: dict[str, Method] = {}
+        self._methods: dict[tuple[str, ThreadPool | int | None], Method] = {}
 
     @property
     def method_names(self) -> set[str]:
@@ -73,22 +77,30 @@ class Program:
         """The bytes that all constants take together; methods share them."""
         return self._program.constants_size()
 
-    def load_method(self, name: str) -> Method:
+    def load_method(self, name: str, *, threads: ThreadPool | int | None = None) -> Method:
         """Makes a method ready to run; the same object each time. If methods share arenas, all are loaded at once.
+
+        Args:
+            name: one of `method_names`.
+            threads: what it runs on, if not on what the program does: a pool, or a number of threads. Methods with the
+                same number share a pool. A method is loaded once for each choice.
 
         Raises:
             MethodNotFoundError: there is none of that name (a `KeyError` as well).
             OperatorMissingError, OutOfMemoryError, DelegateError: this runtime cannot run it.
+            InvalidArgumentError, NotSupportedError: there cannot be so many threads.
         """
-        method = self._methods.get(name)
-        if method is None and self._shares_arenas:
+        key = (name, threads)
+        if threads is not None and self._shares_arenas:
+            raise InvalidArgumentError("methods that share arenas run on the program's threads: give them to it")
+        if key not in self._methods and self._shares_arenas:
             # Loading a method sets its state to the initial values: none may run before all are loaded.
-            methods = {each: Method(self._program.load_method(each)) for each in {*self.method_names, name}}
+            names = {*self.method_names, name}
+            methods = {(each, None): Method(self._program.load_method(each)) for each in names}
             self._methods = {**methods, **self._methods}
-            method = self._methods[name]
-        elif method is None:
-            method = self._methods.setdefault(name, Method(self._program.load_method(name)))
-        return method
+        elif key not in self._methods:
+            self._methods.setdefault(key, Method(self._program.load_method(name, threads)))
+        return self._methods[key]
 
     def metadata(self, method_name: str) -> MethodMeta:
         """What the program says of a method, without loading it.

@@ -8,7 +8,12 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-from executorch.extension.pybindings.portable_lib import Verification, _load_program, _load_program_from_buffer
+from executorch.extension.pybindings.portable_lib import (
+    ThreadPool,
+    Verification,
+    _load_program,
+    _load_program_from_buffer,
+)
 from executorch.runtime.program import Program
 from executorch.runtime.registry import BackendRegistry, OperatorRegistry
 
@@ -40,6 +45,7 @@ class Runtime:
         debug_buffer_size: int = 0,
         data_path: Path | str | bytes | None = None,
         share_memory_arenas: bool = False,
+        threads: ThreadPool | int | None = None,
     ) -> Program:
         """Loads and verifies a program.
 
@@ -53,6 +59,8 @@ class Runtime:
             share_memory_arenas: methods share the memory of values within an execution, so that they take turns, and
                 the state that was planned to be shared (`MemoryPlanningPass(share_mutable_buffers=True)`). Output
                 tensors that show a method's memory are overwritten by any method's next call.
+            threads: what the methods run on: a pool, or a number of threads (programs with the same number share one);
+                by default the process's pool, which has a thread for each physical core that the process may use.
 
         Raises:
             AccessError: the file cannot be read (an `OSError` as well).
@@ -64,7 +72,7 @@ class Runtime:
         weights = (None, data_path) if isinstance(data_path, bytes) else (data_path and os.fspath(data_path), None)
         options = (enable_etdump, debug_buffer_size, verification, *weights)
         if isinstance(data, (str, os.PathLike)):
-            return Program(_load_program(os.fspath(data), *options), share_memory_arenas)
+            return Program(_load_program(os.fspath(data), *options), share_memory_arenas, threads)
         if isinstance(data, (bytearray, memoryview)):
             data = bytes(data)
         elif hasattr(data, "read"):
@@ -74,4 +82,4 @@ class Runtime:
                 "data must be bytes, a bytearray, a memoryview, a path or a binary file, "
                 f"not {type(data).__name__} (a text file is opened with mode 'rb')"
             )
-        return Program(_load_program_from_buffer(data, *options), share_memory_arenas)
+        return Program(_load_program_from_buffer(data, *options), share_memory_arenas, threads)

@@ -12,6 +12,7 @@
 #include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/runner_util/inputs.h>
+#include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/clock.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -102,6 +103,16 @@ std::unique_ptr<DataFiles> load_data_files(const Options& options) {
   return require(DataFiles::load(std::move(loaders)), "cannot load the data files");
 }
 
+/// All that the process runs, it runs on the default pool.
+void use_threads(const Options& options) {
+  const auto count = static_cast<uint32_t>(options.threads);
+  if (count != options.threads ||
+      !threadpool::default_threadpool()->_unsafe_reset_threadpool(count)) {
+    fail("--threads: there cannot be " + std::to_string(options.threads) +
+         ": this program was built without XNNPACK's thread pool, or the system gives no more");
+  }
+}
+
 void run(const Program& program, const Options& options) {
   const std::string name = method_to_run(program, options);
   const runtime::MethodMeta meta = require(program.method_meta(name.c_str()), "cannot run");
@@ -153,6 +164,9 @@ int main(int argc, char** argv) {
       "cannot read '" + options.model_path + "'");
   const Program program =
       require(Program::load(&loader), "cannot load '" + options.model_path + "'");
+  if (options.threads != 0) {
+    use_threads(options);
+  }
   if (options.list) {
     print_listing(program);
   } else {

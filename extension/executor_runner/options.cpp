@@ -32,6 +32,11 @@ size_t positive_number(const char* option, const char* text) {
   return static_cast<size_t>(value);
 }
 
+/// As documented, -1 leaves the choice.
+void set_threads(Options& options, const char* text) {
+  options.threads = strcmp(text, "-1") == 0 ? 0 : positive_number("threads", text);
+}
+
 struct PrintOutputName {
   const char* name;
   PrintOutput value;
@@ -72,6 +77,9 @@ constexpr Row kRows[] = {
      [](Options& options, const char* text) {
        options.num_executions = positive_number("num_executions", text);
      }},
+    {"threads", "N", "threads to run on; default: one for each physical core that may be used",
+     set_threads},
+    {"cpu_threads", "N", "the same", set_threads},
     {"print_output", "WHAT",
      "the first and last values of each output (default: short), all, its shape or none",
      [](Options& options, const char* text) { options.print_output = print_output_named(text); }},

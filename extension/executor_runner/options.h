@@ -21,6 +21,8 @@ struct Options {
   /// Empty: ones.
   std::vector<std::string> inputs;
   size_t num_executions = 1;
+  /// 0: as many as there are physical cores to use.
+  size_t threads = 0;
   PrintOutput print_output = PrintOutput::Short;
   /// Empty: outputs are not written.
   std::string output_file;

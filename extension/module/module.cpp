@@ -3,6 +3,7 @@
 
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/threadpool/threadpool_guard.h>
 
 namespace executorch::extension {
 
@@ -160,25 +161,28 @@ Result<std::unordered_set<std::string>> Module::method_names() {
 Error Module::load_method(const std::string& method_name,
                           runtime::HierarchicalAllocator* planned_memory,
                           runtime::EventTracer* event_tracer,
-                          const runtime::LoadBackendOptionsMap* backend_options) {
+                          const runtime::LoadBackendOptionsMap* backend_options,
+                          std::shared_ptr<threadpool::ThreadPool> thread_pool) {
   if (is_method_loaded(method_name)) {
     return Error::Ok;
   }
   ET_CHECK_OK_OR_RETURN_ERROR(load());
   if (share_memory_arenas_ && !arenas_.has_value()) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_sharing(backend_options));
-    if (is_method_loaded(method_name) && planned_memory == nullptr && event_tracer == nullptr) {
+    if (is_method_loaded(method_name) && planned_memory == nullptr && event_tracer == nullptr &&
+        thread_pool == nullptr) {
       return Error::Ok;
     }
     unload_method(method_name);
   }
-  return load_one(method_name, planned_memory, event_tracer, backend_options);
+  return load_one(method_name, planned_memory, event_tracer, backend_options,
+                  std::move(thread_pool));
 }
 
 Error Module::load_sharing(const runtime::LoadBackendOptionsMap* backend_options) {
   arenas_.emplace(ET_UNWRAP(SharedArenas::allocate(*program_)));
   for (const std::string& name : ET_UNWRAP(method_names())) {
-    const Error error = load_one(name, nullptr, nullptr, backend_options);
+    const Error error = load_one(name, nullptr, nullptr, backend_options, nullptr);
     if (error != Error::Ok) {
       methods_.clear();
       arenas_.reset();
@@ -191,7 +195,12 @@ Error Module::load_sharing(const runtime::LoadBackendOptionsMap* backend_options
 Error Module::load_one(const std::string& method_name,
                        runtime::HierarchicalAllocator* planned_memory,
                        runtime::EventTracer* event_tracer,
-                       const runtime::LoadBackendOptionsMap* backend_options) {
+                       const runtime::LoadBackendOptionsMap* backend_options,
+                       std::shared_ptr<threadpool::ThreadPool> thread_pool) {
+  if (thread_pool == nullptr) {
+    thread_pool = thread_pool_;
+  }
+  const threadpool::ThreadPoolScope scope(thread_pool.get());
   const MethodMeta meta = ET_UNWRAP(method_meta(method_name));
   std::unique_ptr<MethodMemory> memory = ET_UNWRAP(
       MethodMemory::allocate(meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get(),
@@ -200,7 +209,8 @@ Error Module::load_one(const std::string& method_name,
       method_name.c_str(), memory->manager(),
       event_tracer != nullptr ? event_tracer : event_tracer_.get(),
       data_files_ == nullptr ? nullptr : data_files_->map(), backend_options));
-  methods_.emplace(method_name, LoadedMethod{std::move(memory), std::move(method)});
+  methods_.emplace(method_name,
+                   LoadedMethod{std::move(memory), std::move(thread_pool), std::move(method)});
   return Error::Ok;
 }
 
@@ -222,18 +232,24 @@ Result<MethodMeta> Module::method_meta(const std::string& method_name) {
   return program_->method_meta(method_name.c_str());
 }
 
+Error Module::run(const std::string& method_name) {
+  LoadedMethod& loaded = methods_.at(method_name);
+  const threadpool::ThreadPoolScope scope(loaded.thread_pool.get());
+  return loaded.method.execute();
+}
+
 Result<std::vector<EValue>> Module::execute(const std::string& method_name,
                                             const std::vector<EValue>& input_values) {
   Method* const method = ET_UNWRAP(this->method(method_name));
   ET_CHECK_OK_OR_RETURN_ERROR(method->set_inputs(
       executorch::aten::ArrayRef<EValue>(input_values.data(), input_values.size())));
-  ET_CHECK_OK_OR_RETURN_ERROR(method->execute());
+  ET_CHECK_OK_OR_RETURN_ERROR(run(method_name));
   return outputs_of(*method);
 }
 
 Result<std::vector<EValue>> Module::execute(const std::string& method_name) {
   Method* const method = ET_UNWRAP(this->method(method_name));
-  ET_CHECK_OK_OR_RETURN_ERROR(method->execute());
+  ET_CHECK_OK_OR_RETURN_ERROR(run(method_name));
   return outputs_of(*method);
 }
 

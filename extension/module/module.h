@@ -13,6 +13,7 @@
 
 #include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
+#include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/event_tracer.h>
@@ -99,13 +100,20 @@ class Module {
   runtime::Result<size_t> num_methods();
   runtime::Result<std::unordered_set<std::string>> method_names();
 
+  /// The threads of methods that are loaded from now on; null: the process's default pool.
+  void set_thread_pool(std::shared_ptr<threadpool::ThreadPool> thread_pool) {
+    thread_pool_ = std::move(thread_pool);
+  }
+
   /// With `planned_memory`, which must outlive the method, planned buffers lie there;
   /// `event_tracer` takes the place of the module's and must outlive the method;
-  /// `backend_options` are used during the call. All only matter for a method that is not loaded.
+  /// `backend_options` are used during the call; `thread_pool` takes the place of the module's. All
+  /// only matter for a method that is not loaded.
   [[nodiscard]] runtime::Error load_method(
       const std::string& method_name, runtime::HierarchicalAllocator* planned_memory = nullptr,
       runtime::EventTracer* event_tracer = nullptr,
-      const runtime::LoadBackendOptionsMap* backend_options = nullptr);
+      const runtime::LoadBackendOptionsMap* backend_options = nullptr,
+      std::shared_ptr<threadpool::ThreadPool> thread_pool = nullptr);
   /// False if the method is not loaded.
   bool unload_method(const std::string& method_name);
   bool is_method_loaded(const std::string& method_name) const;
@@ -170,8 +178,10 @@ class Module {
   [[nodiscard]] runtime::Error load_forward(
       runtime::HierarchicalAllocator* planned_memory = nullptr,
       runtime::EventTracer* event_tracer = nullptr,
-      const runtime::LoadBackendOptionsMap* backend_options = nullptr) {
-    return load_method("forward", planned_memory, event_tracer, backend_options);
+      const runtime::LoadBackendOptionsMap* backend_options = nullptr,
+      std::shared_ptr<threadpool::ThreadPool> thread_pool = nullptr) {
+    return load_method("forward", planned_memory, event_tracer, backend_options,
+                       std::move(thread_pool));
   }
   bool unload_forward() { return unload_method("forward"); }
   runtime::Result<std::vector<runtime::EValue>> forward(
@@ -206,6 +216,7 @@ class Module {
  private:
   struct LoadedMethod {
     std::unique_ptr<MethodMemory> memory;
+    std::shared_ptr<threadpool::ThreadPool> thread_pool;
     runtime::Method method;
   };
 
@@ -213,7 +224,10 @@ class Module {
   runtime::Error load_one(const std::string& method_name,
                           runtime::HierarchicalAllocator* planned_memory,
                           runtime::EventTracer* event_tracer,
-                          const runtime::LoadBackendOptionsMap* backend_options);
+                          const runtime::LoadBackendOptionsMap* backend_options,
+                          std::shared_ptr<threadpool::ThreadPool> thread_pool);
+  /// Executes a method that is loaded, on its pool.
+  runtime::Error run(const std::string& method_name);
   /// Makes the arenas, and loads all methods into them.
   runtime::Error load_sharing(const runtime::LoadBackendOptionsMap* backend_options);
 
@@ -225,6 +239,7 @@ class Module {
   std::unique_ptr<runtime::EventTracer> event_tracer_;
   std::unique_ptr<runtime::MemoryAllocator> memory_allocator_;
   std::unique_ptr<runtime::MemoryAllocator> temp_allocator_;
+  std::shared_ptr<threadpool::ThreadPool> thread_pool_;
   std::shared_ptr<runtime::Program> program_;
   std::unique_ptr<DataFiles> data_files_;
   bool share_memory_arenas_ = false;

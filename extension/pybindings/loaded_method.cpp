@@ -4,6 +4,7 @@
 #include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/threadpool/threadpool_guard.h>
 
 namespace py = pybind11;
 
@@ -44,13 +45,15 @@ class LoadedMethod::Turn final {
 };
 
 std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> program,
-                                                 const std::string& name) {
+                                                 const std::string& name,
+                                                 std::shared_ptr<threadpool::ThreadPool> pool) {
   const LogCapture capture;
   const runtime::MethodMeta meta = program->method_meta(name);
-  std::shared_ptr<LoadedMethod> method(new LoadedMethod(std::move(program), name));
+  std::shared_ptr<LoadedMethod> method(new LoadedMethod(std::move(program), name, std::move(pool)));
   Error error = Error::Ok;
   {
     const py::gil_scoped_release release;
+    const threadpool::ThreadPoolScope scope(method->pool_.get());
     MethodMemory::Given given;
     given.arenas = method->program_->arenas();
     Result<std::unique_ptr<MethodMemory>> memory = MethodMemory::allocate(meta, given);
@@ -200,6 +203,7 @@ void LoadedMethod::run() {
   Error error = Error::Ok;
   {
     const py::gil_scoped_release release;
+    const threadpool::ThreadPoolScope scope(pool_.get());
     error = method_->execute();
   }
   has_run_ = error == Error::Ok;

@@ -20,8 +20,10 @@ namespace executorch::extension::pybindings {
 /// the GIL is free. All functions need the GIL.
 class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
  public:
+  /// @param pool Its threads; null: those of the program.
   static std::shared_ptr<LoadedMethod> load(std::shared_ptr<LoadedProgram> program,
-                                            const std::string& name);
+                                            const std::string& name,
+                                            std::shared_ptr<threadpool::ThreadPool> pool = nullptr);
   ~LoadedMethod();
 
   const std::string& name() const { return name_; }
@@ -46,8 +48,12 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
  private:
   class Turn;
 
-  LoadedMethod(std::shared_ptr<LoadedProgram> program, std::string name)
-      : program_(std::move(program)), name_(std::move(name)), turns_(program_->turns()) {}
+  LoadedMethod(std::shared_ptr<LoadedProgram> program, std::string name,
+               std::shared_ptr<threadpool::ThreadPool> pool)
+      : program_(std::move(program)),
+        name_(std::move(name)),
+        turns_(program_->turns()),
+        pool_(pool == nullptr ? program_->pool() : std::move(pool)) {}
 
   /// Describes the inputs, and gives outputs memory that the plan does not.
   void prepare(const runtime::MethodMeta& meta);
@@ -61,6 +67,7 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   std::shared_ptr<LoadedProgram> program_;
   std::string name_;
   std::shared_ptr<LoadedProgram::Turns> turns_;
+  std::shared_ptr<threadpool::ThreadPool> pool_;
   std::unique_ptr<MethodMemory> memory_;
   /// For outputs whose memory is the caller's to give.
   std::vector<HeapBlock> output_blocks_;

@@ -13,6 +13,7 @@
 #include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/pybindings/python_reference.h>
+#include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/executor/program.h>
 
@@ -54,6 +55,9 @@ class LoadedProgram final {
   std::shared_ptr<Turns> turns() const {
     return shared_turns_ != nullptr ? shared_turns_ : std::make_shared<Turns>();
   }
+  /// The threads of methods that are loaded from now on; null: the process's default pool.
+  void use_threads(std::shared_ptr<threadpool::ThreadPool> pool) { pool_ = std::move(pool); }
+  const std::shared_ptr<threadpool::ThreadPool>& pool() const { return pool_; }
   /// For messages: the file's path, or what was loaded instead.
   const std::string& source() const { return source_; }
 
@@ -77,6 +81,7 @@ class LoadedProgram final {
   std::unique_ptr<DataFiles> data_;
   std::optional<SharedArenas> arenas_;
   std::shared_ptr<Turns> shared_turns_;
+  std::shared_ptr<threadpool::ThreadPool> pool_;
 };
 
 }  // namespace executorch::extension::pybindings

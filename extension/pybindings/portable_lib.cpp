@@ -11,6 +11,7 @@
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
 #include <executorch/extension/pybindings/shared_tensor.h>
+#include <executorch/extension/pybindings/thread_pools.h>
 #include <executorch/extension/pybindings/unavailable.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/kernel/operator_registry.h>
@@ -134,7 +135,15 @@ void bind_program(py::module_& module) {
       .def("get_method_name", method_name_at, py::arg("method_index"))
       .def("constants_size",
            [](const LoadedProgram& self) { return self.program().constants_size(); })
-      .def("load_method", LoadedMethod::load, py::arg("method_name"))
+      .def(
+          "load_method",
+          [](std::shared_ptr<LoadedProgram> self, const std::string& name,
+             const ThreadChoice& threads) {
+            return LoadedMethod::load(std::move(self), name, pool_of(threads));
+          },
+          py::arg("method_name"), py::arg("threads") = py::none())
+      .def("use_threads", [](LoadedProgram& self,
+                             const ThreadChoice& threads) { self.use_threads(pool_of(threads)); })
       .def("share_memory_arenas", &LoadedProgram::share_arenas)
       .def("method_meta", describe_method, py::arg("method_name"))
       .def("has_etdump", [](const LoadedProgram&) { return false; });
@@ -210,6 +219,7 @@ PYBIND11_MODULE(_portable_lib, module) {
       .value("InternalConsistency", Verification::InternalConsistency);
   bind_metadata(module);
   bind_shared_tensor(module);
+  bind_thread_pools(module);
   bind_method(module);
   bind_program(module);
   bind_module(module);

@@ -1,7 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/pybindings/unavailable.h>
 
-#include <cstdint>
 #include <string>
 
 #include <executorch/extension/pybindings/raise.h>
@@ -38,17 +37,6 @@ constexpr Name kNames[] = {
 /// The type that annotations name; there is no instance.
 struct BundledModule {};
 
-/// Kernels run in the thread that calls them.
-constexpr uint32_t kThreadCount = 1;
-
-void set_thread_count(uint32_t count) {
-  if (count != kThreadCount) {
-    raise_error(runtime::Error::NotImplemented,
-                "_unsafe_reset_threadpool(" + std::to_string(count) +
-                    "): there is no thread pool; kernels run in the thread that calls them");
-  }
-}
-
 }  // namespace
 
 void bind_unavailable(py::module_& module) {
@@ -68,8 +56,6 @@ void bind_unavailable(py::module_& module) {
                 is_method ? py::cpp_function(refuse, py::name(row.name), py::is_method(owner))
                           : py::cpp_function(refuse, py::name(row.name)));
   }
-  module.def("_threadpool_get_thread_count", [] { return kThreadCount; });
-  module.def("_unsafe_reset_threadpool", set_thread_count, py::arg("num_threads"));
 }
 
 }  // namespace executorch::extension::pybindings

@@ -71,8 +71,10 @@ const fb_xnnpack::TensorValue* value_of(const Payload& payload, uint32_t id) {
 
 Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
                                                    const ET_RUNTIME_NAMESPACE::NamedDataMap* names,
-                                                   const void* owner, pthreadpool_t threads) {
+                                                   const void* owner,
+                                                   std::shared_ptr<pthreadpool> threads) {
   std::unique_ptr<Delegate> delegate(new Delegate(payload));
+  delegate->threads_ = std::move(threads);
   delegate->constants_ = ET_UNWRAP(Constants::load(payload, names));
   delegate->workspace_ = ET_UNWRAP(workspace_of(owner));
   std::vector<Shape> largest;
@@ -84,7 +86,7 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   xnn_runtime_t created = nullptr;
   const xnn_status status =
       xnn_create_runtime_v4(graph.get(), /*weights_cache=*/nullptr, delegate->workspace_.get(),
-                            threads, /*flags=*/0, &created);
+                            delegate->threads_.get(), /*flags=*/0, &created);
   if (status != xnn_status_success) {
     ET_LOG(Error, "xnnpack: the graph cannot be run: %s", status_text(status));
     return status_error(status);

@@ -27,7 +27,7 @@ class Delegate final {
   /// @param threads May be null: everything runs on the calling thread.
   static runtime::Result<std::unique_ptr<Delegate>> create(
       const Payload& payload, const ET_RUNTIME_NAMESPACE::NamedDataMap* names, const void* owner,
-      pthreadpool_t threads);
+      std::shared_ptr<pthreadpool> threads);
 
   /// Runs on the arguments, inputs first; outputs are resized to what the inputs' sizes give.
   /// @retval Error::InvalidArgument An argument of another type, dtype or rank, or more of them;
@@ -55,6 +55,7 @@ class Delegate final {
 
   Payload payload_;
   // The order matters: the runtime goes first.
+  std::shared_ptr<pthreadpool> threads_;
   Constants constants_;
   Workspace workspace_;
   std::unique_ptr<xnn_runtime, RuntimeDeleter> runtime_;

@@ -2,6 +2,7 @@
 // XNNPACK behind the runtime's backend interface.
 #include <executorch/backends/xnnpack/runtime/delegate.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
+#include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -33,7 +34,7 @@ class XnnpackBackend final : public runtime::BackendInterface {
         Payload::parse({static_cast<const uint8_t*>(processed->data()), processed->size()}));
     std::unique_ptr<Delegate> delegate = ET_UNWRAP(
         Delegate::create(payload, context.get_named_data_map(), context.get_runtime_allocator(),
-                         /*threads=*/nullptr));
+                         extension::threadpool::get_threadpool()->workers()));
     return static_cast<DelegateHandle*>(delegate.release());
   }
 

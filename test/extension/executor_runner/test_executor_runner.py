@@ -50,6 +50,17 @@ def test_it_runs_as_often_as_asked() -> None:
     assert "ran 'forward' 5 times" in output_of("--model_path", ADD, "--num_executions=5")
 
 
+@pytest.mark.parametrize("threads", [("--threads", "1"), ("--cpu_threads=1",), ("--cpu_threads", "-1")])
+def test_it_runs_on_as_many_threads_as_asked(threads: tuple[str, ...]) -> None:
+    assert "[2, 2, 2, 2, 2, 2]" in output_of("--model_path", ADD, *threads)
+
+
+def test_it_refuses_a_number_of_threads_below_one() -> None:
+    done = run("--model_path", ADD, "--threads", "0")
+    assert done.returncode != 0
+    assert "expected a number from 1 on, found '0'" in done.stderr
+
+
 def test_it_runs_a_method_whose_outputs_have_no_planned_memory() -> None:
     assert "[2, 2, 2, 2, 2, 2]" in output_of("--model_path", str(peer_programs.path("add_unplanned")))
 

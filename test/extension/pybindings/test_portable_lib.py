@@ -105,7 +105,6 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         ("_create_profile_block", ("block",)),
         ("_dump_profile_results", ()),
         ("_reset_profile_results", ()),
-        ("_unsafe_reset_threadpool", (4,)),
         ("BundledModule", ()),
     ],
 )
@@ -122,11 +121,6 @@ def test_a_documented_method_that_is_missing_says_so() -> None:
         add.load_bundled_input(None, "forward", 0)  # type: ignore[arg-type]
     with pytest.raises(NotSupportedError, match="verify_result_with_bundled_expected_output"):
         add.verify_result_with_bundled_expected_output(None, "forward", 0)  # type: ignore[arg-type]
-
-
-def test_kernels_run_in_one_thread() -> None:
-    assert portable_lib._threadpool_get_thread_count() == 1
-    portable_lib._unsafe_reset_threadpool(1)
 
 
 def test_names_that_are_no_text_are_escaped() -> None:

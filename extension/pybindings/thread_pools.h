@@ -1,0 +1,25 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include <executorch/extension/threadpool/threadpool.h>
+
+namespace executorch::extension::pybindings {
+
+/// How Python says which threads to use: a pool, how many threads, or nothing.
+using ThreadChoice = std::optional<std::variant<std::shared_ptr<threadpool::ThreadPool>, int64_t>>;
+
+/// The pool that is meant; null if nothing is. Raises InvalidArgumentError for less than one
+/// thread, NotSupportedError for more than this runtime can have.
+std::shared_ptr<threadpool::ThreadPool> pool_of(const ThreadChoice& choice);
+
+/// ThreadPool, and the documented functions on the default pool.
+void bind_thread_pools(pybind11::module_& module);
+
+}  // namespace executorch::extension::pybindings

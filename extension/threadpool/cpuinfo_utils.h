@@ -1,0 +1,15 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stdint.h>
+
+#include <executorch/extension/threadpool/cores.h>
+
+namespace executorch::extension::cpuinfo {
+
+/// The cores that the default pool has a thread for: threadpool::usable_cores().
+inline uint32_t get_num_performant_cores() {
+  return static_cast<uint32_t>(threadpool::usable_cores());
+}
+
+}  // namespace executorch::extension::cpuinfo

@@ -1,0 +1,69 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Thread pools: objects that the application owns, and the one that is used where none is chosen.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <mutex>
+
+#include <executorch/runtime/core/function_ref.h>
+
+// As in <pthreadpool.h>, which only those need who call it.
+typedef struct pthreadpool* pthreadpool_t;
+
+namespace executorch::extension::threadpool {
+
+/// A pool of threads; whoever calls run() is one of them. Several threads may use one pool at the
+/// same time: its tasks are run one after the other, so that no more threads run than the pool has.
+/// Threads start when they are first needed.
+///
+/// A runtime built without XNNPACK's libraries has no workers: every pool has one thread.
+class ThreadPool final {
+ public:
+  /// With 0 threads as many as the physical cores that the process may use (cores.h).
+  explicit ThreadPool(size_t thread_count = 0);
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  /// The pool that all share who ask for this many threads, for as long as one of them holds it;
+  /// the default pool if that has as many. A pool of one thread, which costs nothing and on which
+  /// nobody waits for anybody, is a new one each time.
+  static std::shared_ptr<ThreadPool> of_size(size_t thread_count);
+
+  /// With the thread that calls run().
+  size_t get_thread_count() const;
+
+  /// Calls fn(i) for each i below `range`, on all threads; returns when all calls have. Within such
+  /// a call, and where a NoThreadPoolGuard is, everything runs on the calling thread.
+  void run(runtime::FunctionRef<void(size_t)> fn, size_t range);
+
+  /// The workers for libraries that take a pthreadpool_t, null if the pool has one thread only.
+  /// They end when the pool and all who hold them have.
+  std::shared_ptr<pthreadpool> workers();
+
+  /// Changes the number of threads (0: the default) of what is loaded from now on; what holds
+  /// workers() keeps them. False, and nothing changed, if there cannot be as many.
+  bool _unsafe_reset_threadpool(uint32_t num_threads);
+  /// Ends the threads if nobody holds them; they start again when they are needed.
+  void _unsafe_destroy_threadpool();
+
+ private:
+  mutable std::mutex mutex_;
+  size_t thread_count_;
+  std::shared_ptr<pthreadpool> workers_;
+};
+
+/// The pool that this thread is to use: that of the innermost ThreadPoolScope, else the process's
+/// default one. Never null.
+ThreadPool* get_threadpool();
+
+/// Its workers; null if it has one thread, or a NoThreadPoolGuard is here. Valid until the pool is
+/// reset.
+pthreadpool_t get_pthreadpool();
+
+/// The process's default pool, which is never destroyed.
+const std::shared_ptr<ThreadPool>& default_threadpool();
+
+}  // namespace executorch::extension::threadpool

@@ -1,0 +1,38 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What chooses a pool for the calling thread, for as long as an object lives.
+#pragma once
+
+#include <executorch/extension/threadpool/threadpool.h>
+
+namespace executorch::extension::threadpool {
+
+/// Everything runs on the calling thread while such an object lives in it.
+struct NoThreadPoolGuard {
+  static bool is_enabled();
+  static void set_enabled(bool enabled);
+
+  NoThreadPoolGuard() : was_enabled_(is_enabled()) { set_enabled(true); }
+  ~NoThreadPoolGuard() { set_enabled(was_enabled_); }
+  NoThreadPoolGuard(const NoThreadPoolGuard&) = delete;
+  NoThreadPoolGuard& operator=(const NoThreadPoolGuard&) = delete;
+
+ private:
+  const bool was_enabled_;
+};
+
+/// The calling thread uses this pool while the object lives. A method's pool is chosen by such an
+/// object around Program::load_method() (its delegates keep the pool's workers) and around
+/// Method::execute() (for its kernels).
+class ThreadPoolScope final {
+ public:
+  /// `pool` must outlive the object; null leaves what is chosen already.
+  explicit ThreadPoolScope(ThreadPool* pool);
+  ~ThreadPoolScope();
+  ThreadPoolScope(const ThreadPoolScope&) = delete;
+  ThreadPoolScope& operator=(const ThreadPoolScope&) = delete;
+
+ private:
+  ThreadPool* const outer_;
+};
+
+}  // namespace executorch::extension::threadpool

@@ -1,0 +1,23 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The threads of a pool: pthreadpool's, or none where the runtime is built without it.
+#pragma once
+
+#include <stddef.h>
+
+#include <memory>
+
+#include <executorch/extension/threadpool/threadpool.h>
+
+namespace executorch::extension::threadpool {
+
+/// Whether there can be threads at all.
+extern const bool kHasWorkers;
+
+/// Workers that make `count` threads, at least 2, together with the caller; null if the system
+/// gives no more.
+std::shared_ptr<pthreadpool> start_workers(size_t count);
+
+/// Calls fn(i) for each i below `range` on the workers and the calling thread.
+void run_on_workers(pthreadpool_t workers, runtime::FunctionRef<void(size_t)> fn, size_t range);
+
+}  // namespace executorch::extension::threadpool
