@@ -8,7 +8,6 @@
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,10 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from operator_cases import Case, functional_of, operator_cases
+from operator_cases import Case, best, functional_of, operator_cases
 from oracle.kernel_entry import prepare_kernel
 
-R = torch.randn
+R, TURNS = torch.randn, 4
 
 
 def matmul() -> Iterator[Case]:
@@ -102,36 +101,34 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
 }
 
 
-def best(run: Callable[[], Any], rounds: int = 15) -> float:
-    """Seconds of the fastest call."""
-    run()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def measure(name: str, args: tuple[Any, ...]) -> tuple[float, float]:
-    """Ours and eager's time. Raises ``RuntimeError`` if the kernel fails."""
-    function = functional_of(name)
-    expected = function(*args)
+def prepare(name: str, args: tuple[Any, ...]) -> Callable[[], Any]:
+    """A call of our kernel. Raises ``RuntimeError`` if the kernel fails."""
+    expected = functional_of(name)(*args)
     outs = [torch.empty_like(e) for e in (expected if isinstance(expected, tuple) else (expected,))]
     run = prepare_kernel(name, *args, out=outs)
     if (call := run()).error:
         raise RuntimeError(f"{name}: {call.message}")
-    return best(run), best(lambda: function(*args))
+    return run
+
+
+def measure(name: str, args: tuple[Any, ...]) -> tuple[float, float]:
+    """Ours and eager's time, taken in turn. Raises ``RuntimeError`` if the kernel fails."""
+    function, run = functional_of(name), prepare(name, args)
+    turns = [(best(run, 5), best(lambda: function(*args), 5)) for _ in range(TURNS)]
+    return min(ours for ours, _ in turns), min(eager for _, eager in turns)
 
 
 def main() -> None:
     """Prints a line a case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("groups", nargs="*", default=list(GROUPS), help=", ".join(GROUPS))
+    parser.add_argument("--only", default=[], nargs="+", help="measure the cases whose label holds one of these")
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = []
-    for label, name, args in tqdm([case for group in options.groups for case in GROUPS[group]()], unit="case"):
+    cases = [case for group in options.groups for case in GROUPS[group]()]
+    cases = [case for case in cases if not options.only or any(part in case[0] for part in options.only)]
+    for label, name, args in tqdm(cases, unit="case"):
         ours, eager = measure(name, args)
         rows.append((label, ours * 1e6, eager * 1e6, ours / eager))
     print(

@@ -1,9 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Calls of pointwise, reducing, copying, softmax and indexing operators, of a size to choose. Needs torch alone: the
-peer's Python reads this file too.
+"""Calls of pointwise, reducing, copying, softmax and indexing operators, of a size to choose, and what times them.
+Needs torch alone: the peer's Python reads this file too.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -79,16 +80,31 @@ COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 
 
 def functional_of(name: str) -> Any:
-    """The functional overload of an out variant: the one with its arguments."""
+    """The functional overload of an out variant: the one with its arguments, or with its positional ones."""
     operator, _, overload = name.removeprefix("aten::").partition(".")
     packet = getattr(torch.ops.aten, operator)
-    schema = torch._C._get_schema(f"aten::{operator}", overload)
-    wanted = [(a.name, str(a.type)) for a in schema.arguments if not a.is_out]
-    for candidate in (getattr(packet, o) for o in packet.overloads()):
-        arguments = candidate._schema.arguments
-        if not any(a.is_out for a in arguments) and [(a.name, str(a.type)) for a in arguments] == wanted:
-            return candidate
+    candidates = [getattr(packet, o) for o in packet.overloads()]
+
+    def arguments(schema: torch.FunctionSchema, keywords: bool) -> list[tuple[str, str]]:
+        return [(a.name, str(a.type)) for a in schema.arguments if not a.is_out and (keywords or not a.kwarg_only)]
+
+    for keywords in (True, False):
+        wanted = arguments(torch._C._get_schema(f"aten::{operator}", overload), keywords)
+        for candidate in candidates:
+            if "out" not in candidate._overloadname and arguments(candidate._schema, keywords) == wanted:
+                return candidate
     raise LookupError(f"{name} has no functional variant")
+
+
+def best(run: Callable[[], Any], rounds: int = 8) -> float:
+    """Seconds of the fastest call."""
+    run()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def _unary(n: int) -> Iterator[Case]:
@@ -177,8 +193,80 @@ def _place(n: int) -> Iterator[Case]:
     yield "group_norm", "aten::native_group_norm.out", (images, None, None, 1, n // 64, 64 * n, 2, 1e-5)
 
 
+def _window(n: int) -> Iterator[Case]:
+    x = torch.randn(n, n)
+    images = x.reshape(1, n // 32, 32, n)
+    sizes, last = [64, 2 * n], images.to(memory_format=torch.channels_last)
+    yield "max_pool2d channels_last", "aten::max_pool2d_with_indices.out", (last, [3, 3], [2, 2], [1, 1])
+    yield "adaptive_avg_pool2d", "aten::_adaptive_avg_pool2d.out", (images, [4, 4])
+    yield "reflection_pad2d", "aten::reflection_pad2d.out", (images, [1, 1, 1, 1])
+    yield "replication_pad2d", "aten::replication_pad2d.out", (images, [1, 1, 1, 1])
+    yield "nearest", "aten::upsample_nearest2d.vec_out", (images, sizes, None)
+    yield "bilinear", "aten::upsample_bilinear2d.vec_out", (images, sizes, False, None)
+    yield "bilinear smaller", "aten::_upsample_bilinear2d_aa.out", (images, [16, n // 2], False, None, None)
+    grid = torch.rand(1, 32, n, 2) * 2 - 1
+    yield "grid_sampler", "aten::grid_sampler_2d.out", (images, grid, 0, 0, False)
+    yield "pixel_shuffle", "aten::pixel_shuffle.out", (x.reshape(4, n // 4, n), 2)
+    yield "pixel_unshuffle", "aten::pixel_unshuffle.out", (images, 2)
+    yield "unfold", "aten::unfold_copy.out", (x, 1, 8, 8)
+    channels = [torch.rand(n // 32) + 0.5 for _ in range(4)]
+    yield "batch_norm", "aten::_native_batch_norm_legit_no_training.out", (images, *channels, 0.1, 1e-5)
+    weight, steps = torch.randn(8, n // 32, 3, 3), ([1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+    yield "convolution", "aten::convolution.out", (images, weight, None, *steps)
+
+
+def _product(n: int) -> Iterator[Case]:
+    x, few = torch.randn(n, n), torch.randn(n, 32)
+    yield "mm", "aten::mm.out", (x, few)
+    yield "addmm", "aten::addmm.out", (torch.randn(32), x, few)
+    yield "linear", "aten::linear.out", (x, few.t().contiguous(), None)
+    yield "bmm", "aten::bmm.out", (x.reshape(8, n // 8, n), few.expand(8, n, 32).contiguous())
+    yield "cdist", "aten::_cdist_forward.out", (x[:64], x[64:128], 2.0, None)
+    yield "pdist", "aten::_pdist_forward.out", (x[:64], 2.0)
+
+
+def _more(n: int) -> Iterator[Case]:
+    x, y = torch.randn(n, n), torch.rand(n, n) + 0.5
+    rows, places = torch.randint(0, n, (n,)), torch.randint(0, n, (n, n))
+    for name in ("logical_or", "logical_xor"):
+        yield name, f"aten::{name}.out", (x > 0, y > 1)
+    yield "clamp tensors", "aten::clamp.Tensor_out", (x, -y, y)
+    yield "rsub", "aten::rsub.Scalar_out", (x, 1)
+    yield "shift", "aten::bitwise_left_shift.Tensor_out", (places, places % 8)
+    yield "glu", "aten::glu.out", (x, 1)
+    yield "argmin", "aten::argmin.out", (x, 1)
+    yield "max.dim", "aten::max.dim_max", (x, 1)
+    yield "min.dim", "aten::min.dim_min", (x, 0)
+    yield "var_mean", "aten::var_mean.correction_out", (x, [1])
+    yield "roll", "aten::roll.out", (x, [3], [1])
+    yield "repeat", "aten::repeat.out", (x[:, : n // 2].contiguous(), [1, 2])
+    yield "repeat_interleave", "aten::repeat_interleave.Tensor_out", (places.flatten() % 4,)
+    yield "select", "aten::select_copy.int_out", (x.reshape(n, 4, n // 4), 1, 2)
+    yield "select_scatter", "aten::select_scatter.out", (x, x[0].contiguous(), 1, 2)
+    yield "slice_scatter", "aten::slice_scatter.out", (x, x[:, : n // 2].contiguous(), 1, 0, n, 2)
+    yield "stack", "aten::stack.out", ([x, x], 1)
+    yield "diagonal", "aten::diagonal_copy.out", (x.reshape(n // 4, 4, n), 0, 0, 2)
+    yield "transpose", "aten::transpose_copy.int_out", (x, 0, 1)
+    yield "view", "aten::view_copy.out", (x, [-1])
+    yield "full_like", "aten::full_like.out", (x, 3)
+    yield "arange", "aten::arange.start_out", (0, n * n, 1)
+    yield "masked_select", "aten::masked_select.out", (x, x > 0)
+    yield "masked_scatter", "aten::masked_scatter.out", (x, x > 0, y)
+    yield "index", "aten::index.Tensor_out", (x, [rows])
+    yield "index 2", "aten::index.Tensor_out", (x, [rows, rows])
+    yield "index_put", "aten::index_put.out", (x, [rows], y)
+    yield "index_put add", "aten::index_put.out", (x, [rows], y, True)
+    yield "scatter", "aten::scatter.src_out", (x, 1, places, x)
+    yield "scatter number", "aten::scatter.value_out", (x, 0, places, 3)
+    yield "complex", "aten::view_as_real_copy.out", (torch.complex(x, y),)
+    yield "irfft", "aten::_fft_c2r.out", (torch.fft.rfft(x), [1], 0, n)
+    yield "rand", "aten::rand.out", ([n, n],)
+    yield "randn", "aten::randn.out", ([n, n],)
+    yield "dropout", "aten::native_dropout.out", (x, 0.5, True)
+
+
 def operator_cases(n: int) -> Iterator[Case]:
     """``(label, out variant, arguments)`` on n by n elements."""
     torch.manual_seed(0)
-    for family in (_unary, _binary, _reduce, _copy, _place):
+    for family in (_unary, _binary, _reduce, _copy, _place, _window, _product, _more):
         yield from family(n)

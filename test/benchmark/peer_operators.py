@@ -1,42 +1,44 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Times the portable kernels against the peer's, operator by operator, on 64K elements and one thread.
 
-``python test/benchmark/peer_operators.py``. ``EXECUTORCH_PEER_PYTHON`` names the peer's Python,
-``EXECUTORCH_KERNEL_ENTRY`` the library with our kernels. The peer runs programs of one operator whose inputs and
-outputs are not copied; what a program of one element takes is subtracted there, and what a call of one element takes
-here.
+``python test/benchmark/peer_operators.py [PART ...]`` measures the operators whose label holds one of the parts (all
+without any). ``EXECUTORCH_PEER_PYTHON`` names the peer's Python, ``EXECUTORCH_KERNEL_ENTRY`` the library with our
+kernels. Both sides are timed in turn, each figure being the least of all turns. The peer runs programs of one operator
+whose inputs and outputs are not copied; what a program of one element takes is subtracted there, and what a call of one
+element takes here.
 """
 
-import json
 import sys
 import tempfile
 from pathlib import Path
 
 import torch
 from tabulate import tabulate
+from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from operator_cases import operator_cases
-from oracle.peer import run_script
+from operator_cases import Case, operator_cases
+from oracle.peer import Conversation
 
-from kernels import measure
+from kernels import best, prepare
 
-SIDE = 256
+SIDE, TURNS = 256, 6
+ONE_ELEMENT: Case = ("", "aten::add.out", (torch.ones(1), torch.ones(1)))
 PEER = """
-import json, sys, time, warnings
+import json, sys, warnings
 sys.path.insert(0, sys.argv[1])
 warnings.filterwarnings("ignore")
 import torch
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer as load
-from operator_cases import functional_of, operator_cases
+from operator_cases import best, functional_of, operator_cases
 torch.set_num_threads(1)
 planning = MemoryPlanningPass(alloc_graph_input=False, alloc_graph_output=False)
 
 
-def seconds(name, args):
+def prepare(name, args):
     operator = functional_of(name)
     places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
     lists = [i for i, a in enumerate(args) if isinstance(a, list) and isinstance(a[0], torch.Tensor)]
@@ -58,41 +60,61 @@ def seconds(name, args):
     calls = [n for n in calls if "getitem" not in str(n.target)]
     if len(calls) != 1:
         raise RuntimeError(f"decomposed to {[str(c.target) for c in calls]}")
-    program = edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
-    module = load(program.buffer)
-    times = []
-    for _ in range(25):
-        start = time.perf_counter()
-        module.run_method("forward", tensors, clone_outputs=False)
-        times.append(time.perf_counter() - start)
-    return min(times)
+    buffer = edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning)).buffer
+    module = load(buffer)
+    alive.append(buffer)  # The module reads it and does not hold it.
+    return lambda: module.run_method("forward", tensors, clone_outputs=False)
 
 
-found = {"": seconds("aten::add.out", (torch.ones(1), torch.ones(1)))}
-for label, name, args in operator_cases(int(sys.argv[2])):
+cases = {label: (name, args) for label, name, args in operator_cases(int(sys.argv[2]))}
+cases[""] = "aten::add.out", (torch.ones(1), torch.ones(1))
+runs, alive = {}, []
+for label in map(json.loads, sys.stdin):
     try:
-        found[label] = seconds(name, args)
+        if label not in runs:
+            runs[label] = prepare(*cases[label])
+        answer = best(runs[label])
     except Exception as error:
-        found[label] = f"{type(error).__name__}: {error}"[:100]
-print("RESULT" + json.dumps(found))
+        answer = f"{type(error).__name__}: {error}"[:100]
+    print("ANSWER" + json.dumps(answer), flush=True)
 """
+
+
+def compared(case: Case, peer: Conversation) -> tuple[float, float] | str:
+    """Seconds of ours and of the peer's, each the least of all turns; or why the peer cannot."""
+    label, name, args = case
+    run = prepare(name, args)
+    ours, theirs = [], []
+    for _ in range(TURNS):
+        ours.append(best(run))
+        answer = peer.ask(label)
+        if isinstance(answer, str):
+            return answer
+        theirs.append(answer)
+    return min(ours), min(theirs)
 
 
 def main() -> None:
     """Prints a line a case, and at the end those in which the peer is faster."""
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        printed = run_script(PEER, [Path(__file__).resolve().parent, SIDE], Path(folder))
-    peer = json.loads(printed.partition("RESULT")[2])
-    call, _ = measure("aten::add.out", (torch.ones(1), torch.ones(1)))
+    parts = sys.argv[1:]
+    cases = [case for case in operator_cases(SIDE) if not parts or any(part in case[0] for part in parts)]
     rows, slower = [], []
-    for label, name, args in operator_cases(SIDE):
-        if isinstance(peer[label], str):
-            rows.append((label, None, None, None, peer[label]))
-            continue
-        ours, theirs = measure(name, args)[0] - call, peer[label] - peer[""]
-        rows.append((label, ours * 1e6, theirs * 1e6, ours / theirs, ""))
-        slower += [label] if ours > theirs else []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Conversation(PEER, [Path(__file__).resolve().parent, SIDE], Path(folder)) as peer,
+    ):
+        call = compared(ONE_ELEMENT, peer)
+        if isinstance(call, str):
+            raise RuntimeError(f"the peer cannot add: {call}")
+        for case in tqdm(cases, unit="operator"):
+            found = compared(case, peer)
+            if isinstance(found, str):
+                rows.append((case[0], None, None, None, found))
+                continue
+            ours, theirs = (seconds - one for seconds, one in zip(found, call, strict=True))
+            rows.append((case[0], ours * 1e6, theirs * 1e6, ours / theirs, ""))
+            slower += [case[0]] if ours > theirs else []
     headers = ("operator", "ours, us", "peer, us", "ours / peer", "")
     print(tabulate(rows, headers=headers, floatfmt=("", ".1f", ".1f", ".2f", "")))
     print(f"{len(slower)} slower than the peer: {', '.join(slower)}")

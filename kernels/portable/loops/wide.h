@@ -1,0 +1,26 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Loops that are compiled twice on x86-64: for what every processor has, and for AVX2, chosen when
+// they run. Without fused multiplication: both give the same bits. A build for size has one of
+// them, as has a build that is for AVX2 anyway.
+#pragma once
+
+namespace executorch::kernels::portable {
+
+#if defined(__x86_64__) && !defined(__AVX2__) && !defined(__OPTIMIZE_SIZE__)
+template <class Loop, class... Arguments>
+__attribute__((target("avx2"), flatten)) void in_wide_vectors(Loop loop, Arguments... arguments) {
+  loop(arguments...);
+}
+/// Calls loop(arguments...); all that it calls is compiled into it.
+template <class Loop, class... Arguments>
+inline void in_vectors(Loop loop, Arguments... arguments) {
+  __builtin_cpu_supports("avx2") ? in_wide_vectors(loop, arguments...) : loop(arguments...);
+}
+#else
+template <class Loop, class... Arguments>
+inline void in_vectors(Loop loop, Arguments... arguments) {
+  loop(arguments...);
+}
+#endif
+
+}  // namespace executorch::kernels::portable
