@@ -2,8 +2,10 @@
 // Dtypes: what they are, how they promote, and elements from one to another.
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/dtype.h>
+#include <executorch/kernels/portable/loops/halves.h>
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/loops/promote.h>
+#include <executorch/kernels/portable/loops/wide.h>
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/platform/compiler.h>
@@ -156,10 +158,31 @@ To converted(const char* from) {
 }
 
 template <class To, class From>
+void convert_adjacent(To* to, const From* from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = converted<To, From>(reinterpret_cast<const char*>(from + i));
+  }
+}
+
+template <class To, class From>
+inline constexpr bool is_widening = std::is_same_v<To, float> && std::is_same_v<From, Half>;
+
+template <class To, class From>
 void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
   if (to_stride == int64_t(sizeof(To)) && from_stride == int64_t(sizeof(From))) {
-    auto* const target = reinterpret_cast<To*>(to);
-    for (int64_t i = 0; i < n; ++i) target[i] = converted<To, From>(from + i * sizeof(From));
+    auto* target = reinterpret_cast<To*>(to);
+    const auto* source = reinterpret_cast<const From*>(from);
+    if constexpr (is_widening<To, From> || is_widening<From, To>) {
+      const int64_t done = convert_halves(target, source, n);
+      target += done, source += done, n -= done;
+    }
+    if constexpr (is_half<To> || is_half<From> || std::is_same_v<To, float> ||
+                  std::is_same_v<From, float>) {
+      in_vectors([](To* t, const From* f, int64_t count) { convert_adjacent(t, f, count); }, target,
+                 source, n);
+    } else {
+      convert_adjacent(target, source, n);
+    }
     return;
   }
   for (int64_t i = 0; i < n; ++i) {

@@ -148,7 +148,8 @@ struct Row {
   void operator()(const Parameters& parameters, char* out, const char* const* in, int64_t n) const;
 };
 template <const auto& math, int arity, class C, class First>
-inline void Row<math, arity, C, First>::operator()(const Parameters& parameters, char* out, const char* const* in, int64_t n) const {
+inline void Row<math, arity, C, First>::operator()(const Parameters& parameters, char* out,
+                                                   const char* const* in, int64_t n) const {
   const Extra<C> extra(parameters);
   if constexpr (std::is_same_v<C, float> && is_approximated<std::decay_t<decltype(math)>>) {
     constexpr int64_t kRun = 256;  // What one element outside of the formula costs is this many.
@@ -173,7 +174,9 @@ template <const auto& math, int arity, class C, class First>
 void row(const Parameters& parameters, char* out, const char* const* in, int64_t n) {
   constexpr Row<math, arity, C, First> compute;
   if constexpr (std::is_same_v<C, float>) {
-    in_vectors([](const Parameters* p, char* to, const char* const* from, int64_t count) { Row<math, arity, C, First>()(*p, to, from, count); }, &parameters, out, in, n);
+    in_vectors([](const Parameters* p, char* to, const char* const* from,
+                  int64_t count) { Row<math, arity, C, First>()(*p, to, from, count); },
+               &parameters, out, in, n);
   } else {
     compute(parameters, out, in, n);
   }

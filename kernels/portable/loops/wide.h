@@ -7,6 +7,7 @@
 namespace executorch::kernels::portable {
 
 #if defined(__x86_64__) && !defined(__AVX2__) && !defined(__OPTIMIZE_SIZE__)
+#define ET_WIDE_VECTORS 1
 template <class Loop, class... Arguments>
 __attribute__((target("avx2"), flatten)) void in_wide_vectors(Loop loop, Arguments... arguments) {
   loop(arguments...);

@@ -8,6 +8,7 @@
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/strided.h>
+#include <executorch/kernels/portable/loops/wide.h>
 
 #include <algorithm>
 
@@ -59,24 +60,25 @@ struct Compiled {
     std::fill_n(reinterpret_cast<Lane*>(lanes), lanes_count, Lane());
   }
   static void take(char* lanes, const char* x, int64_t n) {
+    in_vectors([](char* to, const char* from, int64_t count) { take_run(to, from, count); }, lanes,
+               x, n);
+  }
+  static void take_run(char* lanes, const char* x, int64_t n) {
     auto* const all = reinterpret_cast<Lane*>(lanes);
     if constexpr (takes_runs<Lane>) return all[0].take_run(reinterpret_cast<const In*>(x), n);
-    int64_t i = 0;
-    if (n >= 2 * kLanes) {
-      Lane local[kLanes];  // The compiler knows that nothing else writes here.
-      std::copy_n(all, kLanes, local);
-      for (; i + kLanes <= n; i += kLanes) {
-        for (int64_t lane = 0; lane < kLanes; ++lane) local[lane].take(element<In>(x, i + lane));
-      }
-      std::copy_n(local, kLanes, all);
-    }
-    for (; i < n; i += kLanes) {
-      each(lanes, x + i * int64_t(sizeof(In)), 0, 1, n - i < kLanes ? n - i : kLanes);
-    }
+    // As rows of that many elements: a lane is read and written once for several.
+    const int64_t rows = n / kLanes, step = kLanes * int64_t(sizeof(In));
+    each_run(lanes, x, step, rows, kLanes);
+    each_run(lanes, x + rows * step, 0, 1, n - rows * kLanes);
   }
   static void each(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n) {
+    in_vectors([](char* to, const char* from, int64_t between, int64_t count,
+                  int64_t width) { each_run(to, from, between, count, width); },
+               lanes, x, step, rows, n);
+  }
+  static void each_run(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n) {
     auto* const all = reinterpret_cast<Lane*>(lanes);
-    for (; rows >= 4; rows -= 4, x += 4 * step) {  // A lane is read and written once for four.
+    for (; rows >= 4; rows -= 4, x += 4 * step) {
       for (int64_t i = 0; i < n; ++i) {
         Lane lane = all[i];
         lane.take(element<In>(x, i));
@@ -103,11 +105,17 @@ struct Compiled {
   }
   // All lanes into the first, by halves, which lie side by side.
   static void fold(Lane* all, int64_t n) {
+    if (n == kLanes) return fold_lanes<kLanes>(all);
     while (n > 1) {
       const int64_t half = (n + 1) / 2;
       for (int64_t i = 0; i + half < n; ++i) all[i].merge(all[i + half]);
       n = half;
     }
+  }
+  template <int64_t n>
+  static void fold_lanes(Lane* all) {
+    for (int64_t i = 0; i < n / 2; ++i) all[i].merge(all[i + n / 2]);
+    if constexpr (n > 2) fold_lanes<n / 2>(all);
   }
   static void finish(const char* totals, char* out, int64_t n, int64_t count, double parameter) {
     for (int64_t i = 0; i < n; ++i) {

@@ -196,7 +196,7 @@ struct Sum {
   using In = C;
   using Out = Wide<C>;
   using Lane = PartialSum<C>;
-  static constexpr int64_t kLanes = 16, kPatience = 256;
+  static constexpr int64_t kLanes = 32, kPatience = 256;
   Out total = 0;
   void merge(const Lane& lane) { total = plus<Out>(total, lane.total); }
   Out result(int64_t, double) const { return total; }
@@ -211,7 +211,7 @@ struct Mean : Sum<C> {
 };
 
 template <class C>
-struct Product : Tireless<Product<C>, 16> {
+struct Product : Tireless<Product<C>> {
   using In = C;
   using Out = Wide<C>;
   Out total = 1;
