@@ -3,9 +3,11 @@
 // they were found, as flat indices into the plane; NaN wins over every number) and means. 16-bit
 // floats are computed in float32.
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/kernels/portable/pool/geometry.h>
 #include <executorch/kernels/portable/spatial/window_rows.h>
 
+#include <initializer_list>
 #include <limits>
 
 namespace executorch::kernels::portable {
@@ -59,7 +61,7 @@ struct WindowMax {
   /// Where ATen sees the maximum of a window whose every tap lies in the padding.
   int64_t first_place(const int64_t* at, int64_t column) const {
     int64_t place = 0;
-    for (int d = 0; d < kSpatial; ++d) {
+    for (int d = 0; d < (loops.has_rows_of_channels ? 2 : kSpatial); ++d) {
       const WindowAxis& axis = loops.axis[d];
       const int64_t start = axis.input(d == 2 ? column : at[d], 0);
       const int64_t steps = start < 0 ? (axis.tap_shift - 1 - start) / axis.tap_shift : 0;
@@ -81,9 +83,12 @@ struct WindowMax {
     std::fill_n(where, n, -1);
   }
   void tap(const TapRow<T>& row) {
+    in_vectors(
+        [](T* values, int64_t* places, const TapRow<T>* taken) { take(values, places, *taken); },
+        best + row.at, where + row.at, &row);
+  }
+  static void take(T* values, int64_t* places, TapRow<T> row) {
     // Choices instead of branches: which value wins cannot be predicted.
-    T* const values = best + row.at;
-    int64_t* const places = where + row.at;
     for (int64_t q = 0; q < row.n; ++q) {
       const T value = row.values[q * row.step];
       const bool wins = (places[q] < 0) | (value > values[q]) | (value != value);
@@ -100,6 +105,16 @@ struct WindowMax {
   }
 };
 
+// Channels that lie side by side everywhere are pooled by runs of them.
+void arrange(WindowLoops& loops, std::initializer_list<Images*> all) {
+  if (loops.axis[0].taps != 1) return;
+  for (const Images* images : all) {
+    if (!images->has_rows_of_channels()) return;
+  }
+  loops.take_channels_as_rows((*all.begin())->channels);
+  for (Images* images : all) images->take_channels_as_rows();
+}
+
 std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                                       const PoolArguments& arguments, Tensor& out,
                                       Tensor& indices) {
@@ -115,7 +130,8 @@ std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& s
       !resize(ctx, indices, pool_shape(self, spatial, loops))) {
     return result;
   }
-  const Images from(self, spatial), to(out, spatial), places(indices, spatial);
+  Images from(self, spatial), to(out, spatial), places(indices, spatial);
+  arrange(loops, {&from, &to, &places});
   visit_compute(compute_of(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     for (int64_t image = 0; image < from.batch; ++image) {
@@ -162,7 +178,8 @@ Tensor& avg_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
     return out;
   }
   const Divisor divisor = {count_include_pad, divisor_override.value_or(0)};
-  const Images from(self, spatial), to(out, spatial);
+  Images from(self, spatial), to(out, spatial);
+  arrange(loops, {&from, &to});
   visit_compute(compute_of(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     for (int64_t image = 0; image < from.batch; ++image) {

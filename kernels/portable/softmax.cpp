@@ -5,6 +5,7 @@
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/lines.h>
+#include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/kernels/portable/pointwise/float_math.h>
 #include <executorch/kernels/portable/reduce/extreme.h>
 
@@ -15,7 +16,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// exp(x) for x <= 0.
+// exp(x) for x <= 88.
 template <class T>
 T exponential(T x) {
   if constexpr (std::is_same_v<T, float>) {
@@ -138,11 +139,14 @@ void softmax_lines(const Strided& out, const Strided& in, int dim) {
     for (int64_t i = 0; i < nest.row(); i += along ? 1 : kBlock) {
       char* const to = at[0] + i * out_stride;
       const char* const from = at[1] + i * in_stride;
-      if (along) {
-        softmax.along(to, from);
-      } else {
-        softmax.across(to, out_stride, from, in_stride, std::min(kBlock, nest.row() - i));
-      }
+      const auto n = along ? int64_t(1) : std::min(kBlock, nest.row() - i);
+      in_vectors(
+          [along](Softmax<T, kLog>* lines, char* out_at, int64_t out_step, const char* in_at,
+                  int64_t in_step, int64_t count) {
+            along ? lines->along(out_at, in_at)
+                  : lines->across(out_at, out_step, in_at, in_step, count);
+          },
+          &softmax, to, out_stride, from, in_stride, n);
     }
   });
 }
@@ -165,6 +169,18 @@ Tensor& softmax(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool
   return out;
 }
 
+// value * sigmoid(gate); for float32, where the formula covers the gates, by that.
+template <class T>
+void gate_run(const T* value, const T* gates, T* result, int64_t n) {
+  uint32_t outside = !std::is_same_v<T, float>;
+  for (int64_t j = 0; j < n; ++j) outside |= !(gates[j] > -88);
+  if (outside == 0) {
+    for (int64_t j = 0; j < n; ++j) result[j] = value[j] / (1 + exponential(-gates[j]));
+  } else {
+    for (int64_t j = 0; j < n; ++j) result[j] = value[j] / (1 + std::exp(-gates[j]));
+  }
+}
+
 template <class T>
 void gate(const LoopNest& nest, ScalarType dtype) {
   Reader<T> read_value(dtype), read_gate(dtype);
@@ -175,7 +191,8 @@ void gate(const LoopNest& nest, ScalarType dtype) {
       const int64_t n = std::min(kBlock, nest.row() - i);
       const T* value = read_value(at[1] + i * nest.stride(1), nest.stride(1), n);
       const T* gates = read_gate(at[2] + i * nest.stride(2), nest.stride(2), n);
-      for (int64_t j = 0; j < n; ++j) result[j] = value[j] / (1 + std::exp(-gates[j]));
+      in_vectors([](const T* v, const T* g, T* to, int64_t count) { gate_run(v, g, to, count); },
+                 value, gates, result, n);
       store_row(at[0] + i * nest.stride(0), nest.stride(0), reinterpret_cast<const char*>(result),
                 sizeof(T), n);
     }

@@ -28,6 +28,26 @@ Images::Images(const Tensor& tensor, int spatial) {
   }
 }
 
+bool Images::has_rows_of_channels() const {
+  return sizes[0] == 1 && channels > 1 && first.channel_stride == width_of(first.dtype);
+}
+
+void Images::take_channels_as_rows() {
+  for (int d = 1; d < kSpatial; ++d) {
+    sizes[d - 1] = sizes[d];
+    first.strides[d - 1] = first.strides[d];
+  }
+  sizes[kSpatial - 1] = channels;
+  first.strides[kSpatial - 1] = first.channel_stride;
+  channels = 1;
+}
+
+void WindowLoops::take_channels_as_rows(int64_t channels) {
+  axis[0] = axis[1], axis[1] = axis[2];
+  axis[2] = {channels, channels, 0, 1, 1, 0, 1, 0, 1, 1};
+  has_rows_of_channels = true;
+}
+
 Plane Images::plane(int64_t image, int64_t channel) const {
   Plane plane = first;
   plane.data += image * batch_stride + channel * first.channel_stride;

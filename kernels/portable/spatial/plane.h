@@ -30,6 +30,10 @@ struct Images {
 
   Images(const Tensor& tensor, int spatial);
 
+  /// Whether an image has no depth, and its channels lie side by side.
+  bool has_rows_of_channels() const;
+  /// Makes height, width and channels the spatial dimensions of one channel.
+  void take_channels_as_rows();
   /// The image from the given channel on.
   Plane plane(int64_t image, int64_t channel) const;
   /// No spatial dimension is empty.

@@ -27,7 +27,11 @@ struct WindowAxis {
 /// The three nested loops.
 struct WindowLoops {
   WindowAxis axis[kSpatial];
+  bool has_rows_of_channels =
+      false;  ///< height, width and channels (Images::take_channels_as_rows)
 
+  /// The same of height, width and so many channels; there must be one depth.
+  void take_channels_as_rows(int64_t channels);
   int64_t outputs() const { return axis[0].outputs * axis[1].outputs * axis[2].outputs; }
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
   /// Whether both products are below 2^31, as for anything that has room in memory. Each factor

@@ -43,8 +43,8 @@ void for_each_window_row(const Plane& image, const WindowLoops& loops, Work& wor
       const char* start = from + width * image.strides[2];
       row.at = begin - first;
       row.n = end - begin;
-      row.input = base + width;
-      row.input_step = axis[2].step;
+      row.input = loops.has_rows_of_channels ? base : base * axis[2].in + width;
+      row.input_step = loops.has_rows_of_channels ? 0 : axis[2].step;
       row.step = direct ? axis[2].step * image.strides[2] / int64_t(sizeof(T)) : 1;
       row.values = direct ? reinterpret_cast<const T*>(start) : loaded;
       if (!direct) {
@@ -63,8 +63,8 @@ void for_each_window_row(const Plane& image, const WindowLoops& loops, Work& wor
       for (row.tap[1] = 0; row.tap[1] < axis[1].taps; ++row.tap[1]) {
         const int64_t h = axis[1].input(at[1], row.tap[1]);
         if (!axis[1].inside(h)) continue;
-        add_taps(image.data + d * image.strides[0] + h * image.strides[1], row,
-                 (d * axis[1].in + h) * axis[2].in, at[2], n);
+        add_taps(image.data + d * image.strides[0] + h * image.strides[1], row, d * axis[1].in + h,
+                 at[2], n);
       }
     }
     work.end(at, n);
