@@ -12,6 +12,7 @@
 #pragma once
 
 #include <executorch/kernels/portable/loops/check.h>
+#include <executorch/kernels/portable/loops/dtype.h>
 
 #include <cmath>
 #include <cstring>
@@ -148,13 +149,27 @@ struct Vector {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
 };
 
+template <class V, class T>
+inline constexpr int64_t kItemsOf = int64_t(sizeof(V) / sizeof(T));
+/// The items of a V from there on.
+template <class V, class T>
+inline V& items(T* memory) {
+  return *reinterpret_cast<V*>(memory);
+}
+/// Calls f(tag) with the type of items (ET_TYPE_OF) that `width` side by side are made of.
+template <class T, class F>
+void in_lanes(int64_t width, F&& f) {
+  if (width % Vector<T>::kItems == 0) return f(Vector<T>());
+  f(Type<T>());
+}
+
 /// One of Stockham's passes: `groups` times `radix` runs, each of `width` elements; `stride` is the
 /// product of the radices before.
 template <int radix, class T, class V>
 void pass(const Parts<T>& x, const Parts<T>& y, const Parts<T>& w, int64_t groups, int64_t stride,
           int64_t width) {
-  constexpr int64_t kStep = int64_t(sizeof(V) / sizeof(T));
-  const auto at = [](T* memory) -> V& { return *reinterpret_cast<V*>(memory); };
+  constexpr int64_t kStep = kItemsOf<V, T>;
+  const auto at = [](T* memory) -> V& { return items<V>(memory); };
   for (int64_t p = 0; p < groups; ++p) {
     T twiddle_re[radix], twiddle_im[radix];
     for (int j = 1; j < radix; ++j) {
@@ -180,11 +195,8 @@ void pass(const Parts<T>& x, const Parts<T>& y, const Parts<T>& w, int64_t group
 template <int radix, class T>
 void pass_for(const Parts<T>& x, const Parts<T>& y, const Parts<T>& w, int64_t groups,
               int64_t stride, int64_t width) {
-  if (width % Vector<T>::kItems == 0) {
-    pass<radix, T, typename Vector<T>::type>(x, y, w, groups, stride, width);
-  } else {
-    pass<radix, T, T>(x, y, w, groups, stride, width);
-  }
+  in_lanes<T>(width,
+              [&](auto item) { pass<radix, T, ET_TYPE_OF(item)>(x, y, w, groups, stride, width); });
 }
 
 /// Transforms of one length n, which is a product of 2, 3, 5 and 7.
