@@ -74,12 +74,15 @@ void write_complex(const Job& job, char* const* to, int64_t count, int64_t lanes
   const int64_t stride = line_stride(job.to, job.dim);
   const T scale = static_cast<T>(job.scale);
   with_lanes(lanes, [&](auto width) {
-    for (int64_t lane = 0; lane < count; ++lane) {
-      const T *re = from.re + lane, *im = from.im + lane;
-      char* at = to[lane];
-      for (int64_t i = 0; i < n; ++i, re += width, im += width, at += stride) {
-        auto* const number = reinterpret_cast<T*>(at);
-        number[0] = *re * scale, number[1] = *im * scale;
+    const T *re = from.re, *im = from.im;
+    for (int64_t i = 0; i < n; ++i, re += width, im += width) {
+      T scaled_re[width], scaled_im[width];
+      for (int64_t lane = 0; lane < width; ++lane) {
+        scaled_re[lane] = re[lane] * scale, scaled_im[lane] = im[lane] * scale;
+      }
+      for (int64_t lane = 0; lane < count; ++lane) {
+        auto* const number = reinterpret_cast<T*>(to[lane] + i * stride);
+        number[0] = scaled_re[lane], number[1] = scaled_im[lane];
       }
     }
   });
@@ -167,13 +170,19 @@ struct RealTransform {
 template <class T>
 void read_real(const Job& job, char* const* from, const RealTransform<T>& real) {
   const int64_t stride = line_stride(job.from, job.dim), step = real.folded ? 2 * stride : stride;
+  const int64_t length = real.transform.length(), next = real.folded ? stride : 0;
+  const bool is_folded = real.folded;
   with_lanes(real.lanes, [&](auto width) {
     T *re = real.transform.input().re, *im = real.transform.input().im;
-    for (int64_t i = 0; i < real.transform.length(); ++i, re += width, im += width) {
+    for (int64_t i = 0; i < length; ++i, re += width, im += width) {
+      T even[width], odd[width];
       for (int64_t lane = 0; lane < width; ++lane) {
         const char* const at = from[lane] + i * step;
-        re[lane] = *reinterpret_cast<const T*>(at);
-        im[lane] = real.folded ? *reinterpret_cast<const T*>(at + stride) : T(0);
+        even[lane] = *reinterpret_cast<const T*>(at);
+        odd[lane] = *reinterpret_cast<const T*>(at + next);
+      }
+      for (int64_t lane = 0; lane < width; ++lane) {
+        re[lane] = even[lane], im[lane] = is_folded ? odd[lane] : T(0);
       }
     }
   });

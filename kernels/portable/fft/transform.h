@@ -13,6 +13,7 @@
 
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/dtype.h>
+#include <executorch/kernels/portable/loops/wide.h>
 
 #include <cmath>
 #include <cstring>
@@ -144,7 +145,11 @@ inline void butterfly(V* re, V* im) {
 
 template <class T>
 struct Vector {
+#if ET_WIDE_VECTORS
+  static constexpr int64_t kBytes = 32;
+#else
   static constexpr int64_t kBytes = 16;
+#endif
   static constexpr int64_t kItems = kBytes / int64_t(sizeof(T));
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
 };
@@ -159,7 +164,7 @@ inline V& items(T* memory) {
 /// Calls f(tag) with the type of items (ET_TYPE_OF) that `width` side by side are made of.
 template <class T, class F>
 void in_lanes(int64_t width, F&& f) {
-  if (width % Vector<T>::kItems == 0) return f(Vector<T>());
+  if (width % Vector<T>::kItems == 0) return in_vectors(f, Vector<T>());
   f(Type<T>());
 }
 
