@@ -1,0 +1,93 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A batch norm with constant statistics disappears into the layer before it, whatever the layer."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from oracle.planned_graph import run_planned
+from torch import nn
+from torch.export import export
+
+from executorch.exir import ExecutorchBackendConfig, to_edge
+
+CONVOLUTIONS: dict[str, Any] = {
+    f"{layer.__name__}{d}d": (layer, d)
+    for d, pair in enumerate(
+        [(nn.Conv1d, nn.ConvTranspose1d), (nn.Conv2d, nn.ConvTranspose2d), (nn.Conv3d, nn.ConvTranspose3d)], 1
+    )
+    for layer in pair
+}
+
+
+def _norm(channels: int, dimensions: int, **options: Any) -> nn.Module:
+    norm = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)[dimensions - 1](channels, **options)
+    for tensor in (norm.running_mean, norm.weight, norm.bias):
+        if tensor is not None:
+            nn.init.normal_(tensor)
+    nn.init.uniform_(norm.running_var, 0.5, 2.0)
+    return norm
+
+
+def _operators(model: nn.Module, x: torch.Tensor) -> list[str]:
+    """The program's operators, after its results are compared with eager's."""
+    program = to_edge(export(model, (x,))).to_executorch(ExecutorchBackendConfig(check_target=False))
+    torch.testing.assert_close(run_planned(program.exported_program(), x)[0], model(x), atol=2e-5, rtol=1e-4)
+    return [operator.name for operator in program.executorch_program.execution_plan[0].operators]
+
+
+@pytest.mark.parametrize(("kind", "bias", "groups"), list(product(CONVOLUTIONS, (True, False), (1, 2))))
+def test_convolutions_of_all_kinds_take_a_batch_norm_in(kind: str, bias: bool, groups: int) -> None:
+    layer, dimensions = CONVOLUTIONS[kind]
+    torch.manual_seed(0)
+    model = nn.Sequential(layer(4, 6, 3, bias=bias, groups=groups), _norm(6, dimensions, affine=bias)).eval()
+    assert _operators(model, torch.randn(2, 4, *[5] * dimensions)) == ["aten::convolution"]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_linear_layers_take_a_batch_norm_in(bias: bool) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 6, bias=bias), _norm(6, 1), nn.ReLU()).eval()
+    assert _operators(model, torch.randn(3, 4)) == ["aten::addmm", "aten::relu"]
+
+
+class TwiceTheWeight(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution, self.first, self.second = nn.Conv1d(2, 2, 1), _norm(2, 1), _norm(2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(self.convolution(self.first(self.convolution(x))))
+
+
+class BothRead(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution, self.norm = nn.Conv1d(2, 2, 1), _norm(2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.convolution(x)
+        return self.norm(y) + y
+
+
+class OwnStatistics(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(2, 2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.batch_norm(self.convolution(x), None, None, training=True)
+
+
+@pytest.mark.parametrize("model", [TwiceTheWeight(), BothRead(), OwnStatistics()], ids=lambda m: type(m).__name__)
+def test_a_batch_norm_stays_where_something_else_reads_the_layer_or_where_it_takes_its_own_statistics(
+    model: nn.Module,
+) -> None:
+    assert [name for name in _operators(model.eval(), torch.randn(2, 2, 5)) if "batch_norm" in name]
+
+
+def test_what_follows_a_reused_weight_is_right() -> None:
+    shared = nn.Linear(3, 3)
+    model = nn.Sequential(shared, _norm(3, 1), shared, _norm(3, 1)).eval()
+    assert "aten::_native_batch_norm_legit_no_training" in _operators(model, torch.randn(2, 3))
