@@ -8,6 +8,8 @@
 #include <executorch/kernels/portable/loops/lines.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
 
+#include <cstring>
+
 namespace executorch::kernels::portable {
 namespace {
 
@@ -74,7 +76,7 @@ Tensor& index_select_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t 
       !expect_index_dtype(ctx, "index", index) ||
       !ET_EXPECT(ctx, index.dim() <= 1, "index must have rank 1, found %d",
                  static_cast<int>(index.dim())) ||
-      !expect_same_dtype(ctx, "self", self, "out", out)) {
+      !expect_movable(ctx, "self", self) || !expect_same_dtype(ctx, "self", self, "out", out)) {
     return out;
   }
   const Strided from(self), where(index);
@@ -82,14 +84,27 @@ Tensor& index_select_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t 
   if (shape.rank > 0) shape.sizes[d] = where.numel();
   if (!resize(ctx, out, shape)) return out;
   const Strided to(out);
+  Strided source = from, target = to;
+  if (from.rank > 0) {
+    source.narrow(d, 0, 1);
+    target.narrow(d, 0, 1);
+  }
+  // Slices of one layout: rows are copied as bytes.
+  const LoopNest slice(target, source);
+  const int64_t bytes = slice.row() * from.element_size();
+  const bool dense = slice.stride(0) == from.element_size() && slice.stride(1) == slice.stride(0);
   for (int64_t i = 0; i < where.numel(); ++i) {
     const int64_t picked = read<int64_t>(where.data + i * line_stride(where, 0), where.dtype);
     if (!expect_within(ctx, &picked, 1, line_length(from, d))) return out;
-    Strided source = from, target = to;
-    if (from.rank > 0) {
-      source.narrow(d, picked, 1);
-      target.narrow(d, i, 1);
+    const int64_t there = to.rank > 0 ? i * to.strides[d] : 0;
+    const int64_t here = picked * line_stride(from, d);
+    if (dense) {
+      slice.for_each_row([&](char* const* at) {
+        std::memmove(at[0] + there, at[1] + here, static_cast<size_t>(bytes));
+      });
+      continue;
     }
+    source.data = from.data + here, target.data = to.data + there;
     if (!copy(ctx, target, source)) return out;
   }
   return out;

@@ -5,6 +5,8 @@
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/copy.h>
 #include <executorch/kernels/portable/loops/index_order.h>
+#include <executorch/kernels/portable/loops/wide.h>
+#include <executorch/kernels/portable/random/normal.h>
 
 #include <atomic>
 #include <cmath>
@@ -80,62 +82,22 @@ class Stream {
   int used_ = kWords;
 };
 
-// log and sin as libraries have them differ in their last bits; these are the same everywhere.
-
-// Of 0 < x ≤ 1, by log m = 2 artanh((m - 1) / (m + 1)).
-double natural_log(double x) {
-  // As m * 2^exponent, 2^-1/2 <= m < 2^1/2.
-  constexpr uint64_t kRootHalf = 0x3FE6A09E667F3BCD, kFraction = (uint64_t{1} << 52) - 1;
-  uint64_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  bits -= kRootHalf;
-  const int exponent = static_cast<int>(static_cast<int64_t>(bits) >> 52);
-  bits = (bits & kFraction) + kRootHalf;
-  double m;
-  std::memcpy(&m, &bits, sizeof(m));
-  const double s = (m - 1) / (m + 1), square = s * s;
-  double sum = 0;
-  static constexpr double kTerms[] = {1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11,
-                                      1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0};
-  for (const double term : kTerms) sum = sum * square + term;
-  return exponent * 0.69314718055994530942 + 2 * s * sum;
-}
-
-// Cosine and sine of 2πu, 0 ≤ u < 1: by Taylor's series within an eighth of a turn.
-void on_circle(double u, double* cosine, double* sine) {
-  const int quarter = static_cast<int>(4 * u + 0.5);
-  const double x = (u - quarter * 0.25) * 6.28318530717958647693, square = x * x;
-  double c = 1, s = 1;
-  static constexpr double kQuotients[][2] = {
-      {1.0 / 240, 1.0 / 272}, {1.0 / 182, 1.0 / 210}, {1.0 / 132, 1.0 / 156}, {1.0 / 90, 1.0 / 110},
-      {1.0 / 56, 1.0 / 72},   {1.0 / 30, 1.0 / 42},   {1.0 / 12, 1.0 / 20},   {1.0 / 2, 1.0 / 6}};
-  for (const auto& quotient : kQuotients) {
-    c = 1 - c * (square * quotient[0]);
-    s = 1 - s * (square * quotient[1]);
-  }
-  s *= x;
-  const double turned[] = {c, s, -c, -s};
-  *cosine = turned[quarter % 4 == 0 ? 0 : 4 - quarter % 4];
-  *sine = turned[quarter == 4 ? 1 : (5 - quarter) % 4];
-}
-
-// Normal numbers come in pairs (Box and Muller, 1958).
+// Normal numbers, some at a time.
 class Normal {
  public:
   double next(Stream& stream) {
-    held_ = !held_;
-    if (!held_) return second_;
-    const double u = 1 - stream.uniform(53), angle = stream.uniform(53);
-    const double radius = std::sqrt(-2 * natural_log(u));
-    double cosine, sine;
-    on_circle(angle, &cosine, &sine);
-    second_ = radius * sine;
-    return radius * cosine;
+    if (used_ == kNormals) {
+      double uniform[kNormals];
+      for (double& u : uniform) u = stream.uniform(53);
+      in_vectors([](const double* u, double* normal) { make_normals(u, normal); }, uniform, held_);
+      used_ = 0;
+    }
+    return held_[used_++];
   }
 
  private:
-  bool held_ = false;
-  double second_ = 0;
+  double held_[kNormals];
+  int used_ = kNormals;
 };
 
 // Sets each element, in the order of the indices, to what make() gives next.
