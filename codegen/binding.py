@@ -73,7 +73,7 @@ def bind_kernels(
     folder = out / library.include
     table = sources.registration(chosen, source, native, library.name, overrides=library.overrides, dtypes=dtypes)
     _write_if_changed(folder / "NativeFunctions.h", sources.native_functions(rows, source))
-    _write_if_changed(folder / "Functions.h", sources.functions(rows, source, native))
+    _write_if_changed(folder / "Functions.h", sources.functions(rows, source, native, dtypes))
     _write_if_changed(folder / "RegisterKernels.cpp", table)
     if dtypes:
         _write_if_changed(folder / "selected_dtypes.h", sources.selected_dtypes(dtypes, library.name))

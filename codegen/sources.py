@@ -51,13 +51,18 @@ def native_functions(rows: Iterable[KernelRow], source: str) -> str:
     return text
 
 
-def functions(rows: Iterable[KernelRow], source: str, native_header: str) -> str:
-    """``executorch::kernels::<ns>::<name>_outf``: operators by the names and overloads that ATen gives them."""
+def functions(rows: Iterable[KernelRow], source: str, native_header: str, dtypes: Iterable[str] = ()) -> str:
+    """``executorch::kernels::<ns>::<name>_outf``: operators by the names and overloads that ATen gives them.
+
+    With ``dtypes``, those of the libraries of executorch fail for tensors of others.
+    """
+    served = mask(dtypes)
     by_namespace: dict[str, list[KernelRow]] = {}
     for row in rows:
         if not row.key:
             by_namespace.setdefault(row.schema.namespace, []).append(row)
     text = _BANNER.format(source=source) + "#pragma once\n\n" + f"#include <{native_header}>\n"
+    text += "#include <executorch/runtime/kernel/dtype_check.h>\n" if served else ""
     for namespace, members in by_namespace.items():
         scope = f"executorch::kernels::{namespace}"
         text += f"\nnamespace {scope} {{\n{_TYPES}\n"
@@ -67,9 +72,25 @@ def functions(rows: Iterable[KernelRow], source: str, native_header: str) -> str
             unused = "" if context else "[[maybe_unused]] "
             text += f"// {row.schema.qualified_name}\n"
             text += f"inline {declaration(row.schema, _aten_name(row.schema), context_mark=unused)} {{\n"
+            text += _dtype_guard(row, served) if _is_cut(row, served) else ""
             text += f"  return ::{row.function}({forwarded});\n}}\n"
         text += f"\n}}  // namespace {scope}\n"
     return text
+
+
+def _is_cut(row: KernelRow, served: int) -> bool:
+    """Kernels of one's own are not compiled for some dtypes only."""
+    return served != 0 and row.namespace.startswith("executorch::kernels::")
+
+
+def _dtype_guard(row: KernelRow, served: int) -> str:
+    """The line of a typed entry point that turns away other dtypes than the served ones."""
+    names = ", ".join(["ctx", *(a.name for a in row.schema.arguments if a.base == "Tensor")])
+    kind = return_type(row.schema)
+    returned = [a.name for a in row.schema.outputs[-row.schema.returns :]]
+    result = "" if kind == "void" else f" {returned[0]}" if kind == "Tensor&" else f" {{{', '.join(returned)}}}"
+    check = f"::executorch::ET_RUNTIME_NAMESPACE::serves_dtypes<{served:#x}>"
+    return f"  if (!{check}({names})) return{result};\n"
 
 
 def _aten_name(schema: Schema) -> str:
@@ -143,8 +164,7 @@ def _row(row: KernelRow, served: int, is_overloaded: bool) -> str:
     if is_overloaded:
         function = f"static_cast<{_type(row)}>({function})"
     key = f', KernelKey("{row.key}")' if row.key else ""
-    # Kernels of one's own are not compiled for some dtypes only.
-    if served and row.namespace.startswith("executorch::kernels::"):
+    if _is_cut(row, served):
         return f'make_kernel_for_dtypes<{function}, {served:#x}>("{row.schema.qualified_name}"{key})'
     return f'make_kernel<{function}>("{row.schema.qualified_name}"{key})'
 

@@ -5,9 +5,7 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
-namespace {
-
-Error check_tensor(const executorch::aten::Tensor& tensor, uint64_t dtypes, size_t argument) {
+Error check_dtype(const executorch::aten::Tensor& tensor, uint64_t dtypes, size_t argument) {
   const auto dtype = tensor.scalar_type();
   ET_CHECK_OR_RETURN_ERROR((dtypes >> static_cast<uint32_t>(dtype) & 1) != 0, NotSupported,
                            "argument %zu is a tensor of %s, which this selective build of the "
@@ -17,8 +15,6 @@ Error check_tensor(const executorch::aten::Tensor& tensor, uint64_t dtypes, size
   return Error::Ok;
 }
 
-}  // namespace
-
 Error check_dtypes(Span<EValue* const> args, uint64_t dtypes) {
   for (size_t i = 0; i < args.size(); ++i) {
     const EValue* const value = args[i];
@@ -26,17 +22,17 @@ Error check_dtypes(Span<EValue* const> args, uint64_t dtypes) {
       continue;
     }
     if (value->tag == Tag::Tensor) {
-      ET_CHECK_OK_OR_RETURN_ERROR(check_tensor(value->payload.as_tensor, dtypes, i));
+      ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(value->payload.as_tensor, dtypes, i));
     } else if (value->tag == Tag::ListTensor) {
       for (const auto& tensor :
            ET_UNWRAP(value->payload.copyable_union.as_tensor_list_ptr->tryGet())) {
-        ET_CHECK_OK_OR_RETURN_ERROR(check_tensor(tensor, dtypes, i));
+        ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(tensor, dtypes, i));
       }
     } else if (value->tag == Tag::ListOptionalTensor) {
       for (const auto& tensor :
            ET_UNWRAP(value->payload.copyable_union.as_list_optional_tensor_ptr->tryGet())) {
         if (tensor.has_value()) {
-          ET_CHECK_OK_OR_RETURN_ERROR(check_tensor(*tensor, dtypes, i));
+          ET_CHECK_OK_OR_RETURN_ERROR(check_dtype(*tensor, dtypes, i));
         }
       }
     }

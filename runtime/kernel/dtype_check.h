@@ -6,6 +6,8 @@
 
 #include <executorch/runtime/kernel/boxing.h>
 
+#include <optional>
+
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
@@ -13,6 +15,24 @@ namespace internal {
 /// NotSupported, after a message with argument and dtype, for a tensor whose dtype is not of the
 /// set (bit i: the dtype of number i). The arguments have passed their signature's check.
 Error check_dtypes(Span<EValue* const> args, uint64_t dtypes);
+/// The same for one tensor, which is argument number `argument`.
+Error check_dtype(const executorch::aten::Tensor& tensor, uint64_t dtypes, size_t argument);
+
+// The same for each kind of argument of a typed function.
+inline Error check_dtype_of(const executorch::aten::Tensor& tensor, uint64_t dtypes, size_t i) {
+  return check_dtype(tensor, dtypes, i);
+}
+template <class T>
+Error check_dtype_of(const std::optional<T>& tensor, uint64_t dtypes, size_t i) {
+  return tensor.has_value() ? check_dtype_of(*tensor, dtypes, i) : Error::Ok;
+}
+template <class T>
+Error check_dtype_of(executorch::aten::ArrayRef<T> tensors, uint64_t dtypes, size_t i) {
+  for (const T& tensor : tensors) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_dtype_of(tensor, dtypes, i));
+  }
+  return Error::Ok;
+}
 
 template <ArgCheck kCheck, uint64_t kDtypes>
 Error check_signature_and_dtypes(Span<EValue* const> args) {
@@ -21,6 +41,20 @@ Error check_signature_and_dtypes(Span<EValue* const> args) {
 }
 
 }  // namespace internal
+
+/// For the typed entry points of such a library: whether it serves the dtypes of all tensors among
+/// the operator's arguments; else the context fails, after a message.
+template <uint64_t kDtypes, class... Tensors>
+bool serves_dtypes(KernelRuntimeContext& ctx, const Tensors&... tensors) {
+  Error error = Error::Ok;
+  size_t argument = 0;
+  const auto check = [&](const auto& tensor) {
+    if (error == Error::Ok) error = internal::check_dtype_of(tensor, kDtypes, argument++);
+  };
+  (check(tensors), ...);
+  if (error != Error::Ok) ctx.fail(error);
+  return error == Error::Ok;
+}
 
 /// As make_kernel(), for tensors of the dtypes alone (bit i: the dtype of number i).
 template <auto kFunction, uint64_t kDtypes>

@@ -68,6 +68,17 @@ def test_dtypes_cut_partial_kernels_and_guard_our_own(tmp_path: Path, custom: Li
         'make_kernel<&::custom::native::mul3_out>("my::mul3.out")',
     ]
     assert "#define EXECUTORCH_SELECTED_DTYPES 0x40ull" in (tmp_path / "mine/selected_dtypes.h").read_text()
+    functions = (tmp_path / "mine/Functions.h").read_text()
+    guard = "  if (!::executorch::ET_RUNTIME_NAMESPACE::serves_dtypes<0x40>"
+    assert (
+        f"{guard}(ctx, self, other, out)) return out;\n  return ::executorch::kernels::portable::add_out(" in functions
+    )
+    assert f"{guard}(ctx, self, values, indices)) return {{values, indices}};\n" in functions
+    assert f"{guard}(ctx, tensors, out)) return out;\n" in functions
+    # Kernels of one's own serve what they are written for.
+    assert (
+        "mul3_outf([[maybe_unused]] KernelRuntimeContext& ctx, const Tensor& x, Tensor& out) {\n  return" in functions
+    )
 
 
 def test_an_unknown_operator_that_was_asked_for_is_an_error_with_a_hint(tmp_path: Path) -> None:

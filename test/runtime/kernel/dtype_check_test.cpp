@@ -51,6 +51,26 @@ TEST_F(DtypeCheckTest, ListsAreLookedInto) {
   EXPECT_TRUE(log.contains("argument 0 is a tensor of Long")) << log.text();
 }
 
+TEST_F(DtypeCheckTest, TypedEntryPointsFailTheirContext) {
+  const Tensor served = floats.ones({2}), other = longs.ones({2});
+  const std::optional<Tensor> none, some(other);
+  const Tensor list[] = {served, other};
+  const std::optional<Tensor> optional_list[] = {none, some};
+  const auto serves = [](const auto&... tensors) {
+    KernelRuntimeContext ctx;
+    const bool result = serves_dtypes<kFloatAndInt>(ctx, tensors...);
+    EXPECT_EQ(ctx.failure_state(), result ? Error::Ok : Error::NotSupported);
+    return result;
+  };
+  EXPECT_TRUE(serves(served, none, ArrayRef<Tensor>(list, 1)));
+  EXPECT_TRUE(serves(ArrayRef<std::optional<Tensor>>(optional_list, 1)));
+  EXPECT_FALSE(serves(served, other));
+  EXPECT_TRUE(log.contains("argument 1 is a tensor of Long")) << log.text();
+  EXPECT_FALSE(serves(some));
+  EXPECT_FALSE(serves(ArrayRef<Tensor>(list, 2)));
+  EXPECT_FALSE(serves(ArrayRef<std::optional<Tensor>>(optional_list, 2)));
+}
+
 TEST_F(DtypeCheckTest, TheSignatureIsCheckedBefore) {
   EValue values[] = {EValue(floats.ones({2}))};
   EValue* args[] = {&values[0]};
