@@ -26,7 +26,7 @@ def out_arguments(node: Node) -> list[str]:
 def written_argument(node: Node) -> Node | None:
     """The argument that an in-place operator writes to and returns (`copy_`); None for every other node."""
     schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
-    if schema is None or len(schema.returns) != 1:
+    if schema is None or len(schema.returns) != 1 or schema.returns[0].alias_info is None:
         return None
     written = [i for i, each in enumerate(schema.arguments) if each.alias_info is not None and each.alias_info.is_write]
     if len(written) != 1 or schema.arguments[written[0]].is_out or written[0] >= len(node.args):

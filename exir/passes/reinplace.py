@@ -61,17 +61,15 @@ def reinplace_pass(
     for functional, in_place in overrides.items():
         _check_override(functional, in_place)
     wanted = set(DEFAULT_INPLACEABLE_OPS if ops_to_inplace is None else ops_to_inplace) | set(overrides)
-    position = {node: i for i, node in enumerate(ep.graph.nodes)}
     mutable = written_placeholder_names(ep.graph_signature)
-    kept = _returned_to_the_user(ep)
+    kept = returned_to_the_user(ep)
     for node in list(ep.graph.nodes):
         if node.op != "call_function" or node.target not in wanted or node in kept:
             continue
         operand = node.args[0]
-        if not isinstance(operand, fx.Node) or not _may_be_written(operand, mutable):
+        if not isinstance(operand, fx.Node) or not may_be_written(operand, mutable):
             continue
-        again = operand in _nodes(node.args[1:]) | _nodes(node.kwargs)
-        if again or any(position[reader] >= position[node] for reader in _other_readers(operand, node)):
+        if operand in _nodes(node.args[1:]) | _nodes(node.kwargs) or later_readers(operand, node):
             continue
         if node.target in overrides:
             node.target = overrides[node.target]
@@ -103,7 +101,7 @@ def _overload(target: Any) -> OpOverload:
     return overload
 
 
-def _returned_to_the_user(ep: ExportedProgram) -> set[fx.Node]:
+def returned_to_the_user(ep: ExportedProgram) -> set[fx.Node]:
     """Results that the caller holds: state may change under them with the next call."""
     outputs = list(ep.graph.output_node().args[0])
     kinds = [spec.kind for spec in ep.graph_signature.output_specs]
@@ -114,7 +112,7 @@ def _returned_to_the_user(ep: ExportedProgram) -> set[fx.Node]:
     }
 
 
-def _may_be_written(operand: fx.Node, mutable: set[str]) -> bool:
+def may_be_written(operand: fx.Node, mutable: set[str]) -> bool:
     """State, or memory that a node of this graph allocated for its result alone."""
     if operand.op == "placeholder":
         return operand.name in mutable
@@ -126,6 +124,11 @@ def _may_be_written(operand: fx.Node, mutable: set[str]) -> bool:
 def _shows_its_argument(node: fx.Node) -> bool:
     name = getattr(node.target, "name", None)
     return callable(name) and name().partition(".")[0] in _SHOWS_ITS_ARGUMENT
+
+
+def later_readers(operand: fx.Node, node: fx.Node) -> set[fx.Node]:
+    """Who reads the operand's memory after `node`."""
+    return {reader for reader in _other_readers(operand, node) if node < reader}
 
 
 def _other_readers(operand: fx.Node, node: fx.Node) -> set[fx.Node]:

@@ -56,7 +56,8 @@ def _convert(node: fx.Node, missing: list[tuple[fx.Node, str]]) -> None:
     if op.namespace in _NO_OUT_NAMESPACES or op.name() in _NO_OUT_NAMES:
         node.target = op
         return
-    if out_argument_names(op):
+    if out_argument_names(op) or not op._schema.returns:  # the second: what it writes to are its arguments
+        node.target = op
         return
     variant = find_out_variant(op)
     if variant is None:

@@ -23,6 +23,7 @@ from executorch.exir.passes.fold_quantization_pass import FoldQuantizationPass
 from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
 from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
+from executorch.exir.passes.mutable_calls import restore_mutable_calls
 from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
 from executorch.exir.passes.program_constants import drop_unused_constants, lift_tensor_attributes
 from executorch.exir.passes.promote_dtypes_pass import PromoteDtypesPass
@@ -96,6 +97,7 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         drop_unused_constants,  # weights that only delegates use are in their payloads
         _on_graph(DeadCodeEliminationPass()),
         _on_graph(ReplaceSymOpsPass()),  # the runtime's own arithmetic on sizes
+        restore_mutable_calls,  # after all that takes the graph to be functional
         *([_reinplace(config)] if config.run_reinplace_pass else []),  # before write-backs: it makes them unnecessary
         insert_write_back_for_buffers,  # after all that moves code: nothing may follow the writes
         _on_graph(NormalizeViewsPass()),  # reshaping operators in one form

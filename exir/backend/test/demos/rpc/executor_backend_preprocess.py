@@ -14,11 +14,16 @@ from executorch.exir.backend.compile_spec_schema import CompileSpec
 
 @final
 class ExecutorBackend(BackendDetails):
-    """The payload is a `.pte` with the partition as its method `forward`."""
+    """The payload is a `.pte` with the partition as its method `forward`.
+
+    The compile spec "any_target" says that the other runtime has kernels that are not known here.
+    """
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        from executorch.exir.capture import ExecutorchBackendConfig
         from executorch.exir.program import EdgeProgramManager
 
-        program = EdgeProgramManager({"forward": edge_program}).to_executorch()
+        config = ExecutorchBackendConfig(check_target=all(spec.key != "any_target" for spec in compile_specs))
+        program = EdgeProgramManager({"forward": edge_program}).to_executorch(config)
         return PreprocessResult(processed_bytes=bytes(program.buffer), debug_handle_map={})
