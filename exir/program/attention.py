@@ -3,7 +3,8 @@
 
 Safe means: a query that may look at no key gives zeros instead of NaN. That depends on the mask alone, so it is decided
 on the mask (one row a query, often shared by all heads), never on the scores; without a mask, or with a causal one, it
-cannot happen.
+cannot happen. What is done to the scores and results is arithmetic alone, so that a backend without booleans can take
+it: masks become numbers to add before they meet the scores.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ def _causal_mask(queries: int, keys: int, like: torch.Tensor) -> torch.Tensor:
     return columns <= rows
 
 
+def _to_add(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """0 where allowed, -inf elsewhere."""
+    zero = torch.zeros((), dtype=dtype, device=allowed.device)
+    return torch.where(allowed, zero, torch.full_like(zero, float("-inf")))
+
+
 def attention(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -56,18 +63,15 @@ def attention(
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = torch.matmul(query * factor, key.transpose(-2, -1))
     if is_causal:
-        allowed = _causal_mask(query.shape[-2], key.shape[-2], query)
-        scores = torch.where(allowed, scores, float("-inf"))
+        scores = scores + _to_add(_causal_mask(query.shape[-2], key.shape[-2], query), scores.dtype)
     if attn_mask is None:
         return torch.matmul(torch.softmax(scores, -1), value)
-    if attn_mask.dtype == torch.bool:
-        scores = torch.where(attn_mask, scores, float("-inf"))
-        visible = attn_mask
-    else:
-        scores = scores + attn_mask
-        visible = attn_mask != float("-inf")
-    result = torch.matmul(torch.softmax(scores, -1), value)
-    return torch.where(visible.any(-1, keepdim=True), result, 0.0)
+    visible = attn_mask if attn_mask.dtype == torch.bool else attn_mask != float("-inf")
+    sees = visible.any(-1, keepdim=True)
+    bias = _to_add(visible, scores.dtype) if attn_mask.dtype == torch.bool else attn_mask
+    # A row of nothing but -inf would be NaN, which no product makes zero.
+    weights = torch.softmax(scores + torch.where(sees, bias, 0.0), -1)
+    return torch.matmul(weights, value) * sees.to(value.dtype)
 
 
 ATTENTION_DECOMPOSITION: dict[Any, Any] = {_sdpa: attention}

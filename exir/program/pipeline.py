@@ -21,6 +21,7 @@ from executorch.exir.passes.fold_batch_norm import fold_batch_norm
 from executorch.exir.passes.fold_constants import fold_constants
 from executorch.exir.passes.fold_quantization_pass import FoldQuantizationPass
 from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
+from executorch.exir.passes.inferred_sizes_pass import InferredSizesPass
 from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
 from executorch.exir.passes.mutable_calls import restore_mutable_calls
@@ -65,6 +66,7 @@ def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
         _on_graph(RemoveGraphAssertsPass()),  # first: asserts keep values alive that nothing else needs
         _on_graph(FunctionalViewsPass()),  # before all that looks at layouts: copies are contiguous, views are not
         _on_graph(RemoveNoopPass()),  # matmul's decomposition leaves expands and views that change nothing
+        _on_graph(InferredSizesPass()),  # views are copies now, and no-ops are gone
         _on_graph(ScalarToTensorPass()),  # before promotion, which looks at the dtypes of tensors
         _on_graph(PromoteDtypesPass()),  # before dim orders: it inserts _to_copy
     ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch._export.utils import (
@@ -57,3 +58,13 @@ def argument(node: Node, place: int, name: str, default: object = None) -> objec
 def tensors_of(node: Node) -> list[Node]:
     """The nodes that a call reads."""
     return [source for source in node.all_input_nodes if isinstance(source.meta.get("val"), torch.Tensor)]
+
+
+def numbers_in(sizes: Sequence[object]) -> bool:
+    """Whether all sizes but at most one are numbers: what XNNPACK's reshape takes."""
+    return sum(not isinstance(size, int) for size in sizes) < 2
+
+
+def taken(node: Node) -> dict[int, Node]:
+    """What takes each of a node's results, by its place."""
+    return {cast(int, user.args[1]): user for user in node.users}

@@ -56,8 +56,7 @@ class GraphWriter:
     def constant(self, tensor: torch.Tensor) -> int:
         """A value of constant bytes, kept among the program's named data, once for all delegates that have the same."""
         dense = tensor.detach().contiguous()
-        data = dense.view(torch.uint8) if dense.dim() else dense.reshape(1).view(torch.uint8)
-        content = data.numpy().tobytes()
+        content = dense.reshape(-1).view(torch.uint8).numpy().tobytes()
         key = hashlib.sha256(content).hexdigest()
         known = self._known.get((key, tuple(dense.shape)))
         if known is None:

@@ -1,43 +1,56 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Images in XNNPACK have their channels last: how dimensions, sizes and tensors of one order look in the other."""
+"""The order of a value's dimensions in memory: which of the program's dimensions each of XNNPACK's is.
+
+Images in XNNPACK have their channels last; a permuted tensor is the same value in another order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import TypeVar
 
 import torch
 
 _T = TypeVar("_T")
 
+Order = tuple[int, ...]
 
-class Layout(Enum):
-    """The order of a value's dimensions in memory, as XNNPACK sees it."""
-
-    PLAIN = "as in the program"
-    CHANNELS_LAST = "images: batch, height, width, channels"
+CHANNELS_LAST: Order = (0, 2, 3, 1)
+"""Images: batch, height, width, channels."""
 
 
-TO_CHANNELS_LAST = (0, 2, 3, 1)
-TO_PLAIN = (0, 3, 1, 2)
+def plain(rank: int) -> Order:
+    """The order of the program."""
+    return tuple(range(rank))
 
 
-def order_of(layout: Layout, rank: int) -> tuple[int, ...]:
-    """Which of the program's dimensions each of XNNPACK's is."""
-    return TO_CHANNELS_LAST if layout is Layout.CHANNELS_LAST else tuple(range(rank))
-
-
-def arranged(values: Sequence[_T], layout: Layout) -> list[_T]:
+def arranged(values: Sequence[_T], order: Order) -> list[_T]:
     """One value for each of the program's dimensions (sizes, say), in XNNPACK's order."""
-    return [values[dim] for dim in order_of(layout, len(values))]
+    return [values[dim] for dim in order]
 
 
-def place_of(dim: int, layout: Layout, rank: int) -> int:
+def place_of(dim: int, order: Order) -> int:
     """Where the program's dimension `dim`, which may count from the end, is in XNNPACK's order."""
-    return order_of(layout, rank).index(dim % rank)
+    return order.index(dim % len(order))
 
 
-def is_channels_last(tensor: torch.Tensor) -> bool:
-    """Whether the memory of an image holds its channels last, and cannot be taken for plain."""
-    return tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()
+def moved_last(dims: Sequence[int], rank: int) -> Order:
+    """The program's order with `dims` at its end."""
+    last = [dim % rank for dim in dims]
+    return (*(dim for dim in range(rank) if dim not in last), *last)
+
+
+def seen_through(order: Order, permutation: Order) -> Order:
+    """An order of a permuted tensor as one of the tensor that it permutes."""
+    return tuple(permutation[dim] for dim in order)
+
+
+def inverse(permutation: Order) -> Order:
+    """The permutation that undoes this one."""
+    return tuple(permutation.index(dim) for dim in range(len(permutation)))
+
+
+def order_in_memory(tensor: torch.Tensor) -> Order:
+    """The order in which a tensor's bytes lie: channels last for an image that cannot be taken for plain."""
+    last = tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()
+    return CHANNELS_LAST if last else plain(tensor.dim())

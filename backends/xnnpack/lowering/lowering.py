@@ -1,23 +1,30 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """One partition as XNNPACK's graph. Rules (operators/) say what each node becomes; this keeps its values.
 
-A value exists in the layouts that its readers ask for: one that is read in the other order is transposed then, once.
-So images keep their channels last from the first convolution to the last, and transpositions stand only where a plain
-tensor meets one: mostly at the edges of the program.
+A value exists in the orders of dimensions that its readers ask for: one that is read in another order is transposed
+then, once. So images keep their channels last from the first convolution to the last, permutations cancel, and
+transpositions stand only where a value meets a reader that needs another order: mostly at the edges of the program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, upper_bounds
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, rank, upper_bounds
 from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
-from executorch.backends.xnnpack.lowering.layout import TO_CHANNELS_LAST, TO_PLAIN, Layout, arranged, is_channels_last
+from executorch.backends.xnnpack.lowering.layout import (
+    Order,
+    arranged,
+    inverse,
+    order_in_memory,
+    plain,
+    seen_through,
+)
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.named_data import NamedDataStore
 
@@ -42,127 +49,187 @@ class Lowering:
         self.program = program
         self.writer = GraphWriter(names)
         self._fused = fused
-        self._values: dict[Node, dict[Layout, int]] = {}
+        self._values: dict[Node, dict[Order, int]] = {}
+        # Nodes that are permutations of others: the other, and which of its dimensions each of the node's is.
+        self._permuted: dict[Node, tuple[Node, Order]] = {}
         self._outputs = [node for node in _outputs(program) if isinstance(node, Node)]
 
     def constant(self, node: Node) -> torch.Tensor | None:
         """The tensor of a constant of the program; None for what is computed."""
         return constant_tensor(self.program, node)
 
-    def shape(self, node: Node) -> list[int]:
-        """The upper bounds of a node's sizes."""
-        return upper_bounds(node)
+    def shape(self, node: Node, order: Order | None = None) -> list[int]:
+        """The upper bounds of a node's sizes, in the program's or another order."""
+        sizes = upper_bounds(node)
+        return sizes if order is None else arranged(sizes, order)
 
-    def read(self, node: Node, layout: Layout = Layout.PLAIN) -> int:
-        """The value of a node in a layout."""
-        layouts = self._values.setdefault(node, {})
-        if layout not in layouts:
-            layouts[layout] = self._constant_value(node, layout) if not layouts else self._transposed(node, layout)
-        return layouts[layout]
+    def read(self, node: Node, order: Order | None = None) -> int:
+        """The value of a node in an order of its dimensions, the program's by default. A constant may be read in an
+        order of more dimensions than it has: those in front are of size 1, as in broadcasting.
+        """
+        tensor = self.constant(node)
+        if tensor is not None:
+            return self.writer.constant(_in_order(tensor, order or plain(tensor.dim())))
+        root, permutation = self._root(node)
+        wanted = seen_through(order or plain(rank(node)), permutation)
+        orders = self._values[root]
+        if wanted not in orders:
+            self._transpose(root, wanted, self._new_value(root, wanted))
+        return orders[wanted]
 
-    def layout_of(self, *operands: Node) -> Layout:
-        """The layout in which a node without a preference reads its operands: that in which most bytes are."""
-        last = plain = 0
-        for node in operands:
-            layouts = self._values.get(node, {})
-            if len(node.meta["val"].shape) != 4 and self.constant(node) is None:
-                return Layout.PLAIN
-            if len(layouts) == 1:
-                size = torch.Size(self.shape(node)).numel()
-                last += size if Layout.CHANNELS_LAST in layouts else 0
-                plain += size if Layout.PLAIN in layouts else 0
-        return Layout.CHANNELS_LAST if last > plain else Layout.PLAIN
+    def orders_of(self, node: Node) -> list[Order]:
+        """The orders in which a node can be read without transposing it; none for a constant, to which all are one."""
+        if self.constant(node) is not None:
+            return []
+        root, permutation = self._root(node)
+        return [seen_through(order, inverse(permutation)) for order in self._values[root]]
 
-    def result(self, node: Node, layout: Layout = Layout.PLAIN) -> int:
-        """A value for the node's result, which is about to be made in this layout."""
+    def order_of(self, *operands: Node) -> Order:
+        """The order in which a node without a preference reads its operands and makes its result: that in which most
+        of their bytes are. Operands of fewer dimensions than others, constants aside, have none but the program's.
+        """
+        ranks = [rank(node) for node in operands]
+        best = plain(max(ranks))
+        computed = [node for node in operands if self.constant(node) is None]
+        if any(rank(node) != max(ranks) for node in computed):
+            return best
+        bytes_in: dict[Order, int] = {best: 0}
+        for node in computed:
+            size = torch.Size(self.shape(node)).numel()
+            for order in self.orders_of(node):
+                bytes_in[order] = bytes_in.get(order, 0) + size
+        return max(bytes_in, key=lambda order: bytes_in[order])
+
+    def operand(self, node: Node, order: Order) -> int:
+        """The value of an operand that is broadcast to results in `order`."""
+        return self.read(node, order if rank(node) == len(order) or self.constant(node) is not None else None)
+
+    def result(self, node: Node, order: Order | None = None) -> int:
+        """A value for the node's result, which is about to be made in this order."""
         target = self._fused[node].result if node in self._fused else node
-        made = self._new_value(target, layout)
-        self._values.setdefault(target, {})[layout] = made
+        order = order or plain(rank(target))
+        made = self._new_value(target, order)
+        self._values.setdefault(target, {})[order] = made
         return made
 
-    def limits(self, node: Node) -> Limits | None:
-        """The bounds that an activation after `node`, which is made with it, sets."""
+    def _limits(self, node: Node) -> Limits | None:
         return self._fused[node].limits if node in self._fused else None
 
     def folded_scale(self, node: Node) -> tuple[torch.Tensor, torch.Tensor] | None:
         """Factor and offset of the channels of a batch norm that is made with `node`."""
         return self._fused[node].scale if node in self._fused else None
 
-    def shape_in(self, node: Node, layout: Layout) -> list[int]:
-        """The upper bounds of a node's sizes, in XNNPACK's order."""
-        return arranged(self.shape(node), layout)
+    def permute(self, node: Node, source: Node, permutation: Order) -> None:
+        """`node` is `source` with its dimensions permuted: nothing is made before it is read."""
+        root, earlier = self._root(source)
+        if self.constant(root) is not None:
+            self._values[node] = {plain(rank(node)): self.read(root, seen_through(permutation, earlier))}
+        else:
+            self._permuted[node] = root, seen_through(permutation, earlier)
 
     def rename(self, node: Node, source: Node) -> None:
         """`node` has the values of `source`."""
-        self._values[node] = self._values.setdefault(source, {})
-        if not self._values[source]:
-            self.read(source)
+        self.permute(node, source, plain(rank(source)))
 
-    def reuse(self, node: Node, value: int, layout: Layout) -> None:
-        """`node`'s result in this layout is a value that there is."""
-        self._values[node] = {layout: value}
+    def step(
+        self,
+        node: Node,
+        kind: Callable[..., object],
+        *operands: int,
+        shape: Sequence[int],
+        dtype: torch.dtype | None = None,
+    ) -> int:
+        """A value on the way to `node`'s result, made by a kind of node that has operands alone."""
+        made = self.writer.value(dtype or _dtype(node), shape)
+        self.writer.node(kind(*operands, made), _handle(node))
+        return made
 
-    def add(self, kind: object, node: Node) -> None:
-        """Adds what `node` becomes, with the activation that is made with it."""
-        handle = node.meta.get("debug_handle", 0)
-        self.writer.node(kind, handle if isinstance(handle, int) else handle[0], self.limits(node))
+    def reshaped(
+        self, node: Node, value: int, sizes: Sequence[object], bounds: Sequence[int], dtype: torch.dtype | None = None
+    ) -> int:
+        """`value` in another shape, on the way to `node`'s result. At most one of `sizes` is no number."""
+        made = self.writer.value(dtype or _dtype(node), bounds)
+        self.writer.node(reshape(sizes, value, made), _handle(node))
+        return made
+
+    def number(self, node: Node, value: float) -> int:
+        """A number as an operand of what computes `node`."""
+        return self.writer.constant(torch.tensor(value, dtype=_dtype(node)))
+
+    def add(self, kind: object, node: Node, limits: Limits | None = None) -> None:
+        """Adds what `node` becomes, with its limits: its own, or those of the activation that is made with it."""
+        self.writer.node(kind, _handle(node), limits or self._limits(node))
 
     def define_inputs(self, placeholders: Sequence[Node]) -> None:
         """The delegate's inputs, in order: those that are no constants."""
         for node in placeholders:
             if self.constant(node) is None:
                 value = node.meta["val"]
-                layout = Layout.CHANNELS_LAST if is_channels_last(value) else Layout.PLAIN
-                made = self.writer.input(value.dtype, arranged(self.shape(node), layout))
-                self._values[node] = {layout: made}
+                order = order_in_memory(value)
+                self._values[node] = {order: self.writer.input(value.dtype, self.shape(node, order))}
 
     def define_outputs(self) -> None:
-        """Gives the delegate's outputs their values where none has been made in the right layout."""
+        """Gives the delegate's outputs their values where none has been made in the right order."""
         for number, node in enumerate(self._outputs):
-            layout = _layout_of_output(node)
-            if self._output_number(node) == number and self._made_as_output(node, layout):
-                continue
-            source = self.read(node, layout)
             value = node.meta["val"]
-            made = self.writer.output(number, value.dtype, arranged(self.shape(node), layout))
-            self.writer.node(g.Copy(source, made), 0)
+            order = order_in_memory(value)
+            made = self._values.get(node, {}).get(order)
+            if self._outputs.index(node) == number and made is not None and self.writer.is_output(made):
+                continue
+            made = self.writer.output(number, value.dtype, self.shape(node, order))
+            root, permutation = self._root(node)
+            wanted = seen_through(order, permutation)
+            if self.constant(node) is None and wanted not in self._values[root]:
+                self._transpose(root, wanted, made)
+            else:
+                self.writer.node(g.Copy(self.read(node, order), made), 0)
 
-    def _made_as_output(self, node: Node, layout: Layout) -> bool:
-        made = self._values.get(node, {}).get(layout)
-        return made is not None and self.writer.is_output(made)
+    def _root(self, node: Node) -> tuple[Node, Order]:
+        """The node that was made, of which this one is a permutation."""
+        return self._permuted.get(node, (node, plain(rank(node))))
 
-    def _output_number(self, node: Node) -> int | None:
-        return self._outputs.index(node) if node in self._outputs else None
-
-    def _new_value(self, node: Node, layout: Layout) -> int:
-        value, shape = node.meta["val"], arranged(self.shape(node), layout)
-        number = self._output_number(node)
-        if number is not None and layout is _layout_of_output(node) and not self._made_as_output(node, layout):
+    def _new_value(self, node: Node, order: Order) -> int:
+        value, shape = node.meta["val"], self.shape(node, order)
+        number = self._outputs.index(node) if node in self._outputs else None
+        made = self._values.get(node, {}).get(order)
+        taken = made is not None and self.writer.is_output(made)
+        if number is not None and order == order_in_memory(value) and not taken:
             return self.writer.output(number, value.dtype, shape)
         return self.writer.value(value.dtype, shape)
 
-    def _constant_value(self, node: Node, layout: Layout) -> int:
-        tensor = self.constant(node)
-        assert tensor is not None, f"{node.name} is read before it is made"
-        if layout is Layout.CHANNELS_LAST:
-            # Broadcasting aligns dimensions at the last one.
-            tensor = tensor.reshape((1,) * (4 - tensor.dim()) + tuple(tensor.shape)).permute(TO_CHANNELS_LAST)
-        return self.writer.constant(tensor)
+    def _transpose(self, node: Node, wanted: Order, made: int) -> None:
+        """Makes the value `made`: that of a node in an order in which it is not there yet."""
+        present, source = next(iter(self._values[node].items()))
+        steps = [present.index(dim) for dim in wanted]
+        self.writer.node(g.StaticTranspose(len(steps), steps, source, made), _handle(node))
+        self._values[node][wanted] = made
 
-    def _transposed(self, node: Node, layout: Layout) -> int:
-        if self.constant(node) is not None:
-            return self._constant_value(node, layout)
-        ((_, source),) = self._values[node].items()
-        made = self._new_value(node, layout)
-        order = TO_CHANNELS_LAST if layout is Layout.CHANNELS_LAST else TO_PLAIN
-        self.writer.node(g.StaticTranspose(len(order), list(order), source, made), 0)
-        return made
+
+def reshape(sizes: Sequence[object], value: int, made: int) -> g.StaticReshape:
+    """The reshape of `value` to `made`, at most one of whose sizes is no number."""
+    # XNNPACK takes 0 for the size that follows from the others.
+    shape = [size if isinstance(size, int) else 0 for size in sizes]
+    return g.StaticReshape(len(shape), shape, value, made)
+
+
+def _in_order(tensor: torch.Tensor, order: Order) -> torch.Tensor:
+    if order == plain(len(order)):
+        return tensor
+    # Broadcasting aligns dimensions at the last one.
+    return tensor.reshape((1,) * (len(order) - tensor.dim()) + tuple(tensor.shape)).permute(order)
+
+
+def _handle(node: Node) -> int:
+    handle = node.meta.get("debug_handle", 0)
+    return handle if isinstance(handle, int) else int(handle[0])
+
+
+def _dtype(node: Node) -> torch.dtype:
+    """The dtype in which a node computes: that of its (first) result."""
+    value = node.meta["val"]
+    return (value if isinstance(value, torch.Tensor) else value[0]).dtype
 
 
 def _outputs(program: ExportedProgram) -> list[object]:
     (returned,) = program.graph.output_node().args
     return list(returned) if isinstance(returned, (list, tuple)) else [returned]
-
-
-def _layout_of_output(node: Node) -> Layout:
-    return Layout.CHANNELS_LAST if is_channels_last(node.meta["val"]) else Layout.PLAIN

@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, rank
-from executorch.backends.xnnpack.lowering.layout import Layout
+from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
@@ -57,10 +57,10 @@ def _convolution(low: Lowering, node: Node) -> None:
     inputs = low.shape(call.source)[1]
     # Half precision too has its filters in single.
     operands = (
-        low.read(call.source, Layout.CHANNELS_LAST),
+        low.read(call.source, CHANNELS_LAST),
         low.writer.constant(weight.float()),
         g.INVALID_ID if bias is None else low.writer.constant(bias.float()),
-        low.result(node, Layout.CHANNELS_LAST),
+        low.result(node, CHANNELS_LAST),
     )
     vertical, horizontal = call.padding
     kernel = weight.shape[1:3]
@@ -143,9 +143,9 @@ def _norm(low: Lowering, node: Node) -> None:
     (result,) = [user for user in node.users if user.args[1] == 0]
     source = cast(Node, node.args[0])
     factor, offset = scale_of_norm(node, low.program)
-    scaled = low.writer.value(factor.dtype, low.shape_in(source, Layout.CHANNELS_LAST))
-    low.add(g.Multiply(low.read(source, Layout.CHANNELS_LAST), low.writer.constant(factor), scaled), node)
-    low.add(g.Add(scaled, low.writer.constant(offset), low.result(result, Layout.CHANNELS_LAST)), result)
+    scaled = low.writer.value(factor.dtype, low.shape(source, CHANNELS_LAST))
+    low.add(g.Multiply(low.read(source, CHANNELS_LAST), low.writer.constant(factor), scaled), node)
+    low.add(g.Add(scaled, low.writer.constant(offset), low.result(result, CHANNELS_LAST)), result)
 
 
 NORM = "_native_batch_norm_legit_no_training.default"

@@ -1,43 +1,72 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Elementwise operators, activations among them."""
+"""Elementwise operators that are one node of XNNPACK, activations among them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import cast
 
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, rank, tensors_of
-from executorch.backends.xnnpack.lowering.layout import Layout
+from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST
 from executorch.backends.xnnpack.lowering.lowering import Limits, Lowering
-from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.operators.rule import Check, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 
-def _unary(kind: type) -> Rule:
+def unary(make: Callable[[Node, int, int], object], refusal: Check = lambda node, program: None) -> Rule:
+    """The rule of an operator of one tensor; `make` gives the kind of node from the call, the operand, the result."""
+
     def emit(low: Lowering, node: Node) -> None:
         (source,) = tensors_of(node)
-        layout = low.layout_of(source)
-        low.add(kind(low.read(source, layout), low.result(node, layout)), node)
+        order = low.order_of(source)
+        low.add(make(node, low.read(source, order), low.result(node, order)), node)
 
-    return Rule(emit)
+    return Rule(emit, refusal)
+
+
+def _plain_unary(kind: type) -> Rule:
+    return unary(lambda node, source, made: kind(source, made))
 
 
 def _binary(kind: type) -> Rule:
     def emit(low: Lowering, node: Node) -> None:
         left, right = cast(Node, node.args[0]), cast(Node, node.args[1])
-        layout = low.layout_of(left, right)
-        operands = low.read(left, layout), low.read(right, layout)
-        low.add(kind(*operands, low.result(node, layout)), node)
+        order = low.order_of(left, right)
+        first, second = low.operand(left, order), low.operand(right, order)
+        alpha = cast(float, node.kwargs.get("alpha", 1))
+        if alpha != 1:
+            shape = low.shape(right, order if rank(right) == len(order) else None)
+            second = low.step(node, g.Multiply, second, low.number(node, alpha), shape=shape)
+        low.add(kind(first, second, low.result(node, order)), node)
 
     return Rule(emit, _refuse_alpha, fuses_activation=True)
 
 
 def _refuse_alpha(node: Node, program: ExportedProgram) -> str | None:
     alpha = node.kwargs.get("alpha", 1)
-    return None if alpha == 1 else f"alpha is {alpha}, expected 1"
+    return None if isinstance(alpha, (int, float)) else "alpha is not fixed"
+
+
+def _with_number(kind: type) -> Rule:
+    """An operator of a tensor and a number, which becomes a constant."""
+
+    def emit(low: Lowering, node: Node) -> None:
+        source = cast(Node, node.args[0])
+        number = cast(float, node.args[1]) * cast(float, argument(node, 2, "alpha", 1))
+        order = low.order_of(source)
+        operands = low.read(source, order), low.number(node, number)
+        low.add(kind(*operands, low.result(node, order)), node)
+
+    return Rule(emit, _refuse_number, fuses_activation=True)
+
+
+def _refuse_number(node: Node, program: ExportedProgram) -> str | None:
+    fixed = all(isinstance(each, (int, float)) for each in node.args[1:])
+    return None if fixed else "its number is not fixed"
 
 
 def limits_of(node: Node) -> Limits:
@@ -63,16 +92,13 @@ def _refuse_limits(node: Node, program: ExportedProgram) -> str | None:
 
 def _clamp(low: Lowering, node: Node) -> None:
     (source,) = tensors_of(node)
-    layout = low.layout_of(source)
-    kind = g.Clamp(low.read(source, layout), low.result(node, layout))
-    low.writer.node(kind, node.meta.get("debug_handle", 0), limits_of(node))
+    order = low.order_of(source)
+    kind = g.Clamp(low.read(source, order), low.result(node, order))
+    low.add(kind, node, limits_of(node))
 
 
-def _leaky_relu(low: Lowering, node: Node) -> None:
-    (source,) = tensors_of(node)
-    layout = low.layout_of(source)
-    slope = float(cast(float, argument(node, 1, "negative_slope", 0.01)))
-    low.add(g.LeakyReLU(slope, low.read(source, layout), low.result(node, layout)), node)
+def _leaky_relu(node: Node, source: int, made: int) -> object:
+    return g.LeakyReLU(float(cast(float, argument(node, 1, "negative_slope", 0.01))), source, made)
 
 
 def _refuse_elu(node: Node, program: ExportedProgram) -> str | None:
@@ -83,39 +109,29 @@ def _refuse_elu(node: Node, program: ExportedProgram) -> str | None:
     return None if alpha > 0 and math.isfinite(alpha) else f"alpha is {alpha}, expected a positive number"
 
 
-def _elu(low: Lowering, node: Node) -> None:
-    (source,) = tensors_of(node)
-    layout = low.layout_of(source)
-    alpha = float(cast(float, argument(node, 1, "alpha", 1.0)))
-    low.add(g.ELU(alpha, low.read(source, layout), low.result(node, layout)), node)
-
-
-def _refuse_gelu(node: Node, program: ExportedProgram) -> str | None:
-    approximate = node.kwargs.get("approximate", "none")
-    return None if approximate == "none" else f"approximate is {approximate!r}, expected 'none'"
-
-
-def _power(low: Lowering, node: Node) -> None:
-    (source,) = tensors_of(node)
-    layout = low.layout_of(source)
-    low.add(g.Square(low.read(source, layout), low.result(node, layout)), node)
-
-
-def _refuse_power(node: Node, program: ExportedProgram) -> str | None:
-    return None if node.args[1] == 2 else f"exponent is {node.args[1]}, expected 2"
+def _elu(node: Node, source: int, made: int) -> object:
+    return g.ELU(float(cast(float, argument(node, 1, "alpha", 1.0))), source, made)
 
 
 def _refuse_prelu(node: Node, program: ExportedProgram) -> str | None:
-    weight = cast(Node, node.args[1])
-    if rank(cast(Node, node.args[0])) != 4:
-        return "its operand is no image"
-    return None if rank(weight) == 1 else "its weight is not one number a channel"
+    source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
+    if rank(weight) == 0 or rank(source) == rank(weight):
+        return None  # its kernel's form: already broadcast
+    return None if rank(source) > 1 else "its operand has no channels"
 
 
 def _prelu(low: Lowering, node: Node) -> None:
     source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
-    operands = low.read(source, Layout.CHANNELS_LAST), low.read(weight)
-    low.add(g.PReLU(*operands, low.result(node, Layout.CHANNELS_LAST)), node)
+    order = CHANNELS_LAST if rank(source) == 4 else low.order_of(source)
+    slopes = low.constant(weight)
+    if slopes is None:
+        operand = low.operand(weight, order)
+    else:
+        # One number, or one a channel, which is the second dimension.
+        shaped = slopes if slopes.dim() == rank(source) else slopes.reshape(-1, *[1] * (rank(source) - 2))
+        front = [1] * (rank(source) - shaped.dim())
+        operand = low.writer.constant(shaped.reshape(*front, *shaped.shape).permute(order))
+    low.add(g.PReLU(low.read(source, order), operand, low.result(node, order)), node)
 
 
 _UNARY: dict[str, type] = {
@@ -144,17 +160,23 @@ _BINARY: dict[str, type] = {
     "maximum.default": g.Maximum,
 }
 
+_WITH_NUMBER: dict[str, type] = {
+    "add.Scalar": g.Add,
+    "sub.Scalar": g.Subtract,
+    "mul.Scalar": g.Multiply,
+    "div.Scalar": g.Div,
+}
+
 CLAMPS = ("relu.default", "hardtanh.default", "clamp.default")
 """Operators that may be made with the node before them."""
 
 RULES: dict[str, Rule] = {
-    **{name: _unary(kind) for name, kind in _UNARY.items()},
+    **{name: _plain_unary(kind) for name, kind in _UNARY.items()},
     **{name: _binary(kind) for name, kind in _BINARY.items()},
+    **{name: _with_number(kind) for name, kind in _WITH_NUMBER.items()},
     **{name: Rule(_clamp, _refuse_limits) for name in CLAMPS},
-    "gelu.default": Rule(_unary(g.Gelu).emit, _refuse_gelu),
-    "leaky_relu.default": Rule(_leaky_relu),
-    "elu.default": Rule(_elu, _refuse_elu),
-    "pow.Tensor_Scalar": Rule(_power, _refuse_power),
+    "leaky_relu.default": unary(_leaky_relu),
+    "elu.default": unary(_elu, _refuse_elu),
     "_prelu_kernel.default": Rule(_prelu, _refuse_prelu),
     "prelu.default": Rule(_prelu, _refuse_prelu),
 }

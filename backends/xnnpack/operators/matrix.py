@@ -8,10 +8,13 @@ from typing import cast
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, rank
+from executorch.backends.xnnpack.lowering.layout import Order, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+
+_TRANSPOSED = 1  # XNNPACK's flag: the right operand has its rows where its columns would be
 
 
 def _refuse_linear(node: Node, program: ExportedProgram) -> str | None:
@@ -46,15 +49,40 @@ def _addmm(low: Lowering, node: Node) -> None:
     low.add(g.FullyConnected(*operands, low.result(node)), node)
 
 
-def _batch(low: Lowering, node: Node) -> None:
+def _refuse_product(node: Node, program: ExportedProgram) -> str | None:
+    ranks = [rank(cast(Node, operand)) for operand in node.args[:2]]
+    return None if min(ranks) > 1 else f"its operands have {ranks[0]} and {ranks[1]} dimensions, expected at least 2"
+
+
+def _product(low: Lowering, node: Node) -> None:
+    """A matrix of constants, which is packed once, or batches that are broadcast."""
     left, right = cast(Node, node.args[0]), cast(Node, node.args[1])
-    operands = low.read(left), low.read(right)
-    low.add(g.BatchMatrixMultiply(*operands, low.result(node)), node)
+    weight = low.constant(right)
+    if weight is not None and weight.dim() == 2:
+        filters = low.writer.constant(weight.t())
+        low.add(g.FullyConnected(low.read(left), filters, g.INVALID_ID, low.result(node)), node)
+        return
+    order = _right_order(low, right)
+    flags = 0 if order == plain(len(order)) else _TRANSPOSED
+    operands = low.read(left), low.read(right, order)
+    low.add(g.BatchMatrixMultiply(*operands, low.result(node), flags), node)
+
+
+def _right_order(low: Lowering, right: Node) -> Order:
+    """As the program has it, or with rows and columns exchanged: in which it is there, or whose rows stay together."""
+    size = rank(right)
+    straight: Order = plain(size)
+    exchanged = (*range(size - 2), size - 1, size - 2)
+    there = low.orders_of(right)
+    if straight in there or not there:
+        return straight
+    return exchanged if exchanged in there or there[0][-1] == size - 2 else straight
 
 
 RULES: dict[str, Rule] = {
     "linear.default": Rule(_linear, _refuse_linear, fuses_activation=True),
     "addmm.default": Rule(_addmm, _refuse_addmm, fuses_activation=True),
-    "bmm.default": Rule(_batch),
-    "mm.default": Rule(_batch),
+    "bmm.default": Rule(_product),
+    "mm.default": Rule(_product),
+    "matmul.default": Rule(_product, _refuse_product),
 }

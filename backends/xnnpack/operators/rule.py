@@ -27,16 +27,22 @@ class Rule:
     """refusal: why a node of this operator cannot be lowered exactly; None if it can.
     emit: adds what the node becomes.
     fuses_activation: a following clamp with no other reader of the result is made with it.
+    mixes_dtypes: its tensors may have several dtypes, all of them XNNPACK's.
     """
 
     emit: Emit
     refusal: Check = lambda node, program: None
     fuses_activation: bool = False
+    mixes_dtypes: bool = False
 
 
-def refusal_of_tensors(node: Node) -> str | None:
-    """Why the tensors of a call, operands and result, cannot be XNNPACK's."""
-    for each in (*tensors_of(node), node):
+def refusal_of_tensors(node: Node, mixed: bool) -> str | None:
+    """Why the tensors of a call, operands and results that are used, cannot be XNNPACK's."""
+    if len(tensors_of(node)) < len(node.all_input_nodes):
+        return "it takes a size that is computed while running"
+    several = not isinstance(node.meta.get("val"), torch.Tensor)
+    results = [user for user in node.users if user.users] if several else [node]
+    for each in (*tensors_of(node), *results):
         value = each.meta.get("val")
         if not isinstance(value, torch.Tensor):
             return f"{each.name} is no tensor"
@@ -46,5 +52,5 @@ def refusal_of_tensors(node: Node) -> str | None:
             return f"{each.name} has {rank(each)} dimensions, at most {MAX_RANK}"
         if any(isinstance(size, int) and size == 0 for size in value.shape):
             return f"{each.name} has no elements"
-    dtypes = {each.meta["val"].dtype for each in (*tensors_of(node), node)}
-    return None if len(dtypes) == 1 else f"mixed dtypes {sorted(map(str, dtypes))}"
+    dtypes = {each.meta["val"].dtype for each in (*tensors_of(node), *results)}
+    return None if mixed or len(dtypes) == 1 else f"mixed dtypes {sorted(map(str, dtypes))}"

@@ -9,15 +9,23 @@ from collections.abc import Mapping
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.operators import arrangement, convolution, elementwise, matrix, window
+from executorch.backends.xnnpack.operators import (
+    arrangement,
+    composed,
+    convolution,
+    elementwise,
+    matrix,
+    normalization,
+    reduction,
+    slices,
+    window,
+)
 from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensors
 from executorch.exir.error import operator_name
 
-RULES: Mapping[str, Rule] = {
-    f"aten.{name}": rule
-    for module in (elementwise, matrix, convolution, window, arrangement)
-    for name, rule in module.RULES.items()
-}
+_MODULES = (elementwise, composed, matrix, convolution, window, reduction, normalization, arrangement, slices)
+
+RULES: Mapping[str, Rule] = {f"aten.{name}": rule for module in _MODULES for name, rule in module.RULES.items()}
 
 
 def rule_of(node: Node) -> Rule | None:
@@ -34,6 +42,4 @@ def refusal(node: Node, program: ExportedProgram) -> str | None:
     rule = rule_of(node)
     if rule is None:
         return "XNNPACK has no such operator"
-    several = not hasattr(node.meta.get("val"), "shape")
-    reason = None if several else refusal_of_tensors(node)
-    return reason or rule.refusal(node, program)
+    return refusal_of_tensors(node, rule.mixes_dtypes) or rule.refusal(node, program)

@@ -9,14 +9,12 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, rank
-from executorch.backends.xnnpack.lowering.layout import Layout
+from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
-# XNNPACK's flags of nodes.
-_ALIGN_CORNERS = 0x08
-_KEEP_DIMS = 0x40
+_ALIGN_CORNERS = 0x08  # XNNPACK's flag
 
 
 def _pair(value: object, default: list[int]) -> list[int]:
@@ -75,31 +73,10 @@ def _average(low: Lowering, node: Node) -> None:
 
 def _pool(low: Lowering, kind: type, node: Node, result: Node, window: tuple[list[int], ...]) -> None:
     kernel, stride, (vertical, horizontal), dilation = window
-    source = low.read(cast(Node, node.args[0]), Layout.CHANNELS_LAST)
-    made = low.result(result, Layout.CHANNELS_LAST)
+    source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
+    made = low.result(result, CHANNELS_LAST)
     paddings = (vertical, horizontal, vertical, horizontal)
     low.add(kind(*paddings, *kernel, *stride, *dilation, source, made), node)
-
-
-def _refuse_mean(node: Node, program: ExportedProgram) -> str | None:
-    source = cast(Node, node.args[0])
-    dims = sorted(dim % max(rank(source), 1) for dim in cast("list[int]", node.args[1] or []))
-    if rank(source) != 4 or dims != [2, 3]:
-        return "it is not over height and width of images"
-    return "dtype is given" if node.kwargs.get("dtype") is not None else None
-
-
-def _mean(low: Lowering, node: Node) -> None:
-    source = cast(Node, node.args[0])
-    batch, channels = low.shape(source)[:2]
-    if argument(node, 2, "keepdim", False):
-        made = low.result(node, Layout.CHANNELS_LAST)
-        low.add(g.GlobalAvgPooling2d(low.read(source, Layout.CHANNELS_LAST), made, _KEEP_DIMS), node)
-        return
-    mean = low.writer.value(node.meta["val"].dtype, (batch, 1, 1, channels))
-    low.add(g.GlobalAvgPooling2d(low.read(source, Layout.CHANNELS_LAST), mean, _KEEP_DIMS), node)
-    shape = [size if isinstance(size, int) else 0 for size in node.meta["val"].shape]
-    low.add(g.StaticReshape(2, shape, mean, low.result(node)), node)
 
 
 def _refuse_resize(node: Node, program: ExportedProgram) -> str | None:
@@ -110,7 +87,7 @@ def _resize(low: Lowering, node: Node) -> None:
     source = cast(Node, node.args[0])
     height, width = low.shape(node)[2:]
     flags = _ALIGN_CORNERS if node.args[2] else 0
-    operands = low.read(source, Layout.CHANNELS_LAST), low.result(node, Layout.CHANNELS_LAST)
+    operands = low.read(source, CHANNELS_LAST), low.result(node, CHANNELS_LAST)
     low.add(g.StaticResizeBilinear2D(height, width, *operands, flags), node)
 
 
@@ -118,6 +95,5 @@ RULES: dict[str, Rule] = {
     "max_pool2d.default": Rule(_max, _refuse_max),
     "max_pool2d_with_indices.default": Rule(_max, _refuse_max),
     "avg_pool2d.default": Rule(_average, _refuse_average),
-    "mean.dim": Rule(_mean, _refuse_mean),
     "upsample_bilinear2d.vec": Rule(_resize, _refuse_resize),
 }

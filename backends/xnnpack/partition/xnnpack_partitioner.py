@@ -23,7 +23,16 @@ _WHOLE = [
     torch.ops.aten.prelu.default,
     torch.ops.aten.upsample_bilinear2d.vec,
     torch.ops.aten.hardswish.default,
+    torch.ops.aten.pixel_shuffle.default,
+    torch.ops.aten.matmul.default,
 ]
+
+
+def _is_wanted_whole(node: Node) -> bool:
+    """What XNNPACK would not take is better decomposed before anything is partitioned."""
+    return "matmul" not in str(node.target) or all(
+        operand.meta["val"].dim() > 1 and operand.meta["val"].is_floating_point() for operand in node.all_input_nodes
+    )
 
 
 class XnnpackPartitioner(Partitioner):
@@ -54,7 +63,7 @@ class XnnpackPartitioner(Partitioner):
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        return list(_WHOLE), None
+        return list(_WHOLE), _is_wanted_whole
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         why = WhyNoPartition(self._logger)

@@ -156,19 +156,23 @@ bool Step::fully_connected(const fb::FullyConnected& n) {
 
 bool Step::batch_matrix_multiply(const fb::Node2x1& n) {
   const Shape *a = shapes_[n.input1_id()], *b = shapes_[n.input2_id()];
-  if (a == nullptr || b == nullptr || a->rank != b->rank || a->rank < 2) {
+  if (a == nullptr || b == nullptr || a->rank < 2 || b->rank < 2) {
     return false;
   }
-  Shape out = *a;
-  const size_t row = a->rank - 2, column = a->rank - 1;
-  for (size_t d = 0; d < row; ++d) {
-    if (a->dims[d] != b->dims[d]) {
-      return false;
-    }
-  }
+  // The batches are broadcast, the matrices are not.
+  const uint64_t rows = a->dims[a->rank - 2], inner = a->dims[a->rank - 1];
   const bool transposed = (n.flags() & kTransposeWeights) != 0;
-  out.dims[column] = b->dims[transposed ? row : column];
-  return a->dims[column] == b->dims[transposed ? column : row] && shapes_.make(n.output_id(), out);
+  const uint64_t found = b->dims[b->rank - (transposed ? 1 : 2)];
+  const uint64_t columns = b->dims[b->rank - (transposed ? 2 : 1)];
+  Shape left = *a, right = *b, out;
+  left.dims[a->rank - 2] = left.dims[a->rank - 1] = 1;
+  right.dims[b->rank - 2] = right.dims[b->rank - 1] = 1;
+  if (inner != found || !broadcast(left, right, &out)) {
+    return false;
+  }
+  out.dims[out.rank - 2] = rows;
+  out.dims[out.rank - 1] = columns;
+  return shapes_.make(n.output_id(), out);
 }
 
 bool Step::attention(const fb::ScaledDotProductAttention& n) {

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 # Model → delegates.
-MODELS = {"mlp": 1, "resnet18": 1, "mobilenet_v2": 1, "mobilenet_v3": 1, "vit_tiny": 26}
+MODELS = {"mlp": 1, "resnet18": 1, "mobilenet_v2": 1, "mobilenet_v3": 1, "vit_tiny": 1, "minilm": 1, "decoder": 1}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -1,0 +1,77 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Views of permuted tensors: one that splits and joins dimensions which follow each other in memory too needs no
+transposition before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from executorch.backends.xnnpack.lowering.layout import Order
+
+
+class _Group(NamedTuple):
+    """Dimensions of a tensor and those of its view that hold the same elements; one of the two may be empty."""
+
+    source: list[int]
+    view: list[int]
+
+
+def order_of_view(sizes: Sequence[object], view: Sequence[object], order: Order) -> Order | None:
+    """The order of a view whose elements lie as those of a tensor of `sizes` in `order`; None if there is none."""
+    groups = _groups(sizes, view)
+    if groups is None:
+        return None
+    placed: list[tuple[int, list[int]]] = []
+    waiting: list[int] = []
+    for source, made in groups:
+        places = [order.index(dim) for dim in source]
+        if not places:
+            # New dimensions of size 1 may be anywhere: here they stay before what follows.
+            waiting += made
+        elif places != list(range(places[0], places[0] + len(places))):
+            return None
+        elif made:
+            placed.append((places[0], waiting + made))
+            waiting = []
+    found = [dim for _, dims in sorted(placed) for dim in dims]
+    return (*found, *waiting)
+
+
+def _groups(sizes: Sequence[object], view: Sequence[object]) -> list[_Group] | None:
+    """None if sizes that are not fixed do not stand for themselves."""
+    groups: list[_Group] = []
+    first = second = 0
+    while first < len(sizes) or second < len(view):
+        mine = sizes[first] if first < len(sizes) else None
+        theirs = view[second] if second < len(view) else None
+        if mine is not None and theirs is not None and str(mine) == str(theirs):
+            groups.append(_Group([first], [second]))
+        elif isinstance(mine, int) and mine == 1:
+            groups.append(_Group([first], []))
+        elif isinstance(theirs, int) and theirs == 1:
+            groups.append(_Group([], [second]))
+        else:
+            group = _joined(sizes, view, first, second)
+            if group is None:
+                return None
+            groups.append(group)
+        first, second = first + len(groups[-1].source), second + len(groups[-1].view)
+    return groups
+
+
+def _joined(sizes: Sequence[object], view: Sequence[object], first: int, second: int) -> _Group | None:
+    """The fewest dimensions from these on that hold equally many elements."""
+    group = _Group([], [])
+    mine = theirs = 1
+    while not group.source or not group.view or mine != theirs:
+        less = mine <= theirs and first + len(group.source) < len(sizes)
+        dims, values = (group.source, sizes) if less else (group.view, view)
+        place = (first if less else second) + len(dims)
+        size = values[place] if place < len(values) else None
+        if not isinstance(size, int):
+            return None
+        dims.append(place)
+        mine, theirs = (mine * size, theirs) if less else (mine, theirs * size)
+    return group

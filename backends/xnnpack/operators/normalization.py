@@ -1,0 +1,192 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Layer norm, group norm and (log-)softmax. Norms of half precision are computed in single, as eager does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_static, numbers_in, rank, taken
+from executorch.backends.xnnpack.lowering.layout import moved_last
+from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.operators.reduction import image_mean
+from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+
+
+class _Rows:
+    """A value of rows while it is normalized, in single precision. `sizes` are those of the value, of which the last
+    `length` elements are a row; `bounds` their upper bounds.
+    """
+
+    def __init__(self, low: Lowering, node: Node, sizes: Sequence[object], bounds: Sequence[int], dims: int) -> None:
+        self._low, self._node = low, node
+        self._bounds = list(bounds)
+        self._length = torch.Size(bounds[-dims:]).numel()
+        self._count = torch.Size(bounds[:-dims]).numel()
+        self._kept = [*sizes[:-dims], *[1] * dims], [*bounds[:-dims], *[1] * dims]
+
+    def step(self, kind: type, *operands: int) -> int:
+        """A value of as many elements."""
+        return self._low.step(self._node, kind, *operands, shape=self._bounds, dtype=torch.float32)
+
+    def small(self, kind: type, *operands: int) -> int:
+        """A value of one element a row."""
+        return self._low.step(self._node, kind, *operands, shape=self._kept[1], dtype=torch.float32)
+
+    def number(self, value: float) -> int:
+        return self._low.writer.constant(torch.tensor(value))
+
+    def mean(self, value: int) -> int:
+        """One number a row, which is broadcast to it."""
+        images = self._as(value, [None, self._length, 1, 1], [self._count, self._length, 1, 1])
+        return self._spread(self._means(image_mean, images))
+
+    def largest(self, value: int) -> int:
+        """The largest number of each row: that under a window as wide as the row."""
+        images = self._as(value, [None, 1, self._length, 1], [self._count, 1, self._length, 1])
+        length = self._length
+
+        def pool(source: int, made: int) -> object:
+            return g.MaxPooling2d(0, 0, 0, 0, 1, length, 1, length, 1, 1, source, made)
+
+        return self._spread(self._means(pool, images))
+
+    def normalized(self, value: int, epsilon: float) -> int:
+        """(x - mean) / √(variance + epsilon)"""
+        centered = self.step(g.Subtract, value, self.mean(value))
+        variance = self.mean(self.step(g.Square, centered))
+        scale = self.small(g.ReciprocalSquareRoot, self.small(g.Add, variance, self.number(epsilon)))
+        return self.step(g.Multiply, centered, scale)
+
+    def _means(self, kind: object, images: int) -> int:
+        shape = [self._count, 1, 1, 1]
+        return self._low.step(self._node, kind, images, shape=shape, dtype=torch.float32)  # type: ignore[arg-type]
+
+    def _spread(self, means: int) -> int:
+        return self._as(means, *self._kept)
+
+    def _as(self, value: int, sizes: Sequence[object], bounds: Sequence[int]) -> int:
+        return self._low.reshaped(self._node, value, sizes, bounds, torch.float32)
+
+
+def _single(low: Lowering, node: Node, source: Node) -> int:
+    """The value of a source in single precision."""
+    value = low.read(source)
+    if source.meta["val"].dtype == torch.float32:
+        return value
+    return low.step(node, g.Convert, value, shape=low.shape(source), dtype=torch.float32)
+
+
+def _finish(low: Lowering, node: Node, target: Node, value: int, last: list[tuple[type, torch.Tensor]]) -> None:
+    """`target` is a value in single precision after some more binary steps with constants."""
+    shape = low.shape(target)
+    half = target.meta["val"].dtype != torch.float32
+    for place, (kind, operand) in enumerate(last):
+        is_last = place == len(last) - 1 and not half
+        made = low.result(target) if is_last else low.writer.value(torch.float32, shape)
+        low.add(kind(value, low.writer.constant(operand.float()), made), node)
+        value = made
+    if half or not last:
+        low.add((g.Convert if half else g.Copy)(value, low.result(target)), node)
+
+
+def _affine(low: Lowering, weight: object, bias: object, shape: Sequence[int]) -> list[tuple[type, torch.Tensor]]:
+    steps: list[tuple[type, torch.Tensor]] = []
+    for kind, operand in ((g.Multiply, weight), (g.Add, bias)):
+        if isinstance(operand, Node):
+            tensor = low.constant(operand)
+            assert tensor is not None
+            steps.append((kind, tensor.reshape(tuple(shape))))
+    return steps
+
+
+def _refuse_norm(node: Node, program: ExportedProgram, weights: tuple[int, int], sizes: Sequence[object]) -> str | None:
+    operands = [node.args[place] for place in weights]
+    if any(isinstance(each, Node) and constant_tensor(program, each) is None for each in operands):
+        return "its weight or bias is not constant"
+    if any(user.users for place, user in taken(node).items() if place != 0):
+        return "its statistics are used"
+    if not numbers_in(cast(Node, node.args[0]).meta["val"].shape):
+        return "more than one of its sizes is not fixed"
+    return None if is_static(sizes) else "the sizes over which it goes are not fixed"
+
+
+def _refuse_layer_norm(node: Node, program: ExportedProgram) -> str | None:
+    return _refuse_norm(node, program, (2, 3), cast("list[object]", node.args[1]))
+
+
+def _layer_norm(low: Lowering, node: Node) -> None:
+    source, shape = cast(Node, node.args[0]), cast("list[int]", node.args[1])
+    target = taken(node)[0]
+    rows = _Rows(low, node, source.meta["val"].shape, low.shape(source), len(shape))
+    value = rows.normalized(_single(low, node, source), cast(float, node.args[4]))
+    _finish(low, node, target, value, _affine(low, node.args[2], node.args[3], shape))
+
+
+def _refuse_group_norm(node: Node, program: ExportedProgram) -> str | None:
+    return _refuse_norm(node, program, (1, 2), cast(Node, node.args[0]).meta["val"].shape[1:])
+
+
+def _group_norm(low: Lowering, node: Node) -> None:
+    source, groups = cast(Node, node.args[0]), cast(int, node.args[6])
+    sizes, bounds = source.meta["val"].shape, low.shape(source)
+    length = torch.Size(bounds[1:]).numel() // groups
+    matrix = [None, length], [bounds[0] * groups, length]
+    value = low.reshaped(node, _single(low, node, source), *matrix, torch.float32)
+    value = _Rows(low, node, *matrix, 1).normalized(value, cast(float, node.args[7]))
+    value = low.reshaped(node, value, sizes, bounds, torch.float32)
+    channels = [bounds[1], *[1] * (rank(source) - 2)]
+    _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
+
+
+def _refuse_softmax(node: Node, program: ExportedProgram) -> str | None:
+    if rank(cast(Node, node.args[0])) == 0:
+        return "its operand has no dimensions"
+    return "half_to_float" if node.args[2] else None
+
+
+def _softmax(low: Lowering, node: Node) -> None:
+    source = cast(Node, node.args[0])
+    dim = cast(int, node.args[1]) % rank(source)
+    there = [order for order in low.orders_of(source) if order[-1] == dim]
+    order = there[0] if there else moved_last([dim], rank(source))
+    low.add(g.Softmax(low.read(source, order), low.result(node, order)), node)
+
+
+def _refuse_log_softmax(node: Node, program: ExportedProgram) -> str | None:
+    source = cast(Node, node.args[0])
+    reason = _refuse_softmax(node, program)
+    if reason is not None:
+        return reason
+    size = source.meta["val"].shape[cast(int, node.args[1])]
+    if not isinstance(size, int) or size == 1:
+        return f"it is over {size} elements, expected a fixed number of several"
+    if source.meta["val"].dtype != torch.float32:
+        return "its operand is not float32"
+    return None if numbers_in(source.meta["val"].shape) else "more than one of its sizes is not fixed"
+
+
+def _log_softmax(low: Lowering, node: Node) -> None:
+    """x - max - log Σ exp(x - max), the sum being the mean of as many."""
+    source = cast(Node, node.args[0])
+    order = moved_last([cast(int, node.args[1])], rank(source))
+    bounds = low.shape(source, order)
+    rows = _Rows(low, node, [source.meta["val"].shape[dim] for dim in order], bounds, 1)
+    value = low.read(source, order)
+    below = rows.step(g.Subtract, value, rows.largest(value))
+    mean = rows.mean(rows.step(g.Exp, below))
+    log = rows.small(g.Log, rows.small(g.Multiply, mean, rows.number(float(bounds[-1]))))
+    low.add(g.Subtract(below, log, low.result(node, order)), node)
+
+
+RULES: dict[str, Rule] = {
+    "native_layer_norm.default": Rule(_layer_norm, _refuse_layer_norm),
+    "native_group_norm.default": Rule(_group_norm, _refuse_group_norm),
+    "_softmax.default": Rule(_softmax, _refuse_softmax),
+    "_log_softmax.default": Rule(_log_softmax, _refuse_log_softmax),
+}

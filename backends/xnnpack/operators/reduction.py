@@ -1,0 +1,116 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Means and sums over any dimensions: those of images over height and width, which is how a payload names a mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
+from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last
+from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+
+_KEEP_DIMS = 0x40  # XNNPACK's flag
+
+
+def image_mean(source: int, made: int) -> object:
+    """[N, H, W, C] → [N, 1, 1, C]."""
+    return g.GlobalAvgPooling2d(source, made, _KEEP_DIMS)
+
+
+class _Parts(NamedTuple):
+    """Sizes, in memory, before the dimensions that are reduced, of these, and after them."""
+
+    before: list[object]
+    reduced: list[object]
+    after: list[object]
+
+
+def _parts(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> _Parts | None:
+    """None if the dimensions do not follow each other in memory."""
+    places = sorted(order.index(dim) for dim in dims)
+    if places != list(range(places[0], places[0] + len(places))):
+        return None
+    ordered = arranged(sizes, order)
+    found = _Parts(ordered[: places[0]], ordered[places[0] : places[-1] + 1], ordered[places[-1] + 1 :])
+    return found if is_static(found.before) or is_static(found.after) else None
+
+
+def _dims(node: Node) -> list[int]:
+    ranks = rank(cast(Node, node.args[0]))
+    given = cast("list[int] | None", argument(node, 1, "dim"))
+    return sorted(dim % ranks for dim in given) if given else list(range(ranks))
+
+
+def _refuse(node: Node, program: ExportedProgram) -> str | None:
+    source = cast(Node, node.args[0])
+    if rank(source) == 0:
+        return "its operand is a number"
+    if not is_static([source.meta["val"].shape[dim] for dim in _dims(node)]):
+        return "the sizes over which it goes are not fixed"
+    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is not fixed"
+
+
+def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
+    """An order in which the source is there and the dimensions follow each other, else one to transpose it to."""
+    sizes = source.meta["val"].shape
+    there = [low.order_of(source), *low.orders_of(source)]
+    return next((order for order in there if _parts(sizes, order, dims)), moved_last(dims, rank(source)))
+
+
+def _mean(low: Lowering, node: Node) -> None:
+    _reduce(low, node, 1.0)
+
+
+def _sum(low: Lowering, node: Node) -> None:
+    sizes = low.shape(cast(Node, node.args[0]))
+    _reduce(low, node, float(torch.Size([sizes[dim] for dim in _dims(node)]).numel()))
+
+
+def _reduce(low: Lowering, node: Node, factor: float) -> None:
+    """The mean times a factor."""
+    source, dims, keep = cast(Node, node.args[0]), _dims(node), bool(argument(node, 2, "keepdim", False))
+    order = _best_order(low, source, dims)
+    parts = _parts(source.meta["val"].shape, order, dims)
+    largest = _parts(low.shape(source), order, dims)
+    assert parts is not None and largest is not None
+    images = low.read(source, order)
+    before, reduced, after = (torch.Size(cast("list[int]", each)).numel() for each in largest)
+    if [len(part) for part in parts] != [1, 2, 1]:
+        images = low.reshaped(node, images, _images(parts, reduced), [before, reduced, 1, after])
+    left = order if keep else _without(order, dims)
+    means = [before, 1, 1, after]
+    # One step after another, the last of which makes the result.
+    if factor == 1 and keep and [len(part) for part in parts] == [1, 2, 1]:
+        low.add(image_mean(images, low.result(node, left)), node)
+        return
+    value = low.step(node, image_mean, images, shape=means)
+    if factor != 1:
+        value = low.step(node, g.Multiply, value, low.number(node, factor), shape=means)
+    sizes = arranged(node.meta["val"].shape, left)
+    low.add(reshape(sizes, value, low.result(node, left)), node)
+
+
+def _images(parts: _Parts, reduced: int) -> list[object]:
+    before, after = (
+        torch.Size(cast("list[int]", each)).numel() if is_static(each) else None for each in (parts.before, parts.after)
+    )
+    return [before, reduced, 1, after]
+
+
+def _without(order: Order, dims: Sequence[int]) -> Order:
+    """The order of what is left without some dimensions."""
+    return tuple(dim - sum(gone < dim for gone in dims) for dim in order if dim not in dims)
+
+
+RULES: dict[str, Rule] = {
+    "mean.default": Rule(_mean, _refuse),
+    "mean.dim": Rule(_mean, _refuse),
+    "sum.dim_IntList": Rule(_sum, _refuse),
+}

@@ -1,0 +1,194 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators that take several nodes of XNNPACK, or none: norms, attention, reductions, views and parts of tensors."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from oracle.delegated import MISSING, REASON, Call, check
+from torch import nn
+from torch.nn import functional as F
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.backends.xnnpack.serialization.payload import deserialize_payload
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.backend.utils import get_delegates
+from executorch.runtime import Runtime
+
+pytestmark = pytest.mark.skipif(MISSING, reason=REASON)
+
+Case = tuple[nn.Module | Callable[..., torch.Tensor], tuple[torch.Tensor, ...]]
+
+
+def _r(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape)
+
+
+def _random(module: nn.Module) -> nn.Module:
+    for parameter in module.parameters():
+        nn.init.normal_(parameter)
+    return module
+
+
+class _MultiHead(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x, x, x, need_weights=False)[0]
+
+
+def _attention(**options: object) -> Callable[..., torch.Tensor]:
+    return lambda q, k, v, *mask: F.scaled_dot_product_attention(q, k, v, *mask, **options)
+
+
+def _rotary(x: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
+    low, high = x.chunk(2, -1)
+    return x * angle.cos() + torch.cat((-high, low), -1) * angle.sin()
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "layer norm": lambda: (_random(nn.LayerNorm(7)), (_r(2, 5, 7) * 3 + 1,)),
+    "layer norm over two dimensions": lambda: (_random(nn.LayerNorm((5, 7))), (_r(3, 5, 7),)),
+    "layer norm without weights": lambda: (nn.LayerNorm(9, elementwise_affine=False), (_r(3, 9),)),
+    "layer norm of images": lambda: (
+        lambda x: F.layer_norm(F.relu(x).permute(0, 2, 3, 1), (3,)).permute(0, 3, 1, 2),
+        (_r(2, 3, 4, 5),),
+    ),
+    "group norm": lambda: (_random(nn.GroupNorm(2, 6)), (_r(2, 6, 3, 5),)),
+    "group norm of signals": lambda: (nn.GroupNorm(3, 6, affine=False), (_r(2, 6, 7),)),
+    "rms norm": lambda: (_random(nn.RMSNorm(7, eps=1e-5)), (_r(2, 3, 7),)),
+    "softmax over channels": lambda: (lambda x: torch.softmax(x, 1), (_r(2, 3, 4, 5),)),
+    "softmax over the first": lambda: (lambda x: torch.softmax(x, 0), (_r(3, 4),)),
+    "mean over the last": lambda: (lambda x: x.mean(-1, keepdim=True), (_r(2, 3, 5),)),
+    "mean over the first": lambda: (lambda x: x.mean(0), (_r(3, 5),)),
+    "mean over two that are apart": lambda: (lambda x: x.mean((0, 2)), (_r(2, 3, 5, 4),)),
+    "mean of all": lambda: (lambda x: x.mean(), (_r(2, 3, 5),)),
+    "mean of channels": lambda: (lambda x: F.avg_pool2d(x, 2).mean(1), (_r(2, 3, 4, 6),)),
+    "sum": lambda: (lambda x: x.sum((1, 3), keepdim=True), (_r(2, 3, 5, 4),)),
+    "sum over the first": lambda: (lambda x: x.sum(0), (_r(7, 3),)),
+    "variance": lambda: (lambda x: ((x - x.mean(1, keepdim=True)) ** 2).mean(1), (_r(3, 9),)),
+    "gelu by tanh": lambda: (lambda x: F.gelu(x, approximate="tanh"), (_r(3, 7) * 4,)),
+    "silu": lambda: (F.silu, (_r(3, 7),)),
+    "alpha of add": lambda: (lambda x, y: torch.add(x, y, alpha=2), (_r(3, 4), _r(4))),
+    "alpha of sub": lambda: (lambda x, y: torch.sub(x, y, alpha=0.5), (_r(4), _r(3, 1))),
+    "truncation": lambda: (torch.trunc, (_r(5, 7) * 5,)),
+    "reciprocal": lambda: (lambda x: (x.abs() + 1).reciprocal(), (_r(5),)),
+    "powers": lambda: (lambda x: x**3 + x**4 + (x.abs() + 1) ** -0.5 + (x.abs() + 1) ** 0.5, (_r(5, 3),)),
+    "prelu of a matrix": lambda: (_random(nn.PReLU(5)), (_r(3, 5),)),
+    "prelu of images": lambda: (_random(nn.PReLU(3)), (_r(2, 3, 4, 5),)),
+    "prelu of one slope": lambda: (nn.PReLU(), (_r(2, 3, 4),)),
+    "select": lambda: (lambda x: x[:, -1] * 2, (_r(2, 3, 4),)),
+    "select of a permuted tensor": lambda: (lambda x: x.permute(2, 0, 1)[1] * 2, (_r(2, 3, 4),)),
+    "split": lambda: (lambda x: torch.cat(x.split([1, 3, 2], 1)[::-1], 1), (_r(2, 6, 3),)),
+    "unbind": lambda: (lambda x: x.unbind(1)[0] + x.unbind(1)[2], (_r(2, 3, 4),)),
+    "chunks of images": lambda: (lambda x: F.relu(F.avg_pool2d(x, 2).chunk(2, 1)[1]), (_r(1, 4, 4, 4),)),
+    "expand": lambda: (lambda x: x[:, None].expand(2, 3, 5) * 2, (_r(2, 5),)),
+    "stack": lambda: (lambda x, y: torch.stack((x, y), 1), (_r(2, 3), _r(2, 3))),
+    "permutes that cancel": lambda: (lambda x: (x.permute(2, 0, 1) * 2).permute(1, 2, 0), (_r(2, 3, 4),)),
+    "view of a permuted tensor": lambda: (lambda x: x.permute(0, 2, 1, 3).reshape(2, 4, -1) * 2, (_r(2, 3, 4, 5),)),
+    "flattened images": lambda: (lambda x: F.avg_pool2d(x, 2).flatten(2).transpose(1, 2), (_r(2, 3, 4, 6),)),
+    "pixel shuffle": lambda: (lambda x: F.pixel_shuffle(x, 2), (_r(2, 12, 3, 5),)),
+    "matmul broadcasts": lambda: (torch.matmul, (_r(2, 1, 4, 5), _r(3, 5, 6))),
+    "matmul with a matrix": lambda: (torch.matmul, (_r(2, 4, 5), _r(5, 6))),
+    "matmul of transposed operands": lambda: (
+        lambda x, y: x.transpose(-1, -2) @ y.transpose(-1, -2),
+        (_r(2, 5, 4), _r(2, 6, 5)),
+    ),
+    "attention": lambda: (_attention(), (_r(2, 3, 5, 8), _r(2, 3, 7, 8), _r(2, 3, 7, 4))),
+    "attention, scaled": lambda: (_attention(scale=0.3), (_r(2, 5, 8), _r(2, 7, 8), _r(2, 7, 8))),
+    "attention, masked": lambda: (_attention(), (_r(2, 3, 5, 8), _r(2, 3, 7, 8), _r(2, 3, 7, 8))),
+    "grouped attention": lambda: (
+        _attention(enable_gqa=True),
+        (_r(1, 6, 5, 8), _r(1, 2, 5, 8), _r(1, 2, 5, 8)),
+    ),
+    "multi-head attention": lambda: (_MultiHead(), (_r(2, 5, 8),)),
+    "rotary embedding": lambda: (_rotary, (_r(2, 3, 5, 8), _r(5, 8))),
+}
+SINGLE_ONLY: dict[str, Callable[[], Case]] = {
+    "log-softmax": lambda: (lambda x: torch.log_softmax(x, 1), (_r(3, 7) * 50,)),
+    "log-softmax over the first": lambda: (lambda x: torch.log_softmax(x, 0), (_r(13, 2),)),
+    "half in between": lambda: (lambda x: (x.half() * 2).float() + x, (_r(3, 4),)),
+}
+
+
+def _make(case: Callable[[], Case]) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    torch.manual_seed(0)
+    module, inputs = case()
+    return module if isinstance(module, nn.Module) else Call(module), inputs
+
+
+@pytest.mark.parametrize("name", [*CASES, *SINGLE_ONLY])
+def test_compositions_match_eager(name: str) -> None:
+    check(*_make({**CASES, **SINGLE_ONLY}[name]), 1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compositions_in_half_precision_match_eager(name: str) -> None:
+    module, inputs = _make(CASES[name])
+    check(module.half(), tuple(each.half() for each in inputs), 2e-2)
+
+
+def _kinds(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[str]:
+    """The kinds of nodes of a module's one delegate."""
+    exported = torch.export.export(module.eval(), inputs)
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    graph_module = lowered.exported_program().graph_module
+    (delegate,) = get_delegates(graph_module.graph)
+    payload = getattr(graph_module, delegate.target).processed_bytes
+    return [type(node.xnode_union).__name__ for node in deserialize_payload(payload)[0].xnodes]
+
+
+def test_nothing_is_transposed_for_permutes_that_cancel() -> None:
+    assert _kinds(*_make(CASES["permutes that cancel"]))[:1] == ["Multiply"]
+
+
+def test_keys_are_not_transposed_for_attention() -> None:
+    assert g.StaticTranspose.__name__ not in _kinds(*_make(CASES["attention"]))
+
+
+def test_images_stay_channels_last_from_end_to_end() -> None:
+    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), Call(lambda x: x * x.mean((2, 3), True)))
+    image = _r(1, 3, 8, 8).to(memory_format=torch.channels_last)
+    assert _kinds(module, (_r(1, 3, 8, 8),)).count("StaticTranspose") == 2
+    assert _kinds(module, (image,)).count("StaticTranspose") <= 1
+
+
+@pytest.mark.parametrize("masked", [torch.bool, torch.float32])
+def test_a_mask_that_hides_all_keys_gives_zeros(masked: torch.dtype) -> None:
+    torch.manual_seed(0)
+    visible = torch.rand(2, 1, 5, 7) > 0.4
+    visible[1, 0, 2] = False
+    mask = visible if masked == torch.bool else torch.where(visible, 0.0, float("-inf"))
+    inputs = (_r(2, 3, 5, 8), _r(2, 3, 7, 8), _r(2, 3, 7, 8), mask)
+    exported = torch.export.export(Call(_attention()), inputs)
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    assert len(get_delegates(lowered.exported_program().graph_module.graph)) == 1
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    torch.testing.assert_close(method.execute(inputs)[0], _attention()(*inputs), rtol=1e-5, atol=1e-5)
+
+
+def test_sequences_of_any_length_are_run_without_a_rebuild() -> None:
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.qkv, self.out = nn.LayerNorm(8), nn.Linear(8, 24), nn.Linear(8, 8)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            shape = (1, x.shape[1], 2, 4)
+            q, k, v = (part.view(shape).transpose(1, 2) for part in self.qkv(self.norm(x)).chunk(3, -1))
+            attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return x + self.out(attended.transpose(1, 2).reshape(x.shape))
+
+    torch.manual_seed(0)
+    block = Block().eval()
+    length = torch.export.Dim("length", min=2, max=16)
+    exported = torch.export.export(block, (_r(1, 5, 8),), dynamic_shapes=[{1: length}])
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    assert len(get_delegates(lowered.exported_program().graph_module.graph)) == 1
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for size in (5, 16, 2, 9):
+        inputs = (_r(1, size, 8),)
+        torch.testing.assert_close(method.execute(inputs)[0], block(*inputs), rtol=1e-5, atol=1e-5)

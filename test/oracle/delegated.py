@@ -1,0 +1,43 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Runs a module wholly on XNNPACK and compares it with eager."""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.backend.utils import get_delegation_info
+from executorch.runtime import Runtime
+
+MISSING = "XnnpackBackend" not in Runtime.get().backend_registry.registered_backend_names
+REASON = "this runtime was built without XNNPACK"
+
+
+class Call(nn.Module):
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        return self.function(*inputs)
+
+
+def run(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+    """The outputs of the program, all of whose operators are delegated."""
+    lowered = to_edge_transform_and_lower(
+        torch.export.export(module.eval(), inputs), partitioner=[XnnpackPartitioner()]
+    )
+    info = get_delegation_info(lowered.exported_program().graph_module)
+    assert info.num_non_delegated_nodes == 0, info.get_summary()
+    assert info.num_delegated_subgraphs == 1
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    return list(method.execute(inputs))
+
+
+def check(module: nn.Module, inputs: tuple[torch.Tensor, ...], tolerance: float) -> None:
+    expected = module.eval()(*inputs)
+    found = run(module, inputs)
+    for mine, theirs in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=tolerance, atol=tolerance, equal_nan=True)
