@@ -13,7 +13,7 @@ from executorch.backends.xnnpack.lowering.facts import argument, is_static, numb
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.lowering.views import order_of_view
-from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.operators.rule import MAX_RANK, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _CONCATENATES = {2: g.Concatenate2, 3: g.Concatenate3, 4: g.Concatenate4, 5: g.Concatenate5}
@@ -107,6 +107,34 @@ def _expand(low: Lowering, node: Node) -> None:
     low.add(g.Multiply(low.read(source), ones, low.result(node)), node)
 
 
+def _parts_of_repeat(node: Node) -> tuple[list[int], list[int]]:
+    """Sizes of the operand, and of the ones that it is multiplied by, with a dimension for each count."""
+    shape = cast(Node, node.args[0]).meta["val"].shape
+    counts = cast("list[int]", node.args[1])
+    apart, ones = [], []
+    for size, count in zip([*[1] * (len(counts) - len(shape)), *shape], counts, strict=True):
+        apart += [size] if count == 1 else [1, size]
+        ones += [1] if count == 1 else [count, 1]
+    return apart, ones
+
+
+def _refuse_repeat(node: Node, program: ExportedProgram) -> str | None:
+    if not is_static(node.meta["val"].shape) or not is_static(cast("list[object]", node.args[1])):
+        return "its sizes are not fixed"
+    needed = len(_parts_of_repeat(node)[0])
+    return None if needed <= MAX_RANK else f"it needs {needed} dimensions, at most {MAX_RANK}"
+
+
+def _repeat(low: Lowering, node: Node) -> None:
+    source, dtype = cast(Node, node.args[0]), node.meta["val"].dtype
+    sizes, counts = _parts_of_repeat(node)
+    apart = low.reshaped(node, low.read(source), sizes, sizes)
+    shape = [size * count for size, count in zip(sizes, counts, strict=True)]
+    ones = low.writer.constant(torch.ones(counts, dtype=dtype))
+    repeated = low.step(node, g.Multiply, apart, ones, shape=shape)
+    low.add(reshape(low.shape(node), repeated, low.result(node)), node)
+
+
 def _refuse_copy(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
     return None if source.meta["val"].dtype == node.meta["val"].dtype or rank(node) else "it converts a number"
@@ -152,6 +180,7 @@ RULES: dict[str, Rule] = {
     "squeeze_copy.dim": Rule(_view, _refuse_view),
     "squeeze_copy.dims": Rule(_view, _refuse_view),
     "expand_copy.default": Rule(_expand, _refuse_expand),
+    "repeat.default": Rule(_repeat, _refuse_repeat),
     "clone.default": Rule(_copy),
     "_clone_dim_order.default": Rule(_copy),
     "_to_dim_order_copy.default": Rule(_copy, _refuse_copy, mixes_dtypes=True),

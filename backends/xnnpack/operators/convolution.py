@@ -9,11 +9,14 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, rank
-from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST
-from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, numbers_in, rank
+from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged
+from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+
+_SIGNALS: Order = (0, 2, 1)
+"""Of signals: batch, length, channels."""
 
 
 class _Call(NamedTuple):
@@ -35,32 +38,68 @@ def _refuse(node: Node, program: ExportedProgram) -> str | None:
     weight = constant_tensor(program, call.weight)
     if weight is None or (call.bias is not None and constant_tensor(program, call.bias) is None):
         return "its weight or bias is not constant"
-    if rank(call.source) != 4 or weight.dim() != 4:
-        return f"its operand has {rank(call.source)} dimensions, expected 4"
+    if rank(call.source) not in (3, 4) or weight.dim() != rank(call.source):
+        return f"its operand has {rank(call.source)} dimensions, expected 3 or 4"
+    if rank(call.source) == 3 and not (
+        numbers_in(call.source.meta["val"].shape) and numbers_in(node.meta["val"].shape)
+    ):
+        return "more than one of its sizes is not fixed"
     if any(padding < 0 for padding in call.padding):
         return f"padding {call.padding} is negative"
-    if call.transposed and any(dilation != 1 for dilation in call.dilation) and call.groups != 1:
-        return "it is transposed, dilated and grouped"
     return None
 
 
+def _of_images(call: _Call) -> _Call:
+    """A convolution of signals as one of images of height 1."""
+    if rank(call.source) == 4:
+        return call
+    (stride,), (padding,), (dilation,), (more,) = call.stride, call.padding, call.dilation, call.output_padding
+    return call._replace(stride=[1, stride], padding=[0, padding], dilation=[1, dilation], output_padding=[0, more])
+
+
 def _convolution(low: Lowering, node: Node) -> None:
-    call = _Call(*node.args)  # type: ignore[arg-type]
+    call = _of_images(_Call(*node.args))  # type: ignore[arg-type]
     weight = low.constant(call.weight)
     bias = None if call.bias is None else low.constant(call.bias)
     assert weight is not None
+    weight = weight if weight.dim() == 4 else weight.unsqueeze(2)
     folded = low.folded_scale(node)
     if folded is not None:
         weight, bias = _scaled(weight, bias, folded, call)
     kind, weight = _kind_and_filter(call, weight)
-    outputs = low.shape(node)[1]
-    inputs = low.shape(call.source)[1]
+    if rank(node) == 4:
+        _add(low, node, call, kind, weight, bias, low.read(call.source, CHANNELS_LAST), low.result(node, CHANNELS_LAST))
+        return
+    images = low.reshaped(node, low.read(call.source, _SIGNALS), *_as_images(low, call.source))
+    sizes, bounds = _as_images(low, node)
+    made = low.writer.value(node.meta["val"].dtype, bounds)
+    _add(low, node, call, kind, weight, bias, images, made)
+    low.writer.node(reshape([sizes[0], *sizes[2:]], made, low.result(node, _SIGNALS)), 0)
+
+
+def _as_images(low: Lowering, node: Node) -> tuple[list[object], list[int]]:
+    """Sizes and bounds of signals [N, L, C] as images [N, 1, L, C]."""
+    sizes, bounds = arranged(node.meta["val"].shape, _SIGNALS), low.shape(node, _SIGNALS)
+    return [sizes[0], 1, *sizes[1:]], [bounds[0], 1, *bounds[1:]]
+
+
+def _add(
+    low: Lowering,
+    node: Node,
+    call: _Call,
+    kind: type,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    source: int,
+    made: int,
+) -> None:
+    outputs, inputs = low.shape(node)[1], low.shape(call.source)[1]
     # Half precision too has its filters in single.
     operands = (
-        low.read(call.source, CHANNELS_LAST),
+        source,
         low.writer.constant(weight.float()),
         g.INVALID_ID if bias is None else low.writer.constant(bias.float()),
-        low.result(node, CHANNELS_LAST),
+        made,
     )
     vertical, horizontal = call.padding
     kernel = weight.shape[1:3]
@@ -132,8 +171,6 @@ def _refuse_norm(node: Node, program: ExportedProgram) -> str | None:
     operands = [each for each in (call.weight, call.bias, call.mean, call.variance) if each is not None]
     if any(constant_tensor(program, each) is None for each in operands):
         return "its statistics are not constant"
-    if rank(call.source) != 4:
-        return f"its operand has {rank(call.source)} dimensions, expected 4"
     others = [user for user in node.users if user.args[1] != 0]
     return "its statistics are used" if any(user.users for user in others) else None
 
@@ -142,10 +179,13 @@ def _norm(low: Lowering, node: Node) -> None:
     """Without a convolution before it: one product, one sum."""
     (result,) = [user for user in node.users if user.args[1] == 0]
     source = cast(Node, node.args[0])
-    factor, offset = scale_of_norm(node, low.program)
-    scaled = low.writer.value(factor.dtype, low.shape(source, CHANNELS_LAST))
-    low.add(g.Multiply(low.read(source, CHANNELS_LAST), low.writer.constant(factor), scaled), node)
-    low.add(g.Add(scaled, low.writer.constant(offset), low.result(result, CHANNELS_LAST)), result)
+    order = CHANNELS_LAST if rank(source) == 4 else low.order_of(source)
+    sides = [1, -1, *[1] * (rank(source) - 2)]
+    factor, offset = (
+        low.writer.constant(each.reshape(sides).permute(order)) for each in scale_of_norm(node, low.program)
+    )
+    scaled = low.step(node, g.Multiply, low.read(source, order), factor, shape=low.shape(source, order))
+    low.add(g.Add(scaled, offset, low.result(result, order)), result)
 
 
 NORM = "_native_batch_norm_legit_no_training.default"

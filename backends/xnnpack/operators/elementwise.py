@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
@@ -102,15 +104,28 @@ def _leaky_relu(node: Node, source: int, made: int) -> object:
 
 
 def _refuse_elu(node: Node, program: ExportedProgram) -> str | None:
-    scale, input_scale = argument(node, 2, "scale", 1), argument(node, 3, "input_scale", 1)
-    if scale != 1 or input_scale != 1:
-        return f"scale {scale} and input_scale {input_scale}, expected 1"
+    input_scale = argument(node, 3, "input_scale", 1)
+    if input_scale != 1:
+        return f"input_scale is {input_scale}, expected 1"
     alpha = cast(float, argument(node, 1, "alpha", 1.0))
     return None if alpha > 0 and math.isfinite(alpha) else f"alpha is {alpha}, expected a positive number"
 
 
-def _elu(node: Node, source: int, made: int) -> object:
-    return g.ELU(float(cast(float, argument(node, 1, "alpha", 1.0))), source, made)
+def _elu(low: Lowering, node: Node) -> None:
+    (source,) = tensors_of(node)
+    order, alpha = low.order_of(source), float(cast(float, argument(node, 1, "alpha", 1.0)))
+    scale = cast(float, argument(node, 2, "scale", 1))
+    value = low.read(source, order)
+    if scale == 1:
+        low.add(g.ELU(alpha, value, low.result(node, order)), node)
+        return
+    curve = low.step(node, partial(g.ELU, alpha), value, shape=low.shape(source, order))
+    low.add(g.Multiply(curve, low.number(node, scale), low.result(node, order)), node)
+
+
+def _refuse_sign(node: Node, program: ExportedProgram) -> str | None:
+    half = node.meta["val"].dtype == torch.float16
+    return "the sign of a negative zero in half precision would be 1" if half else None
 
 
 def _refuse_prelu(node: Node, program: ExportedProgram) -> str | None:
@@ -149,6 +164,7 @@ _UNARY: dict[str, type] = {
     "sin.default": g.Sin,
     "cos.default": g.Cos,
     "square.default": g.Square,
+    "round.default": g.BankersRounding,
 }
 
 _BINARY: dict[str, type] = {
@@ -158,6 +174,7 @@ _BINARY: dict[str, type] = {
     "div.Tensor": g.Div,
     "minimum.default": g.Minimum,
     "maximum.default": g.Maximum,
+    "copysign.Tensor": g.CopySign,
 }
 
 _WITH_NUMBER: dict[str, type] = {
@@ -176,7 +193,8 @@ RULES: dict[str, Rule] = {
     **{name: _with_number(kind) for name, kind in _WITH_NUMBER.items()},
     **{name: Rule(_clamp, _refuse_limits) for name in CLAMPS},
     "leaky_relu.default": unary(_leaky_relu),
-    "elu.default": unary(_elu, _refuse_elu),
+    "sign.default": unary(lambda node, source, made: g.Sign(source, made), _refuse_sign),
+    "elu.default": Rule(_elu, _refuse_elu),
     "_prelu_kernel.default": Rule(_prelu, _refuse_prelu),
     "prelu.default": Rule(_prelu, _refuse_prelu),
 }

@@ -18,18 +18,26 @@ _TRANSPOSED = 1  # XNNPACK's flag: the right operand has its rows where its colu
 
 
 def _refuse_linear(node: Node, program: ExportedProgram) -> str | None:
-    # XNNPACK packs weights once.
-    for what, operand in zip(("weight", "bias"), node.args[1:3], strict=False):
-        if operand is not None and constant_tensor(program, operand) is None:
-            return f"its {what} is not constant"
-    return None
+    source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
+    computed = [operand for operand in node.args[1:3] if operand and constant_tensor(program, operand) is None]
+    return "it is a product of two computed vectors" if computed and min(rank(source), rank(weight)) < 2 else None
 
 
 def _linear(low: Lowering, node: Node) -> None:
     source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
     bias = cast("Node | None", node.args[2] if len(node.args) > 2 else None)
-    operands = low.read(source), low.read(weight), g.INVALID_ID if bias is None else low.read(bias)
-    low.add(g.FullyConnected(*operands, low.result(node)), node)
+    if all(each is None or low.constant(each) is not None for each in (weight, bias)):
+        operands = low.read(source), low.read(weight), g.INVALID_ID if bias is None else low.read(bias)
+        low.add(g.FullyConnected(*operands, low.result(node)), node)
+        return
+    # XNNPACK packs a layer's weights once: computed ones are an operand of a product, which sets no limits itself.
+    made = low.step(node, _transposed_product, low.read(source), low.read(weight), shape=low.shape(node))
+    last = g.Clamp(made, low.result(node)) if bias is None else g.Add(made, low.read(bias), low.result(node))
+    low.add(last, node)
+
+
+def _transposed_product(left: int, right: int, made: int) -> object:
+    return g.BatchMatrixMultiply(left, right, made, _TRANSPOSED)
 
 
 def _refuse_addmm(node: Node, program: ExportedProgram) -> str | None:

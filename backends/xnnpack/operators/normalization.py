@@ -144,6 +144,23 @@ def _group_norm(low: Lowering, node: Node) -> None:
     _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
 
 
+def _refuse_instances(node: Node, program: ExportedProgram) -> str | None:
+    shape = cast(Node, node.args[0]).meta["val"].shape
+    if len(shape) < 3 or shape[0] != 1:
+        return "its statistics are those of a batch"
+    return _refuse_norm(node, program, (1, 2), shape)
+
+
+def _instances(low: Lowering, node: Node) -> None:
+    """Batch norm with the statistics of a batch of one: each channel is normalized for itself."""
+    source = cast(Node, node.args[0])
+    sizes = low.shape(source)
+    rows = _Rows(low, node, sizes, sizes, rank(source) - 2)
+    value = rows.normalized(_single(low, node, source), cast(float, node.args[5]))
+    channels = [sizes[1], *[1] * (rank(source) - 2)]
+    _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
+
+
 def _refuse_softmax(node: Node, program: ExportedProgram) -> str | None:
     if rank(cast(Node, node.args[0])) == 0:
         return "its operand has no dimensions"
@@ -187,6 +204,7 @@ def _log_softmax(low: Lowering, node: Node) -> None:
 RULES: dict[str, Rule] = {
     "native_layer_norm.default": Rule(_layer_norm, _refuse_layer_norm),
     "native_group_norm.default": Rule(_group_norm, _refuse_group_norm),
+    "_native_batch_norm_legit.no_stats": Rule(_instances, _refuse_instances),
     "_softmax.default": Rule(_softmax, _refuse_softmax),
     "_log_softmax.default": Rule(_log_softmax, _refuse_log_softmax),
 }

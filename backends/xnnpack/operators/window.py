@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import cast
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, rank
-from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST
-from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, arranged
+from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
@@ -39,9 +40,17 @@ def _refuse_window(node: Node) -> str | None:
     return None
 
 
+def _is_whole(node: Node, dilation: list[int]) -> bool:
+    """Whether the last window ends with the padded image, so that rounding up and down are the same."""
+    kernel, stride, padding = _window(node)
+    sizes = cast(Node, node.args[0]).meta["val"].shape[-2:]
+    parts = zip(sizes, kernel, stride, padding, dilation, strict=True)
+    return is_static(sizes) and all((n + 2 * p - (k - 1) * d - 1) % s == 0 for n, k, s, p, d in parts)
+
+
 def _refuse_max(node: Node, program: ExportedProgram) -> str | None:
-    if argument(node, 5, "ceil_mode", False):
-        return "ceil_mode"
+    if argument(node, 5, "ceil_mode", False) and not _is_whole(node, _pair(argument(node, 4, "dilation"), [1, 1])):
+        return "ceil_mode, and its windows do not end with the image"
     users = [user for user in node.users if "getitem" in str(user.target)]
     if any(user.args[1] != 0 and user.users for user in users):
         return "its indices are used"
@@ -53,28 +62,58 @@ def _max(low: Lowering, node: Node) -> None:
     dilation = _pair(argument(node, 4, "dilation"), [1, 1])
     whole = "with_indices" not in str(node.target)
     result = node if whole else next(user for user in node.users if user.args[1] == 0)
-    _pool(low, g.MaxPooling2d, node, result, (kernel, stride, padding, dilation))
+    source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
+    made = low.result(result, CHANNELS_LAST)
+    _pool(low, g.MaxPooling2d, node, source, made, (kernel, stride, padding, dilation))
 
 
 def _refuse_average(node: Node, program: ExportedProgram) -> str | None:
-    padding = _window(node)[2]
-    if argument(node, 4, "ceil_mode", False):
-        return "ceil_mode"
-    if argument(node, 5, "count_include_pad", True) and any(padding):
-        return "count_include_pad with padding"
-    if argument(node, 6, "divisor_override") is not None:
-        return "divisor_override"
+    if argument(node, 4, "ceil_mode", False) and not _is_whole(node, [1, 1]):
+        return "ceil_mode, and its windows do not end with the image"
     return _refuse_window(node)
 
 
 def _average(low: Lowering, node: Node) -> None:
-    _pool(low, g.AvgPooling2d, node, node, (*_window(node), [1, 1]))
-
-
-def _pool(low: Lowering, kind: type, node: Node, result: Node, window: tuple[list[int], ...]) -> None:
-    kernel, stride, (vertical, horizontal), dilation = window
+    kernel, stride, padding = _window(node)
+    divisor = cast("int | None", argument(node, 6, "divisor_override"))
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
-    made = low.result(result, CHANNELS_LAST)
+    # XNNPACK's mean is over the elements of the image alone: zeros that count are put around it.
+    if any(padding) and (argument(node, 5, "count_include_pad", True) or divisor is not None):
+        around = [0, *padding, 0]
+        bounds = low.shape(cast(Node, node.args[0]), CHANNELS_LAST)
+        bounds = [size + 2 * more for size, more in zip(bounds, around, strict=True)]
+        padded = low.writer.value(node.meta["val"].dtype, bounds)
+        low.writer.node(g.StaticConstantPad(around, around, 0.0, source, padded), 0)
+        source, padding = padded, [0, 0]
+    if divisor is None:
+        _pool(low, g.AvgPooling2d, node, source, low.result(node, CHANNELS_LAST), (kernel, stride, padding, [1, 1]))
+        return
+    mean = low.writer.value(node.meta["val"].dtype, low.shape(node, CHANNELS_LAST))
+    _pool(low, g.AvgPooling2d, node, source, mean, (kernel, stride, padding, [1, 1]))
+    factor = low.number(node, kernel[0] * kernel[1] / divisor)
+    low.add(g.Multiply(mean, factor, low.result(node, CHANNELS_LAST)), node)
+
+
+def _refuse_adaptive(node: Node, program: ExportedProgram) -> str | None:
+    source = cast(Node, node.args[0])
+    if rank(source) != 4 or not is_static(source.meta["val"].shape[2:]):
+        return "its operand is no batch of images of fixed size"
+    sizes, wanted = source.meta["val"].shape[2:], cast("list[int]", node.args[1])
+    if any(size % parts for size, parts in zip(sizes, wanted, strict=True)):
+        return f"{list(sizes)} are no multiples of {wanted}"
+    return "its window is one element" if list(sizes) == list(wanted) else None
+
+
+def _adaptive(low: Lowering, node: Node) -> None:
+    sizes, wanted = low.shape(cast(Node, node.args[0]))[2:], cast("list[int]", node.args[1])
+    kernel = [size // parts for size, parts in zip(sizes, wanted, strict=True)]
+    source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
+    window = (kernel, kernel, [0, 0], [1, 1])
+    _pool(low, g.AvgPooling2d, node, source, low.result(node, CHANNELS_LAST), window)
+
+
+def _pool(low: Lowering, kind: type, node: Node, source: int, made: int, window: tuple[list[int], ...]) -> None:
+    kernel, stride, (vertical, horizontal), dilation = window
     paddings = (vertical, horizontal, vertical, horizontal)
     low.add(kind(*paddings, *kernel, *stride, *dilation, source, made), node)
 
@@ -91,9 +130,33 @@ def _resize(low: Lowering, node: Node) -> None:
     low.add(g.StaticResizeBilinear2D(height, width, *operands, flags), node)
 
 
+def _refuse_nearest(node: Node, program: ExportedProgram) -> str | None:
+    sizes, wanted = cast(Node, node.args[0]).meta["val"].shape[2:], node.meta["val"].shape[2:]
+    if not is_static([*sizes, *wanted]):
+        return "the size of its images is not fixed"
+    if any(new % old for old, new in zip(sizes, wanted, strict=True)):
+        return f"{list(wanted)} are no multiples of {list(sizes)}"
+    return None
+
+
+def _nearest(low: Lowering, node: Node) -> None:
+    """Repeats rows and columns: by multiplying with ones, which changes no value."""
+    source, dtype = cast(Node, node.args[0]), node.meta["val"].dtype
+    (batch, _, height, width), (_, channels, *wanted) = low.shape(source), low.shape(node)
+    down, across = wanted[0] // height, wanted[1] // width
+    bounds = [batch * height, 1, width, 1, channels]
+    apart = low.reshaped(node, low.read(source, CHANNELS_LAST), [None, *bounds[1:]], bounds)
+    ones = low.writer.constant(torch.ones(1, down, 1, across, 1, dtype=dtype))
+    repeated = low.step(node, g.Multiply, apart, ones, shape=[batch * height, down, width, across, channels])
+    sizes = arranged(node.meta["val"].shape, CHANNELS_LAST)
+    low.add(reshape(sizes, repeated, low.result(node, CHANNELS_LAST)), node)
+
+
 RULES: dict[str, Rule] = {
     "max_pool2d.default": Rule(_max, _refuse_max),
     "max_pool2d_with_indices.default": Rule(_max, _refuse_max),
     "avg_pool2d.default": Rule(_average, _refuse_average),
+    "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive),
+    "upsample_nearest2d.vec": Rule(_nearest, _refuse_nearest),
     "upsample_bilinear2d.vec": Rule(_resize, _refuse_resize),
 }

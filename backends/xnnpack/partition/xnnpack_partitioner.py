@@ -22,7 +22,9 @@ _WHOLE = [
     torch.ops.aten.max_pool2d.default,
     torch.ops.aten.prelu.default,
     torch.ops.aten.upsample_bilinear2d.vec,
+    torch.ops.aten.upsample_nearest2d.vec,
     torch.ops.aten.hardswish.default,
+    torch.ops.aten.copysign.Tensor,
     torch.ops.aten.pixel_shuffle.default,
     torch.ops.aten.matmul.default,
 ]

@@ -286,6 +286,9 @@ constexpr Define kDefine[] = {
     unary<xnn_unary_sine>,
     one_operand<xnn_define_copy>,
     unary<xnn_unary_cosine>,
+    unary<xnn_unary_bankers_rounding>,
+    unary<xnn_unary_sign>,
+    binary<xnn_binary_copysign>,
 };
 static_assert(std::size(kDefine) == static_cast<size_t>(fb::XNodeUnion::MAX));
 

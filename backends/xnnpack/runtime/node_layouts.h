@@ -207,6 +207,9 @@ constexpr Layout kNodeLayouts[] = {
     kNode1x1,
     kNode1x1,
     kNode1x1,
+    kNode1x1,
+    kNode1x1,
+    kNode2x1,
 };
 static_assert(sizeof(kNodeLayouts) == static_cast<size_t>(fb::XNodeUnion::MAX));
 

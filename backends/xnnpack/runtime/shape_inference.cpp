@@ -91,6 +91,7 @@ class Step final {
       case K::Subtract:
       case K::Maximum:
       case K::PReLU:
+      case K::CopySign:
         return binary(*as<fb::Node2x1>());
       default:
         return same(*as<fb::Node1x1>(), 0);
