@@ -156,7 +156,6 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
     "slice with a step": (lambda x: x[::2] * 2, (_r(5),), "its step is not 1"),
     "integers": (lambda x, y: x + y, (torch.arange(3), torch.arange(3)), "dtype torch.int64"),
     "ceil_mode": (lambda x: F.avg_pool2d(x, 2, ceil_mode=True), (_r(1, 2, 5, 5),), "ceil_mode"),
-    "count_include_pad": (lambda x: F.avg_pool2d(x, 3, padding=1), (_r(1, 2, 5, 5),), "count_include_pad"),
     "negative padding": (lambda x: F.pad(x, (-1, 0)), (_r(3, 4),), "not all fixed and positive"),
     "no elements": (lambda x: x * 2, (_r(0, 3),), "has no elements"),
 }
