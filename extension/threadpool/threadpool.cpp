@@ -6,6 +6,7 @@
 #include <executorch/extension/threadpool/cores.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/extension/threadpool/workers.h>
+#include <executorch/runtime/kernel/parallel.h>
 
 namespace executorch::extension::threadpool {
 namespace {
@@ -17,6 +18,14 @@ size_t count_or_default(size_t thread_count) {
   const size_t count = thread_count == 0 ? usable_cores() : thread_count;
   return kHasWorkers ? count : 1;
 }
+
+// What is linked with this file runs its kernels on the pool of the calling thread.
+constexpr runtime::Parallel kForKernels = {
+    [] { return no_pool ? size_t(1) : get_threadpool()->get_thread_count(); },
+    [](runtime::FunctionRef<void(size_t)> task, size_t count) {
+      get_threadpool()->run(task, count);
+    }};
+[[maybe_unused]] const bool kOffered = (runtime::set_parallel(&kForKernels), true);
 
 struct PoolsBySize {
   std::mutex mutex;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -189,22 +190,23 @@ bool depthwise_by_lanes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, cons
   return true;
 }
 
+/// The output channels of the input channels [begin, end), counted through the batch; in `plane` if
+/// it is ready.
 template <class T>
-void depthwise_by_planes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, const Convolution& c,
-                         const WindowLoops& loops) {
+void depthwise_channels(DepthwisePlane<T>& plane, const Convolution& c, const WindowLoops& loops,
+                        int64_t begin, int64_t end) {
   const ConvGeometry& g = c.geometry;
-  DepthwisePlane<T> whole(ctx, tile, loops, c.input.first);
-  for (int64_t index = 0; index < g.batch * g.groups; ++index) {
+  for (int64_t index = begin; index < end; ++index) {
     const int64_t n = index / g.groups, group = index % g.groups;
     const Plane image = c.input.plane(n, group);
     Plane result = c.out.plane(n, group * g.out_channels);
     WeightNest nest = c.weight.nest(group, loops, false);
     const MatrixView bias = group_bias(c, group);
-    if (whole.ready()) whole.load_image(image);
+    if (plane.ready()) plane.load_image(image);
     for (int64_t channel = 0; channel < g.out_channels; ++channel) {
       const T start = bias.data ? read<T>(bias.data + channel * bias.row_stride, bias.dtype) : T(0);
-      if (whole.ready()) {
-        whole.run(nest, start, result);
+      if (plane.ready()) {
+        plane.run(nest, start, result);
       } else {
         depthwise_channel<T>(image, nest, loops, start, result);
       }
@@ -212,6 +214,30 @@ void depthwise_by_planes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, con
       nest.data += nest.out_stride;
     }
   }
+}
+
+template <class T>
+void depthwise_by_planes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, const Convolution& c,
+                         const WindowLoops& loops) {
+  constexpr size_t kMostParts = 16;
+  const ConvGeometry& g = c.geometry;
+  const int64_t channels = g.batch * g.groups;
+  const int64_t work = channels * g.out_channels * loops.outputs() * loops.taps();
+  const size_t wanted = std::min(
+      {runtime::parallel_parts(size_t(work), kDepthwiseWork), size_t(channels), kMostParts});
+  // A plane for each thread, as far as there is memory; the first may be none.
+  std::optional<DepthwisePlane<T>> planes[kMostParts];
+  size_t parts = 0;
+  while (parts < wanted && (parts == 0 || planes[parts - 1]->ready())) {
+    planes[parts++].emplace(ctx, tile, loops, c.input.first);
+  }
+  if (parts > 1 && !planes[parts - 1]->ready()) --parts;
+  runtime::run_parallel(
+      [&](size_t i) {
+        depthwise_channels(*planes[i], c, loops, channels * int64_t(i) / int64_t(parts),
+                           channels * int64_t(i + 1) / int64_t(parts));
+      },
+      parts);
 }
 
 template <class T>

@@ -39,11 +39,10 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
     "runtime/executor": {"runtime", "schema"},
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
-    "kernels/optimized": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform", "extension/threadpool"},
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
     | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector", "extension/threadpool"},
-    "extension/threadpool": {"extension/threadpool", "runtime/core"},
+    "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"},
     "extension": {"extension", "runtime"},
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <executorch/kernels/portable/conv/operands.h>
+#include <executorch/runtime/kernel/parallel.h>
 
 namespace executorch::kernels::portable {
 
@@ -26,7 +27,8 @@ class DepthwiseLanes {
  private:
   static constexpr int64_t kMaxTaps = 64;
 
-  int64_t gather(const Plane& image, const int64_t* at, const T** values, const T** weights);
+  int64_t gather(const Plane& image, const int64_t* at, const T** values, const T** weights) const;
+  void run_rows(const Plane& image, const Plane& out, int64_t begin, int64_t end) const;
 
   const GemmTile<T>& tile_;
   const WindowLoops& loops_;
@@ -83,7 +85,7 @@ void DepthwiseLanes<T>::load_weights(const WeightNest& nest, int64_t channel_str
 /// The inputs and weights of the taps that meet the image; how many.
 template <class T>
 int64_t DepthwiseLanes<T>::gather(const Plane& image, const int64_t* at, const T** values,
-                                  const T** weights) {
+                                  const T** weights) const {
   const WindowAxis* axis = loops_.axis;
   int64_t count = 0, tap = 0;
   for (int64_t i = 0; i < axis[0].taps; ++i) {
@@ -114,6 +116,23 @@ int64_t DepthwiseLanes<T>::gather(const Plane& image, const int64_t* at, const T
 
 template <class T>
 void DepthwiseLanes<T>::run(const Plane& image, const Plane& out) {
+  const int64_t rows = loops_.axis[0].outputs * loops_.axis[1].outputs;
+  const int64_t work = loops_.outputs() * loops_.taps() * channels_;
+  // Threads would share the memory that values are converted in.
+  const size_t parts =
+      stands_ ? std::min(runtime::parallel_parts(size_t(work), kDepthwiseWork), size_t(rows)) : 1;
+  runtime::run_parallel(
+      [&](size_t i) {
+        run_rows(image, out, rows * int64_t(i) / int64_t(parts),
+                 rows * int64_t(i + 1) / int64_t(parts));
+      },
+      parts);
+}
+
+/// Rows of the output, counted through all depths.
+template <class T>
+void DepthwiseLanes<T>::run_rows(const Plane& image, const Plane& out, int64_t begin,
+                                 int64_t end) const {
   const T* values[kMaxTaps];
   const T* weights[kMaxTaps];
   const WindowAxis* axis = loops_.axis;
@@ -126,25 +145,23 @@ void DepthwiseLanes<T>::run(const Plane& image, const Plane& out) {
     last = std::min(last, end);
   }
   const int64_t step = axis[2].step * image.strides[2] / int64_t(sizeof(T));
-  int64_t at[kSpatial];
-  for (at[0] = 0; at[0] < axis[0].outputs; ++at[0]) {
-    for (at[1] = 0; at[1] < axis[1].outputs; ++at[1]) {
-      int64_t taps = 0;
-      for (at[2] = 0; at[2] < axis[2].outputs; ++at[2]) {
-        char* to = out.data;
-        for (int d = 0; d < kSpatial; ++d) {
-          to += (axis[d].out_first + at[d] * axis[d].out_step) * out.strides[d];
-        }
-        if (stands_ && at[2] > first && at[2] < last) {
-          for (int64_t t = 0; t < taps; ++t) values[t] += step;
-        } else {
-          taps = gather(image, at, values, weights);
-        }
-        T* const sums = stands_ ? reinterpret_cast<T*>(to) : sums_;
-        tile_.lane_sum(values, weights, taps, bias_, sums, channels_);
-        if (!stands_) {
-          store_(to, out.channel_stride, reinterpret_cast<const char*>(sums), sizeof(T), channels_);
-        }
+  for (int64_t row = begin; row < end; ++row) {
+    int64_t at[kSpatial] = {row / axis[1].outputs, row % axis[1].outputs, 0};
+    int64_t taps = 0;
+    for (; at[2] < axis[2].outputs; ++at[2]) {
+      char* to = out.data;
+      for (int d = 0; d < kSpatial; ++d) {
+        to += (axis[d].out_first + at[d] * axis[d].out_step) * out.strides[d];
+      }
+      if (stands_ && at[2] > first && at[2] < last) {
+        for (int64_t t = 0; t < taps; ++t) values[t] += step;
+      } else {
+        taps = gather(image, at, values, weights);
+      }
+      T* const sums = stands_ ? reinterpret_cast<T*>(to) : sums_;
+      tile_.lane_sum(values, weights, taps, bias_, sums, channels_);
+      if (!stands_) {
+        store_(to, out.channel_stride, reinterpret_cast<const char*>(sums), sizeof(T), channels_);
       }
     }
   }

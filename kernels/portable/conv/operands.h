@@ -17,6 +17,9 @@
 
 namespace executorch::kernels::portable {
 
+// Multiplications of a depthwise convolution worth the start of a thread, some 8 us of them.
+constexpr size_t kDepthwiseWork = 1 << 16;
+
 /// The weights, of one stride an output channel and a nest of four strides along k.
 struct WeightNest {
   char* data = nullptr;

@@ -3,11 +3,16 @@
 #include <executorch/kernels/portable/gemm/gemm.h>
 #include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/kernels/portable/gemm/tile_product.h>
+#include <executorch/runtime/kernel/parallel.h>
 
 #include <algorithm>
 
 namespace executorch::kernels::portable {
 namespace {
+
+using runtime::parallel_parts;
+using runtime::Result;
+using runtime::run_parallel;
 
 // Blocks for a level 2 cache of 512 KB: left 192 x 256 and right 256 x 240 floats.
 constexpr int64_t kBlockRows = 192;
@@ -16,6 +21,10 @@ constexpr int64_t kBlockColumnBytes = 960;
 constexpr int64_t kLineBytes = 64;
 // Up to so many tiles of rows, copying the right operand costs more than reading it where it is.
 constexpr int64_t kTilesReadInPlace = 2;
+// Multiplications worth the start of a thread, some 5 us of them, and how many tiles of columns
+// make a part that wastes little at its edge.
+constexpr size_t kLeastWork = 1 << 18;
+constexpr int64_t kTilesOfPart = 4;
 
 int64_t up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
@@ -63,24 +72,40 @@ Gemm<T>::Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int
   block_columns_ = std::min(up(n, tile.columns), columns);
   block_depth_ = std::clamp<int64_t>(k, 1, kBlockDepth);
   right_step_ = odd_lines<T>(block_columns_);
-  const auto bytes = [&] {
-    return (block_rows_ * block_depth_ + (block_depth_ + block_rows_) * right_step_) * sizeof(T);
-  };
-  auto scratch = ctx.allocate_temp(bytes() + kLineBytes, kLineBytes);
-  unsigned char* memory = small_;
-  if (scratch.ok()) {
-    memory = static_cast<unsigned char*>(*scratch);
-  } else {
-    block_rows_ = std::min<int64_t>(m, tile.rows);
-    block_columns_ = tile.columns;
-    right_step_ = tile.columns;
-    const int64_t values = kSmallBytes / sizeof(T) - block_rows_ * right_step_;
-    block_depth_ =
-        std::clamp<int64_t>(k, 1, std::max<int64_t>(values / (block_rows_ + right_step_), 1));
+  const int64_t left = block_rows_ * block_depth_;
+  const int64_t right = block_depth_ * right_step_;
+  const int64_t sums = block_rows_ * right_step_;
+  const int64_t each = up((left + right + sums) * sizeof(T), kLineBytes);
+  most_parts_ = std::min(parallel_parts(size_t(m) * size_t(n) * size_t(k), kLeastWork), kMostParts);
+  const auto take = [&] { return ctx.allocate_temp(each * most_parts_, kLineBytes); };
+  Result<void*> all = take();
+  void* memory = all.ok() ? *all : nullptr;
+  if (memory == nullptr && most_parts_ > 1) {
+    most_parts_ = 1;
+    Result<void*> one = take();
+    memory = one.ok() ? *one : nullptr;
   }
-  right_block_ = reinterpret_cast<T*>(memory);
-  sums_ = right_block_ + block_depth_ * right_step_;
-  left_block_ = sums_ + block_rows_ * right_step_;
+  if (memory == nullptr) {
+    use_small();
+    return;
+  }
+  for (size_t i = 0; i < most_parts_; ++i) {
+    T* const at = reinterpret_cast<T*>(static_cast<unsigned char*>(memory) + i * each);
+    scratch_[i] = {at + right + sums, at, at + right, -1, -1, nullptr};
+  }
+}
+
+template <class T>
+void Gemm<T>::use_small() {
+  block_rows_ = std::min<int64_t>(m_, tile_.rows);
+  block_columns_ = tile_.columns;
+  right_step_ = tile_.columns;
+  const int64_t values = kSmallBytes / sizeof(T) - block_rows_ * right_step_;
+  block_depth_ =
+      std::clamp<int64_t>(k_, 1, std::max<int64_t>(values / (block_rows_ + right_step_), 1));
+  T* const memory = reinterpret_cast<T*>(small_);
+  T* const sums = memory + block_depth_ * right_step_;
+  scratch_[0] = {sums + block_rows_ * right_step_, memory, sums, -1, -1, nullptr};
 }
 
 template <class T>
@@ -90,16 +115,39 @@ void Gemm<T>::shrink(int64_t m, int64_t n, int64_t k) {
   k_ = k;
 }
 
+/// A part of the result: columns, of which each thread then prepares its own, unless there are few.
+template <class T>
+typename Gemm<T>::Block Gemm<T>::part(size_t index, size_t parts) const {
+  const bool by_columns = n_ >= int64_t(parts) * kTilesOfPart * tile_.columns || m_ < n_;
+  const int64_t size = by_columns ? n_ : m_;
+  const int64_t step = by_columns ? tile_.columns : tile_.rows;
+  const int64_t steps = (size + step - 1) / step;
+  const int64_t begin = std::min(size, steps * int64_t(index) / int64_t(parts) * step);
+  const int64_t end = std::min(size, steps * int64_t(index + 1) / int64_t(parts) * step);
+  return by_columns ? Block{0, m_, begin, end - begin} : Block{begin, end - begin, 0, n_};
+}
+
 template <class T>
 void Gemm<T>::run(const BlockSource<T>& left, const BlockSource<T>& right, BlockSink<T>& out) {
-  right_held_ = nullptr;
-  for (int64_t column = 0; column < n_; column += block_columns_) {
-    for (int64_t row = 0; row < m_; row += block_rows_) {
-      const Block at = {row, std::min(block_rows_, m_ - row), column,
-                        std::min(block_columns_, n_ - column)};
-      T* sums = out.data ? out.data + row * out.row_step + column : sums_;
+  const size_t work = size_t(m_) * size_t(n_) * size_t(k_);
+  const size_t parts = std::clamp<size_t>(work / kLeastWork, 1, most_parts_);
+  run_parallel(
+      [&](size_t index) { run_part(left, right, part(index, parts), out, scratch_[index]); },
+      parts);
+}
+
+template <class T>
+void Gemm<T>::run_part(const BlockSource<T>& left, const BlockSource<T>& right, const Block& part,
+                       BlockSink<T>& out, Scratch& scratch) const {
+  scratch.right_held = nullptr;
+  const int64_t last_column = part.column + part.columns, last_row = part.row + part.rows;
+  for (int64_t column = part.column; column < last_column; column += block_columns_) {
+    for (int64_t row = part.row; row < last_row; row += block_rows_) {
+      const Block at = {row, std::min(block_rows_, last_row - row), column,
+                        std::min(block_columns_, last_column - column)};
+      T* sums = out.data ? out.data + row * out.row_step + column : scratch.sums;
       const int64_t step = out.data ? out.row_step : right_step_;
-      if (!few_rows(left, right, at, sums, step)) block(left, right, at, sums, step);
+      if (!few_rows(left, right, at, sums, step)) block(left, right, at, sums, step, scratch);
       out.finish(row, at.rows, column, at.columns, sums, step);
     }
   }
@@ -120,31 +168,32 @@ bool Gemm<T>::few_rows(const BlockSource<T>& left, const BlockSource<T>& right, 
 
 template <class T>
 void Gemm<T>::block(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,
-                    T* sums, int64_t step) {
+                    T* sums, int64_t step, Scratch& scratch) const {
   const bool right_in_place =
       right.data && right.column_step == 1 && m_ <= kTilesReadInPlace * tile_.rows;
   const bool left_in_place = left.data && left.column_step == 1;
   for (int64_t depth = 0; depth == 0 || depth < k_; depth += block_depth_) {
     const int64_t depths = std::min(block_depth_, k_ - depth);
-    const T* right_from = right_block_;
+    const T* right_from = scratch.right;
     int64_t right_step = right_step_;
     if (right_in_place && at.columns % tile_.columns == 0) {
       right_from = right.data + depth * right.row_step + at.column;
       right_step = right.row_step;
-    } else if (right_held_ != &right || right_column_ != at.column || right_depth_ != depth) {
-      right.read(depth, depths, at.column, at.columns, right_block_, right_step_);
-      clear_edge(right_block_, depths, at.columns, up(at.columns, tile_.columns), right_step_);
-      right_held_ = &right;
-      right_column_ = at.column;
-      right_depth_ = depth;
+    } else if (scratch.right_held != &right || scratch.right_column != at.column ||
+               scratch.right_depth != depth) {
+      right.read(depth, depths, at.column, at.columns, scratch.right, right_step_);
+      clear_edge(scratch.right, depths, at.columns, up(at.columns, tile_.columns), right_step_);
+      scratch.right_held = &right;
+      scratch.right_column = at.column;
+      scratch.right_depth = depth;
     }
-    const T* left_from = left_block_;
+    const T* left_from = scratch.left;
     int64_t left_step = block_depth_;
     if (left_in_place) {
       left_from = left.data + at.row * left.row_step + depth;
       left_step = left.row_step;
     } else {
-      left.read(at.row, at.rows, depth, depths, left_block_, left_step);
+      left.read(at.row, at.rows, depth, depths, scratch.left, left_step);
     }
     accumulate(at, depths, left_from, left_step, right_from, right_step, sums, step, depth != 0);
   }

@@ -13,7 +13,7 @@
 
 namespace executorch::kernels::portable {
 
-/// A matrix that can be read by blocks in T.
+/// A matrix that can be read by blocks in T, by several threads at the same time.
 template <class T>
 struct BlockSource {
   /// The matrix itself where it stands in memory as T (else null), with its steps in elements.
@@ -29,7 +29,7 @@ struct BlockSource {
   ~BlockSource() = default;
 };
 
-/// Where finished sums go, block by block.
+/// Where finished sums go, block by block; several threads may bring blocks at the same time.
 template <class T>
 struct BlockSink {
   /// The result itself if sums may be built up in place (else null): column step 1, rows `row_step`
@@ -46,7 +46,8 @@ struct BlockSink {
   ~BlockSink() = default;
 };
 
-/// Products up to one shape and the scratch they need, for any number of runs.
+/// Products up to one shape and the scratch they need, for any number of runs. Large ones are
+/// divided among the threads that there are.
 template <class T>
 class Gemm {
  public:
@@ -63,26 +64,35 @@ class Gemm {
   struct Block {
     int64_t row, rows, column, columns;
   };
+  /// What one thread works in.
+  struct Scratch {
+    T* left;
+    T* right;
+    T* sums;
+    int64_t right_column, right_depth;  ///< the block that `right` holds
+    const BlockSource<T>* right_held;
+  };
 
+  void use_small();
+  Block part(size_t index, size_t parts) const;
+  void run_part(const BlockSource<T>& left, const BlockSource<T>& right, const Block& part,
+                BlockSink<T>& out, Scratch& scratch) const;
   bool few_rows(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at, T* sums,
                 int64_t step) const;
   void accumulate(const Block& at, int64_t depth, const T* left, int64_t left_step, const T* right,
                   int64_t right_step, T* sums, int64_t step, bool more) const;
   void block(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at, T* sums,
-             int64_t step);
+             int64_t step, Scratch& scratch) const;
 
   static constexpr int64_t kSmallBytes = 6144;
+  static constexpr size_t kMostParts = 32;
 
   const GemmTile<T>& tile_;
   int64_t m_, n_, k_;
   int64_t block_rows_, block_columns_, block_depth_;
   int64_t right_step_;
-  T* left_block_;
-  T* right_block_;
-  T* sums_;
-  int64_t right_column_ = -1;  ///< the block that right_block_ holds
-  int64_t right_depth_ = -1;
-  const BlockSource<T>* right_held_ = nullptr;
+  size_t most_parts_;
+  Scratch scratch_[kMostParts];
   alignas(64) unsigned char small_[kSmallBytes];
 };
 

@@ -1,0 +1,33 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Threads for kernels. The core has none: a thread pool that is linked offers its own.
+#pragma once
+
+#include <stddef.h>
+
+#include <executorch/runtime/core/function_ref.h>
+
+namespace executorch::runtime {
+
+/// What a thread pool offers. Both functions are called on the thread that calls a kernel, which
+/// may have chosen a pool.
+struct Parallel {
+  /// At least 1; with the calling thread.
+  size_t (*thread_count)();
+  /// Calls task(i) for each i below `count`, in any order and at the same time; returns when all
+  /// calls have.
+  void (*run)(FunctionRef<void(size_t)> task, size_t count);
+};
+
+/// Offers threads to all kernels of the process; null takes them back. `parallel` must live as long
+/// as kernels run.
+void set_parallel(const Parallel* parallel);
+
+/// Into how many parts of at least `least` a kernel may divide work of this size: 1 where there are
+/// no threads. Sizes count what the kernel likes.
+size_t parallel_parts(size_t work, size_t least);
+
+/// Calls task(i) for each i below `count`, on the threads that are offered, if any. Tasks must not
+/// use the kernel's context.
+void run_parallel(FunctionRef<void(size_t)> task, size_t count);
+
+}  // namespace executorch::runtime
