@@ -24,6 +24,8 @@ namespace {
 
 constexpr size_t kHeaderSize = 30;
 constexpr uint32_t kInvalidId = UINT32_MAX;
+// XNNPACK's flags of values.
+constexpr uint32_t kIsInput = 1, kIsOutput = 2;
 // XNNPACK's own limit.
 constexpr size_t kMaxRank = 6;
 // What XNNPACK multiplies sizes into must not overflow, whatever it adds for padding.
@@ -246,6 +248,15 @@ Error Verifier::arguments() const {
         argument("output", graph_.output_ids()->Get(static_cast<uint32_t>(i)), next++));
   }
   for (const fb::TensorValue* value : values_) {
+    const uint32_t role = value->flags() & (kIsInput | kIsOutput);
+    const uint32_t expected = value->external_id() == kInvalidId ? 0
+                              : value->external_id() < inputs    ? kIsInput
+                                                                 : kIsOutput;
+    // XNNPACK takes a value's word for being an argument.
+    ET_CHECK_OR_RETURN_ERROR(role == expected, InvalidProgram,
+                             "xnnpack payload: value %" PRIu32 " has flags %" PRIu32
+                             ", expected %" PRIu32 " for argument %" PRIu32,
+                             value->id_out(), value->flags(), expected, value->external_id());
     ET_CHECK_OR_RETURN_ERROR(
         value->external_id() == kInvalidId || value->external_id() < next, InvalidProgram,
         "xnnpack payload: value %" PRIu32 " is argument %" PRIu32 " of %" PRIu32, value->id_out(),

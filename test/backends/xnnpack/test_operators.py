@@ -135,11 +135,17 @@ def test_operators_match_eager(name: str) -> None:
     check(*CASES[name](), 1e-5)
 
 
-@pytest.mark.parametrize("name", ["linear", "convolution", "depthwise convolution", "add broadcasts", "max pool"])
+@pytest.mark.parametrize("name", CASES)
 def test_half_precision_matches_eager(name: str) -> None:
     torch.manual_seed(0)
     module, inputs = CASES[name]()
     check(module.half(), tuple(each.half() for each in inputs), 1e-2)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_elementwise_operators_in_half_precision_match_eager(name: str) -> None:
+    torch.manual_seed(0)
+    check(Call(UNARY[name]), (torch.randn(3, 5, 7).half(),), 1e-2)
 
 
 NAN = torch.tensor([float("nan"), -1.0, 0.5, float("inf"), -float("inf"), 2.0, -0.0])

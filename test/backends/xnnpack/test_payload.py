@@ -70,13 +70,35 @@ def test_the_schema_file_describes_the_same_tables() -> None:
     ]
 
 
+def _images() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 4, 3, groups=4),
+        nn.Flatten(),
+        nn.Linear(16, 5),
+    )
+
+
+class _Tokens(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.project = nn.LayerNorm(8), nn.Linear(8, 24)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = self.project(self.norm(x)).view(1, 5, 3, 2, 4).permute(2, 0, 3, 1, 4).unbind(0)
+        attended = nn.functional.scaled_dot_product_attention(q, k, v)
+        return torch.cat((attended.round().copysign(v), attended.sum(2, keepdim=True)), 2).transpose(1, 2)
+
+
 RUN_CHANGED = """
 import random, sys
 from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
 import numpy as np
 program, seed, first, last = open(sys.argv[1], "rb").read(), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 draw = random.Random(seed)
-inputs = [np.ones((1, 3, 8, 8), np.float32)]
+inputs = [np.ones(eval(sys.argv[5]), np.float32)]
 ran = 0
 for _ in range(400):
     changed = bytearray(program)
@@ -94,20 +116,20 @@ print("ran", ran)
 @pytest.mark.skipif(WITHOUT_XNNPACK, reason="this runtime was built without XNNPACK")
 @pytest.mark.parametrize("seed", range(4))
 def test_changed_payloads_run_or_are_refused(seed: int, tmp_path: Path) -> None:
-    model = nn.Sequential(
-        nn.Conv2d(3, 4, 3, padding=1),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(4, 4, 3, groups=4),
-        nn.Flatten(),
-        nn.Linear(16, 5),
-    )
-    exported = torch.export.export(model.eval(), (torch.ones(1, 3, 8, 8),))
+    torch.manual_seed(0)
+    model, shape = (_images(), (1, 3, 8, 8)) if seed % 2 else (_Tokens(), (1, 5, 8))
+    exported = torch.export.export(model.eval(), (torch.ones(shape),))
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     program = lowered.to_executorch(ExecutorchBackendConfig()).buffer
     first = program.index(b"XH00") - 4
     (tmp_path / "model.pte").write_bytes(program)
     size = int.from_bytes(program[first + 14 : first + 18], "little") + 32
-    arguments = [str(tmp_path / "model.pte"), str(random.Random(seed).random())[2:8], str(first), str(first + size)]
+    arguments = [
+        str(tmp_path / "model.pte"),
+        str(random.Random(seed).random())[2:8],
+        str(first),
+        str(first + size),
+        str(shape),
+    ]
     done = subprocess.run([sys.executable, "-c", RUN_CHANGED, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
