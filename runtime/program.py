@@ -96,8 +96,9 @@ class Program:
         if key not in self._methods and self._shares_arenas:
             # Loading a method sets its state to the initial values: none may run before all are loaded.
             names = {*self.method_names, name}
-            methods = {(each, None): Method(self._program.load_method(each)) for each in names}
-            self._methods = {**methods, **self._methods}
+            made = {each: Method(self._program.load_method(each)) for each in names}
+            for each, method in made.items():
+                self._methods.setdefault((each, None), method)
         elif key not in self._methods:
             self._methods.setdefault(key, Method(self._program.load_method(name, threads)))
         return self._methods[key]

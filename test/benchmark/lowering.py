@@ -25,7 +25,11 @@ MODELS = (
     "minilm",
     "bert",
     "unet",
+    "detector",
+    "whisper_encoder",
     "decoder",
+    "gru",
+    "lstm",
 )
 
 

@@ -212,3 +212,33 @@ def test_memory_planning_is_inspected_as_the_guide_has_it(tmp_path: Path) -> Non
     assert len(events) == sum(tensor.last - tensor.first + 1 for tensor in plan.tensors)
     with pytest.raises(KeyError, match="forward"):
         generate_memory_trace(prog, str(tmp_path / "other.json"), method_name="backward")
+
+
+def test_what_was_delegated_is_shown_as_the_guide_has_it() -> None:
+    from tabulate import tabulate
+
+    from executorch.devtools.backend_debug import get_delegation_info
+    from executorch.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
+    from executorch.exir.backend.utils import format_delegated_graph
+
+    class AddDivide(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return ((x + y) * y / y) * y + y
+
+    edge = to_edge(export(AddDivide(), (torch.ones(1, 3), torch.ones(1, 3)))).to_backend(AddMulPartitionerDemo())
+    graph_module = edge.exported_program().graph_module
+    info = get_delegation_info(graph_module)
+    assert info.get_summary().splitlines() == [
+        "Total delegated subgraphs: 2",
+        "Number of delegated nodes: 2",
+        "Number of non-delegated nodes: 3",
+    ]
+    table = tabulate(info.get_operator_delegation_dataframe(), headers="keys", tablefmt="plain").splitlines()
+    assert [row.split()[-3:] for row in table[1:]] == [
+        ["aten_add_tensor", "2", "0"],
+        ["aten_div_tensor", "0", "1"],
+        ["aten_mul_tensor", "0", "2"],
+        ["Total", "2", "3"],
+    ]
+    shown = format_delegated_graph(graph_module)
+    assert shown.count("backend_id: BackendWithCompilerDemo") == 2 and "      %aten_add_tensor " in shown
