@@ -27,13 +27,13 @@ def main() -> None:
 
     print("exporting MiniLM ...", flush=True)
     model, tokenizer = load_model(), load_tokenizer()
-    planned = export_program(model, options.program)
+    written = export_program(model, options.program)
 
     start = time.perf_counter()
-    method = Runtime.get().load_program(options.program).load_method("forward")
+    method = Runtime.get().load_program(options.program).load_method("forward", threads=1)
     load_ms = 1e3 * (time.perf_counter() - start)
 
-    torch.set_num_threads(1)  # the runtime's portable kernels use one thread: compare like with like
+    torch.set_num_threads(1)  # as the method: compare like with like
     sentences = [line for line in options.text.read_text().splitlines() if line.strip()]
     vectors, ours, eager, difference = [], 0.0, 0.0, 0.0
     for sentence in tqdm([options.query, *sentences], unit="sentence", desc="embedding"):
@@ -56,7 +56,9 @@ def main() -> None:
     count = len(vectors)
     print(f"\nlargest difference from eager  {difference:.2e}")
     print(f"program                        {options.program}, {options.program.stat().st_size / 1e6:.1f} MB")
-    print(f"planned memory                 {planned / 1e6:.2f} MB")
+    print(f"planned memory                 {written.planned / 1e6:.2f} MB")
+    kept = ", ".join(f"{count} {name}" for name, count in sorted(written.kept.items())) or "nothing"
+    print(f"on XNNPACK                     {written.delegates} delegates; beside them {kept}")
     print(f"load time                      {load_ms:.1f} ms")
     print(f"time a sentence, one thread    {1e3 * ours / count:.2f} ms (eager PyTorch: {1e3 * eager / count:.2f} ms)")
 
