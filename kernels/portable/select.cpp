@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Operators whose work depends on what the data says: where a mask is true, what is not zero, which
-// values there are.
+// Operators whose work depends on what the data says: where a mask is true, which values there are.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/copy.h>
@@ -127,59 +126,6 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const 
     char* const element = target.next();
     if (*where.next() != 0) mover(element, 0, values.next(), 0, 1);
   }
-  return out;
-}
-
-namespace {
-
-// Calls f(index, first, truth values, n) for runs along the last dimension, in index order: where
-// the line is in the others, and where the run starts in it.
-template <class F>
-void for_each_truth(const Strided& from, F&& f) {
-  const int last = from.rank - 1;
-  const Strided outer = without(from, last);
-  const int64_t length = line_length(from, last), stride = line_stride(from, last);
-  Reader<bool> reader(from.dtype);
-  IndexWalk lines(outer);
-  for (int64_t left = outer.numel(); left > 0; --left) {
-    int64_t index[kMaxRank];
-    for (int d = 0; d < outer.rank; ++d) index[d] = lines.index(d);
-    const char* const line = lines.next();
-    for (int64_t i = 0; i < length; i += kBlock) {
-      const int64_t n = std::min(kBlock, length - i);
-      f(index, i, reinterpret_cast<const char*>(reader(line + i * stride, stride, n)), n);
-    }
-  }
-}
-
-}  // namespace
-
-Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
-  const Strided from(self);
-  if (!ET_EXPECT(ctx, load(from.dtype, Compute::Bool) != nullptr,
-                 "self has a dtype that no kernel can hold") ||
-      !expect_dtype(ctx, "out", out, ScalarType::Long)) {
-    return out;
-  }
-  Shape shape;
-  shape.append(0);
-  shape.append(from.rank);
-  for_each_truth(from, [&](int64_t*, int64_t, const char* truth, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) shape.sizes[0] += element<bool>(truth, i);
-  });
-  if (!resize(ctx, out, shape)) return out;
-  const Strided to(out);
-  char* row = to.data;
-  for_each_truth(from, [&](int64_t* index, int64_t first, const char* truth, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      if (!element<bool>(truth, i)) continue;
-      if (from.rank > 0) index[from.rank - 1] = first + i;
-      for (int d = 0; d < from.rank; ++d) {
-        *reinterpret_cast<int64_t*>(row + d * to.strides[1]) = index[d];
-      }
-      row += to.strides[0];
-    }
-  });
   return out;
 }
 
