@@ -178,33 +178,39 @@ void inner_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tens
 
 void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
                     const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out) {
-  if (!expect_rank(ctx, "weight", weight, 2) ||
+  if (!ET_EXPECT(ctx, weight.dim() == 1 || weight.dim() == 2,
+                 "weight must have 1 or 2 dimensions, found sizes %s", ShapeText(weight).text) ||
       !ET_EXPECT(ctx, input.dim() > 0, "input must have a dimension, found sizes []") ||
-      !expect_inner(ctx, input, weight, input.size(input.dim() - 1), weight.size(1)) ||
+      !expect_inner(ctx, input, weight, input.size(input.dim() - 1),
+                    weight.size(weight.dim() - 1)) ||
       !expect_operands(ctx, input, weight, out)) {
     return;
   }
-  const int64_t inner = weight.size(1), columns = weight.size(0);
+  // A vector of weights is one column, which is no dimension of the result.
+  Strided weights(weight);
+  const bool column = weights.rank == 1;
+  if (column) weights.insert(0, 1, 0);
+  const int64_t inner = weights.sizes[1], columns = weights.sizes[0];
+  Shape shape(input);
+  column ? --shape.rank : shape.sizes[shape.rank - 1] = columns;
   if (bias && (!expect_same_dtype(ctx, "bias", *bias, "out", out) ||
-               !ET_EXPECT(ctx, bias->dim() == 1 && bias->size(0) == columns,
-                          "bias must have sizes [%" PRId64 "], found %s", columns,
-                          ShapeText(*bias).text))) {
+               !ET_EXPECT(ctx, bias->dim() == weights.rank - 1 - column && bias->numel() == columns,
+                          "bias must have %" PRId64 " elements in %d dimensions, found sizes %s",
+                          columns, weights.rank - 1 - column, ShapeText(*bias).text))) {
     return;
   }
-  Shape shape(input);
-  shape.sizes[shape.rank - 1] = columns;
   if (!resize(ctx, out, shape)) return;
   // All leading dimensions are rows: as long a run of them as lie evenly in memory is one product.
   Strided from(input), to(out);
+  if (column) to.append(1, to.element_size());
   const int64_t from_step = from.strides[from.rank - 1], to_step = to.strides[to.rank - 1];
   from.remove(from.rank - 1);
   to.remove(to.rank - 1);
   const LoopNest nest(to, from);
-  const Strided weights(weight);
   MatrixView addend;
   if (bias) {
     const Strided memory(*bias);
-    addend = {memory.data, memory.dtype, 0, memory.strides[0]};
+    addend = {memory.data, memory.dtype, 0, column ? 0 : memory.strides[0]};
   }
   visit_product_type(input.scalar_type(), [&](auto tag) {
     using T = ET_TYPE_OF(tag);

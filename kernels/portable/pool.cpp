@@ -4,6 +4,7 @@
 // floats are computed in float32.
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/wide.h>
+#include <executorch/kernels/portable/normalize/region.h>
 #include <executorch/kernels/portable/pool/geometry.h>
 #include <executorch/kernels/portable/spatial/window_rows.h>
 
@@ -213,7 +214,7 @@ template <class T>
 T mean_of(Reader<T>& reader, const Plane& image, const int64_t* sizes, const Window& window) {
   T total = 0;
   for_each_run(reader, image, sizes, window, [&](const T* values, int64_t n, int64_t) {
-    for (int64_t i = 0; i < n; ++i) total += values[i];
+    total += sum_of<T>(n, [values](int64_t i) { return values[i]; });
   });
   return total / T(window.size());
 }

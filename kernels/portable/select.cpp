@@ -105,6 +105,31 @@ Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& self, const T
   return out;
 }
 
+namespace {
+
+// The values, in the order of their indices, to where the mask is true.
+template <class T>
+void scatter(const Strided& to, const Strided& mask, const Strided& from) {
+  const int last = to.rank - 1;
+  const int64_t step = line_stride(to, last), mask_step = line_stride(mask, last);
+  const int64_t length = line_length(to, last);
+  const Strided outer = without(to, last), outer_mask = without(mask, last);
+  const bool dense = in_index_order(from);
+  const auto* next = reinterpret_cast<const T*>(from.data);
+  IndexWalk lines(outer), masks(outer_mask), values(from);
+  for (int64_t left = outer.numel(); left > 0; --left) {
+    char* const line = lines.next();
+    const char* const chosen = masks.next();
+    for (int64_t i = 0; i < length; ++i) {
+      if (chosen[i * mask_step] == 0) continue;
+      *reinterpret_cast<T*>(line + i * step) =
+          dense ? *next++ : *reinterpret_cast<const T*>(values.next());
+    }
+  }
+}
+
+}  // namespace
+
 Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
                            const Tensor& source, Tensor& out) {
   Shape shape;
@@ -120,12 +145,7 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const 
                  int64_t(source.numel()))) {
     return out;
   }
-  const Convert mover = move(to.element_size());
-  IndexWalk target(to), where(chosen), values(from);
-  for (int64_t i = 0, n = shape.numel(); i < n; ++i) {
-    char* const element = target.next();
-    if (*where.next() != 0) mover(element, 0, values.next(), 0, 1);
-  }
+  visit_width(to.element_size(), [&](auto tag) { scatter<ET_TYPE_OF(tag)>(to, chosen, from); });
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <executorch/runtime/platform/compiler.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace executorch::kernels::portable {
 
@@ -170,6 +171,10 @@ inline constexpr bool is_widening = std::is_same_v<To, float> && std::is_same_v<
 template <class To, class From>
 void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
   if (to_stride == int64_t(sizeof(To)) && from_stride == int64_t(sizeof(From))) {
+    if constexpr (std::is_same_v<To, From> && !std::is_same_v<To, bool>) {
+      std::memmove(to, from, static_cast<size_t>(n) * sizeof(To));
+      return;
+    }
     auto* target = reinterpret_cast<To*>(to);
     const auto* source = reinterpret_cast<const From*>(from);
     if constexpr (is_widening<To, From> || is_widening<From, To>) {

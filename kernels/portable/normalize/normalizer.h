@@ -4,6 +4,7 @@
 
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/kernels/portable/normalize/region.h>
 
 #include <algorithm>
@@ -35,6 +36,11 @@ class Normalizer {
         inner_(inner_loops()) {}
 
   void run() {
+    in_vectors([](Normalizer* self) { self->run_regions(); }, this);
+  }
+
+ private:
+  void run_regions() {
     const auto or_in = [this](const Strided& memory) { return memory.data ? &memory : &n_.in; };
     const Strided* const memories[] = {&n_.out,        &n_.in,         &weight(),         &bias(),
                                        or_in(n_.mean), or_in(n_.rstd), or_in(n_.variance)};
@@ -50,7 +56,6 @@ class Normalizer {
     }
   }
 
- private:
   /// Mean and sum of squared differences from it, of so many elements.
   struct Moments {
     T count = 0, mean = 0, squares = 0;

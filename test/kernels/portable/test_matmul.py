@@ -96,6 +96,13 @@ def test_linear_layers_match_eager(leading: tuple[int, ...], dtype: torch.dtype)
             assert_kernel_matches_eager("aten::linear.out", x, weight, bias)
 
 
+def test_a_linear_layer_of_a_vector_gives_one_column_less() -> None:
+    weight = torch.randn(3)
+    for leading in ((), (2,), (2, 4), (0, 2)):
+        assert_kernel_matches_eager("aten::linear.out", torch.randn(*leading, 3), weight, None)
+    assert_kernel_matches_eager("aten::linear.out", torch.randn(2, 4, 3), weight, torch.tensor(2.0))
+
+
 def test_linear_layers_read_and_write_any_dim_order() -> None:
     x, weight, bias = torch.randn(2, 3, 4, 5), torch.randn(6, 5), torch.randn(6)
     for memory_format in (torch.contiguous_format, torch.channels_last):
@@ -108,6 +115,7 @@ def test_linear_layers_refuse_bad_arguments() -> None:
     x, weight, out = torch.ones(2, 3), torch.ones(4, 3), torch.ones(2, 4)
     assert_kernel_refuses("aten::linear.out", x, torch.ones(4, 2), None, out=out)
     assert_kernel_refuses("aten::linear.out", torch.tensor(1.0), weight, None, out=out)
-    assert_kernel_refuses("aten::linear.out", x, torch.ones(3), None, out=out)
+    assert_kernel_refuses("aten::linear.out", x, torch.ones(2), None, out=out)
+    assert_kernel_refuses("aten::linear.out", x, torch.ones(1, 4, 3), None, out=out)
     assert_kernel_refuses("aten::linear.out", x, weight, torch.ones(3), out=out)
     assert_kernel_refuses("aten::linear.out", x, weight, torch.ones(4).double(), out=out)
