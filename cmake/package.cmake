@@ -30,6 +30,10 @@ foreach(folder runtime extension kernels)
     PATTERN "*.h"
     PATTERN "pybindings" EXCLUDE)
 endforeach()
+if(TARGET xnnpack_backend)
+  install(FILES ${CMAKE_SOURCE_DIR}/backends/xnnpack/runtime/XNNPACKBackend.h
+          DESTINATION include/executorch/backends/xnnpack/runtime COMPONENT sdk)
+endif()
 install(
   DIRECTORY ${EXECUTORCH_GENERATED_ROOT}/executorch/kernels
   DESTINATION include/executorch

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from executorch.extension.pybindings.portable_lib import ExecuTorchMethod, ExecuTorchProgram, MethodMeta, ThreadPool
@@ -49,6 +49,14 @@ class Method:
         return self._method.memory_planned_buffer_sizes()
 
     @property
+    def delegate_scratch_size(self) -> int:
+        """The bytes of working memory that the method's delegates took when it was loaded, or since.
+
+        They are not part of what `metadata` states. Memory that delegates share counts once.
+        """
+        return self._method.delegate_scratch_size()
+
+    @property
     def metadata(self) -> MethodMeta:
         """Inputs, outputs, operators, backends and memory of the method."""
         return self._method.method_meta()
@@ -58,10 +66,15 @@ class Program:
     """A verified program. It holds what it was loaded from for as long as it, or one of its methods, exists."""
 
     def __init__(
-        self, program: ExecuTorchProgram, share_memory_arenas: bool = False, threads: ThreadPool | int | None = None
+        self,
+        program: ExecuTorchProgram,
+        share_memory_arenas: bool = False,
+        threads: ThreadPool | int | None = None,
+        backend_options: Mapping[str, Mapping[str, bool | int | str]] | None = None,
     ) -> None:
         self._program = program
         program.use_threads(threads)
+        program.use_backend_options(backend_options or {})
         self._shares_arenas = share_memory_arenas
         if share_memory_arenas:
             program.share_memory_arenas()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,6 +47,7 @@ class Runtime:
         data_path: Path | str | bytes | None = None,
         share_memory_arenas: bool = False,
         threads: ThreadPool | int | None = None,
+        backend_options: Mapping[str, Mapping[str, bool | int | str]] | None = None,
     ) -> Program:
         """Loads and verifies a program.
 
@@ -61,6 +63,10 @@ class Runtime:
                 tensors that show a method's memory are overwritten by any method's next call.
             threads: what the methods run on: a pool, or a number of threads (programs with the same number share one);
                 by default the process's pool, which has a thread for each physical core that the process may use.
+            backend_options: for backends by their names, options by theirs, for methods of this program. XnnpackBackend
+                has `packed_cache_path` (a file in which packed weights are kept for the next start),
+                `weight_cache_enabled` and `workspace_sharing_mode` (0: each delegate has scratch memory of its own,
+                1, the default: methods of the program on the same threads share it, 2: all in the process do).
 
         Raises:
             AccessError: the file cannot be read (an `OSError` as well).
@@ -72,7 +78,7 @@ class Runtime:
         weights = (None, data_path) if isinstance(data_path, bytes) else (data_path and os.fspath(data_path), None)
         options = (enable_etdump, debug_buffer_size, verification, *weights)
         if isinstance(data, (str, os.PathLike)):
-            return Program(_load_program(os.fspath(data), *options), share_memory_arenas, threads)
+            return Program(_load_program(os.fspath(data), *options), share_memory_arenas, threads, backend_options)
         if isinstance(data, (bytearray, memoryview)):
             data = bytes(data)
         elif hasattr(data, "read"):
@@ -82,4 +88,4 @@ class Runtime:
                 "data must be bytes, a bytearray, a memoryview, a path or a binary file, "
                 f"not {type(data).__name__} (a text file is opened with mode 'rb')"
             )
-        return Program(_load_program_from_buffer(data, *options), share_memory_arenas, threads)
+        return Program(_load_program_from_buffer(data, *options), share_memory_arenas, threads, backend_options)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/module/method_memory.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/kernel/operator_registry.h>
@@ -68,6 +69,21 @@ void print_backends(const MethodMeta& meta) {
   }
 }
 
+/// What delegates take beyond the plan is known when they are loaded.
+void print_scratch(const runtime::Program& program, const MethodMeta& meta) {
+  if (meta.num_backends() == 0) {
+    return;
+  }
+  const std::unique_ptr<MethodMemory> memory =
+      require(MethodMemory::allocate(meta), "no memory for a method");
+  const Result<runtime::Method> method = program.load_method(meta.name(), memory->manager());
+  if (method.ok()) {
+    printf("    scratch of delegates: %zu bytes\n", method->delegate_scratch_size());
+  } else {
+    printf("    scratch of delegates: unknown, the method cannot be loaded here\n");
+  }
+}
+
 void print_memory(const MethodMeta& meta) {
   uint64_t total = meta.method_allocator_size();
   printf("  memory:\n    method: %zu bytes\n", meta.method_allocator_size());
@@ -103,6 +119,7 @@ void print_listing(const runtime::Program& program) {
     print_operators(meta);
     print_backends(meta);
     print_memory(meta);
+    print_scratch(program, meta);
   }
 }
 

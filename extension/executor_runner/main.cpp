@@ -13,6 +13,7 @@
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/runner_util/inputs.h>
 #include <executorch/extension/threadpool/threadpool.h>
+#include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/clock.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -113,15 +114,27 @@ void use_threads(const Options& options) {
   }
 }
 
+/// Options of backends that are set for the process.
+void use_packed_cache(const std::string& path) {
+  runtime::BackendOptions<1> options;
+  require(options.set_option("packed_cache_path", path.c_str()), "--packed_cache");
+  require(runtime::set_option("XnnpackBackend", options.view()),
+          "--packed_cache: this program was built without XNNPACK");
+}
+
 void run(const Program& program, const Options& options) {
   const std::string name = method_to_run(program, options);
   const runtime::MethodMeta meta = require(program.method_meta(name.c_str()), "cannot run");
   const std::unique_ptr<MethodMemory> memory =
       require(MethodMemory::allocate(meta), "no memory for '" + name + "'");
   const std::unique_ptr<DataFiles> data = load_data_files(options);
+  const et_timestamp_t load_begin = runtime::pal_current_ticks();
   Method method =
       require(program.load_method(name.c_str(), memory->manager(), nullptr, data->map()),
               "cannot load the method '" + name + "'");
+  printf(
+      "loaded '%s' in %.3f ms\n", name.c_str(),
+      static_cast<double>(runtime::ticks_to_ns(runtime::pal_current_ticks() - load_begin)) / 1e6);
   const std::vector<HeapBlock> outputs = set_output_memory(method);
   std::vector<std::vector<char>> files = read_inputs(options);
   // Ticks, not time of day: the platform's clock is the one that events are measured with.
@@ -166,6 +179,9 @@ int main(int argc, char** argv) {
       require(Program::load(&loader), "cannot load '" + options.model_path + "'");
   if (options.threads != 0) {
     use_threads(options);
+  }
+  if (!options.packed_cache.empty()) {
+    use_packed_cache(options.packed_cache);
   }
   if (options.list) {
     print_listing(program);

@@ -80,6 +80,8 @@ constexpr Row kRows[] = {
     {"threads", "N", "threads to run on; default: one for each physical core that may be used",
      set_threads},
     {"cpu_threads", "N", "the same", set_threads},
+    {"packed_cache", "FILE", "keep weights as XNNPACK packs them, for the next start",
+     [](Options& options, const char* text) { options.packed_cache = text; }},
     {"print_output", "WHAT",
      "the first and last values of each output (default: short), all, its shape or none",
      [](Options& options, const char* text) { options.print_output = print_output_named(text); }},

@@ -23,6 +23,8 @@ struct Options {
   size_t num_executions = 1;
   /// 0: as many as there are physical cores to use.
   size_t threads = 0;
+  /// A file for weights that a backend has packed; empty: none.
+  std::string packed_cache;
   PrintOutput print_output = PrintOutput::Short;
   /// Empty: outputs are not written.
   std::string output_file;

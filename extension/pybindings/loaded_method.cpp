@@ -61,7 +61,8 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
     if (memory.ok()) {
       method->memory_ = std::move(*memory);
       Result<runtime::Method> loaded = method->program_->program().load_method(
-          name.c_str(), method->memory_->manager(), nullptr, method->program_->data_map());
+          name.c_str(), method->memory_->manager(), nullptr, method->program_->data_map(),
+          method->program_->backend_options());
       error = loaded.error();
       if (loaded.ok()) {
         method->method_.emplace(std::move(*loaded));

@@ -42,6 +42,9 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   /// The bytes of each planned buffer that an execution with the inputs set last takes.
   std::vector<size_t> planned_buffer_sizes();
 
+  /// The bytes of working memory that its delegates took.
+  size_t delegate_scratch_size() const { return method_->delegate_scratch_size(); }
+
   /// The named tensor of the method's state, in memory that it shares with it.
   pybind11::object attribute(const std::string& name);
 

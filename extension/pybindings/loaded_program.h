@@ -12,6 +12,7 @@
 
 #include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
+#include <executorch/extension/pybindings/backend_choices.h>
 #include <executorch/extension/pybindings/python_reference.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/data_loader.h>
@@ -58,6 +59,11 @@ class LoadedProgram final {
   /// The threads of methods that are loaded from now on; null: the process's default pool.
   void use_threads(std::shared_ptr<threadpool::ThreadPool> pool) { pool_ = std::move(pool); }
   const std::shared_ptr<threadpool::ThreadPool>& pool() const { return pool_; }
+  /// What backends are told when methods are loaded from now on.
+  void use_backend_options(const std::map<std::string, OptionValues>& choices) {
+    choices_ = BackendChoices(choices);
+  }
+  const runtime::LoadBackendOptionsMap* backend_options() const { return choices_.map(); }
   /// For messages: the file's path, or what was loaded instead.
   const std::string& source() const { return source_; }
 
@@ -82,6 +88,7 @@ class LoadedProgram final {
   std::optional<SharedArenas> arenas_;
   std::shared_ptr<Turns> shared_turns_;
   std::shared_ptr<threadpool::ThreadPool> pool_;
+  BackendChoices choices_;
 };
 
 }  // namespace executorch::extension::pybindings

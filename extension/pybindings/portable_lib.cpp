@@ -142,6 +142,7 @@ void bind_program(py::module_& module) {
             return LoadedMethod::load(std::move(self), name, pool_of(threads));
           },
           py::arg("method_name"), py::arg("threads") = py::none())
+      .def("use_backend_options", &LoadedProgram::use_backend_options, py::arg("options"))
       .def("use_threads", [](LoadedProgram& self,
                              const ThreadChoice& threads) { self.use_threads(pool_of(threads)); })
       .def("share_memory_arenas", &LoadedProgram::share_arenas)
@@ -163,6 +164,7 @@ void bind_method(py::module_& module) {
       .def("get_outputs", &LoadedMethod::outputs, py::arg("clone_outputs") = true)
       .def("get_attribute", &LoadedMethod::attribute, py::arg("name"))
       .def("memory_planned_buffer_sizes", &LoadedMethod::planned_buffer_sizes)
+      .def("delegate_scratch_size", &LoadedMethod::delegate_scratch_size)
       .def("method_meta",
            [](const LoadedMethod& self) { return describe_method(self.program(), self.name()); });
 }
@@ -227,5 +229,7 @@ PYBIND11_MODULE(_portable_lib, module) {
   bind_unavailable(module);
   module.def("_get_operator_names", operator_names);
   module.def("_get_registered_backend_names", backend_names);
+  module.def("_set_backend_options", set_backend_options, py::arg("backend_name"),
+             py::arg("options"));
   module.def("_is_available", backend_is_available, py::arg("backend_name"));
 }

@@ -42,6 +42,7 @@ from executorch.extension.pybindings._portable_lib import (
     _load_program,
     _load_program_from_buffer,
     _reset_profile_results,
+    _set_backend_options,
     _threadpool_get_thread_count,
     _unsafe_reset_threadpool,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "_load_program",
     "_load_program_from_buffer",
     "_reset_profile_results",
+    "_set_backend_options",
     "_threadpool_get_thread_count",
     "_unsafe_reset_threadpool",
 ]

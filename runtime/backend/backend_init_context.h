@@ -21,12 +21,14 @@ class BackendInitContext final {
                               EventTracer* event_tracer = nullptr,
                               const char* method_name = nullptr,
                               const NamedDataMap* named_data_map = nullptr,
-                              Span<const BackendOption> runtime_specs = {})
+                              Span<const BackendOption> runtime_specs = {},
+                              const void* program = nullptr)
       : runtime_allocator_(runtime_allocator),
         event_tracer_(event_tracer),
         method_name_(method_name),
         named_data_map_(named_data_map),
-        runtime_specs_(runtime_specs) {}
+        runtime_specs_(runtime_specs),
+        program_(program) {}
 
   MemoryAllocator* get_runtime_allocator() { return runtime_allocator_; }
   /// From get_runtime_allocator(); nullptr if there is too little.
@@ -36,6 +38,8 @@ class BackendInitContext final {
   EventTracer* event_tracer() { return event_tracer_; }
   const char* get_method_name() const { return method_name_; }
   const NamedDataMap* get_named_data_map() const { return named_data_map_; }
+  /// The same for all methods of a program, as long as it lives; only to be compared. May be null.
+  const void* program() const { return program_; }
 
   /// The options that the program was loaded with.
   Span<const BackendOption> runtime_specs() const { return runtime_specs_; }
@@ -58,6 +62,7 @@ class BackendInitContext final {
   const char* method_name_;
   const NamedDataMap* named_data_map_;
   Span<const BackendOption> runtime_specs_;
+  const void* program_;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE

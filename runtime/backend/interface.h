@@ -32,6 +32,13 @@ struct CompileSpec {
 /// What a backend's init() makes; only the backend knows its type.
 using DelegateHandle = void;
 
+/// Working memory that a delegate took beyond the allocators it was given.
+struct Scratch {
+  /// The same for delegates that share the memory; null without any.
+  const void* memory = nullptr;
+  size_t size = 0;
+};
+
 /// A backend. One object serves all programs; its functions may be called from several threads at
 /// once, for different delegates.
 class BackendInterface {
@@ -60,6 +67,11 @@ class BackendInterface {
   [[nodiscard]] virtual Error get_option([[maybe_unused]] BackendOptionContext& context,
                                          [[maybe_unused]] Span<BackendOption>& options) {
     return Error::Ok;
+  }
+
+  /// A delegate's working memory, by what is known since it was made.
+  [[nodiscard]] virtual Scratch scratch([[maybe_unused]] DelegateHandle* handle) const {
+    return {};
   }
 
   /// Ends a delegate. Its memory from the runtime allocator is not given back here.

@@ -45,6 +45,20 @@ Method::~Method() {
   internal::destroy_references(block_);
 }
 
+size_t Method::delegate_scratch_size() const {
+  size_t total = 0;
+  for (size_t i = 0; i < delegates_made_; ++i) {
+    const Scratch scratch = block_.delegates[i].backend->scratch(block_.delegates[i].handle);
+    bool is_counted = scratch.memory == nullptr;
+    for (size_t j = 0; j < i && !is_counted; ++j) {
+      const internal::Delegate& other = block_.delegates[j];
+      is_counted = other.backend->scratch(other.handle).memory == scratch.memory;
+    }
+    total += is_counted ? 0 : scratch.size;
+  }
+  return total;
+}
+
 Error Method::begin() {
   for (size_t i = 0; i < block_.inputs.size(); ++i) {
     ET_CHECK_OR_RETURN_ERROR(

@@ -52,6 +52,10 @@ class Method final {
   /// @retval Error::InvalidArgument There is no such buffer, or no input of these sizes is allowed.
   Result<size_t> memory_planned_buffer_size(size_t index);
 
+  /// The bytes of working memory that the method's delegates took beyond its allocators. Memory
+  /// that several of them share counts once; other methods may share it too.
+  size_t delegate_scratch_size() const;
+
   /// Sets an input. A tensor must be of the input's dtype and rank, dense in its dim order, and of
   /// its sizes (of a dynamic tensor: at most those). If the plan has memory for the input
   /// (TensorInfo::is_memory_planned()) it is copied there; else the method uses the given memory,

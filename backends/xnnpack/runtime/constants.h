@@ -21,12 +21,23 @@ class Constants final {
   /// The bytes of constant `index`; 0 is none and gives null.
   const void* data(size_t index) const { return pointers_[index]; }
 
-  /// Gives back what was loaded by name. Pointers into it end.
-  void free() { loaded_.clear(); }
+  /// Gives back those of `constants` that were loaded by name. Pointers into them end.
+  void free(const std::vector<bool>& constants) {
+    for (size_t i = 0; i < loaded_.size(); ++i) {
+      if (constants[i]) {
+        loaded_[i].Free();
+      }
+    }
+  }
 
  private:
   std::vector<const void*> pointers_;
+  /// By index; empty where the payload has the bytes.
   std::vector<runtime::FreeableBuffer> loaded_;
 };
+
+/// The bytes of a constant that is to be had by its name; errors as Constants::load().
+runtime::Result<runtime::FreeableBuffer> load_named_constant(
+    const fb_xnnpack::ConstantDataOffset& entry, const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
 
 }  // namespace executorch::backends::xnnpack

@@ -7,11 +7,13 @@
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph_builder.h>
+#include <executorch/backends/xnnpack/runtime/operator_times.h>
 #include <executorch/backends/xnnpack/runtime/shape_inference.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
+#include <executorch/runtime/platform/platform.h>
 
 namespace executorch::backends::xnnpack {
 
@@ -70,40 +72,97 @@ const fb_xnnpack::TensorValue* value_of(const Payload& payload, uint32_t id) {
 }  // namespace
 
 Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
-                                                   const ET_RUNTIME_NAMESPACE::NamedDataMap* names,
-                                                   const void* owner,
-                                                   std::shared_ptr<pthreadpool> threads) {
+                                                   DelegateSurroundings surroundings) {
   std::unique_ptr<Delegate> delegate(new Delegate(payload));
-  delegate->threads_ = std::move(threads);
-  delegate->constants_ = ET_UNWRAP(Constants::load(payload, names));
-  delegate->workspace_ = ET_UNWRAP(workspace_of(owner));
-  std::vector<Shape> largest;
-  for (uint32_t i = 0; i < runtime::internal::count(payload.graph->input_ids()); ++i) {
-    largest.push_back(declared_shape(*value_of(payload, payload.graph->input_ids()->Get(i))));
-  }
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_shapes(payload, {largest.data(), largest.size()}));
-  const Subgraph graph = ET_UNWRAP(build_graph(payload, delegate->constants_));
-  xnn_runtime_t created = nullptr;
-  const xnn_status status =
-      xnn_create_runtime_v4(graph.get(), /*weights_cache=*/nullptr, delegate->workspace_.get(),
-                            delegate->threads_.get(), /*flags=*/0, &created);
-  if (status != xnn_status_success) {
-    ET_LOG(Error, "xnnpack: the graph cannot be run: %s", status_text(status));
-    return status_error(status);
-  }
-  delegate->runtime_.reset(created);
+  delegate->threads_ = std::move(surroundings.threads);
+  delegate->is_profiled_ = surroundings.is_profiled;
+  delegate->workspace_ =
+      ET_UNWRAP(workspace_for(surroundings.settings.sharing, surroundings.workspace_user));
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
   for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
     for (uint32_t i = 0; i < runtime::internal::count(ids); ++i) {
       ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(ids->Get(i)));
     }
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(delegate->verify_sizes());
+  ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_runtime(surroundings));
+  ET_CHECK_OK_OR_RETURN_ERROR(delegate->reshape_to_declared());
   return delegate;
+}
+
+Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
+  const bool is_cached = surroundings.settings.caches_weights;
+  std::vector<Digest> digests;
+  if (is_cached) {
+    digests = ET_UNWRAP(digest_constants(payload_, surroundings.names));
+  }
+  constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
+  const Subgraph graph = ET_UNWRAP(build_graph(payload_, constants_));
+  std::unique_lock<std::mutex> creation;
+  if (is_cached) {
+    creation = PackedWeights::of_process().lock_creation();
+    if (!surroundings.settings.cache_path.empty()) {
+      unsaved_ = PackedFile::at(surroundings.settings.cache_path);
+    }
+    weights_ =
+        std::make_unique<WeightsSession>(WeightKeys(payload_, digests, constants_), unsaved_);
+  }
+  xnn_runtime_t created = nullptr;
+  xnn_status status = xnn_status_success;
+  {
+    const std::unique_lock<std::mutex> held = workspace_->lock();
+    status = xnn_create_runtime_v4(graph.get(), is_cached ? weights_->provider() : nullptr,
+                                   workspace_->get(), threads_.get(),
+                                   is_profiled_ ? XNN_FLAG_BASIC_PROFILING : 0, &created);
+  }
+  if (status != xnn_status_success) {
+    ET_LOG(Error, "xnnpack: the graph cannot be run: %s", status_text(status));
+    return status_error(status);
+  }
+  runtime_.reset(created);
+  if (is_cached) {
+    weights_->finish();
+  }
+  constants_.free(packed_constants(payload_));
+  return Error::Ok;
+}
+
+Delegate::~Delegate() {
+  if (runtime_ != nullptr) {
+    const std::unique_lock<std::mutex> held = workspace_->lock();
+    runtime_.reset();
+  }
+  if (unsaved_ != nullptr) {
+    unsaved_->save();
+  }
+}
+
+Error Delegate::reshape_to_declared() {
+  const std::unique_lock<std::mutex> held = workspace_->lock();
+  return reshape();
+}
+
+Error Delegate::reshape() {
+  planned_ = false;
+  xnn_status status = xnn_status_success;
+  for (size_t i = 0; i < inputs_ && status == xnn_status_success; ++i) {
+    status = xnn_reshape_external_value(runtime_.get(), values_[i].id, arguments_[i].rank,
+                                        arguments_[i].dims);
+  }
+  status = status == xnn_status_success ? workspace_->reshape(runtime_.get()) : status;
+  planned_ = status == xnn_status_success;
+  if (!planned_) {
+    ET_LOG(Error, "xnnpack: inputs of these sizes cannot be run: %s", status_text(status));
+    return Error::InvalidArgument;
+  }
+  return Error::Ok;
 }
 
 Error Delegate::add_argument(uint32_t id) {
   const fb_xnnpack::TensorValue& tensor = *value_of(payload_, id);
-  Argument argument{ET_UNWRAP(dtype_of(tensor)), runtime::internal::count(tensor.dims()), {}, {}};
+  const Shape declared = declared_shape(tensor);
+  Argument argument{ET_UNWRAP(dtype_of(tensor)), declared.rank, {}, {}};
+  std::copy_n(declared.dims, declared.rank, argument.dims);
   arguments_.push_back(std::move(argument));
   values_.push_back({tensor.external_id(), nullptr});
   return Error::Ok;
@@ -172,26 +231,18 @@ Error Delegate::resize_output(size_t index, const Tensor& tensor) {
                                              executorch::aten::ArrayRef<SizesType>(sizes, rank));
 }
 
-Error Delegate::run(Span<EValue*> args) {
+Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
   ET_CHECK_OR_RETURN_ERROR(args.size() == arguments_.size(), InvalidArgument,
                            "xnnpack: %zu arguments, expected %zu", args.size(), arguments_.size());
-  bool resized = !ready_;
+  const std::unique_lock<std::mutex> held = workspace_->lock();
+  bool resized = !planned_;
   for (size_t i = 0; i < inputs_; ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(take_input(i, *ET_UNWRAP(checked(args, i)), &resized));
   }
-  xnn_status status = xnn_status_success;
   if (resized) {
-    ready_ = false;
+    planned_ = ready_ = false;
     ET_CHECK_OK_OR_RETURN_ERROR(verify_sizes());
-    for (size_t i = 0; i < inputs_ && status == xnn_status_success; ++i) {
-      status = xnn_reshape_external_value(runtime_.get(), values_[i].id, arguments_[i].rank,
-                                          arguments_[i].dims);
-    }
-    status = status == xnn_status_success ? xnn_reshape_runtime(runtime_.get()) : status;
-    if (status != xnn_status_success) {
-      ET_LOG(Error, "xnnpack: inputs of these sizes cannot be run: %s", status_text(status));
-      return Error::InvalidArgument;
-    }
+    ET_CHECK_OK_OR_RETURN_ERROR(reshape());
   }
   for (size_t i = inputs_; i < args.size(); ++i) {
     const Tensor& output = *ET_UNWRAP(checked(args, i));
@@ -199,15 +250,23 @@ Error Delegate::run(Span<EValue*> args) {
     ready_ = ready_ && values_[i].data == output.mutable_data_ptr();
     values_[i].data = output.mutable_data_ptr();
   }
+  xnn_status status = xnn_status_success;
   if (!ready_) {
     status = xnn_setup_runtime_v2(runtime_.get(), values_.size(), values_.data());
   }
+  const et_timestamp_t begin = is_profiled_ ? runtime::pal_current_ticks() : 0;
   status = status == xnn_status_success ? xnn_invoke_runtime(runtime_.get()) : status;
   ready_ = status == xnn_status_success;
   if (!ready_) {
     ET_LOG(Error, "xnnpack: running failed: %s", status_text(status));
+    return status_error(status);
   }
-  return status_error(status);
+  if (unsaved_ != nullptr) {
+    unsaved_->save();
+    unsaved_.reset();
+  }
+  return is_profiled_ && tracer != nullptr ? report_operator_times(runtime_.get(), begin, *tracer)
+                                           : Error::Ok;
 }
 
 }  // namespace executorch::backends::xnnpack

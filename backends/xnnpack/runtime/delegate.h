@@ -6,10 +6,14 @@
 
 #include <xnnpack.h>
 
+#include <executorch/backends/xnnpack/runtime/backend_options.h>
 #include <executorch/backends/xnnpack/runtime/constants.h>
+#include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
+#include <executorch/backends/xnnpack/runtime/weights_session.h>
 #include <executorch/backends/xnnpack/runtime/workspace.h>
 #include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/result.h>
 
 namespace executorch::backends::xnnpack {
@@ -18,21 +22,37 @@ struct RuntimeDeleter {
   void operator()(xnn_runtime_t runtime) const { xnn_delete_runtime(runtime); }
 };
 
+/// What a delegate is made with, beside its payload.
+struct DelegateSurroundings {
+  /// Data by name; may be null. Not used after creation.
+  const ET_RUNTIME_NAMESPACE::NamedDataMap* names = nullptr;
+  Settings settings;
+  WorkspaceUser workspace_user = {};
+  /// May be null: everything runs on the calling thread.
+  std::shared_ptr<pthreadpool> threads;
+  /// Whether operators' times are measured.
+  bool is_profiled = false;
+};
+
 /// One delegated part of a method, ready to run. Used by one thread at a time.
 class Delegate final {
  public:
   /// @param payload Its bytes must outlive the delegate.
-  /// @param names Data by name; may be null.
-  /// @param owner What the delegates that share scratch memory have in common (workspace.h).
-  /// @param threads May be null: everything runs on the calling thread.
-  static runtime::Result<std::unique_ptr<Delegate>> create(
-      const Payload& payload, const ET_RUNTIME_NAMESPACE::NamedDataMap* names, const void* owner,
-      std::shared_ptr<pthreadpool> threads);
+  static runtime::Result<std::unique_ptr<Delegate>> create(const Payload& payload,
+                                                           DelegateSurroundings surroundings);
+  ~Delegate();
+  Delegate(const Delegate&) = delete;
+  Delegate& operator=(const Delegate&) = delete;
 
-  /// Runs on the arguments, inputs first; outputs are resized to what the inputs' sizes give.
+  /// Runs on the arguments, inputs first; outputs are resized to what the inputs' sizes give. Waits
+  /// for those that share the workspace.
+  /// @param tracer Is told the operators' times, if they are measured; may be null.
   /// @retval Error::InvalidArgument An argument of another type, dtype or rank, or more of them;
   /// the log says which.
-  runtime::Error run(runtime::Span<runtime::EValue*> args);
+  runtime::Error run(runtime::Span<runtime::EValue*> args,
+                     ET_RUNTIME_NAMESPACE::EventTracer* tracer);
+
+  Workspace& workspace() const { return *workspace_; }
 
  private:
   /// An argument as XNNPACK sees it: sizes from outermost to innermost in memory.
@@ -45,6 +65,10 @@ class Delegate final {
   };
 
   explicit Delegate(const Payload& payload) : payload_(payload) {}
+  runtime::Error create_runtime(const DelegateSurroundings& surroundings);
+  /// Plans for the sizes in the payload, the largest there may be.
+  runtime::Error reshape_to_declared();
+  runtime::Error reshape();
   runtime::Error add_argument(uint32_t id);
   runtime::Result<const executorch::aten::Tensor*> checked(runtime::Span<runtime::EValue*> args,
                                                            size_t index) const;
@@ -57,11 +81,18 @@ class Delegate final {
   // The order matters: the runtime goes first.
   std::shared_ptr<pthreadpool> threads_;
   Constants constants_;
-  Workspace workspace_;
+  std::shared_ptr<Workspace> workspace_;
+  std::unique_ptr<WeightsSession> weights_;
+  /// To be saved when all delegates of the method are there: at the first run, or the end.
+  std::shared_ptr<PackedFile> unsaved_;
+  bool is_profiled_ = false;
   std::unique_ptr<xnn_runtime, RuntimeDeleter> runtime_;
   size_t inputs_ = 0;
   std::vector<Argument> arguments_;
   std::vector<xnn_external_value> values_;
+  /// Whether the memory is planned for the inputs' sizes.
+  bool planned_ = false;
+  /// Whether XNNPACK knows where the arguments are.
   bool ready_ = false;
 };
 

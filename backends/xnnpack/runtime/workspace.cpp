@@ -1,18 +1,22 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/workspace.h>
 
-#include <mutex>
-#include <unordered_map>
+#include <map>
+#include <utility>
 
+#include <executorch/backends/xnnpack/runtime/library.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
+
+using runtime::Result;
+
 namespace {
 
 struct Workspaces {
   std::mutex mutex;
-  std::unordered_map<const void*, std::weak_ptr<xnn_workspace>> by_owner;
+  std::map<std::pair<const void*, const void*>, std::weak_ptr<Workspace>> by_user;
 };
 
 Workspaces& workspaces() {
@@ -23,22 +27,47 @@ Workspaces& workspaces() {
 
 }  // namespace
 
-runtime::Result<Workspace> workspace_of(const void* owner) {
-  Workspaces& all = workspaces();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  for (auto it = all.by_owner.begin(); it != all.by_owner.end();) {
-    it = it->second.expired() ? all.by_owner.erase(it) : std::next(it);
-  }
-  std::weak_ptr<xnn_workspace>& known = all.by_owner[owner];
-  if (Workspace shared = known.lock()) {
-    return shared;
-  }
+Result<std::shared_ptr<Workspace>> Workspace::create() {
   xnn_workspace_t created = nullptr;
   const xnn_status status = xnn_create_workspace(&created);
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, MemoryAllocationFailed,
                            "xnnpack: no workspace: %s", status_text(status));
-  Workspace workspace(created, WorkspaceDeleter());
-  known = workspace;
+  return std::shared_ptr<Workspace>(new Workspace(created));
+}
+
+xnn_status Workspace::reshape(xnn_runtime_t runtime) {
+  // XNNPACK does not tell the size. Its last step is to allocate the workspace, if that must grow.
+  forget_aligned_allocation();
+  const xnn_status status = xnn_reshape_runtime(runtime);
+  const size_t last = last_aligned_allocation();
+  size_ = status == xnn_status_success && last > size_ ? last : size_;
+  return status;
+}
+
+size_t Workspace::size() {
+  const std::unique_lock<std::mutex> held = lock();
+  return size_;
+}
+
+Result<std::shared_ptr<Workspace>> workspace_for(WorkspaceSharingMode mode,
+                                                 const WorkspaceUser& user) {
+  if (mode == WorkspaceSharingMode::Disabled) {
+    return Workspace::create();
+  }
+  const bool is_global = mode == WorkspaceSharingMode::Global;
+  Workspaces& all = workspaces();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  for (auto it = all.by_user.begin(); it != all.by_user.end();) {
+    it = it->second.expired() ? all.by_user.erase(it) : std::next(it);
+  }
+  std::weak_ptr<Workspace>& known =
+      all.by_user[is_global ? std::make_pair(nullptr, nullptr)
+                            : std::make_pair(user.program, user.thread_pool)];
+  std::shared_ptr<Workspace> workspace = known.lock();
+  if (workspace == nullptr) {
+    workspace = ET_UNWRAP(Workspace::create());
+    known = workspace;
+  }
   return workspace;
 }
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // XNNPACK behind the runtime's backend interface.
 #include <executorch/backends/xnnpack/runtime/delegate.h>
-#include <executorch/backends/xnnpack/runtime/status.h>
+#include <executorch/backends/xnnpack/runtime/library.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/log.h>
@@ -10,6 +10,7 @@ namespace executorch::backends::xnnpack {
 
 using runtime::BackendExecutionContext;
 using runtime::BackendInitContext;
+using runtime::BackendOption;
 using runtime::CompileSpec;
 using runtime::DelegateHandle;
 using runtime::Error;
@@ -23,24 +24,48 @@ namespace {
 class XnnpackBackend final : public runtime::BackendInterface {
  public:
   /// Initializes XNNPACK when it is first asked for: whoever has no delegates pays nothing.
-  [[nodiscard]] bool is_available() const override {
-    static const xnn_status status = xnn_initialize(/*allocator=*/nullptr);
-    return status == xnn_status_success;
-  }
+  [[nodiscard]] bool is_available() const override { return start_library(); }
 
   [[nodiscard]] Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                              runtime::ArrayRef<CompileSpec>) const override {
     const Payload payload = ET_UNWRAP(
         Payload::parse({static_cast<const uint8_t*>(processed->data()), processed->size()}));
-    std::unique_ptr<Delegate> delegate = ET_UNWRAP(
-        Delegate::create(payload, context.get_named_data_map(), context.get_runtime_allocator(),
-                         extension::threadpool::get_threadpool()->workers()));
+    extension::threadpool::ThreadPool* const pool = extension::threadpool::get_threadpool();
+    const runtime::EventTracer* const tracer = context.event_tracer();
+    DelegateSurroundings surroundings;
+    surroundings.names = context.get_named_data_map();
+    surroundings.settings = ET_UNWRAP(settings_with(context.runtime_specs()));
+    surroundings.workspace_user = {
+        context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
+    surroundings.threads = pool->workers();
+    surroundings.is_profiled =
+        tracer != nullptr && tracer->event_tracer_profiling_level() ==
+                                 runtime::EventTracerProfilingLevel::kProfileAllEvents;
+    std::unique_ptr<Delegate> delegate =
+        ET_UNWRAP(Delegate::create(payload, std::move(surroundings)));
     return static_cast<DelegateHandle*>(delegate.release());
   }
 
-  [[nodiscard]] Error execute(BackendExecutionContext&, DelegateHandle* handle,
+  [[nodiscard]] Error execute(BackendExecutionContext& context, DelegateHandle* handle,
                               Span<EValue*> args) const override {
-    return static_cast<Delegate*>(handle)->run(args);
+    return static_cast<Delegate*>(handle)->run(args, context.event_tracer());
+  }
+
+  [[nodiscard]] Error set_option(runtime::BackendOptionContext&,
+                                 const Span<BackendOption>& options) override {
+    return change_settings(options);
+  }
+  [[nodiscard]] Error get_option(runtime::BackendOptionContext&,
+                                 Span<BackendOption>& options) override {
+    for (BackendOption& option : options) {
+      ET_CHECK_OK_OR_RETURN_ERROR(current_settings().get(option));
+    }
+    return Error::Ok;
+  }
+
+  [[nodiscard]] runtime::Scratch scratch(DelegateHandle* handle) const override {
+    Workspace& workspace = static_cast<Delegate*>(handle)->workspace();
+    return {&workspace, workspace.size()};
   }
 
   void destroy(DelegateHandle* handle) const override { delete static_cast<Delegate*>(handle); }

@@ -1,0 +1,36 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The backend's name and its options, for runtime::set_option() (all programs that are loaded from
+// then on) and LoadBackendOptionsMap (one method).
+#pragma once
+
+namespace executorch::backends::xnnpack {
+
+inline constexpr char xnnpack_backend_key[] = "XnnpackBackend";
+
+/// Int: a WorkspaceSharingMode; PerModel if it is not set.
+inline constexpr char workspace_sharing_mode_option_key[] = "workspace_sharing_mode";
+
+/// Bool: whether packed weights exist once in the process, whoever uses them; true if it is not
+/// set.
+inline constexpr char weight_cache_option_key[] = "weight_cache_enabled";
+
+/// Text: a file that keeps packed weights, so that the next start maps them instead of packing.
+/// It is written when a method that was loaded with it first runs, or ends. One file for each
+/// program (or set of programs used together). What is damaged, of another machine or another
+/// version is ignored and replaced. Empty, which is the default: none.
+inline constexpr char packed_cache_path_option_key[] = "packed_cache_path";
+
+/// Who shares scratch memory, and so runs one delegate at a time.
+enum class WorkspaceSharingMode {
+  /// Nobody: each delegate has its own.
+  Disabled = 0,
+  /// The delegates of those methods of a program that were loaded for one thread pool, where they
+  /// take turns anyway. Methods with pools of their own run at once.
+  PerModel = 1,
+  /// All delegates of the process.
+  Global = 2,
+  /// No mode: how many there are.
+  Count,
+};
+
+}  // namespace executorch::backends::xnnpack

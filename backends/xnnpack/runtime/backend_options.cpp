@@ -1,0 +1,109 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/backend_options.h>
+
+#include <string.h>
+
+#include <mutex>
+
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::backends::xnnpack {
+
+using runtime::BackendOption;
+using runtime::Error;
+using runtime::Result;
+using runtime::Span;
+
+namespace {
+
+struct Process {
+  std::mutex mutex;
+  Settings settings;
+};
+
+Process& process() {
+  static auto* one = new Process();
+  return *one;
+}
+
+bool is_called(const BackendOption& option, const char* key) {
+  return strncmp(option.key, key, runtime::kMaxOptionKeyLength) == 0;
+}
+
+template <typename T>
+Error read(const BackendOption& option, const char* kind, T& value) {
+  const Error error = runtime::internal::read_option(option, value);
+  ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument, "xnnpack: option %s is %s",
+                           option.key, kind);
+  return error;
+}
+
+Error set_all(Span<const BackendOption> options, Settings& settings) {
+  for (const BackendOption& option : options) {
+    ET_CHECK_OK_OR_RETURN_ERROR(settings.set(option));
+  }
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error Settings::set(const BackendOption& option) {
+  if (is_called(option, workspace_sharing_mode_option_key)) {
+    int mode = 0;
+    ET_CHECK_OK_OR_RETURN_ERROR(read(option, "an int", mode));
+    ET_CHECK_OR_RETURN_ERROR(mode >= 0 && mode < static_cast<int>(WorkspaceSharingMode::Count),
+                             InvalidArgument, "xnnpack: option %s is 0, 1 or 2, not %d", option.key,
+                             mode);
+    sharing = static_cast<WorkspaceSharingMode>(mode);
+    return Error::Ok;
+  }
+  if (is_called(option, weight_cache_option_key)) {
+    return read(option, "a bool", caches_weights);
+  }
+  ET_CHECK_OR_RETURN_ERROR(is_called(option, packed_cache_path_option_key), NotFound,
+                           "xnnpack: there is no option %.*s",
+                           static_cast<int>(runtime::kMaxOptionKeyLength), option.key);
+  const char* path = nullptr;
+  ET_CHECK_OK_OR_RETURN_ERROR(read(option, "a text", path));
+  cache_path = path;
+  return Error::Ok;
+}
+
+Error Settings::get(BackendOption& option) const {
+  if (is_called(option, workspace_sharing_mode_option_key)) {
+    option.value = static_cast<int>(sharing);
+    return Error::Ok;
+  }
+  if (is_called(option, weight_cache_option_key)) {
+    option.value = caches_weights;
+    return Error::Ok;
+  }
+  if (!is_called(option, packed_cache_path_option_key)) {
+    return Error::NotFound;
+  }
+  std::array<char, runtime::kMaxOptionValueLength> text{};
+  cache_path.copy(text.data(), text.size() - 1);
+  option.value = text;
+  return Error::Ok;
+}
+
+Settings current_settings() {
+  const std::lock_guard<std::mutex> lock(process().mutex);
+  return process().settings;
+}
+
+Error change_settings(Span<BackendOption> options) {
+  const std::lock_guard<std::mutex> lock(process().mutex);
+  Settings changed = process().settings;
+  ET_CHECK_OK_OR_RETURN_ERROR(set_all({options.data(), options.size()}, changed));
+  process().settings = changed;
+  return Error::Ok;
+}
+
+Result<Settings> settings_with(Span<const BackendOption> options) {
+  Settings settings = current_settings();
+  ET_CHECK_OK_OR_RETURN_ERROR(set_all(options, settings));
+  return settings;
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,36 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <string>
+
+#include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
+#include <executorch/runtime/backend/options.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch::backends::xnnpack {
+
+/// What can be chosen by options (XNNPACKBackend.h).
+struct Settings {
+  WorkspaceSharingMode sharing = WorkspaceSharingMode::PerModel;
+  bool caches_weights = true;
+  std::string cache_path;
+
+  /// Sets one option.
+  /// @retval Error::InvalidArgument A value of another type or outside of its range.
+  /// @retval Error::NotFound There is no such option.
+  runtime::Error set(const runtime::BackendOption& option);
+  /// Reads one.
+  /// @retval Error::NotFound There is no such option.
+  runtime::Error get(runtime::BackendOption& option) const;
+};
+
+/// The process's settings, by value: other threads may change them.
+Settings current_settings();
+
+/// Sets all of the options, or none if one is wrong.
+runtime::Error change_settings(runtime::Span<runtime::BackendOption> options);
+
+/// The process's settings, changed by a program's own options.
+runtime::Result<Settings> settings_with(runtime::Span<const runtime::BackendOption> options);
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,79 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/library.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <initializer_list>
+
+#include <cpuinfo.h>
+#include <xnnpack.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+thread_local size_t last_aligned = 0;
+
+void* allocate(void*, size_t size) { return malloc(size); }
+void* reallocate(void*, void* pointer, size_t size) { return realloc(pointer, size); }
+void deallocate(void*, void* pointer) { free(pointer); }
+void* allocate_aligned(void*, size_t alignment, size_t size) {
+  last_aligned = size;
+  void* memory = nullptr;
+  return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+}
+
+constexpr xnn_allocator kAllocator = {
+    nullptr, allocate, reallocate, deallocate, allocate_aligned, deallocate,
+};
+
+/// What XNNPACK chooses its kernels by.
+uint64_t processor_features() {
+  uint64_t features = 0;
+#if CPUINFO_ARCH_X86 || CPUINFO_ARCH_X86_64
+  for (const bool has :
+       {cpuinfo_has_x86_ssse3(), cpuinfo_has_x86_sse4_1(), cpuinfo_has_x86_avx(),
+        cpuinfo_has_x86_f16c(), cpuinfo_has_x86_fma3(), cpuinfo_has_x86_avx2(),
+        cpuinfo_has_x86_xop(), cpuinfo_has_x86_avx512f(), cpuinfo_has_x86_avx512cd(),
+        cpuinfo_has_x86_avx512bw(), cpuinfo_has_x86_avx512dq(), cpuinfo_has_x86_avx512vl(),
+        cpuinfo_has_x86_avx512vbmi(), cpuinfo_has_x86_avx512vnni(), cpuinfo_has_x86_gfni(),
+        cpuinfo_has_x86_avxvnni(), cpuinfo_has_x86_avx512fp16(), cpuinfo_has_x86_amx_int8()}) {
+    features = features << 1 | (has ? 1 : 0);
+  }
+#elif CPUINFO_ARCH_ARM || CPUINFO_ARCH_ARM64
+  for (const bool has :
+       {cpuinfo_has_arm_neon(), cpuinfo_has_arm_neon_fp16(), cpuinfo_has_arm_neon_fma(),
+        cpuinfo_has_arm_neon_v8(), cpuinfo_has_arm_neon_fp16_arith(), cpuinfo_has_arm_neon_dot(),
+        cpuinfo_has_arm_i8mm(), cpuinfo_has_arm_sve(), cpuinfo_has_arm_sme()}) {
+    features = features << 1 | (has ? 1 : 0);
+  }
+#endif
+  return features;
+}
+
+}  // namespace
+
+bool start_library() {
+  static const xnn_status status = xnn_initialize(&kAllocator);
+  return status == xnn_status_success;
+}
+
+size_t last_aligned_allocation() { return last_aligned; }
+void forget_aligned_allocation() { last_aligned = 0; }
+
+Digest library_fingerprint() {
+  static const Digest fingerprint = [] {
+    Digester digester;
+    digester.add(EXECUTORCH_XNNPACK_DIGEST, strlen(EXECUTORCH_XNNPACK_DIGEST));
+    if (cpuinfo_initialize()) {
+      digester.add_value(processor_features());
+      for (uint32_t i = 0; i < cpuinfo_get_uarchs_count(); ++i) {
+        digester.add_value(static_cast<uint64_t>(cpuinfo_get_uarch(i)->uarch));
+      }
+    }
+    return digester.finish();
+  }();
+  return fingerprint;
+}
+
+}  // namespace executorch::backends::xnnpack

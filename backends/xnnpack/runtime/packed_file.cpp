@@ -1,0 +1,258 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/packed_file.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/library.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+constexpr char kMagic[8] = {'E', 'T', 'P', 'A', 'C', 'K', 'E', 'D'};
+constexpr uint32_t kVersion = 1;
+constexpr size_t kAlignment = 64;
+constexpr size_t kReadBeyond = 128;
+
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t count;
+  Digest library;
+  uint64_t file_size;
+  uint64_t zero;
+  Digest entries;
+};
+static_assert(sizeof(Header) == 64);
+
+struct FileEntry {
+  Digest key;
+  uint64_t offset;
+  uint64_t size;
+  Digest data;
+};
+static_assert(sizeof(FileEntry) == 48);
+
+size_t aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+bool write_all(int file, const void* data, size_t size) {
+  const auto* bytes = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = ::write(file, bytes, size);
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      return false;
+    }
+    bytes += written;
+    size -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+struct Files {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<PackedFile>> by_path;
+};
+
+Files& files() {
+  static auto* all = new Files();
+  return *all;
+}
+
+}  // namespace
+
+struct PackedFile::Mapping {
+  const char* data;
+  size_t size;
+  ~Mapping() { munmap(const_cast<char*>(data), size); }
+};
+
+std::shared_ptr<PackedFile> PackedFile::at(const std::string& path) {
+  Files& all = files();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  std::weak_ptr<PackedFile>& known = all.by_path[path];
+  std::shared_ptr<PackedFile> file = known.lock();
+  if (file == nullptr) {
+    file.reset(new PackedFile(path));
+    known = file;
+  }
+  return file;
+}
+
+PackedFile::PackedFile(std::string path) : path_(std::move(path)) {
+  const char* const why = read();
+  if (why != nullptr) {
+    ET_LOG(Info, "xnnpack: cache of packed weights %s is not used and will be replaced: %s",
+           path_.c_str(), why);
+    mapping_.reset();
+    entries_.clear();
+  }
+}
+
+PackedFile::~PackedFile() { save(); }
+
+const char* PackedFile::read() {
+  const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    return errno == ENOENT ? nullptr : strerror(errno);
+  }
+  struct stat info = {};
+  const bool is_file = fstat(file, &info) == 0 && S_ISREG(info.st_mode);
+  const size_t size = is_file ? static_cast<size_t>(info.st_size) : 0;
+  void* pages = size < sizeof(Header)
+                    ? MAP_FAILED
+                    : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, /*offset=*/0);
+  close(file);
+  if (pages == MAP_FAILED) {
+    return is_file ? "it is too short, or cannot be mapped" : "it is no file";
+  }
+  mapping_.reset(new Mapping{static_cast<const char*>(pages), size});
+  Header header;
+  memcpy(&header, pages, sizeof(header));
+  if (memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
+    return "it is something else";
+  }
+  if (header.version != kVersion) {
+    return "its format is of another version";
+  }
+  if (header.library != library_fingerprint()) {
+    return "it was written by another version of XNNPACK or for another processor";
+  }
+  if (header.file_size != size || header.count > (size - sizeof(Header)) / sizeof(FileEntry)) {
+    return "it is truncated";
+  }
+  const char* const table = mapping_->data + sizeof(Header);
+  if (header.entries != digest_of(table, header.count * sizeof(FileEntry))) {
+    return "its table is damaged";
+  }
+  for (uint32_t i = 0; i < header.count; ++i) {
+    FileEntry entry;
+    memcpy(&entry, table + i * sizeof(entry), sizeof(entry));
+    if (entry.offset % kAlignment != 0 || entry.offset > size || entry.size > size - entry.offset ||
+        size - entry.offset - entry.size < kReadBeyond) {
+      return "its table is wrong";
+    }
+    entries_[entry.key] = {static_cast<size_t>(entry.offset), static_cast<size_t>(entry.size),
+                           entry.data};
+  }
+  return nullptr;
+}
+
+std::shared_ptr<PackedBlock> PackedFile::find(const Digest& key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = found_.find(key);
+  if (known != found_.end()) {
+    return known->second;
+  }
+  const auto listed = entries_.find(key);
+  if (listed == entries_.end()) {
+    return nullptr;
+  }
+  const Entry entry = listed->second;
+  const char* const data = mapping_->data + entry.offset;
+  if (digest_of(data, entry.size) != entry.digest) {
+    ET_LOG(Info, "xnnpack: cache of packed weights %s is damaged in %zu bytes at %zu: packed anew",
+           path_.c_str(), entry.size, entry.offset);
+    entries_.erase(listed);
+    return nullptr;
+  }
+  return found_[key] = std::make_shared<PackedBlock>(data, entry.size, mapping_);
+}
+
+void PackedFile::add(const Digest& key, const std::shared_ptr<PackedBlock>& block) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (entries_.count(key) == 0) {
+    added_.emplace(key, block);
+  }
+}
+
+void PackedFile::save() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (added_.empty()) {
+    return;
+  }
+  std::map<Digest, std::shared_ptr<PackedBlock>> blocks = added_;
+  blocks.insert(found_.begin(), found_.end());
+  size_t used = 0;
+  for (const auto& block : blocks) {
+    used += block.second->size();
+  }
+  // What nobody has asked for stays as long as it is the smaller part: it may be another method's.
+  size_t unused = 0;
+  for (const auto& entry : entries_) {
+    unused += blocks.count(entry.first) == 0 ? entry.second.size : 0;
+  }
+  for (const auto& entry : entries_) {
+    if (unused <= used && blocks.count(entry.first) == 0) {
+      blocks[entry.first] = std::make_shared<PackedBlock>(mapping_->data + entry.second.offset,
+                                                          entry.second.size, mapping_);
+    }
+  }
+  static std::atomic<unsigned> attempts{0};
+  const std::string written =
+      path_ + "." + std::to_string(getpid()) + "." + std::to_string(++attempts);
+  const int file = open(written.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  bool is_written = file >= 0 && write(file, blocks);
+  if (file >= 0) {
+    is_written = close(file) == 0 && is_written;
+  }
+  if (!is_written || rename(written.c_str(), path_.c_str()) != 0) {
+    ET_LOG(Info, "xnnpack: cache of packed weights %s cannot be written: %s", path_.c_str(),
+           strerror(errno));
+    if (file >= 0) {
+      unlink(written.c_str());
+    }
+  }
+  // Who holds blocks keeps them; who loads another method finds these in the file.
+  added_.clear();
+  if (is_written) {
+    found_.clear();
+    entries_.clear();
+    mapping_.reset();
+    if (const char* const why = read()) {
+      ET_LOG(Info, "xnnpack: cache of packed weights %s has changed: %s", path_.c_str(), why);
+      mapping_.reset();
+      entries_.clear();
+    }
+  }
+}
+
+bool PackedFile::write(int file,
+                       const std::map<Digest, std::shared_ptr<PackedBlock>>& blocks) const {
+  std::vector<FileEntry> table;
+  size_t end = aligned(sizeof(Header) + blocks.size() * sizeof(FileEntry));
+  for (const auto& [key, block] : blocks) {
+    table.push_back({key, end, block->size(), digest_of(block->data(), block->size())});
+    end += aligned(block->size());
+  }
+  const size_t table_size = table.size() * sizeof(FileEntry);
+  Header header = {};
+  memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kVersion;
+  header.count = static_cast<uint32_t>(table.size());
+  header.library = library_fingerprint();
+  header.file_size = end + kReadBeyond;
+  header.entries = digest_of(table.data(), table_size);
+  const char zeros[kReadBeyond] = {};
+  bool is_written = write_all(file, &header, sizeof(header)) &&
+                    write_all(file, table.data(), table_size) &&
+                    write_all(file, zeros, aligned(table_size) - table_size);
+  for (const auto& block : blocks) {
+    const size_t size = block.second->size();
+    is_written = is_written && write_all(file, block.second->data(), size) &&
+                 write_all(file, zeros, aligned(size) - size);
+  }
+  return is_written && write_all(file, zeros, sizeof(zeros));
+}
+
+}  // namespace executorch::backends::xnnpack

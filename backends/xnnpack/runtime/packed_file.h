@@ -1,0 +1,65 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// A file of packed weights, from one start to the next. Little-endian, as the machine that wrote
+// it:
+//
+//   0  8   "ETPACKED"
+//   8  u32 version of the format: 1
+//  12  u32 how many entries
+//  16  16  the library and processor (library_fingerprint())
+//  32  u64 bytes of the file
+//  40  8   zero
+//  48  16  digest of the entries
+//  64      entries of 48 bytes: key (16), offset (u64), bytes (u64), digest of the data (16);
+//          the data, each at a multiple of 64; 128 zero bytes that kernels may read beyond them
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <executorch/backends/xnnpack/runtime/packed_weights.h>
+
+namespace executorch::backends::xnnpack {
+
+/// The file at a path, and what it is to have. A file that is damaged, of another version, library
+/// or processor counts as empty, after an Info message. Nothing fails because of it: what cannot be
+/// written is logged.
+class PackedFile final {
+ public:
+  /// The same object for all who ask for this path at the same time.
+  static std::shared_ptr<PackedFile> at(const std::string& path);
+  ~PackedFile();
+  PackedFile(const PackedFile&) = delete;
+  PackedFile& operator=(const PackedFile&) = delete;
+
+  /// A block of the file; null if it has none under this key, or a damaged one.
+  std::shared_ptr<PackedBlock> find(const Digest& key);
+  /// A block that the file is to have, if it has none under this key.
+  void add(const Digest& key, const std::shared_ptr<PackedBlock>& block);
+  /// Replaces the file by one that has what was added, if anything was. Others see either.
+  void save();
+
+ private:
+  struct Mapping;
+  struct Entry {
+    size_t offset;
+    size_t size;
+    Digest digest;
+  };
+
+  explicit PackedFile(std::string path);
+  /// Maps the file and reads its entries; says why it counts as empty, or returns null.
+  const char* read();
+  bool write(int file, const std::map<Digest, std::shared_ptr<PackedBlock>>& blocks) const;
+
+  const std::string path_;
+  std::mutex mutex_;
+  std::shared_ptr<const Mapping> mapping_;
+  std::map<Digest, Entry> entries_;
+  /// Blocks of the file that somebody has asked for.
+  std::map<Digest, std::shared_ptr<PackedBlock>> found_;
+  std::map<Digest, std::shared_ptr<PackedBlock>> added_;
+};
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,56 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Weights as XNNPACK's kernels read them: each content once in the process.
+#pragma once
+
+#include <stddef.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <executorch/backends/xnnpack/runtime/digest.h>
+
+namespace executorch::backends::xnnpack {
+
+/// Packed weights of one node: memory of their own, or part of what `owner` keeps alive.
+class PackedBlock final {
+ public:
+  /// Null if there is no memory.
+  static std::shared_ptr<PackedBlock> allocate(size_t size);
+  PackedBlock(const void* data, size_t size, std::shared_ptr<const void> owner)
+      : data_(data), size_(size), owner_(std::move(owner)) {}
+
+  const void* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  const void* data_;
+  size_t size_;
+  std::shared_ptr<const void> owner_;
+};
+
+/// The blocks that somebody holds, by key.
+class PackedWeights final {
+ public:
+  static PackedWeights& of_process();
+
+  /// Whoever creates a runtime holds it: what two create at once would be packed twice.
+  std::unique_lock<std::mutex> lock_creation() { return std::unique_lock<std::mutex>(creation_); }
+
+  /// Null if nobody holds one. Needs the lock.
+  std::shared_ptr<PackedBlock> find(const Digest& key) const;
+  void insert(const Digest& key, const std::shared_ptr<PackedBlock>& block);
+
+  struct Size {
+    size_t blocks = 0;
+    size_t bytes = 0;
+  };
+  /// What is held now. Takes the lock.
+  Size size();
+
+ private:
+  std::mutex creation_;
+  std::map<Digest, std::weak_ptr<PackedBlock>> blocks_;
+};
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,90 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/weights_session.h>
+
+#include <utility>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+constexpr size_t kNotFound = SIZE_MAX;
+
+}  // namespace
+
+WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file)
+    : keys_(std::move(keys)), file_(std::move(file)) {
+  provider_.context = this;
+  provider_.look_up = [](void* self, const xnn_weights_cache_look_up_key* key) {
+    return static_cast<WeightsSession*>(self)->look_up(*key);
+  };
+  provider_.reserve_space = [](void* self, size_t size) {
+    return static_cast<WeightsSession*>(self)->reserve(size);
+  };
+  provider_.look_up_or_insert = [](void* self, const xnn_weights_cache_look_up_key* key,
+                                   void* packed, size_t) {
+    return static_cast<WeightsSession*>(self)->look_up_or_insert(*key, packed);
+  };
+  provider_.is_finalized = [](void* self) {
+    return static_cast<WeightsSession*>(self)->is_finished_;
+  };
+  provider_.offset_to_addr = [](void*, size_t place) { return reinterpret_cast<void*>(place); };
+  // It is not XNNPACK's to end.
+  provider_.delete_cache = [](void*) { return xnn_status_success; };
+}
+
+void WeightsSession::finish() {
+  is_finished_ = true;
+  reserved_.reset();
+  file_.reset();
+}
+
+size_t WeightsSession::look_up(const xnn_weights_cache_look_up_key& asked) {
+  Digest key;
+  if (!keys_.find(asked.seed, asked.kernel, asked.bias, &key)) {
+    return kNotFound;
+  }
+  PackedWeights& all = PackedWeights::of_process();
+  std::shared_ptr<PackedBlock> block = all.find(key);
+  if (block == nullptr && file_ != nullptr) {
+    block = file_->find(key);
+    if (block != nullptr) {
+      all.insert(key, block);
+    }
+  } else if (block != nullptr && file_ != nullptr) {
+    file_->add(key, block);
+  }
+  return block == nullptr ? kNotFound : use(std::move(block));
+}
+
+void* WeightsSession::reserve(size_t size) {
+  reserved_ = PackedBlock::allocate(size);
+  return reserved_ == nullptr ? nullptr : const_cast<void*>(reserved_->data());
+}
+
+size_t WeightsSession::look_up_or_insert(const xnn_weights_cache_look_up_key& asked,
+                                         const void* packed) {
+  const size_t known = look_up(asked);
+  if (known != kNotFound) {
+    // Some operators pack before they ask, others ask again for what they have found.
+    reserved_.reset();
+    return known;
+  }
+  if (reserved_ == nullptr || reserved_->data() != packed) {
+    return kNotFound;
+  }
+  Digest key;
+  if (keys_.find(asked.seed, asked.kernel, asked.bias, &key)) {
+    PackedWeights::of_process().insert(key, reserved_);
+    if (file_ != nullptr) {
+      file_->add(key, reserved_);
+    }
+  }
+  return use(std::move(reserved_));
+}
+
+size_t WeightsSession::use(std::shared_ptr<PackedBlock> block) {
+  const auto place = reinterpret_cast<size_t>(block->data());
+  used_.push_back(std::move(block));
+  return place;
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,45 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <xnnpack.h>
+
+#include <executorch/backends/xnnpack/runtime/packed_file.h>
+#include <executorch/backends/xnnpack/runtime/packed_weights.h>
+#include <executorch/backends/xnnpack/runtime/weight_keys.h>
+
+namespace executorch::backends::xnnpack {
+
+/// XNNPACK's view of the process's packed weights while one runtime is created, and what keeps
+/// those that it uses alive afterwards: must outlive the runtime. To XNNPACK the place of a block
+/// in the cache is its address.
+class WeightsSession final {
+ public:
+  /// @param file May be null. The creation lock of PackedWeights must be held until finish().
+  WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file);
+  WeightsSession(const WeightsSession&) = delete;
+  WeightsSession& operator=(const WeightsSession&) = delete;
+
+  xnn_weights_cache_t provider() { return &provider_; }
+  /// The runtime is created.
+  void finish();
+
+ private:
+  size_t look_up(const xnn_weights_cache_look_up_key& asked);
+  void* reserve(size_t size);
+  size_t look_up_or_insert(const xnn_weights_cache_look_up_key& asked, const void* packed);
+  /// Keeps a block for the runtime; returns its place.
+  size_t use(std::shared_ptr<PackedBlock> block);
+
+  xnn_weights_cache_provider provider_;
+  WeightKeys keys_;
+  std::shared_ptr<PackedFile> file_;
+  std::vector<std::shared_ptr<PackedBlock>> used_;
+  /// Where XNNPACK is packing.
+  std::shared_ptr<PackedBlock> reserved_;
+  bool is_finished_ = false;
+};
+
+}  // namespace executorch::backends::xnnpack
