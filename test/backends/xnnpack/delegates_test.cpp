@@ -1,0 +1,142 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What delegates share, and what options change of it.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <backends/xnnpack/two_sizes.h>
+#include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
+#include <executorch/backends/xnnpack/runtime/packed_weights.h>
+#include <executorch/extension/threadpool/threadpool.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+using extension::Module;
+using extension::threadpool::ThreadPool;
+using runtime::Error;
+
+size_t packed_bytes() { return PackedWeights::of_process().size().bytes; }
+
+TEST(Delegates, PackedWeightsExistOnce) {
+  runtime::runtime_init();
+  ASSERT_EQ(packed_bytes(), 0u);
+  const std::unique_ptr<Module> first = two_sizes();
+  const std::unique_ptr<Module> second = two_sizes();
+  EXPECT_TRUE(gives_eagers_numbers(*first, "small"));
+  const size_t once = packed_bytes();
+  EXPECT_GT(once, 0u);
+  EXPECT_TRUE(gives_eagers_numbers(*first, "large"));
+  EXPECT_TRUE(gives_eagers_numbers(*second, "large"));
+  EXPECT_EQ(packed_bytes(), once);
+  EXPECT_TRUE(first->unload_method("small"));
+  EXPECT_TRUE(first->unload_method("large"));
+  EXPECT_EQ(packed_bytes(), once);
+  EXPECT_TRUE(gives_eagers_numbers(*second, "large"));
+  EXPECT_TRUE(second->unload_method("large"));
+  EXPECT_EQ(packed_bytes(), 0u);
+}
+
+TEST(Delegates, RunWithoutTheCacheOfWeights) {
+  runtime::runtime_init();
+  LoadOptions<1> without;
+  ASSERT_EQ(without.options.set_option(weight_cache_option_key, false), Error::Ok);
+  const std::unique_ptr<Module> module = two_sizes();
+  ASSERT_EQ(module->load_method("small", nullptr, nullptr, without.map()), Error::Ok);
+  EXPECT_EQ(packed_bytes(), 0u);
+  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+}
+
+TEST(Delegates, TheirScratchIsKnownAtLoadAndSharedByProgram) {
+  runtime::runtime_init();
+  const auto scratch = [](Module& module, const char* method, WorkspaceSharingMode mode) {
+    LoadOptions<1> with;
+    EXPECT_EQ(with.options.set_option(workspace_sharing_mode_option_key, static_cast<int>(mode)),
+              Error::Ok);
+    EXPECT_EQ(module.load_method(method, nullptr, nullptr, with.map()), Error::Ok);
+    return (*module.method(method))->delegate_scratch_size();
+  };
+  const std::unique_ptr<Module> shared = two_sizes();
+  const size_t small = scratch(*shared, "small", WorkspaceSharingMode::PerModel);
+  EXPECT_GT(small, 0u);
+  const size_t large = scratch(*shared, "large", WorkspaceSharingMode::PerModel);
+  EXPECT_GT(large, small);
+  // It has grown for both.
+  EXPECT_EQ((*shared->method("small"))->delegate_scratch_size(), large);
+  EXPECT_TRUE(gives_eagers_numbers(*shared, "small"));
+  EXPECT_TRUE(gives_eagers_numbers(*shared, "large"));
+  EXPECT_EQ((*shared->method("large"))->delegate_scratch_size(), large);
+
+  const std::unique_ptr<Module> apart = two_sizes();
+  EXPECT_EQ(scratch(*apart, "large", WorkspaceSharingMode::Disabled), large);
+  EXPECT_EQ(scratch(*apart, "small", WorkspaceSharingMode::Disabled), small);
+  EXPECT_TRUE(gives_eagers_numbers(*apart, "small"));
+}
+
+TEST(Delegates, OptionsOfTheProcessAreChecked) {
+  runtime::BackendOptions<1> options;
+  ASSERT_EQ(options.set_option(workspace_sharing_mode_option_key, 3), Error::Ok);
+  EXPECT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), Error::InvalidArgument);
+  ASSERT_EQ(options.set_option(workspace_sharing_mode_option_key, true), Error::Ok);
+  EXPECT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), Error::InvalidArgument);
+  runtime::BackendOptions<1> unknown;
+  ASSERT_EQ(unknown.set_option("no such option", 1), Error::Ok);
+  EXPECT_EQ(runtime::set_option(xnnpack_backend_key, unknown.view()), Error::NotFound);
+  int mode = -1;
+  EXPECT_EQ(runtime::get_option(xnnpack_backend_key, options.view()), Error::Ok);
+  EXPECT_EQ(options.get_option(workspace_sharing_mode_option_key, mode), Error::Ok);
+  EXPECT_EQ(mode, static_cast<int>(WorkspaceSharingMode::PerModel));
+}
+
+/// Loads and runs on `threads` threads at once, each with its own module on `pool(i)`.
+template <typename Pool>
+void run_at_once(size_t threads, int rounds, const LoadOptions<1>* options, const Pool& pool,
+                 const std::shared_ptr<runtime::Program>& program) {
+  std::atomic<size_t> right{0};
+  std::vector<std::thread> users;
+  for (size_t i = 0; i < threads; ++i) {
+    users.emplace_back([&, i] {
+      Module module(program);
+      module.set_thread_pool(pool(i));
+      LoadOptions<1> own;
+      if (options != nullptr) {
+        own = *options;
+      }
+      const std::string method = i % 2 == 0 ? "small" : "large";
+      if (module.load_method(method, nullptr, nullptr, own.map()) != Error::Ok) {
+        return;
+      }
+      for (int round = 0; round < rounds; ++round) {
+        right += gives_eagers_numbers(module, method) ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& user : users) {
+    user.join();
+  }
+  EXPECT_EQ(right.load(), threads * static_cast<size_t>(rounds));
+}
+
+TEST(Delegates, MethodsOfAProgramRunOnSeveralThreads) {
+  runtime::runtime_init();
+  const std::unique_ptr<Module> module = two_sizes();
+  ASSERT_EQ(module->load(), Error::Ok);
+  const std::shared_ptr<ThreadPool> one = std::make_shared<ThreadPool>(2);
+  run_at_once(4, 10, nullptr, [&one](size_t) { return one; }, module->program());
+  run_at_once(
+      4, 10, nullptr, [](size_t i) { return std::make_shared<ThreadPool>(1 + i % 3); },
+      module->program());
+  LoadOptions<1> global;
+  ASSERT_EQ(global.options.set_option(workspace_sharing_mode_option_key, 2), Error::Ok);
+  run_at_once(
+      4, 10, &global, [](size_t i) { return std::make_shared<ThreadPool>(1 + i % 2); },
+      module->program());
+  EXPECT_EQ(packed_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace executorch::backends::xnnpack

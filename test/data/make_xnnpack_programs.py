@@ -1,0 +1,42 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Makes test/data/xnnpack: a program for the C++ tests of the XNNPACK backend.
+
+    python test/data/make_xnnpack_programs.py
+
+two_sizes.pte: one net with convolutions of three kinds and a linear layer, as methods "small" (1, 3, 8, 8) and "large"
+(1, 3, 16, 16) → (1, 5). For inputs of ones, without padding, both return the numbers that this prints.
+"""
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+
+FOLDER = Path(__file__).parent / "xnnpack"
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, stride=2),
+        nn.ReLU(),
+        nn.Conv2d(8, 8, 3, groups=8),
+        nn.Conv2d(8, 16, 1),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(16, 5),
+    ).eval()
+    sizes = {"small": 8, "large": 16}
+    exported = {name: torch.export.export(model, (torch.ones(1, 3, size, size),)) for name, size in sizes.items()}
+    partitioners = {name: [XnnpackPartitioner()] for name in sizes}
+    program = to_edge_transform_and_lower(exported, partitioner=partitioners).to_executorch()
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "two_sizes.pte").write_bytes(program.buffer)
+    print([f"{value:.7f}" for value in model(torch.ones(1, 3, 8, 8))[0].tolist()])
+
+
+if __name__ == "__main__":
+    main()
