@@ -2,6 +2,7 @@
 // XNNPACK behind the runtime's backend interface.
 #include <executorch/backends/xnnpack/runtime/delegate.h>
 #include <executorch/backends/xnnpack/runtime/library.h>
+#include <executorch/backends/xnnpack/runtime/work_estimate.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/log.h>
@@ -37,7 +38,7 @@ class XnnpackBackend final : public runtime::BackendInterface {
     surroundings.settings = ET_UNWRAP(settings_with(context.runtime_specs()));
     surroundings.workspace_user = {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
-    surroundings.threads = pool->workers();
+    surroundings.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
     surroundings.is_profiled =
         tracer != nullptr && tracer->event_tracer_profiling_level() ==
                                  runtime::EventTracerProfilingLevel::kProfileAllEvents;
