@@ -1,0 +1,94 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <backends/xnnpack/two_sizes.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/platform/runtime.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+using executorch::aten::Tensor;
+using runtime::AllocatorID;
+using runtime::ChainID;
+using runtime::DebugHandle;
+using runtime::DelegateDebugIntId;
+using runtime::EValue;
+using runtime::EventTracerEntry;
+using runtime::Result;
+
+/// Keeps what delegates say of their operators.
+class Listener final : public runtime::EventTracer {
+ public:
+  std::multiset<std::string> names;
+  et_timestamp_t last_end = 0;
+  bool in_order = true;
+
+  void log_profiling_delegate(const char* name, DelegateDebugIntId, et_timestamp_t start,
+                              et_timestamp_t end, const void*, size_t) override {
+    names.insert(name);
+    in_order = in_order && start >= last_end && end >= start;
+    last_end = end;
+  }
+
+  void create_event_block(const char*) override {}
+  EventTracerEntry start_profiling(const char*, ChainID, DebugHandle) override { return {}; }
+  void end_profiling(EventTracerEntry) override {}
+  EventTracerEntry start_profiling_delegate(const char*, DelegateDebugIntId) override { return {}; }
+  void end_profiling_delegate(EventTracerEntry, const void*, size_t) override {}
+  AllocatorID track_allocator(const char*) override { return 0; }
+  void track_allocation(AllocatorID, size_t) override {}
+  Result<bool> log_evalue(const EValue&, runtime::LoggedEValueType) override { return false; }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
+                                                const Tensor&) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
+                                                const executorch::aten::ArrayRef<Tensor>) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
+                                                const int&) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
+                                                const bool&) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
+                                                const double&) override {
+    return false;
+  }
+  void set_delegation_intermediate_output_filter(runtime::EventTracerFilterBase*) override {}
+};
+
+TEST(OperatorTimes, AreReportedForEachOperatorOfEachRun) {
+  runtime::runtime_init();
+  Listener listener;
+  const std::unique_ptr<extension::Module> module = two_sizes();
+  ASSERT_EQ(module->load_method("small", nullptr, &listener), runtime::Error::Ok);
+  EXPECT_TRUE(listener.names.empty());
+  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+  EXPECT_GE(listener.names.size(), 5u);
+  EXPECT_EQ(listener.names.count("Convolution (NHWC, F32) DWConv #1"), 1u);
+  EXPECT_TRUE(listener.in_order);
+  const size_t once = listener.names.size();
+  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+  EXPECT_EQ(listener.names.size(), 2 * once);
+}
+
+TEST(OperatorTimes, AreNotReportedWhereOnlyMethodsAreProfiled) {
+  runtime::runtime_init();
+  Listener listener;
+  listener.set_event_tracer_profiling_level(runtime::EventTracerProfilingLevel::kProfileMethodOnly);
+  const std::unique_ptr<extension::Module> module = two_sizes();
+  ASSERT_EQ(module->load_method("small", nullptr, &listener), runtime::Error::Ok);
+  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+  EXPECT_TRUE(listener.names.empty());
+}
+
+}  // namespace
+}  // namespace executorch::backends::xnnpack
