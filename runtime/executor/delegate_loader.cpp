@@ -49,8 +49,7 @@ Error DelegateLoader::load(const fb::BackendDelegate& source, Span<CompileSpec> 
   new (delegate) Delegate{backend, nullptr, std::move(processed), specs};
   BackendInitContext context(
       allocator_, event_tracer_, method_name_, &data_,
-      options_ == nullptr ? Span<const BackendOption>() : options_->get_options(name),
-      &program_);
+      options_ == nullptr ? Span<const BackendOption>() : options_->get_options(name), &program_);
   const Result<DelegateHandle*> handle =
       backend->init(context, &delegate->processed, {specs.data(), specs.size()});
   if (!handle.ok()) {
