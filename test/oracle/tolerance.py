@@ -22,8 +22,6 @@ BY_DTYPE = {
 }
 # Kernels whose results differ from eager's for a known reason.
 SPECIAL = {
-    # Eager interpolates rows, rounds to bytes, and then interpolates columns.
-    ("aten::upsample_bilinear2d", torch.uint8): (0.0, 1.0),
     # Sums of a hundred products as large as eighty, which may cancel.
     ("aten::convolution", torch.float32): (1e-5, 2e-4),
     ("aten::convolution_backward", torch.float32): (1e-5, 2e-4),

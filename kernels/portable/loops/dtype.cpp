@@ -172,7 +172,7 @@ template <class To, class From>
 void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
   if (to_stride == int64_t(sizeof(To)) && from_stride == int64_t(sizeof(From))) {
     if constexpr (std::is_same_v<To, From> && !std::is_same_v<To, bool>) {
-      std::memmove(to, from, static_cast<size_t>(n) * sizeof(To));
+      if (n > 0) std::memmove(to, from, static_cast<size_t>(n) * sizeof(To));
       return;
     }
     auto* target = reinterpret_cast<To*>(to);
