@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from torch.fx import Graph, Node
 
@@ -72,16 +73,23 @@ class _Units:
     def __init__(self, graph: Graph, computing: dict[Node, None], group_of: dict[Node, int]) -> None:
         first: dict[int, Node] = {}
         self.of: dict[Node, Node] = {}
+        apart: list[tuple[Node, Node]] = []
         for node in graph.nodes:
-            source = node.args[0] if node.target is operator.getitem else None
+            source: Any = node.args[0] if node in computing and node.target is operator.getitem else None
+            made_here = isinstance(source, Node) and source in computing
             if node in computing and node in group_of:
                 self.of[node] = first.setdefault(group_of[node], node)
-            elif node in computing and isinstance(source, Node) and source in computing:
-                self.of[node] = self.of[source]
+                if made_here:
+                    apart.append((source, node))
             else:
-                self.of[node] = node
+                self.of[node] = self.of[source] if made_here else node
+        for source, node in apart:
+            self._join(self.of[source], self.of[node])
         self._close_cycles(graph, computing, group_of)
         self.supported = {self.of[node] for node in computing}
+
+    def _join(self, one: Node, other: Node) -> None:
+        self.of = {node: one if unit is other else unit for node, unit in self.of.items()}
 
     def _close_cycles(self, graph: Graph, computing: dict[Node, None], group_of: dict[Node, int]) -> None:
         """Groups that wait for each other, and the supported nodes in between, can only be delegated together."""

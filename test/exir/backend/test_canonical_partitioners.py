@@ -124,6 +124,19 @@ def test_groups_that_wait_for_each_other_are_delegated_together() -> None:
     assert set(with_between.nodes) == {a, d, between}
 
 
+def test_an_element_of_a_list_stays_with_what_makes_the_list() -> None:
+    class Parts(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            first, second = torch.split(x, 1)
+            return first.sin().tan() + second
+
+    program = core_aten(Parts(), INPUTS[:1])
+    split, item, add = (next(n for n in program.graph.nodes if n.name.startswith(s)) for s in ("split", "get", "add"))
+    supports = Wanted({split.name, item.name, add.name})
+    partitions = GroupBasedPartitioner(program.graph_module, supports, True, node_groups=[[item]]).propose_partitions()
+    assert [set(partition.nodes) for partition in partitions] == [{split, item}, {add}]
+
+
 def test_a_node_is_in_one_group_only() -> None:
     program = core_aten(Chain(), INPUTS)
     groups = [nodes_of(program, "mm"), nodes_of(program, "mm", "add")]
