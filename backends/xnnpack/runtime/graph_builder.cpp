@@ -104,13 +104,15 @@ Result<Subgraph> build_graph(const Payload& payload, const Constants& constants)
   Subgraph subgraph(created);
   // The payload's id → XNNPACK's.
   std::vector<uint32_t> ids(count(graph.xvalues()), XNN_INVALID_VALUE_ID);
+  std::vector<const fb::TensorValue*> values(ids.size());
   for (size_t i = 0; i < ids.size(); ++i) {
     const fb::XValue& value = *graph.xvalues()->Get(static_cast<uint32_t>(i));
+    values[tensor_of(value).id_out()] = &tensor_of(value);
     ids[tensor_of(value).id_out()] = ET_UNWRAP(define_value(created, value, constants));
   }
   for (size_t i = 0; i < count(graph.xnodes()); ++i) {
     const fb::XNode& node = *graph.xnodes()->Get(static_cast<uint32_t>(i));
-    status = define_node(created, node, {ids.data(), ids.size()});
+    status = define_node(created, node, {ids.data(), ids.size()}, {values.data(), values.size()});
     ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, InvalidProgram,
                              "xnnpack refuses node %zu (%s): %s", i,
                              fb::EnumNameXNodeUnion(node.xnode_union_type()), status_text(status));
