@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from executorch.exir.lowered_backend_module import LoweredBackendModule
@@ -24,6 +24,8 @@ class RuntimeWitness(Protocol):
     def load_delegate(self, module: LoweredBackendModule) -> None: ...
 
     def method_allocator_bytes(self, program: bytes) -> dict[str, int]: ...
+
+    def temp_memory_peak(self, program: bytes, method: str, inputs: Sequence[Any]) -> int: ...
 
 
 @cache

@@ -14,8 +14,9 @@ import torch
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory import alloc
 from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.program.temp_peak import TempPeak
 from executorch.exir.program.verdict import DelegateVerdict, Fallback
-from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor
+from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor, TensorShapeDynamism
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -62,6 +63,8 @@ class LargeTensor:
 class MethodSummary:
     """One method. operators: name → calls, most frequent first. method_allocator_bytes: what the runtime says that
     loading it takes from the method allocator; None if the runtime is not there or cannot load it (`note` says why).
+    temp_peak: what the temp allocator needs, measured; None for a method that only gives constants, which needs none.
+    unbounded: tensors whose memory comes from the client's dynamic allocator.
     estimates, fallbacks: of the program's verdict (exir/program/verdict.py): delegates in the graph's order, with what
     they would cost as kernels, and what requested partitioners left.
     """
@@ -76,6 +79,8 @@ class MethodSummary:
     largest: tuple[LargeTensor, ...]
     method_allocator_bytes: int | None
     note: str
+    temp_peak: TempPeak | None = None
+    unbounded: tuple[str, ...] = ()
     estimates: tuple[DelegateVerdict, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
 
@@ -103,6 +108,7 @@ def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, f
     payloads = [len(inline.data) for inline in program.backend_delegate_data]
     sizes = [len(buffer.storage) for buffer in program.constant_buffer]
     verdicts = {one.name: one for one in manager.verdict.methods}
+    constant = manager.verdict.constant_methods
     methods = []
     for plan in program.execution_plan:
         exported = manager.exported_program(plan.name) if plan.name in manager.methods else None
@@ -117,8 +123,10 @@ def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, f
                 delegates=_delegates(plan, payloads),
                 arenas=_arenas(plan, manager.memory_plans.get(plan.name)),
                 largest=_largest(exported),
-                method_allocator_bytes=None if verdict is None else verdict.method_allocator_bytes,
-                note="a constant method" if verdict is None else verdict.note,
+                method_allocator_bytes=constant[plan.name] if verdict is None else verdict.method_allocator_bytes,
+                note="" if verdict is None else verdict.note,
+                temp_peak=None if verdict is None else verdict.temp_peak,
+                unbounded=() if verdict is None else verdict.unbounded,
                 estimates=() if verdict is None else verdict.delegates,
                 fallbacks=() if verdict is None else verdict.fallbacks,
             )
@@ -159,7 +167,9 @@ def _describe(plan: ExecutionPlan, index: int) -> str:
     if not isinstance(value, Tensor):
         return type(value).__name__.lower()
     bound = "≤" if value.shape_dynamism else ""
-    return f"{value.scalar_type.name.lower()}{bound}{list(value.sizes)}"
+    any_size = value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND
+    sizes = ", ".join("any" if any_size and size == 0 else str(size) for size in value.sizes)
+    return f"{value.scalar_type.name.lower()}{bound}[{sizes}]"
 
 
 def _arenas(plan: ExecutionPlan, memory: MemoryPlan | None) -> tuple[Arena, ...]:

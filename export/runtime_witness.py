@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.runtime import Runtime
 
-__all__ = ["backend_names", "load_delegate", "method_allocator_bytes"]
+__all__ = ["backend_names", "load_delegate", "method_allocator_bytes", "temp_memory_peak"]
 
 
 def backend_names() -> list[str]:
@@ -38,3 +41,12 @@ def method_allocator_bytes(program: bytes) -> dict[str, int]:
     """Method → what loading it takes from the method allocator, delegates aside. RuntimeError: it cannot be loaded."""
     loaded = Runtime.get().load_program(program)
     return {name: int(loaded.metadata(name).method_allocator_size()) for name in loaded.method_names}
+
+
+def temp_memory_peak(program: bytes, method: str, inputs: Sequence[Any]) -> int:
+    """The most temporary memory that one run of the method asks for. RuntimeError: it cannot be loaded or run."""
+    loaded = Runtime.get().load_program(program).load_method(method)
+    if loaded is None:
+        raise RuntimeError(f"the program has no method '{method}'")
+    loaded.execute(inputs)
+    return loaded.temp_memory_peak()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tabulate import tabulate
 
-from executorch.exir.program.verdict_table import fallback_table
+from executorch.exir.program.verdict_table import fallback_table, temp_text, unbounded_text
 from executorch.export.program_summary import Arena, MethodSummary, ProgramSummary
 
 __all__ = ["human_bytes", "render"]
@@ -62,7 +62,10 @@ def _method(method: MethodSummary) -> str:
         memory.append(("method allocator", f"unknown: {method.note}", ""))
     else:
         memory.append(("method allocator", human_bytes(method.method_allocator_bytes), ""))
+    if method.temp_peak is not None:
+        memory.append(("temp peak", temp_text(method.temp_peak), ""))
     blocks.append(_table(("memory", "needed", "lower bound"), memory))
+    blocks.append(unbounded_text(method.unbounded))
     blocks.append(
         _table(
             ("largest tensors", "kind", "type", "size"),

@@ -48,6 +48,15 @@ class Method:
         """
         return self._method.memory_planned_buffer_sizes()
 
+    def temp_memory_peak(self) -> int:
+        """The most bytes of temporary memory that a kernel or delegate has asked for in the calls so far: what a
+        `MemoryManager`'s temp allocator needs, its block aligned to 64, for kernels to run as they did here."""
+        return self._method.temp_memory_peak()
+
+    def dynamic_memory_peak(self) -> int:
+        """The most bytes that tensors whose sizes have no bound took at one time in the calls so far."""
+        return self._method.dynamic_memory_peak()
+
     @property
     def delegate_scratch_size(self) -> int:
         """The bytes of working memory that the method's delegates took when it was loaded, or since.

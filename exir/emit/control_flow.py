@@ -96,7 +96,9 @@ def _counted_loop(
         raise ExportError("emit", node, "a loop needs at least one tensor to go over")
     for ref in collected:
         # The runtime collects slices as a tensor that grows, and refuses to resize a static one.
-        _tensor(state, ref).shape_dynamism = TensorShapeDynamism.DYNAMIC_BOUND
+        tensor = _tensor(state, ref)
+        if tensor.shape_dynamism is TensorShapeDynamism.STATIC:
+            tensor.shape_dynamism = TensorShapeDynamism.DYNAMIC_BOUND
     zero, one = state.constant(Int(0)), state.constant(Int(1))
     count, index, go_on = _length(state, over[0], node), state.fresh(Int(0)), state.fresh(Bool(False))
     state.add(MoveCall(zero.id, index.id), node)

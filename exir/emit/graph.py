@@ -158,9 +158,10 @@ def _alloc(emitter: GraphEmitter, node: Node) -> Any:
 
 
 def _free(emitter: GraphEmitter, node: Node) -> None:
-    spec = node.args[0]
+    tensor = node.args[0]
+    spec = tensor.meta.get("spec") if isinstance(tensor, Node) else None
     if not isinstance(spec, TensorSpec):
-        raise ValueError(f"expected the spec of a tensor; found {spec!r}")
+        raise ValueError(f"expected a tensor; found {tensor!r}")
     emitter.state.add(FreeCall(emitter.state.spec_values[spec].id), node)
 
 

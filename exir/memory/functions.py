@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 import torch
 
-from executorch.exir.tensor import TensorSpec
-
 TensorAllocSpec: TypeAlias = tuple[Sequence[int], torch.dtype]
 AllocSpec: TypeAlias = TensorAllocSpec | list[TensorAllocSpec]
 
@@ -25,5 +23,5 @@ def view(base: torch.Tensor, size: list[int]) -> torch.Tensor:
     return base.view(size)
 
 
-def free(spec: TensorSpec) -> None:
+def free(tensor: torch.Tensor) -> None:
     """Marks where a tensor whose size has no bound gives its memory back."""

@@ -118,7 +118,7 @@ def _input_sizes(graph_module: GraphModule, signature: ExportGraphSignature | No
         spec = node.meta.get("spec")
         if isinstance(spec, TensorSpec) and spec.symbolic_shape is not None:
             for dim, (size, bound) in enumerate(zip(spec.symbolic_shape, spec.shape, strict=True)):
-                if isinstance(size, torch.SymInt) and not size.node.expr.is_number:
+                if isinstance(size, torch.SymInt) and bound and not size.node.expr.is_number:
                     found[index, dim] = size, bound
     return found
 

@@ -57,7 +57,9 @@ def _is_base(node: Any) -> bool:
 
 def _reshape_offset(node: fx.Node) -> int | None:
     """0 if a view_copy can be a view: both sides are row-major."""
-    return 0 if _is_base(node.args[0]) and is_contiguous(node.meta["val"]) else None
+    if not is_contiguous(node.meta["val"]) or node.meta["spec"].is_dynamic_unbound_tensor:
+        return None
+    return 0 if _is_base(node.args[0]) else None
 
 
 def _root(node: fx.Node) -> fx.Node:

@@ -1,8 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Sizes that are unknown until run time get their upper bound: memory is planned for it."""
+"""Sizes that are unknown until run time get their upper bound: memory is planned for it. Those that have none are
+left to the runtime, which asks an allocator for memory when it knows them."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -39,42 +41,74 @@ def hint(size: int | torch.SymInt) -> int | None:
     return size.node.hint if size.node.has_hint() else None
 
 
+# How many tensors a warning names.
+_NAMED = 4
+
+
 class _SymShapeEvalPass(PassBase):
     """Replaces symbolic sizes in specs by a number and marks the spec as dynamic with a bound."""
 
     _missing = ""
 
+    allow_unbounded = False
+
     def evaluate(self, size: int | torch.SymInt) -> int | None:
         raise NotImplementedError
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
+        unbounded: dict[TensorSpec, str] = {}
         for held in all_graph_modules(graph_module):
             for node in held.graph.nodes:
                 for spec in pytree.tree_leaves(node.meta.get("spec")):
                     if isinstance(spec, TensorSpec) and not all(isinstance(size, int) for size in spec.shape):
-                        self._bound(node, spec)
+                        without = self._bound(node, spec)
+                        if without:
+                            unbounded[spec] = f"{node.name} (dimension {without})"
+        if unbounded:
+            warnings.warn(_explain(list(unbounded.values()), self._missing), UserWarning, stacklevel=1)
         return PassResult(graph_module, True)
 
-    def _bound(self, node: fx.Node, spec: TensorSpec) -> None:
+    def _bound(self, node: fx.Node, spec: TensorSpec) -> str:
+        """Sets the spec's sizes; its dimensions that have no bound, which get size 0, as text."""
         sizes: list[Any] = []
+        unbounded: list[str] = []
         for dim, size in enumerate(spec.shape):
             number = self.evaluate(size)
+            if number is None and self.allow_unbounded:
+                unbounded.append(f"{dim}: {size}")
+                number = 0
             if number is None:
                 raise ExportError("size bounds", node, f"size {size} of dimension {dim} {self._missing}")
             sizes.append(number)
         spec.symbolic_shape = spec.shape
         spec.shape = sizes
         spec.stride = tuple(stride_from_dim_order(sizes, spec.dim_order))
-        spec.shape_dynamism = TensorShapeDynamism.DYNAMIC_BOUND
+        dynamism = TensorShapeDynamism.DYNAMIC_UNBOUND if unbounded else TensorShapeDynamism.DYNAMIC_BOUND
+        spec.shape_dynamism = dynamism
+        return ", ".join(unbounded)
+
+
+def _explain(tensors: list[str], missing: str) -> str:
+    more = f" and {len(tensors) - _NAMED} more" if len(tensors) > _NAMED else ""
+    return (
+        f"no memory is planned for {', '.join(tensors[:_NAMED])}{more}: the size {missing}. The runtime takes their "
+        "memory from the dynamic allocator of its MemoryManager while it runs (Python and Module have one); "
+        "ConstraintBasedSymShapeEvalPass(allow_unbounded=False) refuses such a program"
+    )
 
 
 class ConstraintBasedSymShapeEvalPass(_SymShapeEvalPass):
     """Takes the upper bounds that `torch.export.Dim(…, max=…)` and `torch._check` state.
 
-    Raises `ExportError` for a size that has none.
+    Tensors with a size that has none are not planned, which a warning says: the runtime allocates them from the
+    MemoryManager's dynamic allocator when they are resized. With `allow_unbounded=False`, `ExportError` is raised.
     """
 
     _missing = "has no upper bound; give one with torch.export.Dim(name, max=...) or torch._check(size <= ...)"
+
+    def __init__(self, allow_unbounded: bool = True) -> None:
+        super().__init__()
+        self.allow_unbounded = allow_unbounded
 
     def evaluate(self, size: int | torch.SymInt) -> int | None:
         return upper_bound(size)

@@ -19,9 +19,11 @@ from executorch.exir.error import VerificationError, module_path, source_line
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.installed_runtime import installed_runtime
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
+from executorch.exir.memory.unbound import unbounded_tensors
 from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.exir.program.cost import Cost, cost_of
 from executorch.exir.program.target import installed_kernels, operators_of, operators_to_link
+from executorch.exir.program.temp_peak import TempPeak, temp_peak
 from executorch.exir.schema import ExecutionPlan, Program
 
 __all__ = ["DelegateVerdict", "Fallback", "MethodVerdict", "Verdict", "check_strict", "fallbacks_of", "verdict_on"]
@@ -63,8 +65,10 @@ class DelegateVerdict:
 class MethodVerdict:
     """One method. kernels: kernel → calls. flops, bytes: of all kernels. arenas: memory id → planned bytes.
     method_allocator_bytes: what the runtime says that loading it takes from the method allocator, delegates' own aside;
-    None if the runtime is not installed or does not load it (`note` says why). to_link: users' own operators, whose
-    kernels this package does not have."""
+    None if the runtime is not installed or does not load it (`note` says why). temp_peak: bytes that the temp allocator
+    needs, measured (program/temp_peak.py). unbounded: tensors that are not planned because their sizes have no bound:
+    the runtime takes their memory from the client's dynamic allocator. to_link: users' own operators, whose kernels
+    this package does not have."""
 
     name: str
     kernels: dict[str, int]
@@ -75,6 +79,8 @@ class MethodVerdict:
     arenas: dict[int, int]
     method_allocator_bytes: int | None
     note: str
+    temp_peak: TempPeak
+    unbounded: tuple[str, ...]
     to_link: tuple[str, ...]
 
 
@@ -82,13 +88,15 @@ class MethodVerdict:
 class Verdict:
     """The whole program. target_checked: whether `to_executorch` refused what the target cannot run. constant_bytes: of
     all constants in the file, each once; named_data_bytes: of what delegates keep there by name, each once;
-    data_file_bytes: .ptd file → its size."""
+    data_file_bytes: .ptd file → its size. constant_methods: method that only gives constants → what loading it takes
+    from the method allocator, None if unknown; it needs no other memory."""
 
     target_checked: bool
     constant_bytes: int
     named_data_bytes: int
     data_file_bytes: dict[str, int]
     methods: tuple[MethodVerdict, ...]
+    constant_methods: dict[str, int | None]
 
     def as_dict(self) -> dict[str, Any]:
         """The same as dicts and lists."""
@@ -146,7 +154,7 @@ def verdict_on(
     allocator_bytes, note = _method_allocator_bytes(file)
     plans = {plan.name: plan for plan in emitted.execution_plan}
     methods = tuple(
-        _method(program, plans[name], target_checked, allocator_bytes.get(name), note)
+        _method(program, plans[name], file, target_checked, allocator_bytes.get(name), note)
         for name, program in programs.items()
     )
     named = set() if named_data is None else {entry.buffer_index for entry in named_data.pte_data.values()}
@@ -156,11 +164,17 @@ def verdict_on(
         named_data_bytes=0 if named_data is None else sum(len(named_data.buffers[index]) for index in named),
         data_file_bytes={name: len(data) for name, data in (data_files or {}).items()},
         methods=methods,
+        constant_methods={name: allocator_bytes.get(name) for name in plans if name not in programs},
     )
 
 
 def _method(
-    program: ExportedProgram, plan: ExecutionPlan, target_checked: bool, allocator_bytes: int | None, note: str
+    program: ExportedProgram,
+    plan: ExecutionPlan,
+    file: bytes,
+    target_checked: bool,
+    allocator_bytes: int | None,
+    note: str,
 ) -> MethodVerdict:
     calls = list(operators_of(program.graph_module))
     kernels = [op.name() for _, op in calls]
@@ -176,6 +190,8 @@ def _method(
         arenas={id_: size for id_, size in enumerate(plan.non_const_buffer_sizes) if id_ > 0},
         method_allocator_bytes=allocator_bytes,
         note=note,
+        temp_peak=temp_peak(file, plan, program.graph_module, cost.flops),
+        unbounded=unbounded_tensors(program.graph_module),
         to_link=tuple(operators_to_link(program.graph_module, installed_kernels())),
     )
 

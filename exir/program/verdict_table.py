@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 if TYPE_CHECKING:
+    from executorch.exir.program.temp_peak import TempPeak
     from executorch.exir.program.verdict import Fallback, MethodVerdict, Verdict
 
-__all__ = ["fallback_table", "render"]
+__all__ = ["fallback_table", "render", "temp_text", "unbounded_text"]
 
 
 def render(verdict: Verdict) -> str:
@@ -21,15 +22,20 @@ def render(verdict: Verdict) -> str:
     if verdict.named_data_bytes:
         head += f", {verdict.named_data_bytes:,} bytes of delegates' named data"
     head += "".join(f"; {name}.ptd: {size:,} bytes" for name, size in verdict.data_file_bytes.items())
-    return "\n\n".join([head, *(_method(method) for method in verdict.methods)])
+    constants = [
+        f"constant method {name}: method allocator: " + ("unknown" if size is None else f"{size:,} bytes")
+        for name, size in verdict.constant_methods.items()
+    ]
+    return "\n\n".join([head, *(_method(method) for method in verdict.methods), *constants])
 
 
 def _method(method: MethodVerdict) -> str:
     arenas = ", ".join(f"arena {number}: {size:,} bytes" for number, size in method.arenas.items()) or "no arena"
     loading = method.method_allocator_bytes
     allocator = f"unknown ({method.note})" if loading is None else f"{loading:,} bytes"
-    memory = f"{arenas}; method allocator: {allocator}"
+    memory = f"{arenas}; method allocator: {allocator}; temp peak: {temp_text(method.temp_peak)}"
     blocks = [f"method {method.name}: {memory}; kernels: {method.flops:,} FLOPs, {method.bytes:,} bytes moved"]
+    blocks.append(unbounded_text(method.unbounded))
     blocks.append("kernels to link: " + ", ".join(method.to_link) if method.to_link else "")
     blocks.append(_table(("kernel", "calls"), method.kernels.items()))
     blocks.append(
@@ -43,6 +49,19 @@ def _method(method: MethodVerdict) -> str:
     )
     blocks.append(fallback_table(method.fallbacks))
     return "\n\n".join(block for block in blocks if block)
+
+
+def temp_text(peak: TempPeak) -> str:
+    """`1,024 bytes`, with what it is for, or why it is not known."""
+    if peak.bytes is None:
+        return f"not measured ({peak.note})"
+    return f"{peak.bytes:,} bytes" + (f" ({peak.note})" if peak.note else "")
+
+
+def unbounded_text(unbounded: Iterable[str]) -> str:
+    """What the client's dynamic allocator is for, or "" if nothing."""
+    listed = ", ".join(unbounded)
+    return f"unbounded, from the client's dynamic allocator: {listed}" if listed else ""
 
 
 def fallback_table(fallbacks: Iterable[Fallback]) -> str:

@@ -32,6 +32,8 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
     }
     pieces_.push_back(piece);
     used_ += bytes;
+    in_block_ = (in_block_ + alignment - 1) / alignment * alignment + size;
+    most_in_block_ = in_block_ > most_in_block_ ? in_block_ : most_in_block_;
     return alignPointer(piece, alignment);
   }
 
@@ -45,11 +47,18 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
     }
     pieces_.clear();
     used_ = 0;
+    in_block_ = 0;
   }
+
+  /// The bytes of the block, itself aligned, that would have done for all that was ever allocated
+  /// between two resets.
+  size_t most_in_block() const { return most_in_block_; }
 
  private:
   std::vector<void*> pieces_;
   size_t used_ = 0;
+  size_t in_block_ = 0;
+  size_t most_in_block_ = 0;
 };
 
 }  // namespace executorch::extension

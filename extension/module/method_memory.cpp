@@ -120,6 +120,7 @@ MethodMemory::MethodMemory(HeapBlock method_block, std::vector<HeapBlock> planne
       own_planned_({planned_spans_.data(), planned_spans_.size()}),
       manager_(given_or<runtime::MemoryAllocator>(given.method_allocator, &method_allocator_),
                given_or(given.planned, &own_planned_),
-               given_or<runtime::MemoryAllocator>(given.temp_allocator, &temp_allocator_)) {}
+               given_or<runtime::MemoryAllocator>(given.temp_allocator, &temp_allocator_),
+               given_or<runtime::DynamicAllocator>(given.dynamic_allocator, &dynamic_allocator_)) {}
 
 }  // namespace executorch::extension

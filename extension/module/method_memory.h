@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/memory_allocator/malloc_dynamic_allocator.h>
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/memory_allocator.h>
@@ -101,6 +102,7 @@ class MethodMemory final {
     runtime::MemoryAllocator* temp_allocator = nullptr;
     /// Of the method's program.
     const SharedArenas* arenas = nullptr;
+    runtime::DynamicAllocator* dynamic_allocator = nullptr;
   };
 
   /// Memory for the method that `meta` describes, beyond what is given. MemoryAllocationFailed if
@@ -112,6 +114,12 @@ class MethodMemory final {
   }
 
   runtime::MemoryManager* manager() { return &manager_; }
+  /// The most temporary memory that a kernel or delegate has taken so far, as the bytes of a block
+  /// aligned to 64; 0 if the temp allocator is the caller's.
+  size_t most_temp_bytes() const { return temp_allocator_.most_in_block(); }
+  /// The most memory that tensors without bound have taken at one time; 0 if the dynamic allocator
+  /// is the caller's.
+  size_t most_dynamic_bytes() const { return dynamic_allocator_.most_bytes(); }
   /// One a memory id; empty if the planned buffers are the caller's.
   runtime::Span<const runtime::Span<uint8_t>> planned_buffers() const {
     return {planned_spans_.data(), planned_spans_.size()};
@@ -125,6 +133,7 @@ class MethodMemory final {
   std::vector<runtime::Span<uint8_t>> planned_spans_;
   GrowingAllocator method_allocator_;
   MallocMemoryAllocator temp_allocator_;
+  MallocDynamicAllocator dynamic_allocator_;
   runtime::HierarchicalAllocator own_planned_;
   runtime::MemoryManager manager_;
 };

@@ -204,7 +204,7 @@ Error Module::load_one(const std::string& method_name,
   const MethodMeta meta = ET_UNWRAP(method_meta(method_name));
   std::unique_ptr<MethodMemory> memory = ET_UNWRAP(
       MethodMemory::allocate(meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get(),
-                                    arenas_.has_value() ? &*arenas_ : nullptr}));
+                                    arenas_.has_value() ? &*arenas_ : nullptr, nullptr}));
   Method method = ET_UNWRAP(program_->load_method(
       method_name.c_str(), memory->manager(),
       event_tracer != nullptr ? event_tracer : event_tracer_.get(),

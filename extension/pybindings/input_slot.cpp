@@ -24,11 +24,13 @@ constexpr TagName kTagNames[] = {
     {Tag::Double, "a float"}, {Tag::Int, "an int"},      {Tag::Bool, "a bool"},
 };
 
+/// `unbounded`: a size of 0 is none.
 template <typename Sizes>
-std::string in_brackets(const Sizes& sizes, size_t rank) {
+std::string in_brackets(const Sizes& sizes, size_t rank, bool unbounded) {
   std::string text = "[";
   for (size_t i = 0; i < rank; ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
+    text += i == 0 ? "" : ", ";
+    text += unbounded && sizes[i] == 0 ? "any" : std::to_string(sizes[i]);
   }
   return text + "]";
 }
@@ -100,6 +102,7 @@ InputSlot::InputSlot(const runtime::MethodMeta& meta, size_t index, const EValue
   is_planned_ = info->is_memory_planned();
   is_dynamic_ = unset.isTensor() &&
                 unset.toTensor().shape_dynamism() != executorch::aten::TensorShapeDynamism::STATIC;
+  is_unbounded_ = info->is_unbounded();
   rank_ = info->sizes().size();
   for (size_t i = 0; i < rank_; ++i) {
     largest_sizes_[i] = info->sizes()[i];
@@ -111,7 +114,7 @@ InputSlot::InputSlot(const runtime::MethodMeta& meta, size_t index, const EValue
 std::string InputSlot::expected() const {
   if (tag_ == Tag::Tensor) {
     return "a " + type_name_ + " tensor " + (is_dynamic_ ? "of at most " : "") +
-           in_brackets(largest_sizes_, rank_);
+           in_brackets(largest_sizes_, rank_, is_unbounded_);
   }
   for (const TagName& row : kTagNames) {
     if (row.tag == tag_) {
@@ -160,7 +163,7 @@ EValue InputSlot::tensor_value(const ArgumentPlace& place) {
     refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
   const std::optional<int64_t> count = checked_count(view_);
-  if (!count || *count > largest_count_) {
+  if (!count || (*count > largest_count_ && !is_unbounded_)) {
     refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
   int32_t step = 1;

@@ -54,6 +54,7 @@ class InputSlot final {
   std::string constant_;
   bool is_planned_ = false;
   bool is_dynamic_ = false;
+  bool is_unbounded_ = false;
   size_t rank_ = 0;
   int64_t largest_count_ = 1;
   std::array<int32_t, kMaxRank> largest_sizes_;

@@ -281,7 +281,9 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
   if (view.data == nullptr && view.count() != 0) {
     raise_error(Error::Internal, name_ + "(): an output tensor has no memory");
   }
-  // A view may show the method's memory, which it keeps alive, but not that of an input.
+  // A view may show the method's memory, which it keeps alive, but not that of an input, nor memory
+  // that the next call gives back.
+  clone = clone || tensor.unsafeGetTensorImpl()->growth() != nullptr;
   for (size_t i = 0; !clone && i < slots_.size(); ++i) {
     clone = slots_[i].lends(view.data);
   }

@@ -41,6 +41,9 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
 
   /// The bytes of each planned buffer that an execution with the inputs set last takes.
   std::vector<size_t> planned_buffer_sizes();
+  /// The most that its calls so far have taken of temporary memory, and for tensors without bound.
+  size_t temp_memory_peak() const { return memory_->most_temp_bytes(); }
+  size_t dynamic_memory_peak() const { return memory_->most_dynamic_bytes(); }
 
   /// The bytes of working memory that its delegates took.
   size_t delegate_scratch_size() const { return method_->delegate_scratch_size(); }

@@ -165,6 +165,8 @@ void bind_method(py::module_& module) {
       .def("get_attribute", &LoadedMethod::attribute, py::arg("name"))
       .def("memory_planned_buffer_sizes", &LoadedMethod::planned_buffer_sizes)
       .def("delegate_scratch_size", &LoadedMethod::delegate_scratch_size)
+      .def("temp_memory_peak", &LoadedMethod::temp_memory_peak)
+      .def("dynamic_memory_peak", &LoadedMethod::dynamic_memory_peak)
       .def("method_meta",
            [](const LoadedMethod& self) { return describe_method(self.program(), self.name()); });
 }

@@ -189,6 +189,9 @@ Tensor& et_view(KernelRuntimeContext& context, const Tensor& self, ArrayRef<int6
   ET_KERNEL_CHECK(context, runtime::tensors_have_same_dtype(self, out), InvalidArgument, out);
   ET_KERNEL_CHECK(context, runtime::tensor_is_default_dim_order(self), InvalidArgument, out);
   ET_KERNEL_CHECK(context, runtime::tensor_is_default_dim_order(out), InvalidArgument, out);
+  const bool stays = !ET_RUNTIME_NAMESPACE::internal::has_growing_memory(self);
+  ET_KERNEL_CHECK_MSG(context, stays, NotSupported, out,
+                      "a view of a tensor without bound, whose memory may move");
   SizesType sizes[kTensorDimensionLimit];
   const bool possible =
       size.size() <= kTensorDimensionLimit && infer_sizes(size, self.numel(), sizes);

@@ -138,9 +138,12 @@ Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_st
                             static_cast<uint32_t>(call.destination_instruction());
       return Error::Ok;
     }
-    default:
+    default: {
+      const int32_t freed[] = {source.instr_args_as_FreeCall()->value_index()};
       instruction->opcode = Opcode::Free;
+      instruction->arguments = point_at(freed).data();
       return Error::Ok;
+    }
   }
 }
 

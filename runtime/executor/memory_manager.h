@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
+#include <executorch/runtime/core/dynamic_allocator.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/core/portable_type/device.h>
@@ -24,12 +25,17 @@ class MemoryManager final {
   /// @param temp_allocator For temporary memory of kernels and delegates, reset after each call of
   /// one. May be nullptr;
   ///     a kernel that needs some then fails.
+  /// @param dynamic_allocator For tensors whose sizes have no bound
+  ///     (MethodMeta::num_unbounded_tensors()). May be nullptr if there are none. An execution
+  ///     takes what it needs, and the next one, or the method's end, gives it back.
   explicit MemoryManager(MemoryAllocator* method_allocator,
                          HierarchicalAllocator* planned_memory = nullptr,
-                         MemoryAllocator* temp_allocator = nullptr)
+                         MemoryAllocator* temp_allocator = nullptr,
+                         DynamicAllocator* dynamic_allocator = nullptr)
       : method_allocator_(method_allocator),
         planned_memory_(planned_memory),
-        temp_allocator_(temp_allocator) {
+        temp_allocator_(temp_allocator),
+        dynamic_allocator_(dynamic_allocator) {
     ET_CHECK_MSG(method_allocator != temp_allocator,
                  "the temp allocator is reset while the method lives: it cannot be the method's");
   }
@@ -37,6 +43,7 @@ class MemoryManager final {
   MemoryAllocator* method_allocator() const { return method_allocator_; }
   HierarchicalAllocator* planned_memory() const { return planned_memory_; }
   MemoryAllocator* temp_allocator() const { return temp_allocator_; }
+  DynamicAllocator* dynamic_allocator() const { return dynamic_allocator_; }
 
   /// The devices of the planned buffers; empty if all are the CPU's.
   Span<const etensor::Device> planned_buffer_devices() const {
@@ -49,6 +56,7 @@ class MemoryManager final {
   MemoryAllocator* method_allocator_;
   HierarchicalAllocator* planned_memory_;
   MemoryAllocator* temp_allocator_;
+  DynamicAllocator* dynamic_allocator_;
 };
 
 }  // namespace executorch::runtime

@@ -71,6 +71,9 @@ Error Method::begin() {
                              "method '%s': planned memory is needed, none was given", name());
     ET_CHECK_OK_OR_RETURN_ERROR(parametric_plan_.place(*plan_, block_, *planned_memory_));
   }
+  if (!block_.growths.empty()) {
+    release_all(block_.growths);
+  }
   for (internal::Input& input : block_.inputs) {
     input.is_set = !input.is_consumed || input.tensor == nullptr;
   }
@@ -171,6 +174,17 @@ bool has_memory(const EValue& value) {
   return true;
 }
 
+void release_memory(const EValue& value) {
+#ifndef USE_ATEN_LIB
+  auto* growth = value.isTensor() ? value.toTensor().unsafeGetTensorImpl()->growth() : nullptr;
+  if (growth != nullptr) {
+    growth->release();
+  }
+#else
+  (void)value;
+#endif
+}
+
 }  // namespace
 
 Error Method::check_late_memory(const Instruction& instruction) const {
@@ -228,6 +242,7 @@ Error Method::run_next(KernelRuntimeContext& context) {
       }
       break;
     case Opcode::Free:
+      release_memory(*instruction.arguments[0]);
       break;
   }
   ++next_;

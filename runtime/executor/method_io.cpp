@@ -16,6 +16,7 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
 using executorch::runtime::internal::count;
+using executorch::runtime::internal::grows_at_run_time;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
@@ -25,6 +26,12 @@ namespace {
 
 bool is_dynamic(const fb::Tensor& tensor) {
   return tensor.shape_dynamism() != fb::TensorShapeDynamism::STATIC;
+}
+
+/// Of a tensor without bound, sizes of 0 are those that may be any.
+bool has_no_bound(const fb::Tensor& tensor, size_t dim) {
+  return tensor.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND &&
+         items(tensor.sizes())[dim] == 0;
 }
 
 /// Whether a tensor's elements lie one after the other in this dim order.
@@ -85,8 +92,7 @@ Error Method::check_tensor_input(const internal::Input& input, size_t index,
   bool fits = given.sizes().size() == sizes.size();
   for (size_t i = 0; fits && i < sizes.size(); ++i) {
     const auto size = static_cast<int64_t>(given.sizes()[i]);
-    fits = wanted.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND ||
-           (is_dynamic(wanted) ? size <= sizes[i] : size == sizes[i]);
+    fits = is_dynamic(wanted) ? size <= sizes[i] || has_no_bound(wanted, i) : size == sizes[i];
   }
   ET_CHECK_OR_RETURN_ERROR(
       fits, InvalidArgument, "method '%s', input %zu: sizes %s, expected %s%s", name(), index,
@@ -203,6 +209,10 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
                            name(), output_idx);
   ET_CHECK_OR_RETURN_ERROR(tensor_source(*tensor) == TensorSource::None, InvalidState,
                            "method '%s': output %zu has planned memory", name(), output_idx);
+  ET_CHECK_OR_RETURN_ERROR(!grows_at_run_time(*plan_, static_cast<size_t>(index)), InvalidState,
+                           "method '%s': the sizes of output %zu have no bound, the dynamic "
+                           "allocator gives its memory",
+                           name(), output_idx);
   const et::Tensor& own = output(output_idx).toTensor();
   const size_t element = elementSize(own.scalar_type());
   const size_t most = internal::capacity_bytes(own);

@@ -14,7 +14,9 @@ namespace internal {
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
+using executorch::runtime::internal::grows_at_run_time;
 using executorch::runtime::internal::tensor_source;
+using executorch::runtime::internal::TensorGrowth;
 using executorch::runtime::internal::TensorSource;
 
 namespace {
@@ -25,6 +27,7 @@ struct Counts {
   size_t external = 0;
   size_t dims = 0;
   size_t changing_dims = 0;
+  size_t growths = 0;
   size_t strings = 0;
   size_t double_lists = 0;
   size_t bool_lists = 0;
@@ -47,10 +50,12 @@ void count_tensor(const fb::Tensor& tensor, Counts* counts) {
   counts->external += tensor_source(tensor) == TensorSource::External ? 1 : 0;
 }
 
-void count_value(const fb::EValue& value, Counts* counts) {
+void count_value(const fb::ExecutionPlan& plan, size_t index, Counts* counts) {
+  const fb::EValue& value = *plan.values()->Get(static_cast<uint32_t>(index));
   switch (value.val_type()) {
     case fb::KernelTypes::Tensor:
       count_tensor(*value.val_as_Tensor(), counts);
+      counts->growths += grows_at_run_time(plan, index) ? 1 : 0;
       break;
     case fb::KernelTypes::String:
       counts->strings += 1;
@@ -87,6 +92,7 @@ size_t count_arguments(const fb::Instruction& instruction) {
     case fb::InstructionArguments::MoveCall:
       return 2;
     case fb::InstructionArguments::JumpFalseCall:
+    case fb::InstructionArguments::FreeCall:
       return 1;
     default:
       return 0;
@@ -96,7 +102,7 @@ size_t count_arguments(const fb::Instruction& instruction) {
 Counts count_plan(const fb::ExecutionPlan& plan) {
   Counts counts;
   for (size_t i = 0; i < count(plan.values()); ++i) {
-    count_value(*plan.values()->Get(i), &counts);
+    count_value(plan, i, &counts);
   }
   for (size_t c = 0; c < count(plan.chains()); ++c) {
     const auto* instructions = plan.chains()->Get(c)->instructions();
@@ -165,6 +171,7 @@ size_t lay_out(const fb::ExecutionPlan& plan, size_t plan_words, uint8_t* memory
   cursor.take(counts.optional_items, &block->optional_items);
   cursor.take(counts.int_items + counts.tensor_items + counts.optional_items + counts.arguments,
               &block->pointers);
+  cursor.take(counts.growths, &block->growths);
   cursor.take(counts.changing_dims, &block->sizes);
   cursor.take(counts.dims, &block->strides);
   cursor.take(count(plan.values()), &block->is_constant);
@@ -207,12 +214,18 @@ void construct_references(const MethodBlock& block) {
   for (EValue& value : block.values) {
     new (&value) EValue();
   }
+  for (TensorGrowth& growth : block.growths) {
+    new (&growth) TensorGrowth();
+  }
   construct_all(block.tensors);
   construct_all(block.tensor_items);
   construct_all(block.optional_items);
 }
 
 void destroy_references(const MethodBlock& block) {
+  if (!block.growths.empty() && executorch::runtime::internal::unbounded_tensors_are_linked()) {
+    release_all(block.growths);
+  }
   destroy_all(block.values);
   destroy_all(block.tensors);
   destroy_all(block.tensor_items);

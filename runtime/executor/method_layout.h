@@ -13,6 +13,7 @@
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 #include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/portable_type/tensor_growth.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
@@ -42,7 +43,7 @@ enum class Opcode : uint8_t {
   Move,
   /// Go on at `number` if *arguments[0] is false.
   JumpFalse,
-  /// Planned memory needs no freeing.
+  /// Gives back the memory of tensor *arguments[0], if that grows; planned memory needs no freeing.
   Free,
 };
 
@@ -100,6 +101,8 @@ struct MethodBlock {
   /// Sizes of tensors that may change theirs.
   Span<executorch::aten::SizesType> sizes;
   Span<executorch::aten::StridesType> strides;
+  /// Of tensors without bound, which have theirs here.
+  Span<executorch::runtime::internal::TensorGrowth> growths;
   /// Of each value: see constant_values.h.
   Span<bool> is_constant;
   /// The method's parametric plan as the program has it, and room for the results of its steps.

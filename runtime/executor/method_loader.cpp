@@ -33,8 +33,7 @@ Result<Method> MethodLoader::load(const MethodRequest& request) {
 Error MethodLoader::run() {
   const fb::ExecutionPlan& plan = request_.plan;
   ET_CHECK_OK_OR_RETURN_ERROR(allocate());
-  ET_CHECK_OK_OR_RETURN_ERROR(internal::ValueLoader(request_.program, plan,
-                                                    request_.memory.planned_memory(), data_,
+  ET_CHECK_OK_OR_RETURN_ERROR(internal::ValueLoader(request_.program, plan, request_.memory, data_,
                                                     &method_.block_, &method_.external_made_)
                                   .load());
   bind_inputs();

@@ -14,6 +14,7 @@ namespace ET_RUNTIME_NAMESPACE {
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
+using executorch::runtime::internal::grows_at_run_time;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
@@ -55,12 +56,13 @@ Tag tag_of(fb::KernelTypes kind) {
 
 }  // namespace
 
-TensorInfo::TensorInfo(const fb::Tensor& tensor)
+TensorInfo::TensorInfo(const fb::Tensor& tensor, bool grows)
     : sizes_(items(tensor.sizes())),
       dim_order_(items(tensor.dim_order())),
       name_(tensor_name(tensor)),
       scalar_type_(static_cast<executorch::aten::ScalarType>(tensor.scalar_type())),
-      is_memory_planned_(tensor_source(tensor) != TensorSource::None) {
+      is_memory_planned_(grows || tensor_source(tensor) != TensorSource::None),
+      is_unbounded_(tensor.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND) {
   // The program has been verified: the bytes can be counted.
   const auto bytes = etensor::safe_nbytes(static_cast<etensor::ScalarType>(tensor.scalar_type()),
                                           sizes_.data(), static_cast<ssize_t>(sizes_.size()));
@@ -85,7 +87,17 @@ Result<TensorInfo> MethodMeta::tensor_meta(Span<const int32_t> interface, size_t
   ET_CHECK_OR_RETURN_ERROR(found == Tag::Tensor, InvalidArgument,
                            "method '%s': input or output %zu has tag %u, expected a tensor", name(),
                            index, static_cast<unsigned>(found));
-  return TensorInfo(*value(interface, index).val_as_Tensor());
+  return TensorInfo(*value(interface, index).val_as_Tensor(),
+                    grows_at_run_time(*plan_, static_cast<size_t>(interface[index])));
+}
+
+size_t MethodMeta::num_unbounded_tensors() const {
+  size_t found = 0;
+  for (size_t i = 0; i < count(plan_->values()); ++i) {
+    const bool is_tensor = plan_->values()->Get(static_cast<uint32_t>(i))->val_as_Tensor();
+    found += is_tensor && grows_at_run_time(*plan_, i) ? 1 : 0;
+  }
+  return found;
 }
 
 size_t MethodMeta::num_inputs() const { return count(plan_->inputs()); }

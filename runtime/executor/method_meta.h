@@ -26,10 +26,13 @@ class TensorInfo final {
  public:
   TensorInfo() = delete;
 
-  /// The sizes; of a dynamic tensor, the largest.
+  /// The sizes; of a dynamic tensor, the largest. Of a tensor without bound, 0 for any size.
   Span<const int32_t> sizes() const { return sizes_; }
   Span<const uint8_t> dim_order() const { return dim_order_; }
   executorch::aten::ScalarType scalar_type() const { return scalar_type_; }
+  /// Whether a size has no bound. Inputs of any such size are taken; other tensors get their memory
+  /// from MemoryManager's dynamic allocator.
+  bool is_unbounded() const { return is_unbounded_; }
   /// False if the memory is the caller's to give.
   bool is_memory_planned() const { return is_memory_planned_; }
   /// Bytes at the sizes above.
@@ -39,7 +42,8 @@ class TensorInfo final {
 
  private:
   friend class MethodMeta;
-  explicit TensorInfo(const executorch_flatbuffer::Tensor& tensor);
+  /// `grows`: its memory comes from the dynamic allocator.
+  explicit TensorInfo(const executorch_flatbuffer::Tensor& tensor, bool grows = false);
 
   Span<const int32_t> sizes_;
   Span<const uint8_t> dim_order_;
@@ -47,6 +51,7 @@ class TensorInfo final {
   size_t nbytes_;
   executorch::aten::ScalarType scalar_type_;
   bool is_memory_planned_;
+  bool is_unbounded_;
 };
 
 /// Namespace and name, as "aten::add", and overload, as "out" or "". Lives as long as the Program.
@@ -90,6 +95,9 @@ class MethodMeta final {
   /// nothing but its name.) False if there is no such buffer.
   bool memory_planned_buffer_has_state(size_t index) const;
   Result<etensor::Device> memory_planned_buffer_device(size_t index) const;
+  /// Tensors whose sizes have no bound, and that are no inputs: if there are any, the MemoryManager
+  /// must have a dynamic allocator.
+  size_t num_unbounded_tensors() const;
   /// The bytes, aligned to 8, that loading the method takes from the method allocator; backends
   /// take theirs in addition.
   size_t method_allocator_size() const;

@@ -2,8 +2,10 @@
 // Where a tensor's data comes from: what its fields in the file say together.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/schema/program_generated.h>
 
 namespace executorch::runtime::internal {
@@ -32,6 +34,22 @@ inline TensorSource tensor_source(const executorch_flatbuffer::Tensor& tensor) {
     return planned ? TensorSource::Mutable : TensorSource::Constant;
   }
   return planned ? TensorSource::Planned : TensorSource::None;
+}
+
+/// Whether tensor `index` of the method has memory that grows as it is resized: nothing bounds its
+/// sizes, and it is no input, whose memory is the caller's.
+inline bool grows_at_run_time(const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
+  const auto& tensor = *plan.values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
+  if (tensor.shape_dynamism() != executorch_flatbuffer::TensorShapeDynamism::DYNAMIC_UNBOUND ||
+      tensor_source(tensor) != TensorSource::None || count(tensor.sizes()) == 0) {
+    return false;
+  }
+  for (const int32_t input : items(plan.inputs())) {
+    if (static_cast<size_t>(input) == index) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// Offset in bytes in the planned buffer.

@@ -2,8 +2,8 @@
 // From the values of a verified method to EValues, and the tensors and lists behind them.
 #pragma once
 
-#include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/named_data_map.h>
+#include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method_layout.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/schema/program_generated.h>
@@ -19,14 +19,15 @@ void point_values(const executorch_flatbuffer::ExecutionPlan& plan, const Method
 /// Makes tensors and lists. What it is given must outlive it.
 class ValueLoader final {
  public:
-  /// `planned_memory` may be null. Counts in `external_made` how many of block.external it has
-  /// made.
+  /// `memory` may have neither planned memory nor a dynamic allocator. Counts in `external_made`
+  /// how many of block.external it has made.
   ValueLoader(const Program& program, const executorch_flatbuffer::ExecutionPlan& plan,
-              HierarchicalAllocator* planned_memory, const NamedDataMap& data, MethodBlock* block,
+              const MemoryManager& memory, const NamedDataMap& data, MethodBlock* block,
               size_t* external_made)
       : program_(program),
         plan_(plan),
-        planned_memory_(planned_memory),
+        planned_memory_(memory.planned_memory()),
+        dynamic_allocator_(memory.dynamic_allocator()),
         data_(data),
         block_(*block),
         external_made_(*external_made) {}
@@ -35,6 +36,9 @@ class ValueLoader final {
 
  private:
   Error load_tensor(const executorch_flatbuffer::Tensor& tensor);
+  /// Whether there is what a tensor whose memory grows needs.
+  Error check_growth(const executorch_flatbuffer::Tensor& tensor) const;
+  Error make_growing(const executorch_flatbuffer::Tensor& tensor, TensorSlot* slot);
   Error make_tensor(const executorch_flatbuffer::Tensor& tensor, void* data, size_t nbytes,
                     TensorSlot* slot);
   /// The address of a tensor's data; null if it is given at run time.
@@ -52,6 +56,7 @@ class ValueLoader final {
   const Program& program_;
   const executorch_flatbuffer::ExecutionPlan& plan_;
   HierarchicalAllocator* planned_memory_;
+  DynamicAllocator* dynamic_allocator_;
   const NamedDataMap& data_;
   MethodBlock& block_;
   size_t& external_made_;
@@ -62,6 +67,7 @@ class ValueLoader final {
     size_t tensors = 0;
     size_t sizes = 0;
     size_t strides = 0;
+    size_t growths = 0;
     size_t strings = 0;
     size_t double_lists = 0;
     size_t bool_lists = 0;

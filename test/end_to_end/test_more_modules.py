@@ -281,7 +281,6 @@ def test_an_operator_that_is_missing_often_is_named_once_with_its_count_and_line
 
 
 REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Any, str]] = {
-    "an unbounded size": (lambda x: x + 1, (torch.ones(4, 3),), (({0: Dim("n")},),), "has no upper bound"),
     "a number that varies": (lambda x, n: x * n, (torch.ones(2), 3), ((None, Dim.DYNAMIC),), "may not vary"),
     "complex numbers": (lambda x: x.cumsum(0), (torch.ones(3, dtype=torch.complex64),), None, "complex64"),
     "too many dimensions": (lambda x: x + 1, (torch.ones([1] * 17),), None, "rank 17"),

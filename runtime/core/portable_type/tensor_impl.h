@@ -18,6 +18,10 @@
 #define ET_PRI_TENSOR_NUMEL "zd"
 #define ET_PRI_SIZES_AND_STRIDES "d"
 
+namespace executorch::runtime::internal {
+struct TensorGrowth;
+}  // namespace executorch::runtime::internal
+
 namespace executorch::runtime::etensor {
 
 /// What a Tensor refers to. It owns none of its arrays: sizes, dim order, strides and data must
@@ -84,11 +88,20 @@ class TensorImpl final {
 
   /// Sets the sizes, and the strides that follow from them and the dim order; the data stays. Rank
   /// must be the same (else NotSupported); a static tensor keeps its sizes (NotSupported); the
-  /// number of elements must not pass the capacity (NotSupported); no negative size
+  /// number of elements must not pass the capacity (NotSupported), unless the tensor has memory
+  /// that grows (then MemoryAllocationFailed, if there is too little); no negative size
   /// (InvalidArgument). On an error the tensor is as before.
   [[nodiscard]] Error resize_contiguous(ArrayRef<SizesType> new_sizes);
 
+  /// Makes resizing take memory from growth->allocator; the tensor must be dynamic, without memory,
+  /// and its sizes growth->sizes. Such a tensor is not copied, and its memory is not set.
+  void set_growth(executorch::runtime::internal::TensorGrowth* growth);
+  /// Null: the memory is given, and does not grow.
+  executorch::runtime::internal::TensorGrowth* growth() const;
+
  private:
+  friend struct executorch::runtime::internal::TensorGrowth;
+
   SizesType* sizes_;
   DimOrderType* dim_order_;
   StridesType* strides_;
@@ -100,6 +113,7 @@ class TensorImpl final {
   TensorShapeDynamism shape_dynamism_;
   DeviceType device_type_;
   DeviceIndex device_index_;
+  bool grows_ = false;
 };
 
 /// The number of elements; ends the program on a negative size or if it does not fit.

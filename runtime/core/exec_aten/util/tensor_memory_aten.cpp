@@ -68,6 +68,8 @@ Error get_dim_order(const Tensor& tensor, uint8_t* out_dim_order, size_t size) {
 
 namespace internal {
 
+bool has_growing_memory(const Tensor&) { return false; }
+
 size_t capacity_bytes(const Tensor& tensor) {
   const size_t before = static_cast<size_t>(tensor.storage_offset()) * tensor.element_size();
   return tensor.storage().nbytes() - before;

@@ -43,6 +43,10 @@ bool may_resize(const Tensor& tensor) {
 
 namespace internal {
 
+bool has_growing_memory(const Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->growth() != nullptr;
+}
+
 size_t capacity_bytes(const Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->numel_capacity() * elementSize(tensor.scalar_type());
 }
@@ -51,6 +55,8 @@ Error set_tensor_data(const Tensor& tensor, void* buffer, size_t buffer_size) {
   ET_CHECK_OR_RETURN_ERROR(buffer_size >= tensor.nbytes(), InvalidArgument,
                            "a buffer of %zu bytes for a tensor of %zu", buffer_size,
                            tensor.nbytes());
+  ET_CHECK_OR_RETURN_ERROR(!has_growing_memory(tensor), NotSupported,
+                           "a tensor without bound has memory of its own");
   tensor.unsafeGetTensorImpl()->set_data(buffer);
   return Error::Ok;
 }

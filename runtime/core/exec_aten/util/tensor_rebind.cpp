@@ -19,6 +19,8 @@ using etensor::TensorImpl;
 Error rebind_tensor(const etensor::Tensor& tensor, ArrayRef<TensorImpl::SizesType> sizes,
                     void* data) {
   TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  ET_CHECK_OR_RETURN_ERROR(impl.growth() == nullptr, NotSupported,
+                           "a tensor without bound has memory of its own");
   const auto element = static_cast<uintptr_t>(impl.element_size());
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % element == 0, InvalidArgument,
                            "memory at %p is not aligned to elements of %zu bytes", data,

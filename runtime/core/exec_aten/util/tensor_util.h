@@ -120,6 +120,10 @@ size_t getTrailingDims(const executorch::aten::Tensor& tensor, int64_t dim);
 
 namespace internal {
 
+/// Whether the tensor's sizes have no bound and its memory comes from an allocator when it is
+/// resized, so that no other tensor may stand for it.
+bool has_growing_memory(const executorch::aten::Tensor& tensor);
+
 /// The bytes that the tensor may take when it is resized.
 size_t capacity_bytes(const executorch::aten::Tensor& tensor);
 

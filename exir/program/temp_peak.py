@@ -1,0 +1,98 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""How much temporary memory a method's kernels and delegates ask for: measured by running it once in the installed
+runtime, with inputs as large as the program allows. Where data decide on it, nothing is stated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.installed_runtime import installed_runtime
+from executorch.exir.scalar_type import to_dtype
+from executorch.exir.schema import Bool, Double, ExecutionPlan, Int, Null, String, Tensor, TensorShapeDynamism
+from executorch.exir.tensor import stride_from_dim_order
+
+__all__ = ["TempPeak", "temp_peak"]
+
+_MOST_FLOPS = 20_000_000_000
+"""A run of more would take longer than who asks for a verdict wants to wait."""
+
+_MASKS = (torch.bool, torch.uint8)
+_BRANCHES = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
+
+
+@dataclass(frozen=True)
+class TempPeak:
+    """bytes: of one block, aligned to 64, for all that a kernel or delegate of the installed runtime asks for at once.
+    note: what the number is for, or, where it is None, why it was not measured."""
+
+    bytes: int | None
+    note: str = ""
+
+
+def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> TempPeak:
+    """Of the method that `plan` was emitted for from `graph_module`, in the program with these bytes."""
+    why = _why_not(plan, graph_module, flops)
+    runtime = installed_runtime()
+    if runtime is None:
+        why = "the runtime is not installed"
+    if why or runtime is None:
+        return TempPeak(None, why)
+    inputs = [_largest_input(plan.values[index].val) for index in plan.inputs]
+    try:
+        peak = runtime.temp_memory_peak(file, plan.name, inputs)
+    except RuntimeError as error:
+        return TempPeak(None, f"a trial run failed: {str(error).splitlines()[0]}")
+    tensors = [value for value in (plan.values[index].val for index in plan.inputs) if isinstance(value, Tensor)]
+    is_static = all(tensor.shape_dynamism is TensorShapeDynamism.STATIC for tensor in tensors)
+    return TempPeak(peak, "" if is_static else "for inputs of the largest sizes")
+
+
+def _why_not(plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> str:
+    if flops > _MOST_FLOPS:
+        return f"a trial run would take {flops:,} FLOPs, more than {_MOST_FLOPS:,}"
+    for index in plan.inputs:
+        value = plan.values[index].val
+        if isinstance(value, Tensor) and value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+            return "an input's sizes have no bound"
+        if not isinstance(value, (Tensor, Null, Int, Bool, Double, String)):
+            return f"an input is a {type(value).__name__}"
+    for held in all_graph_modules(graph_module):
+        for node in held.graph.nodes:
+            if node.target in _BRANCHES:
+                return f"{node.name}: data decide which kernels run"
+            if _depends_on_data(node.meta.get("val")):
+                return f"{node.name}: its sizes depend on data"
+            if _takes_mask(node):
+                return f"{node.name}: how many elements its mask chooses depends on data"
+    return ""
+
+
+def _depends_on_data(value: Any) -> bool:
+    """Whether sizes of a tensor, or of one in a list, are known only within a run."""
+    if isinstance(value, (list, tuple)):
+        return any(_depends_on_data(item) for item in value)
+    return isinstance(value, torch.Tensor) and bool(free_unbacked_symbols(value))
+
+
+def _takes_mask(node: fx.Node) -> bool:
+    """Whether it indexes by truth values: it needs memory for those that are true."""
+    lists = [held for held in (*node.args, *node.kwargs.values()) if isinstance(held, (list, tuple))]
+    tensors = [item.meta.get("val") for held in lists for item in held if isinstance(item, fx.Node)]
+    is_index = "index" in str(node.target)
+    return is_index and any(isinstance(each, torch.Tensor) and each.dtype in _MASKS for each in tensors)
+
+
+def _largest_input(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        strides = stride_from_dim_order(value.sizes, value.dim_order)
+        # Zeros are indices that exist, and are never out of a function's range.
+        return torch.empty_strided(value.sizes, strides, dtype=to_dtype(value.scalar_type)).zero_()
+    if isinstance(value, Null):
+        return None
+    return next(iter(vars(value).values()))
