@@ -71,9 +71,7 @@ Error Method::begin() {
                              "method '%s': planned memory is needed, none was given", name());
     ET_CHECK_OK_OR_RETURN_ERROR(parametric_plan_.place(*plan_, block_, *planned_memory_));
   }
-  if (!block_.growths.empty()) {
-    release_all(block_.growths);
-  }
+  internal::release_growing(block_);
   for (internal::Input& input : block_.inputs) {
     input.is_set = !input.is_consumed || input.tensor == nullptr;
   }
@@ -174,14 +172,15 @@ bool has_memory(const EValue& value) {
   return true;
 }
 
-void release_memory(const EValue& value) {
+/// Of a tensor without bound; the memory of others is planned, or the caller's.
+void release_memory(const EValue& tensor) {
 #ifndef USE_ATEN_LIB
-  auto* growth = value.isTensor() ? value.toTensor().unsafeGetTensorImpl()->growth() : nullptr;
+  auto* growth = tensor.payload.as_tensor.unsafeGetTensorImpl()->growth();
   if (growth != nullptr) {
-    growth->release();
+    growth->release(*growth);
   }
 #else
-  (void)value;
+  (void)tensor;
 #endif
 }
 

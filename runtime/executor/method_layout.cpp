@@ -14,7 +14,6 @@ namespace internal {
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
-using executorch::runtime::internal::grows_at_run_time;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorGrowth;
 using executorch::runtime::internal::TensorSource;
@@ -47,15 +46,15 @@ void count_tensor(const fb::Tensor& tensor, Counts* counts) {
   counts->tensors += 1;
   counts->dims += rank;
   counts->changing_dims += tensor.shape_dynamism() == fb::TensorShapeDynamism::STATIC ? 0 : rank;
+  // Some may be inputs, and do without.
+  counts->growths += tensor.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND ? 1 : 0;
   counts->external += tensor_source(tensor) == TensorSource::External ? 1 : 0;
 }
 
-void count_value(const fb::ExecutionPlan& plan, size_t index, Counts* counts) {
-  const fb::EValue& value = *plan.values()->Get(static_cast<uint32_t>(index));
+void count_value(const fb::EValue& value, Counts* counts) {
   switch (value.val_type()) {
     case fb::KernelTypes::Tensor:
       count_tensor(*value.val_as_Tensor(), counts);
-      counts->growths += grows_at_run_time(plan, index) ? 1 : 0;
       break;
     case fb::KernelTypes::String:
       counts->strings += 1;
@@ -102,7 +101,7 @@ size_t count_arguments(const fb::Instruction& instruction) {
 Counts count_plan(const fb::ExecutionPlan& plan) {
   Counts counts;
   for (size_t i = 0; i < count(plan.values()); ++i) {
-    count_value(plan, i, &counts);
+    count_value(*plan.values()->Get(i), &counts);
   }
   for (size_t c = 0; c < count(plan.chains()); ++c) {
     const auto* instructions = plan.chains()->Get(c)->instructions();
@@ -211,11 +210,11 @@ void destroy_all(Span<T> items) {
 }  // namespace
 
 void construct_references(const MethodBlock& block) {
+  for (TensorGrowth& growth : block.growths) {
+    growth.tensor = nullptr;
+  }
   for (EValue& value : block.values) {
     new (&value) EValue();
-  }
-  for (TensorGrowth& growth : block.growths) {
-    new (&growth) TensorGrowth();
   }
   construct_all(block.tensors);
   construct_all(block.tensor_items);
@@ -223,13 +222,19 @@ void construct_references(const MethodBlock& block) {
 }
 
 void destroy_references(const MethodBlock& block) {
-  if (!block.growths.empty() && executorch::runtime::internal::unbounded_tensors_are_linked()) {
-    release_all(block.growths);
-  }
+  release_growing(block);
   destroy_all(block.values);
   destroy_all(block.tensors);
   destroy_all(block.tensor_items);
   destroy_all(block.optional_items);
+}
+
+void release_growing(const MethodBlock& block) {
+  for (TensorGrowth& growth : block.growths) {
+    if (growth.tensor != nullptr) {
+      growth.release(growth);
+    }
+  }
 }
 
 MethodBlock lay_out_method(const fb::ExecutionPlan& plan, size_t plan_words, uint8_t* memory) {

@@ -125,6 +125,9 @@ MethodBlock lay_out_method(const executorch_flatbuffer::ExecutionPlan& plan, siz
 void construct_references(const MethodBlock& block);
 void destroy_references(const MethodBlock& block);
 
+/// Gives back the memory of tensors without bound.
+void release_growing(const MethodBlock& block);
+
 }  // namespace internal
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch

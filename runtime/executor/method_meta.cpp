@@ -56,13 +56,13 @@ Tag tag_of(fb::KernelTypes kind) {
 
 }  // namespace
 
-TensorInfo::TensorInfo(const fb::Tensor& tensor, bool grows)
+TensorInfo::TensorInfo(const fb::Tensor& tensor, bool is_output)
     : sizes_(items(tensor.sizes())),
       dim_order_(items(tensor.dim_order())),
       name_(tensor_name(tensor)),
       scalar_type_(static_cast<executorch::aten::ScalarType>(tensor.scalar_type())),
-      is_memory_planned_(grows || tensor_source(tensor) != TensorSource::None),
       is_unbounded_(tensor.shape_dynamism() == fb::TensorShapeDynamism::DYNAMIC_UNBOUND) {
+  is_memory_planned_ = tensor_source(tensor) != TensorSource::None || (is_output && is_unbounded_);
   // The program has been verified: the bytes can be counted.
   const auto bytes = etensor::safe_nbytes(static_cast<etensor::ScalarType>(tensor.scalar_type()),
                                           sizes_.data(), static_cast<ssize_t>(sizes_.size()));
@@ -88,7 +88,7 @@ Result<TensorInfo> MethodMeta::tensor_meta(Span<const int32_t> interface, size_t
                            "method '%s': input or output %zu has tag %u, expected a tensor", name(),
                            index, static_cast<unsigned>(found));
   return TensorInfo(*value(interface, index).val_as_Tensor(),
-                    grows_at_run_time(*plan_, static_cast<size_t>(interface[index])));
+                    interface.data() != items(plan_->inputs()).data());
 }
 
 size_t MethodMeta::num_unbounded_tensors() const {

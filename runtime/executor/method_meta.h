@@ -42,8 +42,7 @@ class TensorInfo final {
 
  private:
   friend class MethodMeta;
-  /// `grows`: its memory comes from the dynamic allocator.
-  explicit TensorInfo(const executorch_flatbuffer::Tensor& tensor, bool grows = false);
+  explicit TensorInfo(const executorch_flatbuffer::Tensor& tensor, bool is_output = false);
 
   Span<const int32_t> sizes_;
   Span<const uint8_t> dim_order_;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/parametric_plan.h>
@@ -21,7 +20,6 @@ namespace internal {
 namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
 using executorch::runtime::internal::count;
-using executorch::runtime::internal::grows_at_run_time;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::planned_offset;
 using executorch::runtime::internal::tensor_source;
@@ -92,10 +90,16 @@ Error ValueLoader::load() {
 }
 
 Error ValueLoader::load_tensor(const fb::Tensor& tensor) {
-  if (grows_at_run_time(plan_, used_.value)) {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_growth(tensor));
-    return make_growing(tensor, &block_.tensors[used_.tensors++]);
+  if (tensor.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_UNBOUND) {
+    return load_bounded(tensor);
   }
+  ET_CHECK_OR_RETURN_ERROR(&load_unbounded_tensor != nullptr, NotSupported,
+                           "method '%s', tensor %zu: this runtime has no tensors without bound",
+                           text(plan_.name()), used_.value);
+  return load_unbounded_tensor(*this, tensor);
+}
+
+Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
   const auto type = static_cast<etensor::ScalarType>(tensor.scalar_type());
   const auto sizes = items(tensor.sizes());
   const size_t nbytes =
@@ -109,28 +113,7 @@ Error ValueLoader::load_tensor(const fb::Tensor& tensor) {
   return make_tensor(tensor, data, nbytes, &block_.tensors[used_.tensors++]);
 }
 
-Error ValueLoader::check_growth(const fb::Tensor& tensor) const {
-  const auto sizes = items(tensor.sizes());
-  ET_CHECK_OR_RETURN_ERROR(
-      executorch::runtime::internal::unbounded_tensors_are_linked(), NotSupported,
-      "method '%s', tensor %zu of sizes %s (0: without bound): this runtime "
-      "has no tensors without bound",
-      text(plan_.name()), used_.value, executorch::runtime::tensor_shape_to_c_string(sizes).data());
-  ET_CHECK_OR_RETURN_ERROR(dynamic_allocator_ != nullptr, MemoryAllocationFailed,
-                           "method '%s', tensor %zu of sizes %s (0: without bound): a "
-                           "MemoryManager with a dynamic allocator is needed, none was given",
-                           text(plan_.name()), used_.value,
-                           executorch::runtime::tensor_shape_to_c_string(sizes).data());
-  return Error::Ok;
-}
-
 #ifdef USE_ATEN_LIB
-
-Error ValueLoader::make_growing(const fb::Tensor&, TensorSlot*) {
-  ET_LOG(Error, "method '%s', tensor %zu: ATen mode has no tensors without bound",
-         text(plan_.name()), used_.value);
-  return Error::NotSupported;
-}
 
 Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t nbytes,
                                TensorSlot* slot) {
@@ -149,28 +132,6 @@ Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t nbyt
 }
 
 #else
-
-Error ValueLoader::make_growing(const fb::Tensor& tensor, TensorSlot* slot) {
-  const auto file_sizes = items(tensor.sizes());
-  const size_t rank = file_sizes.size();
-  auto& growth = block_.growths[used_.growths++];
-  const auto numel = ET_UNWRAP(etensor::safe_numel(file_sizes.data(), static_cast<ssize_t>(rank)));
-  // Without memory it has no elements, whatever sizes it is said to begin with.
-  for (size_t i = 0; i < rank; ++i) {
-    growth.sizes[i] = numel == 0 ? file_sizes[i] : 0;
-  }
-  auto* dim_order = const_cast<et::DimOrderType*>(items(tensor.dim_order()).data());
-  et::StridesType* strides = &block_.strides[used_.strides];
-  used_.strides += rank;
-  used_.sizes += rank;
-  ET_CHECK_OK_OR_RETURN_ERROR(dim_order_to_stride(growth.sizes, dim_order, rank, strides));
-  auto* impl = new (slot) et::TensorImpl(static_cast<et::ScalarType>(tensor.scalar_type()),
-                                         static_cast<ssize_t>(rank), growth.sizes, nullptr,
-                                         dim_order, strides, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  growth.allocator = dynamic_allocator_;
-  impl->set_growth(&growth);
-  return Error::Ok;
-}
 
 Error ValueLoader::make_tensor(const fb::Tensor& tensor, void* data, size_t, TensorSlot* slot) {
   const auto file_sizes = items(tensor.sizes());

@@ -34,11 +34,12 @@ class ValueLoader final {
 
   Error load();
 
+  // One tensor: all but those without bound, and these.
+  Error load_bounded(const executorch_flatbuffer::Tensor& tensor);
+  Error load_unbounded(const executorch_flatbuffer::Tensor& tensor);
+
  private:
   Error load_tensor(const executorch_flatbuffer::Tensor& tensor);
-  /// Whether there is what a tensor whose memory grows needs.
-  Error check_growth(const executorch_flatbuffer::Tensor& tensor) const;
-  Error make_growing(const executorch_flatbuffer::Tensor& tensor, TensorSlot* slot);
   Error make_tensor(const executorch_flatbuffer::Tensor& tensor, void* data, size_t nbytes,
                     TensorSlot* slot);
   /// The address of a tensor's data; null if it is given at run time.
@@ -80,6 +81,11 @@ class ValueLoader final {
     size_t pointers = 0;
   } used_;
 };
+
+/// loader.load_unbounded(). The target `executorch` links it; a runtime without it, whose address
+/// of this is null, refuses programs that have such tensors.
+ET_WEAK Error load_unbounded_tensor(ValueLoader& loader,
+                                    const executorch_flatbuffer::Tensor& tensor);
 
 }  // namespace internal
 }  // namespace ET_RUNTIME_NAMESPACE

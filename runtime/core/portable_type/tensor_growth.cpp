@@ -9,9 +9,17 @@
 
 namespace executorch::runtime::internal {
 
-Error TensorGrowth::grow(size_t numel) {
-  const auto element = static_cast<size_t>(tensor->element_size());
-  const size_t before = tensor->numel_bound_;
+/// What growing changes of a tensor.
+struct GrowingTensor {
+  static Error grow(TensorGrowth& growth, size_t numel);
+  static void release(TensorGrowth& growth);
+  static void mark(etensor::TensorImpl& tensor) { tensor.grows_ = true; }
+};
+
+Error GrowingTensor::grow(TensorGrowth& growth, size_t numel) {
+  etensor::TensorImpl& tensor = *growth.tensor;
+  const auto element = static_cast<size_t>(tensor.element_size());
+  const size_t before = tensor.numel_bound_;
   size_t bytes = 0;
   ET_CHECK_OR_RETURN_ERROR(!mul_overflows(numel, element, &bytes) && bytes <= PTRDIFF_MAX,
                            MemoryAllocationFailed,
@@ -20,53 +28,51 @@ Error TensorGrowth::grow(size_t numel) {
   const size_t half_more = before + before / 2;
   const size_t generous = before > 0 && half_more > numel ? half_more * element : bytes;
   // The address of the block before must fit.
-  const size_t least = sizeof(void*);
-  void* block = allocator->allocate(generous > least ? generous : least, kAlignment);
+  constexpr size_t kLeast = sizeof(void*);
   size_t room = generous;
+  void* block = growth.allocator->allocate(room > kLeast ? room : kLeast, TensorGrowth::kAlignment);
   if (block == nullptr && generous > bytes) {
     room = bytes;
-    block = allocator->allocate(bytes, kAlignment);
+    block = growth.allocator->allocate(room, TensorGrowth::kAlignment);
   }
   ET_CHECK_OR_RETURN_ERROR(block != nullptr, MemoryAllocationFailed,
                            "the dynamic allocator has no %zu bytes for a tensor without bound",
                            bytes);
-  void* const old = tensor->data_;
+  void* const old = tensor.data_;
   if (old != nullptr) {
-    memcpy(block, old, tensor->nbytes());
-    memcpy(old, &outgrown, sizeof(outgrown));
-    outgrown = old;
+    memcpy(block, old, tensor.nbytes());
+    memcpy(old, &growth.outgrown, sizeof(growth.outgrown));
+    growth.outgrown = old;
   }
-  tensor->data_ = block;
-  tensor->numel_bound_ = room / element;
+  tensor.data_ = block;
+  tensor.numel_bound_ = room / element;
   return Error::Ok;
 }
 
-void TensorGrowth::release() {
-  while (outgrown != nullptr) {
-    void* const block = outgrown;
-    memcpy(&outgrown, block, sizeof(outgrown));
-    allocator->free(block);
+void GrowingTensor::release(TensorGrowth& growth) {
+  while (growth.outgrown != nullptr) {
+    void* const block = growth.outgrown;
+    memcpy(&growth.outgrown, block, sizeof(growth.outgrown));
+    growth.allocator->free(block);
   }
-  if (tensor->data_ != nullptr) {
-    allocator->free(tensor->data_);
+  etensor::TensorImpl& tensor = *growth.tensor;
+  if (tensor.data_ == nullptr) {
+    return;
   }
-  tensor->data_ = nullptr;
-  tensor->numel_ = 0;
-  tensor->numel_bound_ = 0;
-  for (uint8_t dim = 0; dim < tensor->dim_; ++dim) {
-    sizes[dim] = 0;
-  }
+  growth.allocator->free(tensor.data_);
+  tensor.data_ = nullptr;
+  tensor.numel_ = 0;
+  tensor.numel_bound_ = 0;
+  memset(growth.sizes, 0, tensor.dim_ * sizeof(*growth.sizes));
 }
 
-void release_all(Span<TensorGrowth> growths) {
-  for (TensorGrowth& growth : growths) {
-    if (growth.tensor != nullptr) {
-      growth.release();
-    }
-  }
+void make_growing(etensor::TensorImpl& tensor, DynamicAllocator* allocator, TensorGrowth* growth) {
+  growth->grow = GrowingTensor::grow;
+  growth->release = GrowingTensor::release;
+  growth->allocator = allocator;
+  growth->tensor = &tensor;
+  growth->outgrown = nullptr;
+  GrowingTensor::mark(tensor);
 }
 
 }  // namespace executorch::runtime::internal
-
-// The symbol by which linking the target asks for this object file.
-const int executorch_link_unbounded_tensors = 0;

@@ -78,11 +78,6 @@ size_t TensorImpl::nbytes() const { return static_cast<size_t>(numel_) * element
 
 ssize_t TensorImpl::element_size() const { return static_cast<ssize_t>(elementSize(type_)); }
 
-void TensorImpl::set_growth(executorch::runtime::internal::TensorGrowth* growth) {
-  growth->tensor = this;
-  grows_ = true;
-}
-
 executorch::runtime::internal::TensorGrowth* TensorImpl::growth() const {
   using executorch::runtime::internal::TensorGrowth;
   // The sizes of such a tensor are part of it.
@@ -103,19 +98,15 @@ Error TensorImpl::resize_contiguous(ArrayRef<SizesType> new_sizes) {
                            tensor_shape_to_c_string({sizes_, dim_}).data(),
                            tensor_shape_to_c_string({new_sizes.data(), dim_}).data());
   const ssize_t numel = ET_UNWRAP(safe_numel(new_sizes.data(), dim_));
-  const bool fits = static_cast<size_t>(numel) <= numel_bound_;
-  ET_CHECK_OR_RETURN_ERROR(fits || grows_, NotSupported,
-                           "a tensor of at most %zu elements resized to %s", numel_bound_,
-                           tensor_shape_to_c_string({new_sizes.data(), dim_}).data());
-  StridesType strides[kTensorDimensionLimit];
-  const bool has_strides = strides_ != nullptr && dim_order_ != nullptr;
-  if (has_strides) {
+  if (static_cast<size_t>(numel) > numel_bound_) {
+    ET_CHECK_OR_RETURN_ERROR(grows_, NotSupported, "a tensor of at most %zu elements resized to %s",
+                             numel_bound_,
+                             tensor_shape_to_c_string({new_sizes.data(), dim_}).data());
+    ET_CHECK_OK_OR_RETURN_ERROR(growth()->grow(*growth(), static_cast<size_t>(numel)));
+  }
+  if (strides_ != nullptr && dim_order_ != nullptr) {
+    StridesType strides[kTensorDimensionLimit];
     ET_CHECK_OK_OR_RETURN_ERROR(dim_order_to_stride(new_sizes.data(), dim_order_, dim_, strides));
-  }
-  if (!fits) {
-    ET_CHECK_OK_OR_RETURN_ERROR(growth()->grow(static_cast<size_t>(numel)));
-  }
-  if (has_strides) {
     memcpy(strides_, strides, dim_ * sizeof(StridesType));
   }
   memcpy(sizes_, new_sizes.data(), bytes);

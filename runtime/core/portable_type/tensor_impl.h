@@ -19,6 +19,7 @@
 #define ET_PRI_SIZES_AND_STRIDES "d"
 
 namespace executorch::runtime::internal {
+struct GrowingTensor;
 struct TensorGrowth;
 }  // namespace executorch::runtime::internal
 
@@ -93,14 +94,12 @@ class TensorImpl final {
   /// (InvalidArgument). On an error the tensor is as before.
   [[nodiscard]] Error resize_contiguous(ArrayRef<SizesType> new_sizes);
 
-  /// Makes resizing take memory from growth->allocator; the tensor must be dynamic, without memory,
-  /// and its sizes growth->sizes. Such a tensor is not copied, and its memory is not set.
-  void set_growth(executorch::runtime::internal::TensorGrowth* growth);
-  /// Null: the memory is given, and does not grow.
+  /// Of a tensor whose memory grows when it is resized; it is not to be copied, nor its memory to
+  /// be set. Null: the memory is given, and does not grow.
   executorch::runtime::internal::TensorGrowth* growth() const;
 
  private:
-  friend struct executorch::runtime::internal::TensorGrowth;
+  friend struct executorch::runtime::internal::GrowingTensor;
 
   SizesType* sizes_;
   DimOrderType* dim_order_;

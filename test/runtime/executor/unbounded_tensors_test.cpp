@@ -144,12 +144,12 @@ TEST(UnboundedTensors, AnAllocatorThatHasTooLittleFailsTheExecutionOnly) {
 TEST(UnboundedTensors, KeepTheirElementsWhenTheyGrow) {
   Ledger ledger;
   runtime::internal::TensorGrowth growth;
-  growth.allocator = &ledger;
+  growth.sizes[0] = 0;
   uint8_t order[] = {0};
   int32_t strides[] = {1};
   runtime::etensor::TensorImpl impl(runtime::etensor::ScalarType::Float, 1, growth.sizes, nullptr,
                                     order, strides, runtime::TensorShapeDynamism::DYNAMIC_UNBOUND);
-  impl.set_growth(&growth);
+  make_growing(impl, &ledger, &growth);
   for (int32_t size = 1; size <= 1000; ++size) {
     ASSERT_EQ(impl.resize_contiguous({&size, 1}), Error::Ok);
     impl.mutable_data<float>()[size - 1] = static_cast<float>(size);
@@ -159,7 +159,7 @@ TEST(UnboundedTensors, KeepTheirElementsWhenTheyGrow) {
   }
   EXPECT_LT(ledger.pieces(), 30u) << "it grows by more than it must";
   EXPECT_LT(ledger.bytes(), 5 * impl.nbytes());
-  growth.release();
+  growth.release(growth);
   EXPECT_EQ(impl.numel(), 0);
   EXPECT_EQ(ledger.pieces(), 0u);
   const int32_t negative = -1;
