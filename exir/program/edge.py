@@ -15,6 +15,7 @@ from executorch.exir.dialects.verifier import verify
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.program.decomposition import decompose
 from executorch.exir.program.edge_manager import EdgeProgramManager
+from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
@@ -29,6 +30,7 @@ def methods_of(programs: Any) -> dict[str, ExportedProgram]:
                 ExportErrorType.INVALID_INPUT_TYPE,
                 f"method '{name}': expected torch.export.export's ExportedProgram, found {type(program).__name__}",
             )
+        warn_of_merged_inputs(name, program)
     return methods
 
 
