@@ -9,13 +9,18 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch._ops import OpOverload
+from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.error import ExportError
+from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import decompositions_beyond_core
 from executorch.exir.program.graph_decomposition import decompose_graph
+
+_TORCH_CANNOT_TRACE = "FunctionalTensor on its own"
+"""What torch says when the functional form of a subgraph meets a size of another trace."""
 
 
 @cache
@@ -34,8 +39,21 @@ def decomposition_table(preserve: Iterable[OpOverload] = ()) -> dict[Any, Any]:
 
 
 def decompose(program: ExportedProgram, preserve: Iterable[OpOverload] = ()) -> ExportedProgram:
-    """A new program of Core ATen operators and `preserve`; functional, with weights shared with `program`."""
-    kept = list(preserve)
+    """A new program of Core ATen operators and `preserve`; functional, with weights shared with `program`.
+
+    Raises `ExportError` for nested control flow on sizes that vary, where torch cannot trace it."""
+    try:
+        return _decompose(program, list(preserve))
+    except RuntimeError as error:
+        if _TORCH_CANNOT_TRACE not in str(error):
+            raise
+        control = [node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes]
+        first = next((node for node in control if isinstance(node.target, HigherOrderOperator)), None)
+        why = "torch cannot trace this nest of control flow on sizes that vary; give them one size, or nest less deeply"
+        raise ExportError("decomposition", first, why) from error
+
+
+def _decompose(program: ExportedProgram, kept: list[OpOverload]) -> ExportedProgram:
     made = copy_program(program)
     if decompose_graph(made, decomposition_table(kept), kept):
         return made

@@ -1,0 +1,79 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The peak of temporary memory is measured, and nothing is stated where one run does not show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.export import Dim, export
+
+from executorch.exir import to_edge
+from executorch.exir.program.temp_peak import TempPeak
+from executorch.runtime import Runtime
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.function(x)
+
+
+def _program(function: Callable[..., Any], x: torch.Tensor, sizes: Any = None, **more: Any) -> Any:
+    return to_edge(export(Function(function), (x,), dynamic_shapes={"x": sizes}), **more).to_executorch()
+
+
+def _peak(*given: Any) -> TempPeak:
+    peak: TempPeak = _program(*given).verdict.methods[0].temp_peak
+    return peak
+
+
+def test_a_program_whose_kernels_need_none_has_none() -> None:
+    assert _peak(lambda x: x + 1, torch.randn(4)) == TempPeak(0)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [torch.randn(2, 6, 5), torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)],
+    ids=["rows", "channels last"],
+)
+def test_it_is_what_runs_take(x: torch.Tensor) -> None:
+    program = _program(lambda x: torch.fft.rfft(x.float(), dim=1).abs() + 1, x)
+    peak = program.verdict.methods[0].temp_peak
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    assert method is not None and method.temp_memory_peak() == 0
+    method.execute([x])
+    assert peak == TempPeak(method.temp_memory_peak()) and (peak.bytes or 0) > 0
+    assert f"temp peak: {peak.bytes:,} bytes" in str(program.verdict)
+
+
+def test_of_dynamic_sizes_the_largest_count() -> None:
+    function = lambda x: torch.fft.rfft(x, dim=0).abs()  # noqa: E731
+    dynamic = _peak(function, torch.randn(8, 3), {0: 2 * Dim("n", min=2, max=32)})
+    assert dynamic == TempPeak(_peak(function, torch.randn(64, 3)).bytes, "for inputs of the largest sizes")
+
+
+UNKNOWN: dict[str, tuple[Callable[..., Any], str]] = {
+    "branches": (lambda x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x @ x, (x,)), "which kernels run"),
+    "masks": (lambda x: torch.index_put(x, (x > 0,), torch.zeros(())), "its mask"),
+    "sizes": (lambda x: torch.nonzero(x) + 1, "its sizes depend on data"),
+}
+
+
+@pytest.mark.parametrize("what", UNKNOWN)
+def test_what_depends_on_data_is_not_stated(what: str) -> None:
+    function, why = UNKNOWN[what]
+    peak = _peak(function, torch.randn(4, 4))
+    assert peak.bytes is None and why in peak.note
+
+
+def test_methods_of_constants_have_their_memory_in_the_verdict() -> None:
+    verdict = _program(lambda x: x + 1, torch.randn(4), constant_methods={"limit": 5, "name": "a"}).verdict
+    assert verdict.constant_methods.keys() == {"limit", "name"}
+    assert all(size and size > 0 for size in verdict.constant_methods.values())
+    assert "constant method limit: method allocator: " in str(verdict)
