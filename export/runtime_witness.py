@@ -44,8 +44,9 @@ def method_allocator_bytes(program: bytes) -> dict[str, int]:
 
 
 def temp_memory_peak(program: bytes, method: str, inputs: Sequence[Any]) -> int:
-    """The most temporary memory that one run of the method asks for. RuntimeError: it cannot be loaded or run."""
-    loaded = Runtime.get().load_program(program).load_method(method)
+    """The most temporary memory that a run of the method on one thread asks for. RuntimeError: it cannot be loaded or
+    run."""
+    loaded = Runtime.get().load_program(program).load_method(method, threads=1)
     if loaded is None:
         raise RuntimeError(f"the program has no method '{method}'")
     loaded.execute(inputs)

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """How much temporary memory a method's kernels and delegates ask for: measured by running it once in the installed
-runtime, with inputs as large as the program allows. Where data decide on it, nothing is stated."""
+runtime on one thread, with inputs as large as the program allows. Where data decide on it, nothing is stated."""
 
 from __future__ import annotations
 
