@@ -19,6 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from xnnpack_changes import CHANGES, change
 from xnnpack_sources import ARCHIVES, SourceUnavailable, cache_folder, fetch_missing, how_by_hand, unpack
 
 OPTIONS = (
@@ -39,11 +40,16 @@ def compilers() -> tuple[str, str]:
 
 
 def build_key() -> str:
-    """What the library depends on: sources, options, compilers."""
+    """What the library depends on: sources and what is changed in them, options, compilers."""
     versions = [
         subprocess.run([c, "--version"], capture_output=True, text=True, check=True).stdout for c in compilers()
     ]
-    parts = [*(archive.sha256 for archive in ARCHIVES), *OPTIONS, *versions]
+    parts = [
+        *(archive.sha256 for archive in ARCHIVES),
+        *(f"{each.file} {each.new}" for each in CHANGES),
+        *OPTIONS,
+        *versions,
+    ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -53,6 +59,7 @@ def compile_library(cmake: str, jobs: int, scratch: Path, prefix: Path) -> None:
     sources.mkdir()
     for archive in ARCHIVES:
         unpack(archive, cache_folder(), sources)
+    change(sources)
     build = scratch / "build"
     c, cxx = compilers()
     options = [*OPTIONS, f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"]

@@ -96,7 +96,7 @@ void ThreadPool::run(runtime::FunctionRef<void(size_t)> fn, size_t range) {
 }
 
 bool ThreadPool::_unsafe_reset_threadpool(uint32_t num_threads) {
-  const size_t count = num_threads == 0 ? usable_cores() : num_threads;
+  const size_t count = num_threads == 0 ? count_or_default(0) : num_threads;
   if (!kHasWorkers && count != 1) {
     return false;
   }

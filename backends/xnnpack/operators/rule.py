@@ -12,6 +12,7 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.exir.passes.sym_shape_eval_pass import upper_bound
 
 MAX_RANK = 6
 """XNN_MAX_TENSOR_DIMS."""
@@ -52,5 +53,7 @@ def refusal_of_tensors(node: Node, mixed: bool) -> str | None:
             return f"{each.name} has {rank(each)} dimensions, at most {MAX_RANK}"
         if any(isinstance(size, int) and size == 0 for size in value.shape):
             return f"{each.name} has no elements"
+        if any(upper_bound(size) is None for size in value.shape):
+            return f"{each.name} has a size without an upper bound: {tuple(value.shape)}"
     dtypes = {each.meta["val"].dtype for each in (*tensors_of(node), *results)}
     return None if mixed or len(dtypes) == 1 else f"mixed dtypes {sorted(map(str, dtypes))}"

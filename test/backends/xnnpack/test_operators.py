@@ -188,3 +188,15 @@ def test_a_batch_that_varies_is_run_without_a_rebuild() -> None:
     for size in (4, 1, 8, 3):
         inputs = (_r(size, 3, 6, 6),)
         torch.testing.assert_close(method.execute(inputs)[0], module(*inputs), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*no upper bound")
+def test_sizes_without_bound_stay_out_and_say_why() -> None:
+    batch = torch.export.Dim("batch", min=1)
+    exported = torch.export.export(Call(lambda x: torch.tanh(x * 2)), (_r(4, 3),), dynamic_shapes=(({0: batch},),))
+    program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+    assert "has a size without an upper bound" in str(program.verdict)
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    for size in (1, 1000):
+        x = _r(size, 3)
+        torch.testing.assert_close(method.execute((x,))[0], torch.tanh(x * 2))
