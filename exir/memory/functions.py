@@ -23,5 +23,5 @@ def view(base: torch.Tensor, size: list[int]) -> torch.Tensor:
     return base.view(size)
 
 
-def free(tensor: torch.Tensor) -> None:
+def free(spec: torch.Tensor) -> None:
     """Marks where a tensor whose size has no bound gives its memory back."""

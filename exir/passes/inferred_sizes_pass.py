@@ -29,7 +29,7 @@ class InferredSizesPass(PassBase):
                 name = node.target.name() if callable(getattr(node.target, "name", None)) else ""
                 if node.op != "call_function" or name not in _NAMES:
                     continue
-                sizes: list[Any] = list(node.args[1])
+                sizes = _told(node)
                 computed = [place for place, size in enumerate(sizes) if isinstance(size, fx.Node)]
                 if not computed or not _follow(node, name, computed):
                     continue
@@ -38,9 +38,17 @@ class InferredSizesPass(PassBase):
         return PassResult(graph_module, modified)
 
 
+def _told(node: fx.Node) -> list[Any]:
+    """The sizes of a call; numbers that the model has left to be inferred (-1 of a view or an expand) are given."""
+    known = node.meta["val"].shape
+    sizes: list[Any] = list(node.args[1])  # type: ignore[arg-type]
+    left = [place for place, size in enumerate(sizes) if size == _INFERRED and isinstance(known[place], int)]
+    return [known[place] if place in left else size for place, size in enumerate(sizes)]
+
+
 def _follow(node: fx.Node, name: str, places: list[int]) -> bool:
     if name == "aten::view_copy":
-        return len(places) == 1
+        return len(places) == 1 and _INFERRED not in _told(node)
     source, expanded = node.args[0].meta["val"].shape, node.meta["val"].shape  # type: ignore[union-attr]
     first = len(expanded) - len(source)
     return all(place >= first and str(source[place - first]) == str(expanded[place]) for place in places)

@@ -48,7 +48,7 @@ CASES = {
     "functions": (Functions(), (_IMAGE,)),
     "lstm": (nn.LSTM(4, 5, batch_first=True), (torch.randn(1, 3, 4),)),
     "gru": (nn.GRU(4, 5, num_layers=2), (torch.randn(3, 1, 4),)),
-    "attention": (nn.MultiheadAttention(8, 2, batch_first=True), (torch.randn(1, 5, 8),) * 3),
+    "attention": (nn.MultiheadAttention(8, 2, batch_first=True), tuple(torch.randn(3, 1, 5, 8))),
     "transformer": (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (torch.randn(1, 5, 8),)),
 }
 
