@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from oracle.demo_runtime import loaded
 from torch import nn
 from torch._higher_order_ops.map import map as torch_map
@@ -81,15 +82,6 @@ def _define(library: Library, schema: str, function: Any, outs: Sequence[str]) -
 
 def _results(kinds: Sequence[str]) -> str:
     return kinds[0] if len(kinds) == 1 else f"({', '.join(kinds)})"
-
-
-class Function(nn.Module):
-    def __init__(self, function: Any) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: torch.Tensor) -> Any:
-        return self.function(*args)
 
 
 class State(nn.Module):

@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from models.function_module import Function
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
@@ -28,17 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:no memory is planned for:UserWar
 ROWS = {0: Dim("n")}
 
 
-class Function(torch.nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x)
-
-
 def _lowered(function: Callable[..., Any], x: torch.Tensor, sizes: Any = ROWS, **config: Any) -> Any:
-    exported = export(Function(function), (x,), dynamic_shapes={"x": sizes})
+    exported = export(Function(function), (x,), dynamic_shapes=((sizes,),))
     return to_edge(exported).to_executorch(ExecutorchBackendConfig(**config))
 
 

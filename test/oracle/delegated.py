@@ -1,8 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Runs a module wholly on XNNPACK and compares it with eager."""
 
-from collections.abc import Callable
-
 import torch
 from torch import nn
 
@@ -10,18 +8,6 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.utils import get_delegation_info
 from executorch.runtime import Runtime
-
-MISSING = "XnnpackBackend" not in Runtime.get().backend_registry.registered_backend_names
-REASON = "this runtime was built without XNNPACK"
-
-
-class Call(nn.Module):
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        return self.function(*inputs)
 
 
 def run(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:

@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from oracle.delegated import MISSING, REASON, Call, check
+from models.function_module import Function
+from oracle.delegated import check
+from oracle.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 
@@ -16,7 +18,7 @@ from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.utils import get_delegates
 from executorch.runtime import Runtime
 
-pytestmark = pytest.mark.skipif(MISSING, reason=REASON)
+pytestmark = needs_xnnpack
 
 Case = tuple[nn.Module | Callable[..., torch.Tensor], tuple[torch.Tensor, ...]]
 
@@ -153,7 +155,7 @@ SINGLE_ONLY: dict[str, Callable[[], Case]] = {
 def _make(case: Callable[[], Case]) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
     torch.manual_seed(0)
     module, inputs = case()
-    return module if isinstance(module, nn.Module) else Call(module), inputs
+    return module if isinstance(module, nn.Module) else Function(module), inputs
 
 
 @pytest.mark.parametrize("name", [*CASES, *SINGLE_ONLY])
@@ -186,7 +188,9 @@ def test_keys_are_not_transposed_for_attention() -> None:
 
 
 def test_images_stay_channels_last_from_end_to_end() -> None:
-    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), Call(lambda x: x * x.mean((2, 3), True)))
+    module = nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), Function(lambda x: x * x.mean((2, 3), True))
+    )
     image = _r(1, 3, 8, 8).to(memory_format=torch.channels_last)
     assert _kinds(module, (_r(1, 3, 8, 8),)).count("StaticTranspose") == 2
     assert _kinds(module, (image,)).count("StaticTranspose") <= 1
@@ -199,7 +203,7 @@ def test_a_mask_that_hides_all_keys_gives_zeros(masked: torch.dtype) -> None:
     visible[1, 0, 2] = False
     mask = visible if masked == torch.bool else torch.where(visible, 0.0, float("-inf"))
     inputs = (_r(2, 3, 5, 8), _r(2, 3, 7, 8), _r(2, 3, 7, 8), mask)
-    exported = torch.export.export(Call(_attention()), inputs)
+    exported = torch.export.export(Function(_attention()), inputs)
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     assert len(get_delegates(lowered.exported_program().graph_module.graph)) == 1
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")

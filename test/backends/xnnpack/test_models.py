@@ -7,16 +7,14 @@ import pytest
 import torch
 from models import make
 from oracle import peer
+from oracle.xnnpack_runtime import needs_xnnpack
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.utils import get_delegation_info
 from executorch.runtime import Runtime
 
-pytestmark = pytest.mark.skipif(
-    "XnnpackBackend" not in Runtime.get().backend_registry.registered_backend_names,
-    reason="this runtime was built without XNNPACK",
-)
+pytestmark = needs_xnnpack
 
 # Model → delegates.
 MODELS = {"mlp": 1, "resnet18": 1, "mobilenet_v2": 1, "mobilenet_v3": 1, "vit_tiny": 1, "minilm": 1, "decoder": 1}

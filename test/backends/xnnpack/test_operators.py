@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from oracle.delegated import MISSING, REASON, Call, check
+from models.function_module import Function
+from oracle.delegated import check
+from oracle.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 
@@ -13,7 +15,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime
 
-pytestmark = pytest.mark.skipif(MISSING, reason=REASON)
+pytestmark = needs_xnnpack
 
 
 def _channels_last(module: nn.Module, *inputs: torch.Tensor) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
@@ -59,18 +61,18 @@ UNARY = {
 SHAPES = {"vector": (7,), "matrix": (3, 5), "image": (2, 3, 5, 7), "rank 6": (1, 2, 3, 1, 2, 5)}
 
 CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
-    "add broadcasts": lambda: (Call(torch.add), (_r(2, 1, 3), _r(4, 1))),
-    "sub": lambda: (Call(torch.sub), (_r(2, 3), _r(2, 3))),
-    "mul by a number": lambda: (Call(lambda x: x * 2.5), (_r(2, 3),)),
-    "div": lambda: (Call(lambda x, y: x / (y.abs() + 1)), (_r(5), _r(2, 5))),
-    "minimum": lambda: (Call(torch.minimum), (_r(3, 4), _r(4))),
-    "maximum of images": lambda: (Call(torch.maximum), (_r(1, 3, 4, 4), _r(1, 3, 1, 1))),
+    "add broadcasts": lambda: (Function(torch.add), (_r(2, 1, 3), _r(4, 1))),
+    "sub": lambda: (Function(torch.sub), (_r(2, 3), _r(2, 3))),
+    "mul by a number": lambda: (Function(lambda x: x * 2.5), (_r(2, 3),)),
+    "div": lambda: (Function(lambda x, y: x / (y.abs() + 1)), (_r(5), _r(2, 5))),
+    "minimum": lambda: (Function(torch.minimum), (_r(3, 4), _r(4))),
+    "maximum of images": lambda: (Function(torch.maximum), (_r(1, 3, 4, 4), _r(1, 3, 1, 1))),
     "linear": lambda: (nn.Linear(5, 7), (_r(2, 3, 5),)),
     "linear of a vector": lambda: (nn.Linear(5, 7), (_r(5),)),
     "linear without bias, relu": lambda: (nn.Sequential(nn.Linear(5, 7, bias=False), nn.ReLU()), (_r(2, 5),)),
-    "matmul": lambda: (Call(torch.matmul), (_r(2, 3, 4, 5), _r(2, 3, 5, 6))),
-    "bmm": lambda: (Call(torch.bmm), (_r(3, 4, 5), _r(3, 5, 2))),
-    "mm": lambda: (Call(torch.mm), (_r(4, 5), _r(5, 2))),
+    "matmul": lambda: (Function(torch.matmul), (_r(2, 3, 4, 5), _r(2, 3, 5, 6))),
+    "bmm": lambda: (Function(torch.bmm), (_r(3, 4, 5), _r(3, 5, 2))),
+    "mm": lambda: (Function(torch.mm), (_r(4, 5), _r(5, 2))),
     "convolution": lambda: (nn.Conv2d(3, 8, 3, padding=1), (_r(2, 3, 7, 9),)),
     "convolution, strided and dilated": lambda: (
         nn.Conv2d(4, 6, (3, 2), stride=(2, 1), dilation=(1, 2)),
@@ -98,27 +100,27 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
         nn.AvgPool2d(3, 2, 1, count_include_pad=False),
         (_r(1, 4, 9, 9),),
     ),
-    "mean of images": lambda: (Call(lambda x: x.mean((2, 3), keepdim=True)), (_r(2, 3, 4, 5),)),
-    "mean of images to a matrix": lambda: (Call(lambda x: x.mean((-1, -2))), (_r(2, 3, 4, 5),)),
-    "bilinear": lambda: (Call(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear")), (_r(1, 3, 4, 5),)),
+    "mean of images": lambda: (Function(lambda x: x.mean((2, 3), keepdim=True)), (_r(2, 3, 4, 5),)),
+    "mean of images to a matrix": lambda: (Function(lambda x: x.mean((-1, -2))), (_r(2, 3, 4, 5),)),
+    "bilinear": lambda: (Function(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear")), (_r(1, 3, 4, 5),)),
     "bilinear, corners aligned": lambda: (
-        Call(lambda x: F.interpolate(x, size=(7, 9), mode="bilinear", align_corners=True)),
+        Function(lambda x: F.interpolate(x, size=(7, 9), mode="bilinear", align_corners=True)),
         (_r(1, 3, 4, 5),),
     ),
-    "cat of two": lambda: (Call(lambda x, y: torch.cat((x, y), 1)), (_r(2, 3), _r(2, 4))),
-    "cat of eleven": lambda: (Call(lambda x: torch.cat([x * i for i in range(1, 12)], -1)), (_r(2, 3),)),
-    "cat of channels": lambda: (Call(lambda x: torch.cat((F.relu(x), x), 1)), (_r(1, 3, 4, 4),)),
-    "slice": lambda: (Call(lambda x: x[:, 1:-1, 2:] + 0), (_r(3, 4, 5),)),
-    "pad": lambda: (Call(lambda x: F.pad(x, (1, 2, 0, 3), value=0.5)), (_r(2, 3, 4),)),
-    "permute": lambda: (Call(lambda x: x.permute(2, 0, 1) + 0), (_r(2, 3, 4),)),
-    "views": lambda: (Call(lambda x: (x.reshape(6, 4).unsqueeze(0) + 1).squeeze(0)), (_r(2, 3, 4),)),
+    "cat of two": lambda: (Function(lambda x, y: torch.cat((x, y), 1)), (_r(2, 3), _r(2, 4))),
+    "cat of eleven": lambda: (Function(lambda x: torch.cat([x * i for i in range(1, 12)], -1)), (_r(2, 3),)),
+    "cat of channels": lambda: (Function(lambda x: torch.cat((F.relu(x), x), 1)), (_r(1, 3, 4, 4),)),
+    "slice": lambda: (Function(lambda x: x[:, 1:-1, 2:] + 0), (_r(3, 4, 5),)),
+    "pad": lambda: (Function(lambda x: F.pad(x, (1, 2, 0, 3), value=0.5)), (_r(2, 3, 4),)),
+    "permute": lambda: (Function(lambda x: x.permute(2, 0, 1) + 0), (_r(2, 3, 4),)),
+    "views": lambda: (Function(lambda x: (x.reshape(6, 4).unsqueeze(0) + 1).squeeze(0)), (_r(2, 3, 4),)),
     "image's own order": lambda: (
-        nn.Sequential(nn.Conv2d(3, 4, 1), Call(lambda x: x.permute(0, 2, 3, 1).reshape(1, -1, 4))),
+        nn.Sequential(nn.Conv2d(3, 4, 1), Function(lambda x: x.permute(0, 2, 3, 1).reshape(1, -1, 4))),
         (_r(1, 3, 5, 5),),
     ),
-    "an output that is an input": lambda: (Call(lambda x: (x + 1, x)), (_r(3),)),
-    "an output twice": lambda: (Call(lambda x: (y := x * 2, y)), (_r(3),)),
-    "an output that is used": lambda: (Call(lambda x: (y := x * 2, y + 1)), (_r(3),)),
+    "an output that is an input": lambda: (Function(lambda x: (x + 1, x)), (_r(3),)),
+    "an output twice": lambda: (Function(lambda x: (y := x * 2, y)), (_r(3),)),
+    "an output that is used": lambda: (Function(lambda x: (y := x * 2, y + 1)), (_r(3),)),
 }
 
 
@@ -126,7 +128,7 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
 @pytest.mark.parametrize("name", UNARY)
 def test_elementwise_operators_match_eager(name: str, shape: str) -> None:
     torch.manual_seed(0)
-    check(Call(UNARY[name]), (torch.randn(SHAPES[shape]) * 3,), 2e-6)
+    check(Function(UNARY[name]), (torch.randn(SHAPES[shape]) * 3,), 2e-6)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -145,7 +147,7 @@ def test_half_precision_matches_eager(name: str) -> None:
 @pytest.mark.parametrize("name", UNARY)
 def test_elementwise_operators_in_half_precision_match_eager(name: str) -> None:
     torch.manual_seed(0)
-    check(Call(UNARY[name]), (torch.randn(3, 5, 7).half(),), 1e-2)
+    check(Function(UNARY[name]), (torch.randn(3, 5, 7).half(),), 1e-2)
 
 
 NAN = torch.tensor([float("nan"), -1.0, 0.5, float("inf"), -float("inf"), 2.0, -0.0])
@@ -153,7 +155,7 @@ NAN = torch.tensor([float("nan"), -1.0, 0.5, float("inf"), -float("inf"), 2.0, -
 
 @pytest.mark.parametrize("name", ["relu", "relu6", "clamp", "abs", "neg", "floor", "tanh", "sigmoid", "exp"])
 def test_special_values_are_as_in_eager(name: str) -> None:
-    check(Call(UNARY[name]), (NAN,), 1e-6)
+    check(Function(UNARY[name]), (NAN,), 1e-6)
 
 
 REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], str]] = {
@@ -170,7 +172,7 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_exact_stays_out_and_says_why(name: str) -> None:
     function, inputs, reason = REFUSED[name]
-    exported = torch.export.export(Call(function), inputs)
+    exported = torch.export.export(Function(function), inputs)
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     program = lowered.to_executorch()
     assert reason in str(program.verdict)
@@ -180,7 +182,7 @@ def test_what_cannot_be_exact_stays_out_and_says_why(name: str) -> None:
 
 def test_a_batch_that_varies_is_run_without_a_rebuild() -> None:
     torch.manual_seed(0)
-    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), Call(lambda x: x.mean((2, 3))), nn.Linear(4, 2)).eval()
+    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), Function(lambda x: x.mean((2, 3))), nn.Linear(4, 2)).eval()
     batch = torch.export.Dim("batch", min=1, max=8)
     exported = torch.export.export(module, (_r(4, 3, 6, 6),), dynamic_shapes=[{0: batch}])
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
@@ -193,7 +195,7 @@ def test_a_batch_that_varies_is_run_without_a_rebuild() -> None:
 @pytest.mark.filterwarnings("ignore:.*no upper bound")
 def test_sizes_without_bound_stay_out_and_say_why() -> None:
     batch = torch.export.Dim("batch", min=1)
-    exported = torch.export.export(Call(lambda x: torch.tanh(x * 2)), (_r(4, 3),), dynamic_shapes=(({0: batch},),))
+    exported = torch.export.export(Function(lambda x: torch.tanh(x * 2)), (_r(4, 3),), dynamic_shapes=(({0: batch},),))
     program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
     assert "has a size without an upper bound" in str(program.verdict)
     method = Runtime.get().load_program(program.buffer).load_method("forward")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from oracle.xnnpack_runtime import needs_xnnpack
 
 from executorch.extension.executor_runner import command
 from executorch.extension.pybindings import portable_lib
@@ -15,10 +16,7 @@ PROGRAM = Path(__file__).parents[2] / "data" / "xnnpack" / "two_sizes.pte"
 EXPECTED = np.array([[-0.2747683, -0.0684255, 0.0550953, 0.1189409, -0.2953824]], np.float32)
 INPUT = np.ones((1, 3, 8, 8), np.float32)
 
-pytestmark = pytest.mark.skipif(
-    "XnnpackBackend" not in Runtime.get().backend_registry.registered_backend_names,
-    reason="this runtime was built without XNNPACK",
-)
+pytestmark = needs_xnnpack
 
 
 @pytest.mark.parametrize(

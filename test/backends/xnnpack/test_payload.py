@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from oracle.xnnpack_runtime import needs_xnnpack
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -21,10 +22,8 @@ from executorch.backends.xnnpack.serialization.payload import (
 )
 from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.serialize import MalformedProgramError
-from executorch.runtime import Runtime
 
 SCHEMA = Path(__file__).parents[3] / "backends" / "xnnpack" / "serialization" / "xnnpack_graph.fbs"
-WITHOUT_XNNPACK = "XnnpackBackend" not in Runtime.get().backend_registry.registered_backend_names
 
 
 def _graph() -> tuple[g.XNNGraph, ConstantData]:
@@ -113,7 +112,7 @@ print("ran", ran)
 """
 
 
-@pytest.mark.skipif(WITHOUT_XNNPACK, reason="this runtime was built without XNNPACK")
+@needs_xnnpack
 @pytest.mark.parametrize("seed", range(4))
 def test_changed_payloads_run_or_are_refused(seed: int, tmp_path: Path) -> None:
     torch.manual_seed(0)

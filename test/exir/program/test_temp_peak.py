@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from models.function_module import Function
 from torch.export import Dim, export
 
 from executorch.exir import to_edge
@@ -15,17 +16,8 @@ from executorch.exir.program.temp_peak import TempPeak
 from executorch.runtime import Runtime
 
 
-class Function(torch.nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x)
-
-
 def _program(function: Callable[..., Any], x: torch.Tensor, sizes: Any = None, **more: Any) -> Any:
-    return to_edge(export(Function(function), (x,), dynamic_shapes={"x": sizes}), **more).to_executorch()
+    return to_edge(export(Function(function), (x,), dynamic_shapes=((sizes,),)), **more).to_executorch()
 
 
 def _peak(*given: Any) -> TempPeak:

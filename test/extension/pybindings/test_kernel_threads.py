@@ -5,12 +5,12 @@ import threading
 
 import pytest
 import torch
+from oracle.xnnpack_runtime import HAS_XNNPACK
 from torch import nn
 
 from executorch.exir import to_edge
 from executorch.runtime import Runtime
 
-HAS_XNNPACK = "XnnpackBackend" in Runtime.get().backend_registry.registered_backend_names
 pytestmark = pytest.mark.skipif(not HAS_XNNPACK, reason="the thread pool's workers come with XNNPACK")
 
 

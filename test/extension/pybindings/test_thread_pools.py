@@ -6,11 +6,11 @@ import threading
 import numpy as np
 import peer_programs
 import pytest
+from oracle.xnnpack_runtime import HAS_XNNPACK
 
 from executorch.extension.pybindings import portable_lib
 from executorch.runtime import InvalidArgumentError, NotSupportedError, Runtime, ThreadPool
 
-HAS_XNNPACK = "XnnpackBackend" in Runtime.get().backend_registry.registered_backend_names
 needs_workers = pytest.mark.skipif(not HAS_XNNPACK, reason="the thread pool's workers come with XNNPACK")
 
 
