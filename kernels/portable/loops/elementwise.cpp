@@ -56,7 +56,12 @@ struct Plan {
     return is_condition(input) ? Compute::Bool : compute;
   }
   Compute compute_of_result() const { return operation.gives_bool ? Compute::Bool : compute; }
-  // The dtype in whose memory the mathematics leaves its results.
+  // The dtype in whose memory the mathematics finds an input, and leaves its results.
+  ScalarType found_in(int input) const {
+    return has_small_integers && is_small && !is_condition(input)
+               ? common
+               : dtype_of(compute_of_input(input));
+  }
   ScalarType left_in() const {
     return has_small_integers && is_small ? result : dtype_of(compute_of_result());
   }
@@ -270,22 +275,35 @@ class Flat {
   }
 
   void run() {
+    if (is_direct_ && out_.scalar_type() == plan_.left_in()) {
+      run_rows([this] { plan_.row(plan_.parameters, at_[0], at_ + 1, row_); });
+    } else {
+      convert();
+    }
+  }
+
+ private:
+  void convert() {
     Rows rows(plan_, out_.scalar_type(), size_of(out_.scalar_type()));
     for (int i = 0; i < plan_.operation.arity; ++i) {
       const Tensor* const tensor = inputs_[i].tensor();
       const ScalarType dtype = tensor != nullptr ? tensor->scalar_type() : numbers_[i].dtype();
       rows.add(i, dtype, tensor == nullptr || tensor->dim() == 0, stands_[i] ? 0 : size_of(dtype));
     }
-    const int64_t out_step = row_ * size_of(out_.scalar_type());
+    run_rows([this, &rows] { rows.compute(at_, row_); });
+  }
+
+  template <class ComputeRow>
+  void run_rows(ComputeRow compute) {
+    const int64_t out_step = row_ * out_.element_size();
     at_[0] = static_cast<char*>(out_.mutable_data_ptr());
     for (int64_t left = out_.numel(); left > 0; left -= row_) {
-      rows.compute(at_, row_);
+      compute();
       at_[0] += out_step;
       for (int i = 0; i < plan_.operation.arity; ++i) at_[1 + i] += row_ * steps_[i];
     }
   }
 
- private:
   bool settle_dtypes() {
     ScalarType dtype = ScalarType::Undefined;
     for (int i = plan_.is_condition(0) ? 1 : 0; i < plan_.operation.arity; ++i) {
@@ -305,18 +323,23 @@ class Flat {
     steps_[input] = 0;
     stands_[input] = tensor == nullptr || tensor->numel() == 1;
     if (tensor == nullptr) {
+      is_direct_ = false;
       numbers_[input] = Number(*inputs_[input].number());
       at_[1 + input] = numbers_[input].strided().data;
       return kind_of(numbers_[input].dtype()) <= kind_of(plan_.common);
     }
     at_[1 + input] = static_cast<char*>(const_cast<void*>(tensor->const_data_ptr()));
+    is_direct_ = is_direct_ && tensor->scalar_type() == plan_.found_in(input);
     if (same_layout(*tensor, out_)) {
-      steps_[input] = size_of(tensor->scalar_type());
+      steps_[input] = tensor->element_size();
       stands_[input] = false;
       return true;
     }
     if (!repeats_by_row(*tensor, out_)) return false;
-    if (stands_[input]) return true;
+    if (stands_[input]) {
+      is_direct_ = false;
+      return true;
+    }
     if (!repeats_) row_ = tensor->numel();
     repeats_ = true;
     return row_ == tensor->numel();
@@ -327,6 +350,7 @@ class Flat {
   Tensor& out_;
   int64_t row_;  // elements until an input starts again
   bool repeats_ = false;
+  bool is_direct_ = true;  // nothing is converted, nor stands
   Number numbers_[kMaxInputs];
   bool stands_[kMaxInputs];
   int64_t steps_[kMaxInputs];  // bytes from element to element of out
