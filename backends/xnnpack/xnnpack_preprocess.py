@@ -34,6 +34,7 @@ class XnnpackBackend(BackendDetails):
             reason = refusal(node, edge_program)
             if rule is None or reason is not None:
                 raise RuntimeError(f"XnnpackBackend cannot compile {node.name} ({node.target}): {reason}")
+            low.start(node)
             rule.emit(low, node)
         low.define_outputs()
         return PreprocessResult(

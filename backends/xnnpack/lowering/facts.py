@@ -16,14 +16,31 @@ from torch._export.utils import (
     is_param,
 )
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import Node, map_arg
 
+from executorch.exir.error import operator_name
 from executorch.exir.passes.sym_shape_eval_pass import upper_bound
+
+_DEQUANTIZES = "quantized_decomposed.dequantize_per_"
+
+
+def operator_of(node: Node) -> str:
+    """A call's operator with its overload, such as `aten.add.Tensor`; empty for other nodes."""
+    if node.op != "call_function":
+        return ""
+    name = operator_name(node.target).replace("::", ".")
+    return name if name.count(".") > 1 else f"{name}.default"
 
 
 def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | None:
-    """The tensor of a parameter, a buffer that the program does not change, or a constant; None for anything else."""
-    if not isinstance(node, Node) or node.op != "placeholder":
+    """The tensor of a parameter, a buffer that the program does not change, a constant, or integers of these that are
+    dequantized; None for anything else.
+    """
+    if not isinstance(node, Node):
+        return None
+    if node.op == "call_function" and operator_of(node).startswith(_DEQUANTIZES):
+        return _dequantized(program, node)
+    if node.op != "placeholder":
         return None
     if is_param(program, node):
         return get_param(program, node)
@@ -31,6 +48,16 @@ def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | No
         name = program.graph_signature.inputs_to_buffers[node.name]
         return None if name in program.graph_signature.buffers_to_mutate.values() else get_buffer(program, node)
     return get_lifted_tensor_constant(program, node) if is_lifted_tensor_constant(program, node) else None
+
+
+def _dequantized(program: ExportedProgram, node: Node) -> torch.Tensor | None:
+    tensors = {source: constant_tensor(program, source) for source in node.all_input_nodes}
+    if any(tensor is None for tensor in tensors.values()):
+        return None
+    place = lambda source: tensors[source]  # noqa: E731
+    args, kwargs = map_arg(node.args, place), map_arg(node.kwargs, place)
+    result: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]
+    return result
 
 
 def upper_bounds(node: Node) -> list[int]:

@@ -1,39 +1,76 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Nodes of a partition that are made together: convolution and batch norm, a product or sum and its activation."""
+"""Nodes of a partition that are made together: convolution and batch norm, a product or sum and its activation, all
+of these and the quantize that makes integers of the result.
+"""
 
 from __future__ import annotations
+
+import math
+import operator
 
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.facts import operator_of
 from executorch.backends.xnnpack.lowering.lowering import Fused
+from executorch.backends.xnnpack.lowering.quantization import QUANTIZE, affine
 from executorch.backends.xnnpack.operators.convolution import NORM, scale_of_norm
 from executorch.backends.xnnpack.operators.elementwise import CLAMPS, limits_of
+from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.operators.table import RULES, rule_of
 
 
 def fusions(program: ExportedProgram) -> tuple[dict[Node, Fused], set[Node]]:
     """What is made with each first node of a fusion, and the nodes that are made with another."""
-    clamps = [RULES[f"aten.{name}"] for name in CLAMPS]
     fused: dict[Node, Fused] = {}
     absorbed: set[Node] = set()
     for node in program.graph.nodes:
-        rule = rule_of(node) if node.op == "call_function" else None
-        if rule is None or not rule.fuses_activation or node in absorbed:
+        rule = rule_of(node)
+        if rule is None or node in absorbed:
             continue
-        result, scale, limits = node, None, None
-        norm = _only_user(result)
-        if norm is not None and rule is RULES["aten.convolution.default"] and rule_of(norm) is RULES[f"aten.{NORM}"]:
-            (result,) = [user for user in norm.users if user.args[1] == 0]
-            scale = scale_of_norm(norm, program)
-            absorbed |= {norm, result}
-        clamp = _only_user(result)
-        if clamp is not None and clamp.op == "call_function" and rule_of(clamp) in clamps:
-            result, limits = clamp, limits_of(clamp)
-            absorbed.add(clamp)
-        if result is not node:
-            fused[node] = Fused(result, limits, scale)
+        found = _of_numbers(node, rule, program) if rule.fuses_activation else Fused(node)
+        found = _on_integers(node, rule, found, program) or found
+        if found.result is not node:
+            fused[node] = found
+            absorbed |= _after(node, found.result)
     return fused, absorbed
+
+
+def _of_numbers(node: Node, rule: Rule, program: ExportedProgram) -> Fused:
+    result, scale, limits = node, None, None
+    norm = _only_user(result)
+    if norm is not None and rule is RULES["aten.convolution.default"] and rule_of(norm) is RULES[f"aten.{NORM}"]:
+        (result,) = [user for user in norm.users if user.args[1] == 0]
+        scale = scale_of_norm(norm, program)
+    clamp = _only_user(result)
+    if clamp is not None and rule_of(clamp) in [RULES[f"aten.{name}"] for name in CLAMPS]:
+        result, limits = clamp, limits_of(clamp)
+    return Fused(result, limits, scale)
+
+
+def _on_integers(node: Node, rule: Rule, found: Fused, program: ExportedProgram) -> Fused | None:
+    """With the quantize that follows, if what is read is dequantized for it."""
+    quantize = _only_user(found.result)
+    made = None if quantize is None or operator_of(quantize) != QUANTIZE else affine(quantize)
+    if quantize is None or made is None or rule.on_integers is None or found.scale is not None:
+        return None
+    if not (made.is_whole or rule.fuses_activation) or not rule.on_integers(node, made, program):
+        return None
+    low, high = found.limits or (-math.inf, math.inf)
+    least, most = (-math.inf, math.inf) if made.is_whole else made.limits
+    limits = max(low, least), min(high, most)
+    if limits[0] >= limits[1]:
+        return None
+    return Fused(quantize, limits if limits != (-math.inf, math.inf) else None, on_integers=True)
+
+
+def _after(node: Node, result: Node) -> set[Node]:
+    """What follows a node up to the result that is made with it."""
+    found = set()
+    while node is not result:
+        node = next(user for user in node.users if user.target is not operator.getitem or user.args[1] == 0)
+        found.add(node)
+    return found
 
 
 def _only_user(node: Node) -> Node | None:

@@ -8,16 +8,10 @@ from collections.abc import Sequence
 
 import torch
 
+from executorch.backends.xnnpack.lowering.elements import Elements, numbers
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.backends.xnnpack.serialization.payload import ConstantData, serialize_payload
 from executorch.exir.named_data import NamedDataStore
-
-DATATYPES = {
-    torch.float32: g.DataType.FP32,
-    torch.float16: g.DataType.FP16,
-    torch.int32: g.DataType.INT32,
-}
-"""The element types that values may have, by torch's."""
 
 # XNNPACK packs weights and reads others by vectors.
 _CONSTANT_ALIGNMENT = 64
@@ -30,22 +24,23 @@ class GraphWriter:
         self._graph = g.XNNGraph(version="0")
         self._constants = ConstantData()
         self._names = names
-        self._known: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._indices: dict[str, int] = {}
+        self._known: dict[tuple[int, tuple[int, ...], str], int] = {}
         self._outputs: dict[int, int] = {}
 
-    def value(self, dtype: torch.dtype, shape: Sequence[int]) -> int:
+    def value(self, elements: Elements | torch.dtype, shape: Sequence[int]) -> int:
         """A new value between nodes; `shape` is its upper bound."""
-        return self._tensor(dtype, shape, g.INVALID_ID, 0)
+        return self._tensor(elements, shape, g.INVALID_ID, 0)
 
-    def input(self, dtype: torch.dtype, shape: Sequence[int]) -> int:
+    def input(self, elements: Elements, shape: Sequence[int]) -> int:
         """A new value that is the delegate's next input."""
-        made = self._tensor(dtype, shape, len(self._graph.input_ids), g.FLAG_EXTERNAL_INPUT)
+        made = self._tensor(elements, shape, len(self._graph.input_ids), g.FLAG_EXTERNAL_INPUT)
         self._graph.input_ids.append(made)
         return made
 
-    def output(self, number: int, dtype: torch.dtype, shape: Sequence[int]) -> int:
+    def output(self, number: int, elements: Elements, shape: Sequence[int]) -> int:
         """A new value that is the delegate's output `number`, once all inputs are there."""
-        made = self._tensor(dtype, shape, len(self._graph.input_ids) + number, g.FLAG_EXTERNAL_OUTPUT)
+        made = self._tensor(elements, shape, len(self._graph.input_ids) + number, g.FLAG_EXTERNAL_OUTPUT)
         self._outputs[number] = made
         return made
 
@@ -53,18 +48,29 @@ class GraphWriter:
         """Whether a value is one of the delegate's outputs."""
         return value in self._outputs.values()
 
-    def constant(self, tensor: torch.Tensor) -> int:
-        """A value of constant bytes, kept among the program's named data, once for all delegates that have the same."""
-        dense = tensor.detach().contiguous()
-        content = dense.reshape(-1).view(torch.uint8).numpy().tobytes()
-        key = hashlib.sha256(content).hexdigest()
-        known = self._known.get((key, tuple(dense.shape)))
+    def constant(
+        self, tensor: torch.Tensor, elements: Elements | None = None, shape: Sequence[int] | None = None
+    ) -> int:
+        """A value of constant bytes, kept among the program's named data, once for all delegates that have the same.
+
+        elements: what the tensor's integers stand for. shape: the value's, where elements are not whole bytes.
+        """
+        meant = elements or numbers(tensor.dtype)
+        sizes = tuple(tensor.shape if shape is None else shape)
+        index = self.data(tensor)
+        known = self._known.get((index, sizes, str(meant)))
         if known is None:
-            self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT)
-            index = self._constants.add_named(key, len(content))
-            known = self._tensor(dense.dtype, tuple(dense.shape), g.INVALID_ID, 0, index)
-            self._known[key, tuple(dense.shape)] = known
+            known = self._known[index, sizes, str(meant)] = self._tensor(meant, sizes, g.INVALID_ID, 0, index)
         return known
+
+    def data(self, tensor: torch.Tensor) -> int:
+        """The place among the constants of a tensor's bytes, which need not be a value: scales are none."""
+        content = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        key = hashlib.sha256(content).hexdigest()
+        if key not in self._indices:
+            self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT)
+            self._indices[key] = self._constants.add_named(key, len(content))
+        return self._indices[key]
 
     def node(self, node: object, debug_handle: int, limits: tuple[float, float] | None = None) -> None:
         """Adds a node; `limits` clamps its results."""
@@ -78,10 +84,17 @@ class GraphWriter:
         return serialize_payload(self._graph, self._constants)
 
     def _tensor(
-        self, dtype: torch.dtype, shape: Sequence[int], external_id: int, flags: int, constant_index: int = 0
+        self,
+        elements: Elements | torch.dtype,
+        shape: Sequence[int],
+        external_id: int,
+        flags: int,
+        constant_index: int = 0,
     ) -> int:
         made = len(self._graph.xvalues)
         dims = [int(size) for size in shape]
-        tensor = g.TensorValue(DATATYPES[dtype], len(dims), dims, constant_index, external_id, flags, made)
-        self._graph.xvalues.append(g.XValue(tensor))
+        meant = numbers(elements) if isinstance(elements, torch.dtype) else elements
+        tensor = g.TensorValue(meant.datatype, len(dims), dims, constant_index, external_id, flags, made)
+        quantized = None if meant.parameters is None else g.QuantizedTensorValue(tensor, meant.parameters)
+        self._graph.xvalues.append(g.XValue(quantized or tensor))
         return made

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.elements import Elements, numbers, per_row_while_running, per_tensor
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, rank, upper_bounds
 from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
 from executorch.backends.xnnpack.lowering.layout import (
@@ -25,6 +27,7 @@ from executorch.backends.xnnpack.lowering.layout import (
     plain,
     seen_through,
 )
+from executorch.backends.xnnpack.lowering.quantization import affine, stands_for
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.named_data import NamedDataStore
 
@@ -34,12 +37,14 @@ Limits = tuple[float, float]
 @dataclass(frozen=True)
 class Fused:
     """What is made together with a node: `result` is the last of them, `limits` an activation's bounds, `scale` the
-    factor and offset of each channel of a batch norm.
+    factor and offset of each channel of a batch norm. `on_integers`: its operands are read as the integers that are
+    dequantized for it, and its result, a quantize, is made as such.
     """
 
     result: Node
     limits: Limits | None = None
     scale: tuple[torch.Tensor, torch.Tensor] | None = None
+    on_integers: bool = False
 
 
 class Lowering:
@@ -52,11 +57,37 @@ class Lowering:
         self._values: dict[Node, dict[Order, int]] = {}
         # Nodes that are permutations of others: the other, and which of its dimensions each of the node's is.
         self._permuted: dict[Node, tuple[Node, Order]] = {}
+        # What the node that is made now reads instead of numbers: the integers behind them.
+        self._integers: dict[Node, Node] = {}
+        self._rows: dict[Node, int] = {}
         self._outputs = [node for node in _outputs(program) if isinstance(node, Node)]
+
+    def start(self, node: Node) -> None:
+        """`node` is what is made from here on."""
+        sources = node.all_input_nodes if self.on_integers(node) else ()
+        self._integers = {each: cast(Node, each.args[0]) for each in sources if affine(each)}
+
+    def on_integers(self, node: Node) -> bool:
+        """Whether a node reads and makes integers that stand for numbers."""
+        return node in self._fused and self._fused[node].on_integers
 
     def constant(self, node: Node) -> torch.Tensor | None:
         """The tensor of a constant of the program; None for what is computed."""
-        return constant_tensor(self.program, node)
+        return constant_tensor(self.program, self._integers.get(node, node))
+
+    def elements(self, node: Node) -> Elements:
+        """What the elements of a node's tensor are; of a node that is made as integers, those of its result."""
+        made = self._fused[node].result if self.on_integers(node) else self._integers.get(node, node)
+        meant = None if _dtype(made).is_floating_point else stands_for(made)
+        return per_tensor(meant.dtype, meant.scale, meant.zero_point) if meant else numbers(_dtype(made))
+
+    def quantized_rows(self, source: Node) -> int:
+        """The value of a node, each of whose rows is quantized while running."""
+        if source not in self._rows:
+            made = self.writer.value(per_row_while_running(), self.shape(source))
+            self.writer.node(g.Convert(self.read(source), made), _handle(source))
+            self._rows[source] = made
+        return self._rows[source]
 
     def shape(self, node: Node, order: Order | None = None) -> list[int]:
         """The upper bounds of a node's sizes, in the program's or another order."""
@@ -69,10 +100,10 @@ class Lowering:
         """
         tensor = self.constant(node)
         if tensor is not None:
-            return self.writer.constant(_in_order(tensor, order or plain(tensor.dim())))
+            return self.writer.constant(_in_order(tensor, order or plain(tensor.dim())), self.elements(node))
         root, permutation = self._root(node)
         wanted = seen_through(order or plain(rank(node)), permutation)
-        orders = self._values[root]
+        orders = self._orders(root)
         if wanted not in orders:
             self._transpose(root, wanted, self._new_value(root, wanted))
         return orders[wanted]
@@ -82,7 +113,7 @@ class Lowering:
         if self.constant(node) is not None:
             return []
         root, permutation = self._root(node)
-        return [seen_through(order, inverse(permutation)) for order in self._values[root]]
+        return [seen_through(order, inverse(permutation)) for order in self._orders(root)]
 
     def order_of(self, *operands: Node) -> Order:
         """The order in which a node without a preference reads its operands and makes its result: that in which most
@@ -122,10 +153,11 @@ class Lowering:
     def permute(self, node: Node, source: Node, permutation: Order) -> None:
         """`node` is `source` with its dimensions permuted: nothing is made before it is read."""
         root, earlier = self._root(source)
+        target = self._fused[node].result if node in self._fused else node
         if self.constant(root) is not None:
-            self._values[node] = {plain(rank(node)): self.read(root, seen_through(permutation, earlier))}
+            self._values[target] = {plain(rank(node)): self.read(root, seen_through(permutation, earlier))}
         else:
-            self._permuted[node] = root, seen_through(permutation, earlier)
+            self._permuted[target] = root, seen_through(permutation, earlier)
 
     def rename(self, node: Node, source: Node) -> None:
         """`node` has the values of `source`."""
@@ -140,15 +172,20 @@ class Lowering:
         dtype: torch.dtype | None = None,
     ) -> int:
         """A value on the way to `node`'s result, made by a kind of node that has operands alone."""
-        made = self.writer.value(dtype or _dtype(node), shape)
+        made = self.writer.value(dtype or self.elements(node), shape)
         self.writer.node(kind(*operands, made), _handle(node))
         return made
 
     def reshaped(
-        self, node: Node, value: int, sizes: Sequence[object], bounds: Sequence[int], dtype: torch.dtype | None = None
+        self,
+        node: Node,
+        value: int,
+        sizes: Sequence[object],
+        bounds: Sequence[int],
+        dtype: Elements | torch.dtype | None = None,
     ) -> int:
         """`value` in another shape, on the way to `node`'s result. At most one of `sizes` is no number."""
-        made = self.writer.value(dtype or _dtype(node), bounds)
+        made = self.writer.value(dtype or self.elements(node), bounds)
         self.writer.node(reshape(sizes, value, made), _handle(node))
         return made
 
@@ -166,27 +203,39 @@ class Lowering:
             if self.constant(node) is None:
                 value = node.meta["val"]
                 order = order_in_memory(value)
-                self._values[node] = {order: self.writer.input(value.dtype, self.shape(node, order))}
+                self._values[node] = {order: self.writer.input(self.elements(node), self.shape(node, order))}
 
     def define_outputs(self) -> None:
         """Gives the delegate's outputs their values where none has been made in the right order."""
+        self._integers = {}
         for number, node in enumerate(self._outputs):
             value = node.meta["val"]
             order = order_in_memory(value)
+            if self.constant(node) is None:
+                self._orders(self._root(node)[0])
             made = self._values.get(node, {}).get(order)
             if self._outputs.index(node) == number and made is not None and self.writer.is_output(made):
                 continue
-            made = self.writer.output(number, value.dtype, self.shape(node, order))
+            made = self.writer.output(number, self.elements(node), self.shape(node, order))
             root, permutation = self._root(node)
             wanted = seen_through(order, permutation)
-            if self.constant(node) is None and wanted not in self._values[root]:
+            if self.constant(node) is None and wanted not in self._orders(root):
                 self._transpose(root, wanted, made)
             else:
                 self.writer.node(g.Copy(self.read(node, order), made), 0)
 
     def _root(self, node: Node) -> tuple[Node, Order]:
         """The node that was made, of which this one is a permutation."""
-        return self._permuted.get(node, (node, plain(rank(node))))
+        seen = self._integers.get(node, node)
+        return self._permuted.get(seen, (seen, plain(rank(seen))))
+
+    def _orders(self, node: Node) -> dict[Order, int]:
+        """The values of a node that was made. What is dequantized is made when it is read as numbers."""
+        if node not in self._values and affine(node) is not None:
+            source = cast(Node, node.args[0])
+            order = self.order_of(source)
+            self.add(g.Convert(self.read(source, order), self.result(node, order)), node)
+        return self._values[node]
 
     def _new_value(self, node: Node, order: Order) -> int:
         value, shape = node.meta["val"], self.shape(node, order)
@@ -194,8 +243,8 @@ class Lowering:
         made = self._values.get(node, {}).get(order)
         taken = made is not None and self.writer.is_output(made)
         if number is not None and order == order_in_memory(value) and not taken:
-            return self.writer.output(number, value.dtype, shape)
-        return self.writer.value(value.dtype, shape)
+            return self.writer.output(number, self.elements(node), shape)
+        return self.writer.value(self.elements(node), shape)
 
     def _transpose(self, node: Node, wanted: Order, made: int) -> None:
         """Makes the value `made`: that of a node in an order in which it is not there yet."""

@@ -13,6 +13,7 @@ from executorch.backends.xnnpack.lowering.facts import argument, is_static, numb
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.lowering.views import order_of_view
+from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import MAX_RANK, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
@@ -33,7 +34,7 @@ def _cat(low: Lowering, node: Node) -> None:
     shape = low.shape(node, order)
     while len(parts) > _MOST_CONCATENATED:
         shape[axis] = sum(sizes[:_MOST_CONCATENATED])
-        joined = low.writer.value(node.meta["val"].dtype, shape)
+        joined = low.writer.value(low.elements(node), shape)
         low.add(_joined(axis, parts[:_MOST_CONCATENATED], joined), node)
         parts = [joined, *parts[_MOST_CONCATENATED:]]
         sizes = [shape[axis], *sizes[_MOST_CONCATENATED:]]
@@ -172,17 +173,17 @@ def _pixel_shuffle(low: Lowering, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "cat.default": Rule(_cat, _refuse_cat),
-    "constant_pad_nd.default": Rule(_pad, _refuse_pad),
-    "permute_copy.default": Rule(_permute),
-    "view_copy.default": Rule(_view, _refuse_view),
-    "unsqueeze_copy.default": Rule(_view, _refuse_view),
-    "squeeze_copy.dim": Rule(_view, _refuse_view),
-    "squeeze_copy.dims": Rule(_view, _refuse_view),
+    "cat.default": Rule(_cat, _refuse_cat, on_integers=if_alike),
+    "constant_pad_nd.default": Rule(_pad, _refuse_pad, on_integers=if_alike),
+    "permute_copy.default": Rule(_permute, on_integers=if_alike),
+    "view_copy.default": Rule(_view, _refuse_view, on_integers=if_alike),
+    "unsqueeze_copy.default": Rule(_view, _refuse_view, on_integers=if_alike),
+    "squeeze_copy.dim": Rule(_view, _refuse_view, on_integers=if_alike),
+    "squeeze_copy.dims": Rule(_view, _refuse_view, on_integers=if_alike),
     "expand_copy.default": Rule(_expand, _refuse_expand),
     "repeat.default": Rule(_repeat, _refuse_repeat),
-    "clone.default": Rule(_copy),
-    "_clone_dim_order.default": Rule(_copy),
+    "clone.default": Rule(_copy, on_integers=if_alike),
+    "_clone_dim_order.default": Rule(_copy, on_integers=if_alike),
     "_to_dim_order_copy.default": Rule(_copy, _refuse_copy, mixes_dtypes=True),
-    "pixel_shuffle.default": Rule(_pixel_shuffle, _refuse_shuffle),
+    "pixel_shuffle.default": Rule(_pixel_shuffle, _refuse_shuffle, on_integers=if_alike),
 }

@@ -12,6 +12,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, numbers_in, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
@@ -59,22 +60,46 @@ def _of_images(call: _Call) -> _Call:
 
 def _convolution(low: Lowering, node: Node) -> None:
     call = _of_images(_Call(*node.args))  # type: ignore[arg-type]
-    weight = low.constant(call.weight)
-    bias = None if call.bias is None else low.constant(call.bias)
-    assert weight is not None
-    weight = weight if weight.dim() == 4 else weight.unsqueeze(2)
-    folded = low.folded_scale(node)
+    kind, filters, bias = _operands(low, node, call)
+    if rank(node) == 4:
+        source, made = low.read(call.source, CHANNELS_LAST), low.result(node, CHANNELS_LAST)
+        _add(low, node, call, kind, filters, bias, source, made)
+        return
+    signals = low.read(call.source, _SIGNALS)
+    images = low.reshaped(node, signals, *_as_images(low, call.source), low.elements(call.source))
+    sizes, bounds = _as_images(low, node)
+    made = low.writer.value(low.elements(node), bounds)
+    _add(low, node, call, kind, filters, bias, images, made)
+    low.writer.node(reshape([sizes[0], *sizes[2:]], made, low.result(node, _SIGNALS)), 0)
+
+
+def _operands(low: Lowering, node: Node, call: _Call) -> tuple[type, int, int]:
+    """The kind of node, its filter and its bias."""
+    if low.on_integers(node):
+        integers = integer_operands(node, low.program)
+        kind, weight = _kind_and_filter(call, _of_rank_4(integers.weights.values))
+        elements = weight_elements(integers.weights, 3 if kind is g.DepthwiseConv2d else 0)
+        filters, bias = low.writer.constant(weight, elements), integers.bias
+        return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias, integers.bias_elements)
+    tensor, bias = low.constant(call.weight), None if call.bias is None else low.constant(call.bias)
+    assert tensor is not None
+    weight, folded = _of_rank_4(tensor), low.folded_scale(node)
     if folded is not None:
         weight, bias = _scaled(weight, bias, folded, call)
     kind, weight = _kind_and_filter(call, weight)
-    if rank(node) == 4:
-        _add(low, node, call, kind, weight, bias, low.read(call.source, CHANNELS_LAST), low.result(node, CHANNELS_LAST))
-        return
-    images = low.reshaped(node, low.read(call.source, _SIGNALS), *_as_images(low, call.source))
-    sizes, bounds = _as_images(low, node)
-    made = low.writer.value(node.meta["val"].dtype, bounds)
-    _add(low, node, call, kind, weight, bias, images, made)
-    low.writer.node(reshape([sizes[0], *sizes[2:]], made, low.result(node, _SIGNALS)), 0)
+    # Half precision too has its filters in single.
+    filters = low.writer.constant(weight.float())
+    return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias.float())
+
+
+def _of_rank_4(weight: torch.Tensor) -> torch.Tensor:
+    return weight if weight.dim() == 4 else weight.unsqueeze(2)
+
+
+def _channels_of(node: Node) -> int:
+    """The dimension of the weights that is the result's channels, or none."""
+    call = _Call(*node.args)  # type: ignore[arg-type]
+    return 0 if not call.transposed else 1 if call.groups == 1 else -1
 
 
 def _as_images(low: Lowering, node: Node) -> tuple[list[object], list[int]]:
@@ -83,35 +108,19 @@ def _as_images(low: Lowering, node: Node) -> tuple[list[object], list[int]]:
     return [sizes[0], 1, *sizes[1:]], [bounds[0], 1, *bounds[1:]]
 
 
-def _add(
-    low: Lowering,
-    node: Node,
-    call: _Call,
-    kind: type,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    source: int,
-    made: int,
-) -> None:
+def _add(low: Lowering, node: Node, call: _Call, kind: type, filters: int, bias: int, source: int, made: int) -> None:
     outputs, inputs = low.shape(node)[1], low.shape(call.source)[1]
-    # Half precision too has its filters in single.
-    operands = (
-        source,
-        low.writer.constant(weight.float()),
-        g.INVALID_ID if bias is None else low.writer.constant(bias.float()),
-        made,
-    )
     vertical, horizontal = call.padding
-    kernel = weight.shape[1:3]
+    kernel = call.weight.meta["val"].shape[2:]
     low.add(
         kind(
             *(vertical, horizontal, vertical, horizontal),
-            *(int(kernel[0]), int(kernel[1])),
+            *(int(kernel[0]) if len(kernel) > 1 else 1, int(kernel[-1])),
             *call.stride,
             *call.dilation,
             *(inputs // call.groups, outputs // call.groups, call.groups),
             *(call.output_padding if call.transposed else (0, 0)),
-            *operands,
+            *(source, filters, bias, made),
         ),
         node,
     )
@@ -191,6 +200,6 @@ def _norm(low: Lowering, node: Node) -> None:
 NORM = "_native_batch_norm_legit_no_training.default"
 
 RULES: dict[str, Rule] = {
-    "convolution.default": Rule(_convolution, _refuse, fuses_activation=True),
+    "convolution.default": Rule(_convolution, _refuse, fuses_activation=True, on_integers=if_weights(_channels_of)),
     NORM: Rule(_norm, _refuse_norm),
 }

@@ -15,11 +15,17 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import argument, rank, tensors_of
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST
 from executorch.backends.xnnpack.lowering.lowering import Limits, Lowering
-from executorch.backends.xnnpack.operators.rule import Check, Rule
+from executorch.backends.xnnpack.lowering.quantization import Affine
+from executorch.backends.xnnpack.operators.integers import if_scales, products_fit, sums_fit
+from executorch.backends.xnnpack.operators.rule import Check, OnIntegers, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 
-def unary(make: Callable[[Node, int, int], object], refusal: Check = lambda node, program: None) -> Rule:
+def unary(
+    make: Callable[[Node, int, int], object],
+    refusal: Check = lambda node, program: None,
+    on_integers: OnIntegers | None = None,
+) -> Rule:
     """The rule of an operator of one tensor; `make` gives the kind of node from the call, the operand, the result."""
 
     def emit(low: Lowering, node: Node) -> None:
@@ -27,11 +33,13 @@ def unary(make: Callable[[Node, int, int], object], refusal: Check = lambda node
         order = low.order_of(source)
         low.add(make(node, low.read(source, order), low.result(node, order)), node)
 
-    return Rule(emit, refusal)
+    return Rule(emit, refusal, on_integers=on_integers)
 
 
 def _plain_unary(kind: type) -> Rule:
-    return unary(lambda node, source, made: kind(source, made))
+    # On integers it is a table of 256 results. Those of negative numbers would be none here.
+    table = None if kind in _OF_SOME_NUMBERS else if_scales(lambda operands, result: True)
+    return unary(lambda node, source, made: kind(source, made), on_integers=table)
 
 
 def _binary(kind: type) -> Rule:
@@ -45,7 +53,18 @@ def _binary(kind: type) -> Rule:
             second = low.step(node, g.Multiply, second, low.number(node, alpha), shape=shape)
         low.add(kind(first, second, low.result(node, order)), node)
 
-    return Rule(emit, _refuse_alpha, fuses_activation=True)
+    return Rule(emit, _refuse_alpha, fuses_activation=True, on_integers=_ON_INTEGERS.get(kind))
+
+
+def _sum_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
+    return bool(node.kwargs.get("alpha", 1) == 1) and if_scales(sums_fit)(node, result, program)
+
+
+_ON_INTEGERS: dict[type, OnIntegers] = {
+    g.Add: _sum_on_integers,
+    g.Subtract: _sum_on_integers,
+    g.Multiply: if_scales(products_fit),
+}
 
 
 def _refuse_alpha(node: Node, program: ExportedProgram) -> str | None:
@@ -103,12 +122,27 @@ def _leaky_relu(node: Node, source: int, made: int) -> object:
     return g.LeakyReLU(float(cast(float, argument(node, 1, "negative_slope", 0.01))), source, made)
 
 
+def _leaky_relu_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
+    slope = float(cast(float, argument(node, 1, "negative_slope", 0.01)))
+
+    def fit(operands: list[float], made: float) -> bool:
+        ratio = operands[0] / made
+        below = abs(ratio * slope)
+        return 2.0**-8 <= ratio <= 2.0**7 and 2.0**-8 <= below < 2.0**7
+
+    return if_scales(fit)(node, result, program)
+
+
 def _refuse_elu(node: Node, program: ExportedProgram) -> str | None:
     input_scale = argument(node, 3, "input_scale", 1)
     if input_scale != 1:
         return f"input_scale is {input_scale}, expected 1"
     alpha = cast(float, argument(node, 1, "alpha", 1.0))
     return None if alpha > 0 and math.isfinite(alpha) else f"alpha is {alpha}, expected a positive number"
+
+
+def _elu_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
+    return argument(node, 2, "scale", 1) == 1 and if_scales(lambda operands, result: True)(node, result, program)
 
 
 def _elu(low: Lowering, node: Node) -> None:
@@ -148,6 +182,8 @@ def _prelu(low: Lowering, node: Node) -> None:
         operand = low.writer.constant(shaped.reshape(*front, *shaped.shape).permute(order))
     low.add(g.PReLU(low.read(source, order), operand, low.result(node, order)), node)
 
+
+_OF_SOME_NUMBERS = (g.SquareRoot, g.ReciprocalSquareRoot, g.Log)
 
 _UNARY: dict[str, type] = {
     "sigmoid.default": g.Sigmoid,
@@ -191,10 +227,10 @@ RULES: dict[str, Rule] = {
     **{name: _plain_unary(kind) for name, kind in _UNARY.items()},
     **{name: _binary(kind) for name, kind in _BINARY.items()},
     **{name: _with_number(kind) for name, kind in _WITH_NUMBER.items()},
-    **{name: Rule(_clamp, _refuse_limits) for name in CLAMPS},
-    "leaky_relu.default": unary(_leaky_relu),
+    **{name: Rule(_clamp, _refuse_limits, on_integers=if_scales(lambda operands, result: True)) for name in CLAMPS},
+    "leaky_relu.default": unary(_leaky_relu, on_integers=_leaky_relu_on_integers),
     "sign.default": unary(lambda node, source, made: g.Sign(source, made), _refuse_sign),
-    "elu.default": Rule(_elu, _refuse_elu),
+    "elu.default": Rule(_elu, _refuse_elu, on_integers=_elu_on_integers),
     "_prelu_kernel.default": Rule(_prelu, _refuse_prelu),
     "prelu.default": Rule(_prelu, _refuse_prelu),
 }

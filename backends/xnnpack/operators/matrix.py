@@ -5,15 +5,22 @@ from __future__ import annotations
 
 from typing import cast
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, rank
+from executorch.backends.xnnpack.lowering.elements import Elements, per_channel
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import Order, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.lowering.quantization import Weights, dynamic_source, weights_of
+from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
+_NIBBLE = 4  # bits
+_NIBBLE_ZERO = 8  # what XNNPACK takes off each integer of four bits
+_GROUPS_OF = 32  # XNNPACK's groups are multiples of it
 _TRANSPOSED = 1  # XNNPACK's flag: the right operand has its rows where its columns would be
 
 
@@ -23,14 +30,84 @@ def _refuse_linear(node: Node, program: ExportedProgram) -> str | None:
     return "it is a product of two computed vectors" if computed and min(rank(source), rank(weight)) < 2 else None
 
 
+def _bias(node: Node) -> Node | None:
+    return cast("Node | None", node.args[2] if len(node.args) > 2 else None)
+
+
+def takes_quantized_rows(node: Node, program: ExportedProgram) -> bool:
+    """Whether a node is a linear layer whose operand is quantized row by row while running: its weights are constant
+    integers.
+    """
+    if operator_of(node) != "aten.linear.default" or dynamic_source(node.args[0]) is None:
+        return False
+    bias = _bias(node)
+    constant_bias = bias is None or constant_tensor(program, bias) is not None
+    weights = weights_of(program, node.args[1])
+    return weights is not None and constant_bias and _fits(weights, _GROUPS_OF)
+
+
+def _fits(weights: Weights, groups_of: int) -> bool:
+    """Whether a layer's weights can stay integers: each row, or each group of it, has a scale."""
+    if not weights.group:
+        return weights.axis in (None, 0)
+    whole = weights.values.shape[1] % weights.group == 0
+    return bool(groups_of) and weights.bits == _NIBBLE and whole and weights.group % groups_of == 0
+
+
+def _integer_filters(low: Lowering, weights: Weights) -> int:
+    """Weights of which each row, or group of it, has a scale; integers of four bits are kept as such in pairs."""
+    outputs, inputs = weights.values.shape
+    if weights.bits == _NIBBLE and inputs % 2 == 0:
+        raised = (weights.values + _NIBBLE_ZERO).to(torch.uint8)
+        pairs = raised[:, ::2] | raised[:, 1::2] << _NIBBLE
+        if weights.group:
+            scales = low.writer.data(weights.scales.bfloat16())
+            quant = g.PerChannelGroupQuant([], 0, weights.group, None, scales, weights.scales.numel())
+            return low.writer.constant(pairs, Elements(g.DataType.QBINT4, quant), (outputs, inputs))
+        rows = g.PerChannelQuant(weights.scales.float().expand(outputs).tolist(), 0)
+        return low.writer.constant(pairs, Elements(g.DataType.QCINT4, rows), (outputs, inputs))
+    return _filters_of_rows(low, weights)
+
+
 def _linear(low: Lowering, node: Node) -> None:
-    source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
-    bias = cast("Node | None", node.args[2] if len(node.args) > 2 else None)
-    if all(each is None or low.constant(each) is not None for each in (weight, bias)):
-        operands = low.read(source), low.read(weight), g.INVALID_ID if bias is None else low.read(bias)
-        low.add(g.FullyConnected(*operands, low.result(node)), node)
+    source, weight, bias = cast(Node, node.args[0]), cast(Node, node.args[1]), _bias(node)
+    if any(each is not None and low.constant(each) is None for each in (weight, bias)):
+        _linear_of_computed(low, node)
         return
-    # XNNPACK packs a layer's weights once: computed ones are an operand of a product, which sets no limits itself.
+    if low.on_integers(node):
+        operands = integer_operands(node, low.program)
+        filters = low.writer.constant(operands.weights.values, weight_elements(operands.weights, 0))
+        added = g.INVALID_ID
+        if operands.bias is not None:
+            added = low.writer.constant(operands.bias, operands.bias_elements)
+        low.add(g.FullyConnected(low.read(source), filters, added, low.result(node)), node)
+        return
+    weights = weights_of(low.program, weight)
+    added = g.INVALID_ID if bias is None else low.read(bias)
+    if weights is not None and takes_quantized_rows(node, low.program):
+        rows = low.quantized_rows(cast(Node, dynamic_source(source)))
+        low.add(g.FullyConnected(rows, _integer_filters(low, weights), added, low.result(node)), node)
+    elif weights is not None and _fits(weights, 0) and source.meta["val"].dtype == torch.float32:
+        filters, added = _filters_of_rows(low, weights), _bias_of_rows(low, weights, bias)
+        low.add(g.FullyConnected(low.read(source), filters, added, low.result(node)), node)
+    else:
+        low.add(g.FullyConnected(low.read(source), low.read(weight), added, low.result(node)), node)
+
+
+def _filters_of_rows(low: Lowering, weights: Weights) -> int:
+    scales = weights.scales.expand(weights.values.shape[0])
+    return low.writer.constant(weights.values, per_channel(torch.int8, scales, 0))
+
+
+def _bias_of_rows(low: Lowering, weights: Weights, bias: Node | None) -> int:
+    """The bias of a product of numbers with integers: XNNPACK multiplies the sum of both by the scale."""
+    tensor = None if bias is None else low.constant(bias)
+    return g.INVALID_ID if tensor is None else low.writer.constant((tensor.double() / weights.scales).float())
+
+
+def _linear_of_computed(low: Lowering, node: Node) -> None:
+    """XNNPACK packs a layer's weights once: computed ones are an operand of a product, which sets no limits itself."""
+    source, weight, bias = cast(Node, node.args[0]), cast(Node, node.args[1]), _bias(node)
     made = low.step(node, _transposed_product, low.read(source), low.read(weight), shape=low.shape(node))
     last = g.Clamp(made, low.result(node)) if bias is None else g.Add(made, low.read(bias), low.result(node))
     low.add(last, node)
@@ -88,7 +165,7 @@ def _right_order(low: Lowering, right: Node) -> Order:
 
 
 RULES: dict[str, Rule] = {
-    "linear.default": Rule(_linear, _refuse_linear, fuses_activation=True),
+    "linear.default": Rule(_linear, _refuse_linear, fuses_activation=True, on_integers=if_weights(lambda node: 0)),
     "addmm.default": Rule(_addmm, _refuse_addmm, fuses_activation=True),
     "bmm.default": Rule(_product),
     "mm.default": Rule(_product),

@@ -13,6 +13,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
 from executorch.backends.xnnpack.lowering.layout import Order, arranged, moved_last
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
@@ -110,7 +111,7 @@ def _without(order: Order, dims: Sequence[int]) -> Order:
 
 
 RULES: dict[str, Rule] = {
-    "mean.default": Rule(_mean, _refuse),
-    "mean.dim": Rule(_mean, _refuse),
+    "mean.default": Rule(_mean, _refuse, on_integers=if_alike),
+    "mean.dim": Rule(_mean, _refuse, on_integers=if_alike),
     "sum.dim_IntList": Rule(_sum, _refuse),
 }

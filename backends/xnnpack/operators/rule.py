@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +12,7 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.exir.passes.sym_shape_eval_pass import upper_bound
 
 MAX_RANK = 6
@@ -19,6 +20,7 @@ MAX_RANK = 6
 
 Check = Callable[[Node, ExportedProgram], str | None]
 Emit = Callable[[Lowering, Node], None]
+OnIntegers = Callable[[Node, Affine, ExportedProgram], bool]
 
 FLOATS = (torch.float32, torch.float16)
 
@@ -29,12 +31,17 @@ class Rule:
     emit: adds what the node becomes.
     fuses_activation: a following clamp with no other reader of the result is made with it.
     mixes_dtypes: its tensors may have several dtypes, all of them XNNPACK's.
+    on_integers: whether a call between dequantize and quantize (the second argument) is computed on the integers, by
+    emit; None if it is always computed on numbers.
+    any_tensors: its refusal looks at its tensors itself.
     """
 
     emit: Emit
     refusal: Check = lambda node, program: None
     fuses_activation: bool = False
     mixes_dtypes: bool = False
+    on_integers: OnIntegers | None = None
+    any_tensors: bool = False
 
 
 def refusal_of_tensors(node: Node, mixed: bool) -> str | None:
@@ -44,16 +51,25 @@ def refusal_of_tensors(node: Node, mixed: bool) -> str | None:
     several = not isinstance(node.meta.get("val"), torch.Tensor)
     results = [user for user in node.users if user.users] if several else [node]
     for each in (*tensors_of(node), *results):
-        value = each.meta.get("val")
-        if not isinstance(value, torch.Tensor):
-            return f"{each.name} is no tensor"
-        if value.dtype not in FLOATS:
-            return f"{each.name} has dtype {value.dtype}, expected float32 or float16"
-        if rank(each) > MAX_RANK:
-            return f"{each.name} has {rank(each)} dimensions, at most {MAX_RANK}"
-        if any(isinstance(size, int) and size == 0 for size in value.shape):
-            return f"{each.name} has no elements"
-        if any(upper_bound(size) is None for size in value.shape):
-            return f"{each.name} has a size without an upper bound: {tuple(value.shape)}"
+        reason = refusal_of_tensor(each, FLOATS)
+        if reason is not None:
+            return reason
     dtypes = {each.meta["val"].dtype for each in (*tensors_of(node), *results)}
     return None if mixed or len(dtypes) == 1 else f"mixed dtypes {sorted(map(str, dtypes))}"
+
+
+def refusal_of_tensor(node: Node, dtypes: Sequence[torch.dtype]) -> str | None:
+    """Why a node's result cannot be one of XNNPACK's values, one of these dtypes being expected."""
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor):
+        return f"{node.name} is no tensor"
+    if value.dtype not in dtypes:
+        expected = " or ".join(str(each).removeprefix("torch.") for each in dtypes)
+        return f"{node.name} has dtype {value.dtype}, expected {expected}"
+    if rank(node) > MAX_RANK:
+        return f"{node.name} has {rank(node)} dimensions, at most {MAX_RANK}"
+    if any(isinstance(size, int) and size == 0 for size in value.shape):
+        return f"{node.name} has no elements"
+    if any(upper_bound(size) is None for size in value.shape):
+        return f"{node.name} has a size without an upper bound: {tuple(value.shape)}"
+    return None

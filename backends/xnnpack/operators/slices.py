@@ -11,6 +11,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank, taken
 from executorch.backends.xnnpack.lowering.layout import Order, place_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
@@ -84,7 +85,7 @@ def _take_one(low: Lowering, source: Node, node: Node, dim: int, index: int) -> 
     order = low.order_of(source)
     bounds = low.shape(source, order)
     bounds[place_of(dim, order)] = 1
-    part = low.writer.value(node.meta["val"].dtype, bounds)
+    part = low.writer.value(low.elements(node), bounds)
     low.add(_part(low, source, dim, index, 1, order, part), node)
     left = _without(order, dim)
     sizes = [node.meta["val"].shape[each] for each in left]
@@ -120,8 +121,8 @@ def _split(low: Lowering, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "slice_copy.Tensor": Rule(_slice, _refuse_slice),
-    "select_copy.int": Rule(_select, _refuse_select),
+    "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike),
+    "select_copy.int": Rule(_select, _refuse_select, on_integers=if_alike),
     "split_with_sizes_copy.default": Rule(_split, _refuse_split),
     "unbind_copy.int": Rule(_unbind, _refuse_unbind),
 }

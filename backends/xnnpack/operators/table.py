@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.facts import operator_of
 from executorch.backends.xnnpack.operators import (
     arrangement,
     composed,
@@ -16,22 +17,24 @@ from executorch.backends.xnnpack.operators import (
     elementwise,
     matrix,
     normalization,
+    quantization,
     reduction,
     slices,
     window,
 )
 from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensors
-from executorch.exir.error import operator_name
 
 _MODULES = (elementwise, composed, matrix, convolution, window, reduction, normalization, arrangement, slices)
 
-RULES: Mapping[str, Rule] = {f"aten.{name}": rule for module in _MODULES for name, rule in module.RULES.items()}
+RULES: Mapping[str, Rule] = {
+    **{f"aten.{name}": rule for module in _MODULES for name, rule in module.RULES.items()},
+    **quantization.RULES,
+}
 
 
 def rule_of(node: Node) -> Rule | None:
     """The rule of a node's operator."""
-    name = operator_name(node.target).replace("::", ".").replace("dim_order_ops.", "aten.")
-    return RULES.get(name if name.count(".") > 1 else f"{name}.default")
+    return RULES.get(operator_of(node).replace("dim_order_ops.", "aten."))
 
 
 def refusal(node: Node, program: ExportedProgram) -> str | None:
@@ -42,4 +45,5 @@ def refusal(node: Node, program: ExportedProgram) -> str | None:
     rule = rule_of(node)
     if rule is None:
         return "XNNPACK has no such operator"
-    return refusal_of_tensors(node, rule.mixes_dtypes) or rule.refusal(node, program)
+    tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes)
+    return tensors or rule.refusal(node, program)

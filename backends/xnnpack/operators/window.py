@@ -12,6 +12,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
@@ -153,10 +154,10 @@ def _nearest(low: Lowering, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "max_pool2d.default": Rule(_max, _refuse_max),
+    "max_pool2d.default": Rule(_max, _refuse_max, on_integers=if_alike),
     "max_pool2d_with_indices.default": Rule(_max, _refuse_max),
     "avg_pool2d.default": Rule(_average, _refuse_average),
     "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive),
     "upsample_nearest2d.vec": Rule(_nearest, _refuse_nearest),
-    "upsample_bilinear2d.vec": Rule(_resize, _refuse_resize),
+    "upsample_bilinear2d.vec": Rule(_resize, _refuse_resize, on_integers=if_alike),
 }

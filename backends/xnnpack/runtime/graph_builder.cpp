@@ -25,6 +25,9 @@ constexpr xnn_datatype kDatatypes[] = {
     xnn_datatype_int32,   xnn_datatype_invalid, xnn_datatype_invalid,
 };
 
+// What is taken off every integer of four bits, which are kept without signs.
+constexpr int32_t kNibbleZero = 8;
+
 /// What xnn_define_*_tensor_value() functions take in common.
 struct Tensor {
   xnn_datatype datatype;
@@ -48,8 +51,9 @@ xnn_status define_quantized(xnn_subgraph_t graph, const fb::QuantizedTensorValue
   }
   if (const auto* channels = value.quant_params_as_PerChannelQuant()) {
     const float* inside = channels->scale() == nullptr ? nullptr : channels->scale()->data();
-    return xnn_define_channelwise_quantized_tensor_value(
-        graph, t.datatype, scales_of(constants, channels->scale_buffer_idx(), inside), t.rank,
+    return xnn_define_channelwise_quantized_tensor_value_v2(
+        graph, t.datatype, t.datatype == xnn_datatype_qcint4 ? kNibbleZero : 0,
+        scales_of(constants, channels->scale_buffer_idx(), inside), t.rank,
         static_cast<size_t>(channels->channel_dim()), t.dims, t.data, t.external_id, t.flags, id);
   }
   if (const auto* tokens = value.quant_params_as_PerTokenDynamicQuant()) {
@@ -59,7 +63,7 @@ xnn_status define_quantized(xnn_subgraph_t graph, const fb::QuantizedTensorValue
   }
   const auto* groups = value.quant_params_as_PerChannelGroupQuant();
   return xnn_define_blockwise_quantized_tensor_value(
-      graph, t.datatype, /*zero_point=*/8,
+      graph, t.datatype, kNibbleZero,
       scales_of<uint16_t>(constants, groups->scale_buffer_idx(), nullptr), t.rank,
       static_cast<size_t>(groups->channel_dim()), static_cast<size_t>(groups->group_size()), t.dims,
       t.data, t.external_id, t.flags, id);

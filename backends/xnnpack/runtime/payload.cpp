@@ -40,6 +40,10 @@ T read(const uint8_t* at) {
 
 // The datatypes by their numbers in the payload: bits of an element; 0 where there are none.
 constexpr uint8_t kBits[] = {0, 32, 16, 8, 8, 32, 8, 32, 4, 8, 4, 8, 32, 32, 16};
+constexpr int kQuantizedRows = 9;  // qdint8: integers whose parameters are found while running
+
+/// Whether results of this datatype can be limited: XNNPACK takes others for impossible.
+bool can_be_limited(int datatype) { return datatype >= 1 && datatype <= 4; }
 
 /// Datatypes that go together in a product with weights: operand, weights, result. XNNPACK takes
 /// others for impossible.
@@ -137,6 +141,10 @@ Error Verifier::value(size_t index) {
                            " dimensions and %zu sizes, at most %zu",
                            id, tensor.num_dims(), rank, kMaxRank);
   uint64_t bits = kBits[datatype];
+  // XNNPACK starts each row at a byte.
+  ET_CHECK_OR_RETURN_ERROR(
+      bits != 4 || (rank > 0 && tensor.dims()->Get(static_cast<uint32_t>(rank - 1)) % 2 == 0),
+      NotSupported, "xnnpack payload: value %" PRIu32 " has rows of half a byte", id);
   for (size_t d = 0; d < rank; ++d) {
     ET_CHECK_OR_RETURN_ERROR(
         !runtime::mul_overflows(bits, uint64_t{tensor.dims()->Get(static_cast<uint32_t>(d))},
@@ -214,11 +222,12 @@ Error Verifier::quantization(size_t id, const fb::QuantizedTensorValue& value) c
                   static_cast<uint64_t>(rows * (columns / group)));
   }
   if (const auto* tokens = value.quant_params_as_PerTokenDynamicQuant()) {
-    ET_CHECK_OR_RETURN_ERROR(
-        tokens->num_nonbatch_dims() > 0 &&
-            static_cast<size_t>(tokens->num_nonbatch_dims()) <= count(tensor.dims()),
-        InvalidProgram, "xnnpack payload: value %zu quantizes over %" PRId32 " dimensions", id,
-        tokens->num_nonbatch_dims());
+    // A matrix product reads as many scales as it has rows.
+    ET_CHECK_OR_RETURN_ERROR(tokens->num_nonbatch_dims() == 1 && count(tensor.dims()) > 0,
+                             NotSupported,
+                             "xnnpack payload: value %zu quantizes over %" PRId32
+                             " of %zu dimensions, expected the last",
+                             id, tokens->num_nonbatch_dims(), count(tensor.dims()));
   }
   return Error::Ok;
 }
@@ -283,6 +292,17 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
     ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || values_[id]->constant_buffer_idx() == 0,
                              InvalidProgram,
                              "xnnpack payload: node %zu writes the constant %" PRIu32, index, id);
+    const auto reader_or_maker =
+        row.role == Role::Result ? fb::XNodeUnion::Convert : fb::XNodeUnion::FullyConnected;
+    ET_CHECK_OR_RETURN_ERROR(
+        left_out || datatype(id) != kQuantizedRows || node.xnode_union_type() == reader_or_maker,
+        InvalidProgram, "xnnpack payload: node %zu (%s) has the quantized rows %" PRIu32, index,
+        fb::EnumNameXNodeUnion(node.xnode_union_type()), id);
+    ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || node.output_min_max() == nullptr ||
+                                 can_be_limited(datatype(id)),
+                             InvalidProgram,
+                             "xnnpack payload: node %zu limits results of datatype %d", index,
+                             datatype(id));
   }
   ET_CHECK_OR_RETURN_ERROR(datatypes_fit(node), InvalidProgram,
                            "xnnpack payload: the datatypes of node %zu (%s) do not go together",

@@ -1,0 +1,128 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""How a graph says that numbers are kept as integers: what its quantize and dequantize operators mean."""
+
+from __future__ import annotations
+
+import operator
+from typing import NamedTuple, cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import argument, constant_tensor, operator_of, tensors_of
+
+_LIBRARY = "quantized_decomposed."
+QUANTIZE = f"{_LIBRARY}quantize_per_tensor.default"
+DEQUANTIZE = f"{_LIBRARY}dequantize_per_tensor.default"
+PER_CHANNEL = f"{_LIBRARY}dequantize_per_channel.default"
+PER_GROUP = f"{_LIBRARY}dequantize_per_channel_group.default"
+
+# What quantizes while running: choosing the parameters, quantizing, dequantizing.
+DYNAMIC = {
+    f"{_LIBRARY}choose_qparams.tensor": (
+        f"{_LIBRARY}quantize_per_tensor.tensor",
+        f"{_LIBRARY}dequantize_per_tensor.tensor",
+    ),
+    f"{_LIBRARY}choose_qparams_per_token_asymmetric.default": (
+        f"{_LIBRARY}quantize_per_token.default",
+        f"{_LIBRARY}dequantize_per_token.default",
+    ),
+}
+
+
+class Affine(NamedTuple):
+    """(integer - zero_point) * scale, the integers being from `least` to `most`."""
+
+    scale: float
+    zero_point: int
+    least: int
+    most: int
+    dtype: torch.dtype
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all integers of the dtype are allowed."""
+        limits = torch.iinfo(self.dtype)
+        return self.least <= limits.min and self.most >= limits.max
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest number."""
+        return (self.least - self.zero_point) * self.scale, (self.most - self.zero_point) * self.scale
+
+    def is_as(self, other: Affine) -> bool:
+        """Whether the same integers stand for the same numbers."""
+        return (self.scale, self.zero_point, self.dtype) == (other.scale, other.zero_point, other.dtype)
+
+
+def affine(node: Node) -> Affine | None:
+    """The parameters of a quantize or dequantize per tensor; None for any other node."""
+    if operator_of(node) not in (QUANTIZE, DEQUANTIZE):
+        return None
+    names = ("scale", "zero_point", "quant_min", "quant_max", "dtype")
+    return Affine(*(argument(node, place, name) for place, name in enumerate(names, 1)))  # type: ignore[arg-type]
+
+
+def stands_for(node: Node) -> Affine | None:
+    """How a node's integers are meant: by what makes them or, where that is not known here, by what reads them."""
+    if operator_of(node) == QUANTIZE:
+        return affine(node)
+    return next((affine(user) for user in node.users if operator_of(user) == DEQUANTIZE), None)
+
+
+def affine_operands(node: Node) -> list[Affine] | None:
+    """The parameters of all tensors that a node reads; None if one is not dequantized per tensor."""
+    found = [affine(source) for source in tensors_of(node) if operator_of(source) == DEQUANTIZE]
+    return [each for each in found if each] if len(found) == len(tensors_of(node)) else None
+
+
+class Weights(NamedTuple):
+    """Constant integers that are dequantized: values * scales. One scale (`axis` None), one for each index of `axis`,
+    or, with `group`, a matrix of them: one for as many numbers of each row.
+    """
+
+    values: torch.Tensor
+    scales: torch.Tensor
+    axis: int | None
+    group: int
+    bits: int
+
+
+def weights_of(program: ExportedProgram, node: object) -> Weights | None:
+    """The integers behind constant weights; None if a node is none, or they have zero points."""
+    name = operator_of(node) if isinstance(node, Node) else ""
+    if name not in (DEQUANTIZE, PER_CHANNEL, PER_GROUP):
+        return None
+    node = cast(Node, node)
+    values = constant_tensor(program, node.args[0])
+    if values is None or values.dtype != torch.int8:
+        return None
+    places = {DEQUANTIZE: 3, PER_CHANNEL: 4, PER_GROUP: 3}[name]
+    least, most = cast(int, argument(node, places, "quant_min")), cast(int, argument(node, places + 1, "quant_max"))
+    bits = 4 if least >= -8 and most <= 7 else 8
+    if name == DEQUANTIZE:
+        found = affine(node)
+        assert found is not None
+        return None if found.zero_point else Weights(values, torch.tensor(found.scale), None, 0, bits)
+    scales, zeros = (constant_tensor(program, each) for each in node.args[1:3])
+    if scales is None or (node.args[2] is not None and (zeros is None or bool(zeros.any()))):
+        return None
+    if name == PER_CHANNEL:
+        return Weights(values, scales, cast(int, argument(node, 3, "axis")), 0, bits)
+    return Weights(values, scales, 0, cast(int, argument(node, 6, "group_size")), bits)
+
+
+def dynamic_source(node: object) -> Node | None:
+    """What is quantized and dequantized while running to give `node`; None for any other node."""
+    if not isinstance(node, Node) or operator_of(node) not in {last for _, last in DYNAMIC.values()}:
+        return None
+    quantize, scale = node.args[:2]
+    choose = scale.args[0] if isinstance(scale, Node) and scale.target is operator.getitem else None
+    if not isinstance(quantize, Node) or not isinstance(choose, Node):
+        return None
+    alike = DYNAMIC.get(operator_of(choose)) == (operator_of(quantize), operator_of(node))
+    source = quantize.args[0]
+    parameters = [each.args for each in quantize.args[1:3] if isinstance(each, Node)]
+    fits = parameters == [(choose, 0), (choose, 1)] and quantize.args[1:3] == node.args[1:3]
+    return source if alike and fits and isinstance(source, Node) and choose.args[0] is source else None

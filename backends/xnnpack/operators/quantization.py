@@ -1,0 +1,119 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Quantize and dequantize, and which operators between them are computed on the integers.
+
+Exact where XNNPACK's node is; else within one quantum of the result of dequantize, operator, quantize: XNNPACK
+multiplies by scales in fixed point. What is not computed on integers is computed on numbers, as the graph says.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from typing import cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import argument, constant_tensor, operator_of
+from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.lowering.quantization import (
+    DEQUANTIZE,
+    DYNAMIC,
+    PER_CHANNEL,
+    PER_GROUP,
+    QUANTIZE,
+    Affine,
+    affine,
+    dynamic_source,
+    stands_for,
+)
+from executorch.backends.xnnpack.operators.matrix import takes_quantized_rows
+from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensor
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+
+
+def _refuse_parameters(found: Affine) -> str | None:
+    if not isinstance(found.scale, (int, float)) or not isinstance(found.zero_point, int):
+        return "its scale or zero point is not fixed"
+    if found.dtype not in (torch.int8, torch.uint8):
+        return f"it makes {found.dtype}, expected int8 or uint8"
+    if not math.isfinite(found.scale) or found.scale < sys.float_info.epsilon**2:
+        return f"its scale is {found.scale}, expected a positive number"
+    limits = torch.iinfo(found.dtype)
+    if not limits.min <= found.zero_point <= limits.max:
+        return f"its zero point {found.zero_point} is no {found.dtype}"
+    return None if found.least < found.most else f"its limits {found.least} and {found.most} are out of order"
+
+
+def _refuse(node: Node, program: ExportedProgram) -> str | None:
+    source = cast(Node, node.args[0])
+    found = cast(Affine, affine(node))
+    reason = _refuse_parameters(found)
+    if reason is not None:
+        return reason
+    real, integer = (source, node) if operator_of(node) == QUANTIZE else (node, source)
+    reason = refusal_of_tensor(real, (torch.float32,)) or refusal_of_tensor(integer, (found.dtype,))
+    meant = stands_for(integer)
+    if reason is None and meant is not None and not found.is_as(meant):
+        return f"{integer.name} stands for other numbers elsewhere"
+    return reason
+
+
+def _quantize(low: Lowering, node: Node) -> None:
+    source, found = cast(Node, node.args[0]), cast(Affine, affine(node))
+    order = low.order_of(source)
+    value = low.read(source, order)
+    if not found.is_whole:
+        clamped = low.writer.value(torch.float32, low.shape(source, order))
+        low.writer.node(g.Clamp(value, clamped), 0, found.limits)
+        value = clamped
+    low.add(g.Convert(value, low.result(node, order)), node)
+
+
+def _nothing(low: Lowering, node: Node) -> None:
+    """Its readers make what they need of it."""
+
+
+def _refuse_computed(node: Node, program: ExportedProgram) -> str | None:
+    return None if constant_tensor(program, node) is not None else "it dequantizes what is not constant"
+
+
+def _choice(node: Node) -> Node | None:
+    """What chooses the parameters with which a node quantizes or dequantizes while running."""
+    scale = node.args[1] if operator_of(node) not in DYNAMIC and len(node.args) > 1 else None
+    source = scale.args[0] if isinstance(scale, Node) and scale.target is operator.getitem else None
+    return node if operator_of(node) in DYNAMIC else source if isinstance(source, Node) else None
+
+
+def _refuse_dynamic(node: Node, program: ExportedProgram) -> str | None:
+    """All operators of a dynamic quantization go together, with the linear layers that read it."""
+    choice = _choice(node)
+    if choice is None:
+        return "what chooses its parameters is not known"
+    if operator_of(choice).endswith("choose_qparams.tensor") and tuple(choice.args[1:3]) != (-128, 127):
+        return f"its integers are from {choice.args[1]} to {choice.args[2]}, expected -128 to 127"
+    if argument(choice, 4 if len(choice.args) > 2 else 1, "dtype") != torch.int8:
+        return "its integers are not int8"
+    source = choice.args[0]
+    reason = refusal_of_tensor(cast(Node, source), (torch.float32,))
+    if reason is not None:
+        return reason
+    numbers = [number for part in choice.users for quantize in part.users for number in (quantize, *quantize.users)]
+    last = {number for number in numbers if dynamic_source(number) is source}
+    readers = {reader for number in last for reader in number.users}
+    if not readers or not all(takes_quantized_rows(reader, program) for reader in readers):
+        return "its result is read by more than linear layers of constant integers"
+    allowed = {*last, *(cast(Node, number.args[0]) for number in last)}
+    return None if set(numbers) <= allowed | readers else "its integers are used elsewhere"
+
+
+RULES: dict[str, Rule] = {
+    QUANTIZE: Rule(_quantize, _refuse, any_tensors=True),
+    DEQUANTIZE: Rule(_nothing, _refuse, any_tensors=True),
+    PER_CHANNEL: Rule(_nothing, _refuse_computed, any_tensors=True),
+    PER_GROUP: Rule(_nothing, _refuse_computed, any_tensors=True),
+    **{name: Rule(_nothing, _refuse_dynamic, any_tensors=True) for name in DYNAMIC},
+    **{name: Rule(_nothing, _refuse_dynamic, any_tensors=True) for names in DYNAMIC.values() for name in names},
+}

@@ -1,0 +1,327 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Graphs of quantize and dequantize: what lies between is computed on integers, within one quantum of eager."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
+from models.function_module import Function
+from oracle.delegated import run
+from oracle.xnnpack_runtime import needs_xnnpack
+from torch import nn
+from torch.nn import functional as F
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.backends.xnnpack.serialization.payload import deserialize_payload
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.backend.utils import get_delegates
+
+pytestmark = needs_xnnpack
+
+ops = torch.ops.quantized_decomposed
+Case = tuple[nn.Module | Callable[..., torch.Tensor], tuple[torch.Tensor, ...]]
+
+
+def _r(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape)
+
+
+def _as_integers(
+    x: torch.Tensor, scale: float = 0.03, zero: int = 3, dtype: torch.dtype = torch.int8, least: int | None = None
+) -> torch.Tensor:
+    limits = torch.iinfo(dtype)
+    parameters = (scale, zero, limits.min if least is None else least, limits.max, dtype)
+    return ops.dequantize_per_tensor(ops.quantize_per_tensor(x, *parameters), *parameters)
+
+
+class _Weights(nn.Module):
+    """A layer whose weights are integers: per channel of dimension `axis`, or per tensor."""
+
+    def __init__(self, layer: nn.Module, call: Callable[..., torch.Tensor], axis: int | None, most: int = 127) -> None:
+        super().__init__()
+        weight = layer.weight.detach()
+        self.axis, self.most, self.call = axis, most, call
+        dims = [dim for dim in range(weight.dim()) if dim != axis]
+        scales = weight.abs().amax(dims) / most
+        shape = [1] * weight.dim()
+        if axis is not None:
+            shape[axis] = -1
+        self.register_buffer("integers", (weight / scales.reshape(shape)).round().to(torch.int8))
+        self.register_buffer("scales", scales)
+        self.register_buffer("zeros", torch.zeros_like(scales, dtype=torch.int64))
+        self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach())
+        self.scale = float(scales.max())
+
+    def weight(self) -> torch.Tensor:
+        limits = (-self.most - (self.most < 127), self.most, torch.int8)
+        if self.axis is None:
+            return ops.dequantize_per_tensor(self.integers, self.scale, 0, *limits)
+        return ops.dequantize_per_channel(self.integers, self.scales, self.zeros, self.axis, *limits)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.call(x, self.weight(), self.bias)
+
+
+def _linear(axis: int | None = 0, bias: bool = True, most: int = 127) -> nn.Module:
+    return _Weights(nn.Linear(10, 6, bias=bias), F.linear, axis, most)
+
+
+def _convolution(axis: int | None = 0, **options: object) -> nn.Module:
+    layer = nn.Conv2d(4, 8, 3, groups=options.get("groups", 1))  # type: ignore[arg-type]
+    return _Weights(layer, lambda x, w, b: F.conv2d(x, w, b, **options), axis)
+
+
+def _transposed(axis: int | None) -> nn.Module:
+    layer = nn.ConvTranspose2d(4, 8, 3)
+    return _Weights(layer, lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1), axis)
+
+
+IMAGE = (2, 4, 7, 6)
+# What is between quantize and dequantize; the kind of node that it becomes.
+CASES: dict[str, tuple[Callable[[], Case], type]] = {
+    "linear": (lambda: (_linear(), (_r(3, 10),)), g.FullyConnected),
+    "linear of one scale": (lambda: (_linear(None), (_r(2, 3, 10),)), g.FullyConnected),
+    "linear without bias": (lambda: (_linear(0, bias=False), (_r(3, 10),)), g.FullyConnected),
+    "linear and relu": (lambda: (nn.Sequential(_linear(), nn.ReLU()), (_r(3, 10),)), g.FullyConnected),
+    "convolution": (lambda: (_convolution(padding=1, stride=2), (_r(*IMAGE),)), g.Conv2d),
+    "convolution of one scale": (lambda: (_convolution(None), (_r(*IMAGE),)), g.Conv2d),
+    "grouped": (lambda: (_convolution(groups=2), (_r(*IMAGE),)), g.Conv2d),
+    "depthwise": (lambda: (_convolution(groups=4), (_r(*IMAGE),)), g.DepthwiseConv2d),
+    "depthwise of one scale": (lambda: (_convolution(None, groups=4), (_r(*IMAGE),)), g.DepthwiseConv2d),
+    "convolution and relu6": (lambda: (nn.Sequential(_convolution(), nn.ReLU6()), (_r(*IMAGE),)), g.Conv2d),
+    "transposed": (lambda: (_transposed(1), (_r(*IMAGE),)), g.ConvTranspose2d),
+    "transposed of one scale": (lambda: (_transposed(None), (_r(*IMAGE),)), g.ConvTranspose2d),
+    "signals": (
+        lambda: (_Weights(nn.Conv1d(4, 6, 3), lambda x, w, b: F.conv1d(x, w, b, padding=1), 0), (_r(2, 4, 9),)),
+        g.Conv2d,
+    ),
+    "add": (lambda: (torch.add, (_r(3, 5), _r(5))), g.Add),
+    "add and relu": (lambda: (lambda x, y: F.relu(x + y), (_r(3, 5), _r(3, 5))), g.Add),
+    "sub": (lambda: (torch.sub, (_r(3, 5), _r(3, 1))), g.Subtract),
+    "mul": (lambda: (torch.mul, (_r(3, 5), _r(3, 5))), g.Multiply),
+    "relu": (lambda: (F.relu, (_r(3, 5),)), g.Clamp),
+    "clamp": (lambda: (lambda x: x.clamp(-0.5, 0.7), (_r(3, 5),)), g.Clamp),
+    "hardtanh": (lambda: (F.hardtanh, (_r(3, 5),)), g.Clamp),
+    "sigmoid": (lambda: (torch.sigmoid, (_r(3, 5),)), g.Sigmoid),
+    "tanh": (lambda: (torch.tanh, (_r(3, 5),)), g.Tanh),
+    "hardswish": (lambda: (F.hardswish, (_r(3, 5),)), g.Hardswish),
+    "leaky relu": (lambda: (lambda x: F.leaky_relu(x, 0.1), (_r(3, 5),)), g.LeakyReLU),
+    "elu": (lambda: (F.elu, (_r(3, 5),)), g.ELU),
+}
+# What only moves, chooses or averages elements: operands and result stand for the same numbers.
+ALIKE: dict[str, tuple[Callable[[], Case], type]] = {
+    "max pooling": (lambda: (lambda x: F.max_pool2d(x, 2), (_r(*IMAGE),)), g.MaxPooling2d),
+    "mean": (lambda: (lambda x: x.mean((2, 3), keepdim=True), (_r(*IMAGE),)), g.GlobalAvgPooling2d),
+    "mean over the last": (lambda: (lambda x: x.mean(-1), (_r(3, 7),)), g.GlobalAvgPooling2d),
+    "cat": (lambda: (lambda x, y: torch.cat((x, y), 1), (_r(3, 5), _r(3, 2))), g.Concatenate2),
+    "cat of seven": (lambda: (lambda *x: torch.cat(x, 0), tuple(_r(1, 5) for _ in range(7))), g.Concatenate5),
+    "view": (lambda: (lambda x: x.reshape(6, 5), (_r(2, 3, 5),)), g.StaticReshape),
+    "permute": (lambda: (lambda x: x.permute(2, 0, 1), (_r(2, 3, 5),)), g.StaticTranspose),
+    "slice": (lambda: (lambda x: x[:, 1:4], (_r(3, 5),)), g.StaticSlice),
+    "select": (lambda: (lambda x: x[:, 1], (_r(3, 5),)), g.StaticSlice),
+    "pad": (lambda: (lambda x: F.pad(x, (1, 2)), (_r(3, 5),)), g.StaticConstantPad),
+    "bilinear": (
+        lambda: (lambda x: F.interpolate(x, size=(9, 9), mode="bilinear"), (_r(*IMAGE),)),
+        g.StaticResizeBilinear2D,
+    ),
+}
+
+
+class _Between(nn.Module):
+    """What is between, its operands and its result being integers."""
+
+    def __init__(self, inner: nn.Module, scales: list[float], **options: object) -> None:
+        super().__init__()
+        self.inner, self.scales, self.options = inner, scales, options
+
+    def forward(self, *x: torch.Tensor) -> torch.Tensor:
+        operands = [
+            _as_integers(each, scale, **self.options)  # type: ignore[arg-type]
+            for each, scale in zip(x, self.scales, strict=False)
+        ]
+        return _as_integers(self.inner(*operands), self.scales[-1], **self.options)  # type: ignore[arg-type]
+
+
+def _kinds(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> list[type]:
+    exported = torch.export.export(module.eval(), inputs)
+    graph_module = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).exported_program()
+    (delegate,) = get_delegates(graph_module.graph)
+    payload = getattr(graph_module.graph_module, delegate.target).processed_bytes
+    return [type(node.xnode_union) for node in deserialize_payload(payload)[0].xnodes]
+
+
+def _make(case: Callable[[], Case]) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    torch.manual_seed(0)
+    module, inputs = case()
+    return module if isinstance(module, nn.Module) else Function(module), inputs
+
+
+def _check(module: nn.Module, inputs: tuple[torch.Tensor, ...], quantum: float) -> None:
+    (found,) = run(module, inputs)
+    expected = module(*inputs)
+    torch.testing.assert_close(found, expected, rtol=0, atol=quantum * 1.001)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_integers_are_within_a_quantum_of_eager(name: str) -> None:
+    case, kind = CASES[name]
+    inner, inputs = _make(case)
+    module = _Between(inner, [0.03] * len(inputs) + [0.021])
+    _check(module, inputs, 0.021)
+    kinds = _kinds(module, inputs)
+    assert kind in kinds
+    assert kinds.count(g.Convert) == len(inputs) + 1, kinds
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_what_moves_integers_is_within_a_quantum_of_eager(name: str) -> None:
+    case, kind = ALIKE[name]
+    inner, inputs = _make(case)
+    module = _Between(inner, [0.03] * 8)
+    _check(module, inputs, 0.03 if kind in (g.GlobalAvgPooling2d, g.StaticResizeBilinear2D) else 0)
+    kinds = _kinds(module, inputs)
+    assert kind in kinds
+    assert kinds.count(g.Convert) == len(inputs) + 1, kinds
+
+
+@pytest.mark.parametrize("name", ["add", "relu", "sigmoid", "mul"])
+def test_unsigned_integers_are_within_a_quantum_of_eager(name: str) -> None:
+    inner, inputs = _make(CASES[name][0])
+    module = _Between(inner, [0.03] * len(inputs) + [0.02], zero=120, dtype=torch.uint8)
+    _check(module, inputs, 0.02)
+    assert _kinds(module, inputs).count(g.Convert) == len(inputs) + 1
+
+
+@pytest.mark.parametrize("name", ["linear", "relu", "add"])
+def test_limits_of_integers_are_kept(name: str) -> None:
+    inner, inputs = _make(CASES[name][0])
+    _check(_Between(inner, [0.01] * len(inputs) + [0.02], least=-20), inputs, 0.02)
+
+
+@pytest.mark.parametrize("name", ["max pooling", "cat", "view"])
+def test_integers_that_stand_for_other_numbers_are_converted(name: str) -> None:
+    inner, inputs = _make(ALIKE[name][0])
+    _check(_Between(inner, [0.03] * len(inputs) + [0.02]), inputs, 0)
+
+
+FLOATS: dict[str, Callable[[], Case]] = {
+    "softmax": lambda: (lambda x: torch.softmax(x, -1), (_r(3, 5),)),
+    "average pooling": lambda: (lambda x: F.avg_pool2d(x, 2), (_r(*IMAGE),)),
+    "square root": lambda: (torch.sqrt, (_r(3, 5).abs(),)),
+    "two operators": lambda: (lambda x: x.permute(1, 0) * 2, (_r(3, 5),)),
+    "an operand of numbers": lambda: (lambda x: x + 0.5, (_r(3, 5),)),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_what_xnnpack_has_not_for_integers_is_computed_on_numbers(name: str) -> None:
+    inner, inputs = _make(FLOATS[name])
+    _check(_Between(inner, [0.03, 0.02]), inputs, 0.02)
+
+
+@pytest.mark.parametrize("make", [_linear, _convolution], ids=["linear", "convolution"])
+def test_weights_alone_may_be_integers(make: Callable[[], nn.Module]) -> None:
+    torch.manual_seed(0)
+    module, inputs = make(), (_r(3, 10) if make is _linear else _r(*IMAGE),)
+    (found,) = run(module, inputs)
+    torch.testing.assert_close(found, module(*inputs), rtol=1e-5, atol=1e-5)
+
+
+def test_integers_may_come_in_and_go_out() -> None:
+    parameters = (0.03, 3, -128, 127, torch.int8)
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        total = ops.dequantize_per_tensor(x, *parameters) + ops.dequantize_per_tensor(y, *parameters)
+        return ops.quantize_per_tensor(total, *parameters)
+
+    torch.manual_seed(0)
+    inputs = tuple(torch.randint(-128, 128, (3, 5), dtype=torch.int8) for _ in range(2))
+    (found,) = run(Function(function), inputs)
+    assert found.dtype == torch.int8
+    assert (found.int() - function(*inputs).int()).abs().max() <= 1
+    assert _kinds(Function(function), inputs) == [g.Add]
+
+
+def test_a_result_of_numbers_and_of_integers() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = _as_integers(torch.tanh(_as_integers(x)))
+        return y, torch.exp(y)
+
+    torch.manual_seed(0)
+    x = _r(4, 5)
+    for found, expected in zip(run(Function(function), (x,)), function(x), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0.05, atol=0.031)
+
+
+class _Dynamic(nn.Module):
+    """A linear layer whose operand is quantized while running: for the whole tensor, or each row."""
+
+    def __init__(self, layer: _Weights, by_row: bool) -> None:
+        super().__init__()
+        self.layer, self.by_row = layer, by_row
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        limits = (-128, 127, torch.int8)
+        if self.by_row:
+            scale, zero = ops.choose_qparams_per_token_asymmetric(x, torch.int8)
+            rows = ops.quantize_per_token(x, scale, zero, *limits)
+            return self.layer(ops.dequantize_per_token(rows, scale, zero, *limits, torch.float32))
+        scale, zero = ops.choose_qparams.tensor(x, -128, 127, 2**-12, torch.int8)
+        whole = ops.quantize_per_tensor.tensor(x, scale, zero, *limits)
+        return self.layer(ops.dequantize_per_tensor.tensor(whole, scale, zero, *limits))
+
+
+class _Groups(nn.Module):
+    """A linear layer with integers of four bits, a scale for each 32 of a row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        weight = torch.randn(6, 64)
+        scales = (weight.reshape(6, 2, 32).abs().amax(-1) / 7).bfloat16().float()
+        integers = (weight.reshape(6, 2, 32) / scales[..., None]).round().clamp(-8, 7)
+        self.register_buffer("integers", integers.reshape(6, 64).to(torch.int8))
+        self.register_buffer("scales", scales)
+        self.register_buffer("zeros", torch.zeros(6, 2, dtype=torch.int8))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        groups = (self.integers, self.scales, self.zeros, -8, 7, torch.int8, 32, torch.float32)
+        return F.linear(x, ops.dequantize_per_channel_group(*groups))
+
+
+ROWS: dict[str, tuple[Callable[[], nn.Module], int, g.DataType]] = {
+    "a scale each": (_linear, 10, g.DataType.QCINT8),
+    "one scale": (lambda: _linear(None), 10, g.DataType.QCINT8),
+    "without bias": (lambda: _linear(bias=False), 10, g.DataType.QCINT8),
+    "four bits": (lambda: _linear(most=7), 10, g.DataType.QCINT4),
+    "groups": (_Groups, 64, g.DataType.QBINT4),
+}
+
+
+@pytest.mark.parametrize("by_row", [True, False], ids=["rows", "whole"])
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_quantized_while_running_are_near_eager(name: str, by_row: bool) -> None:
+    make, size, datatype = ROWS[name]
+    torch.manual_seed(0)
+    module = _Dynamic(make(), by_row)  # type: ignore[arg-type]
+    x = _r(2, 3, size)
+    (found,) = run(module, (x,))
+    # One quantum of the operand in every product of a row, at random signs.
+    quantum = float(x.max() - x.min()) / 255
+    bound = quantum * float(module.layer.weight().norm(dim=1).max()) if name != "groups" else quantum * 8
+    torch.testing.assert_close(found, module(x), rtol=0, atol=bound)
+    exported = torch.export.export(module.eval(), (x,))
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).exported_program()
+    (delegate,) = get_delegates(lowered.graph)
+    graph = deserialize_payload(getattr(lowered.graph_module, delegate.target).processed_bytes)[0]
+    values = [value.xvalue_union for value in graph.xvalues]
+    datatypes = [each.tensor_value.datatype for each in values if isinstance(each, g.QuantizedTensorValue)]
+    assert sorted(datatypes) == sorted([g.DataType.QDINT8, datatype])
+
+
+def test_one_row_quantized_while_running_is_as_in_eager() -> None:
+    torch.manual_seed(0)
+    module = _Dynamic(_linear(), by_row=False)  # type: ignore[arg-type]
+    x = _r(1, 10)
+    torch.testing.assert_close(run(module, (x,))[0], module(x), rtol=1e-4, atol=1e-5)
