@@ -9,6 +9,7 @@ from typing import Any
 import torch.fx.passes.infra.pass_manager as fx_passes
 from torch import fx, nn
 from torch.export import ExportedProgram
+from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_base import ExportedProgramPassBase, ExportedProgramPassResult, PassType
@@ -18,8 +19,26 @@ def _flatten(passes: Sequence[Any]) -> list[Any]:
     return [one for entry in passes for one in (_flatten(entry) if isinstance(entry, (list, tuple)) else [entry])]
 
 
+def _name(one: Any) -> str:
+    return str(getattr(one, "__name__", type(one).__name__))
+
+
+def _with_result(one: Any) -> Callable[[fx.GraphModule], Any]:
+    """The same pass; one that returns nothing has changed the graph it was given."""
+
+    def run(graph_module: fx.GraphModule) -> Any:
+        result = one(graph_module)
+        return PassResult(graph_module, True) if result is None else result
+
+    run.__name__ = _name(one)
+    return run
+
+
 class PassManager(fx_passes.PassManager):
-    """`PassManager(passes=[...])(graph_module)` runs graph passes in order; nested lists of passes are flattened."""
+    """`PassManager(passes=[...])(graph_module)` runs graph passes in order; nested lists of passes are flattened.
+
+    A pass returns a PassResult, or nothing if it changes the graph in place.
+    """
 
     def __init__(
         self,
@@ -29,11 +48,15 @@ class PassManager(fx_passes.PassManager):
         steps: int = 1,
     ) -> None:
         super().__init__(
-            passes=_flatten(passes or []),
+            passes=[_with_result(one) for one in _flatten(passes or [])],
             run_checks_after_each_pass=run_checks_after_each_pass,
             suppress_check_failures=suppress_check_failures,
             steps=steps,
         )
+
+    def add_pass(self, _pass: Any) -> None:
+        """Appends a pass."""
+        super().add_pass(_with_result(_pass))
 
     def check(self, module: nn.Module) -> None:
         """Checks that `module` is a graph module whose graph is well-formed; raises `ExportError` if not."""
@@ -67,14 +90,10 @@ class ExportedProgramPassManager:
                 exported_program = result.exported_program
                 modified = modified or result.modified
                 continue
-            graph_result = one(exported_program.graph_module)
-            if graph_result is None:
-                continue
+            graph_result = _with_result(one)(exported_program.graph_module)
             if not hasattr(graph_result, "graph_module"):
-                name = getattr(one, "__name__", type(one).__name__)
-                raise ExportError(
-                    ExportErrorType.INVALID_OUTPUT_TYPE, f"pass {name} must return a PassResult, found {graph_result!r}"
-                )
+                why = f"pass {_name(one)} must return a PassResult, found {graph_result!r}"
+                raise ExportError(ExportErrorType.INVALID_OUTPUT_TYPE, why)
             if graph_result.modified or graph_result.graph_module is not exported_program.graph_module:
                 exported_program = self._update_graph(exported_program, graph_result.graph_module)
                 modified = True

@@ -7,6 +7,7 @@ import operator
 from typing import final
 
 from torch.export import ExportedProgram
+from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.fusion import fusions
 from executorch.backends.xnnpack.lowering.lowering import Lowering
@@ -15,6 +16,7 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate_mapping import debug_handles, one_to_one
 from executorch.exir.named_data import NamedDataStore
+from executorch.exir.passes.external_constants_pass import delegate_file
 
 
 @final
@@ -35,6 +37,7 @@ class XnnpackBackend(BackendDetails):
             if rule is None or reason is not None:
                 raise RuntimeError(f"XnnpackBackend cannot compile {node.name} ({node.target}): {reason}")
             low.start(node)
+            low.writer.file = _file_of_constants(node)
             rule.emit(low, node)
         low.define_outputs()
         return PreprocessResult(
@@ -42,3 +45,13 @@ class XnnpackBackend(BackendDetails):
             debug_handle_map=one_to_one(debug_handles(edge_program.graph)),
             data_store_output=names.get_named_data_store_output(),
         )
+
+
+def _file_of_constants(node: Node) -> str | None:
+    """Where what is made of an operator's constants is kept: the first file that one of them names."""
+    read = [source for held in node.all_input_nodes for source in (held, *_dequantized(held))]
+    return next((file for held in read if (file := delegate_file(held)) is not None), None)
+
+
+def _dequantized(node: Node) -> list[Node]:
+    return node.all_input_nodes[:1] if "dequantize" in str(node.target) else []

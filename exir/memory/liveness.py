@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 from executorch.exir.graph_module import get_control_flow_submodules
 from executorch.exir.memory.functions import alloc
 from executorch.exir.memory.specs import get_node_tensor_specs, placeholder_specs, written_placeholder_names
-from executorch.exir.memory.subgraphs import hop, result_specs
+from executorch.exir.memory.subgraphs import hop, placeholders, result_specs, subgraph_inputs
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 
@@ -79,6 +79,10 @@ class _Walk:
         results = result_specs(node)
         if is_loop:
             self.use(node, results)
+            # The slices that a loop works on are all written before its body begins.
+            for placeholder, outer in zip(placeholders(subgraphs[-1]), subgraph_inputs(node), strict=True):
+                if outer is None:
+                    self.use(placeholder, placeholder.meta.get("spec"))
         for subgraph in subgraphs:
             self.graph(subgraph, () if is_loop else results)
         self.step += 1

@@ -48,12 +48,18 @@ def _accumulate(state: torch.Tensor, x: torch.Tensor) -> None:
     state.add_(x)
 
 
+def _accumulate_all(states: Sequence[torch.Tensor], x: torch.Tensor) -> None:
+    for state in states:
+        state.add_(x)
+
+
 def _step(state: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return state.add_(x) * 2
 
 
 SCHEMAS = {
     "accumulate_(Tensor(a!) state, Tensor x{}) -> {}": (_accumulate, ()),
+    "accumulate_all_(Tensor(a!)[] states, Tensor x{}) -> {}": (_accumulate_all, ()),
     "step(Tensor(a!) state, Tensor x{}) -> {}": (_step, ("out",)),
     "affine(Tensor x, float scale, int? shift=None{}) -> {}": (_affine, ("out",)),
     "signs(Tensor x{}) -> {}": (_signs, ("positive", "negative")),
@@ -109,12 +115,39 @@ class Written(nn.Module):
         return (self.held + y, y) if old is None else (old + y, self.held * 2) if self.what == "read" else (old, y)
 
 
+class Parts(nn.Module):
+    """State of which operators write parts: rows, columns, turned, several at once, and of what the graph computes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("held", torch.arange(12.0).reshape(4, 3))
+        self.register_buffer("other", torch.ones(3))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        before = self.held[0] * 1
+        ops.accumulate_(self.held[1], x)
+        ops.accumulate_(self.held[2:3], x)
+        y = ops.step(self.held.t()[0, 1:], x)
+        ops.accumulate_all_([self.other, self.held[3], self.held[0]], x)
+        computed = x.repeat(2, 1).sin()
+        ops.accumulate_all_([computed[1], computed[0]], y)
+        ops.accumulate_(self.held.view(-1)[2:5], computed[1])
+        return before, self.held * 1, self.other + 1, computed, y
+
+
 def _on_results(x: torch.Tensor, y: torch.Tensor) -> Any:
     total = x * 2
     before = total.sin()
     ops.accumulate_(total, y)
     z = ops.step(total, x)
     return total, before, z
+
+
+def _lists(x: torch.Tensor, y: torch.Tensor) -> Any:
+    one, two = x * 2, y.sin()
+    ops.accumulate_all_([one, two], x)
+    ops.accumulate_all_([], x)
+    return one, two, one + two
 
 
 def _in_a_branch(x: torch.Tensor) -> torch.Tensor:
@@ -155,6 +188,8 @@ KINDS: dict[str, tuple[nn.Module, list[tuple[torch.Tensor, ...]]]] = {
     "writing to state whose old value is read": (Written("read"), [(A,), (B,), (A,)]),
     "writing to state whose old value is returned": (Written("returned"), [(A,), (B,), (A,)]),
     "writing to results": (Function(_on_results), [(A, B), (B, A)]),
+    "writing to parts and lists": (Parts(), [(A,), (B,), (A,)]),
+    "writing to a list of results": (Function(_lists), [(A, B), (B, A)]),
     "writing in a branch": (Function(_in_a_branch), [(A,), (B,)]),
     "on state": (State(), [(A,), (B,), (A,)]),
 }
@@ -209,11 +244,11 @@ def test_a_kernel_that_the_target_lacks_is_named() -> None:
         edge.to_executorch(ExecutorchBackendConfig(target_manifest=["aten::add.out"]))
 
 
-def test_writing_to_a_part_of_a_tensor_is_refused_with_what_to_do() -> None:
-    class Part(Written):
+def test_parts_that_overlap_are_refused_with_what_to_do() -> None:
+    class Overlap(Parts):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            ops.accumulate_(self.held[:2], x)
+            ops.accumulate_all_([self.held[1], self.held.view(-1)[4:7]], x)
             return self.held + 1
 
-    with pytest.raises(ExportError, match=r"accumulate_ writes to 'state'.*a part of one"):
-        _lowered(Part("nothing"), (A[:2],)).to_executorch(OWN)
+    with pytest.raises(ExportError, match=r"accumulate_all_.*'states_0', 'states_1'.*in common.*one at a time"):
+        _lowered(Overlap(), (A,)).to_executorch(OWN)

@@ -13,9 +13,12 @@ import pytest
 import torch
 from hypothesis import strategies as st
 from oracle import peer
+from oracle.xnnpack_runtime import needs_xnnpack
 from peer_programs import FOLDER
 
-from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
+from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
 from executorch.exir.serialize import deserialize_flat_tensor
 from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
 from executorch.runtime import InvalidProgramError, NotFoundError, Runtime
@@ -72,6 +75,21 @@ def test_one_program_runs_with_other_weights() -> None:
     made, other = compiled(), compiled(model=Model(1))
     assert made.buffer == other.buffer
     torch.testing.assert_close(run(made, other.data_files[FILE]), Model(1)(*X))
+
+
+@needs_xnnpack
+def test_weights_of_delegates_go_to_the_files_that_the_unlifted_module_names() -> None:
+    model = Model()
+    tagged = torch.export.export(model, X).module()
+    delegate_external_constants_pass_unlifted(tagged, lambda node: "a" if node.name.startswith("a_") else None)
+    lowered = to_edge_transform_and_lower(torch.export.export(tagged, X), partitioner=[XnnpackPartitioner()])
+    made = lowered.to_executorch()
+    assert set(made.data_files) == {"a"}
+    buffers, _ = deserialize_flat_tensor(made.data_files["a"])
+    assert sorted(map(len, buffers)) == [5 * 4, 5 * 3 * 4]
+    torch.testing.assert_close(run(made, made.data_files["a"]), Model()(*X))
+    with pytest.raises(NotFoundError, match="no data for constant"):
+        run(made, None)
 
 
 def test_methods_share_weights_and_may_not_disagree_on_one() -> None:

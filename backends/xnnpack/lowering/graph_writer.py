@@ -24,6 +24,8 @@ class GraphWriter:
         self._graph = g.XNNGraph(version="0")
         self._constants = ConstantData()
         self._names = names
+        self.file: str | None = None
+        """Name of the file beside the program that constants go to from now on; None: the program."""
         self._indices: dict[str, int] = {}
         self._known: dict[tuple[int, tuple[int, ...], str], int] = {}
         self._outputs: dict[int, int] = {}
@@ -68,7 +70,7 @@ class GraphWriter:
         content = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         key = hashlib.sha256(content).hexdigest()
         if key not in self._indices:
-            self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT)
+            self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT, external_tag=self.file)
             self._indices[key] = self._constants.add_named(key, len(content))
         return self._indices[key]
 

@@ -81,6 +81,12 @@ void accumulate(KernelRuntimeContext& ctx, Tensor& state, const Tensor& x) {
   }
 }
 
+void accumulate_all(KernelRuntimeContext& ctx, ArrayRef<Tensor> states, const Tensor& x) {
+  for (Tensor state : states) {
+    accumulate(ctx, state, x);
+  }
+}
+
 Tensor& step_out(KernelRuntimeContext& ctx, Tensor& state, const Tensor& x, Tensor& out) {
   if (prepare(ctx, x, out)) {
     accumulate(ctx, state, x);
@@ -92,6 +98,7 @@ Tensor& step_out(KernelRuntimeContext& ctx, Tensor& state, const Tensor& x, Tens
 }
 
 EXECUTORCH_LIBRARY(test_custom, "accumulate_", accumulate);
+EXECUTORCH_LIBRARY(test_custom, "accumulate_all_", accumulate_all);
 EXECUTORCH_LIBRARY(test_custom, "step.out", step_out);
 EXECUTORCH_LIBRARY(test_custom, "affine.out", affine_out);
 EXECUTORCH_LIBRARY(test_custom, "signs.out", signs_out);

@@ -55,6 +55,11 @@ def a_branch_that_returns_a_weight(x: torch.Tensor, w: torch.Tensor) -> Any:
     return torch.cond(x.sum() > 0, lambda a: w.clone(), lambda a: (a[:, :, None] * a[:, None]).sum(0), (x,)) + 1
 
 
+def scanned_over_slices_that_nobody_reads(x: torch.Tensor, w: torch.Tensor) -> Any:
+    (last,), (rows,) = scan(lambda c, xs: ([(c[0] * 0.5).sin()], [c[0] * 2]), [x[0] * 1], [x * 1, x @ w])
+    return last, rows
+
+
 def mapped(x: torch.Tensor, w: torch.Tensor) -> Any:
     return torch_map(lambda row, w: (row @ w).relu() + 1, x, w) * 2
 
@@ -90,6 +95,7 @@ ALL = [
     a_branch_that_returns_a_weight,
     mapped,
     scanned,
+    scanned_over_slices_that_nobody_reads,
     looped,
     a_loop_that_exchanges_what_it_carries,
     a_loop_that_never_runs,

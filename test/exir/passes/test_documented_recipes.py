@@ -14,7 +14,7 @@ from torch.fx.passes.utils.source_matcher_utils import get_source_partitions
 
 from executorch.exir import to_edge
 from executorch.exir.dialects._ops import ops as exir_ops
-from executorch.exir.pass_base import ExportPass, NodeMetadata, PassResult, ProxyValue
+from executorch.exir.pass_base import ExportPass, NodeMetadata, PassBase, PassResult, ProxyValue
 from executorch.exir.pass_manager import PassManager
 from executorch.exir.passes import CSEPass, DeadCodeEliminationPass
 
@@ -173,3 +173,28 @@ def test_a_pass_manager_checks_between_passes() -> None:
     with pytest.raises(Exception, match="ReplaceAddWithDiv") as caught:
         manager(graph_module)
     assert "a division" in str(caught.value.__cause__)
+
+
+def test_passes_that_change_the_graph_and_return_nothing_run_in_a_manager() -> None:
+    class ReplaceAddPass(PassBase):
+        def __init__(self, replace_op: Any) -> None:
+            self.replace_op = replace_op
+
+        def call(self, graph_module: GraphModule) -> None:
+            for node in graph_module.graph.find_nodes(op="call_function", target=torch.add):
+                node.target = self.replace_op
+
+        def requires(self, graph_module: GraphModule) -> None:
+            if not graph_module.graph.find_nodes(op="call_function", target=torch.add):
+                raise ValueError("No torch.add ops!")
+
+    class AddTwice(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return torch.add(torch.add(x, y), y)
+
+    manager = PassManager([ReplaceAddPass(torch.div), lambda graph_module: None], run_checks_after_each_pass=True)
+    made = manager(torch.fx.symbolic_trace(AddTwice()))
+    torch.testing.assert_close(made.graph_module(X, X + 9), X / (X + 9) / (X + 9))
+    with pytest.raises(Exception, match="ReplaceAddPass") as caught:
+        manager(made.graph_module)
+    assert "No torch.add ops!" in str(caught.value.__cause__)
