@@ -4,6 +4,7 @@
 #include <executorch/kernels/optimized/isa.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
+#include <executorch/kernels/portable/loops/divide.h>
 
 namespace executorch::kernels::optimized {
 namespace {
@@ -70,10 +71,13 @@ std::tuple<Tensor&, Tensor&, Tensor&> native_layer_norm_out(
   int64_t n = 1;
   for (const int64_t size : normalized_shape) n *= size;
   const float* const in = static_cast<const float*>(input.const_data_ptr());
-  for (int64_t row = 0; row < input.numel() / n; ++row) {
-    isa().layer_norm(in + row * n, floats(out0) + row * n, n, floats(weight), floats(bias),
-                     float(eps), floats(out1) + row, floats(out2) + row);
-  }
+  portable::Division(input.numel() / n, 1, input.numel())
+      .run([&](int64_t, int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          isa().layer_norm(in + row * n, floats(out0) + row * n, n, floats(weight), floats(bias),
+                           float(eps), floats(out1) + row, floats(out2) + row);
+        }
+      });
   return {out0, out1, out2};
 }
 

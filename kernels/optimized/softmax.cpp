@@ -6,13 +6,56 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/portable/loops/lines.h>
 
 namespace executorch::kernels::optimized {
 namespace {
 
 using portable::Compute;
+using portable::LoopNest;
+using portable::NestDivision;
 using portable::Strided;
+
+/// Elements worth the start of a thread.
+constexpr int64_t kLeast = 1 << 14;
+constexpr int64_t kSize = sizeof(float);
+
+/// Lines of one dtype and one length, where each begins and how far apart its elements lie.
+struct Lines {
+  LoopNest nest;
+  ScalarType dtype;
+  int64_t length, to_stride, from_stride;
+
+  Lines(const Strided& to, const Strided& from, int axis)
+      : nest(portable::without(to, axis), portable::without(from, axis)),
+        dtype(from.dtype),
+        length(portable::line_length(from, axis)),
+        to_stride(portable::line_stride(to, axis)),
+        from_stride(portable::line_stride(from, axis)) {}
+
+  bool in_place() const {
+    return dtype == ScalarType::Float && to_stride == kSize && from_stride == kSize;
+  }
+};
+
+void lines_in_place(const LoopNest& nest, int64_t n, Isa::Map row_function) {
+  nest.for_each_outer(nest.rank(), [&](char* const* at) {
+    row_function(reinterpret_cast<const float*>(at[1]), reinterpret_cast<float*>(at[0]), n);
+  });
+}
+
+/// Each by way of a buffer for one.
+void lines_through(const LoopNest& nest, const Lines& lines, Isa::Map row_function, char* buffer) {
+  const portable::Convert load = portable::load(lines.dtype, Compute::Float);
+  const portable::Convert store = portable::store(Compute::Float, lines.dtype);
+  nest.for_each_outer(nest.rank(), [&](char* const* at) {
+    load(buffer, kSize, at[1], lines.from_stride, lines.length);
+    row_function(reinterpret_cast<const float*>(buffer), reinterpret_cast<float*>(buffer),
+                 lines.length);
+    store(at[0], lines.to_stride, buffer, kSize, lines.length);
+  });
+}
 
 /// False where the portable kernel has to do it (or to refuse it).
 bool softmax(KernelRuntimeContext& ctx, Isa::Map row_function, const Tensor& self, int64_t dim,
@@ -25,26 +68,26 @@ bool softmax(KernelRuntimeContext& ctx, Isa::Map row_function, const Tensor& sel
   }
   if (!portable::resize_like(ctx, out, self)) return true;
   const int axis = int(dim < 0 ? dim + rank : dim);
-  const Strided to(out), from(self);
-  constexpr int64_t kSize = sizeof(float);
-  const int64_t n = portable::line_length(from, axis);
-  const int64_t to_stride = portable::line_stride(to, axis);
-  const int64_t from_stride = portable::line_stride(from, axis);
-  if (dtype == ScalarType::Float && to_stride == kSize && from_stride == kSize) {
-    portable::for_each_line(to, from, axis, [&](char* const* at) {
-      row_function(reinterpret_cast<const float*>(at[1]), reinterpret_cast<float*>(at[0]), n);
-    });
+  const Lines lines(Strided(out), Strided(self), axis);
+  NestDivision division(lines.nest, 1, self.numel(), kLeast);
+  if (lines.in_place()) {
+    division.run(
+        [&](int64_t, const LoopNest& part) { lines_in_place(part, lines.length, row_function); });
     return true;
   }
-  const auto memory = ctx.allocate_temp(size_t(n * kSize), 64);
-  if (!memory.ok()) return false;
-  char* const buffer = static_cast<char*>(*memory);
-  const portable::Convert load = portable::load(dtype, Compute::Float);
-  const portable::Convert store = portable::store(Compute::Float, dtype);
-  portable::for_each_line(to, from, axis, [&](char* const* at) {
-    load(buffer, kSize, at[1], from_stride, n);
-    row_function(reinterpret_cast<const float*>(buffer), reinterpret_cast<float*>(buffer), n);
-    store(at[0], to_stride, buffer, kSize, n);
+  const size_t each = size_t(lines.length * kSize);
+  const auto take = [&]() -> char* {
+    const auto memory = ctx.allocate_temp(each * size_t(division.parts()), 64);
+    return memory.ok() ? static_cast<char*>(*memory) : nullptr;
+  };
+  char* buffers = take();
+  if (buffers == nullptr && division.parts() > 1) {
+    division.limit(1);
+    buffers = take();
+  }
+  if (buffers == nullptr) return false;
+  division.run([&](int64_t index, const LoopNest& part) {
+    lines_through(part, lines, row_function, buffers + each * size_t(index));
   });
   return true;
 }

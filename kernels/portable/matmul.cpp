@@ -5,6 +5,7 @@
 #include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/runtime/kernel/parallel.h>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -59,13 +60,32 @@ T number(const Scalar& scalar) {
 
 template <class T>
 void multiply(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Product& p) {
-  Gemm<T> gemm(ctx, tile_of<T>(tiles), p.out.rows, p.out.columns, p.left.columns);
-  for (int64_t b = 0; b < p.out.batch; ++b) {
-    const MatrixSource<T> left(matrix(p.left, b));
-    const MatrixSource<T> right(matrix(p.right, b));
-    MatrixSink<T> out(matrix(p.out, b), matrix(p.addend, b), number<T>(p.alpha), number<T>(p.beta));
-    gemm.run(left, right, out);
+  const int64_t batch = p.out.batch;
+  Gemm<T> gemm(ctx, tile_of<T>(tiles), p.out.rows, p.out.columns, p.left.columns, batch);
+  const auto each = [&](int64_t begin, int64_t end, auto run) {
+    for (int64_t b = begin; b < end; ++b) {
+      const MatrixSource<T> left(matrix(p.left, b));
+      const MatrixSource<T> right(matrix(p.right, b));
+      MatrixSink<T> out(matrix(p.out, b), matrix(p.addend, b), number<T>(p.alpha),
+                        number<T>(p.beta));
+      run(left, right, out);
+    }
+  };
+  // Whole products for each thread where they divide evenly enough, else all threads on each.
+  const int64_t parts = gemm.parts();
+  if (parts > 1 && (batch % parts == 0 || batch >= 4 * parts)) {
+    runtime::run_parallel(
+        [&](size_t part) {
+          const auto run = [&](const auto& left, const auto& right, auto& out) {
+            gemm.run_alone(int64_t(part), left, right, out);
+          };
+          each(batch * int64_t(part) / parts, batch * (int64_t(part) + 1) / parts, run);
+        },
+        size_t(parts));
+    return;
   }
+  each(0, batch,
+       [&](const auto& left, const auto& right, auto& out) { gemm.run(left, right, out); });
 }
 
 bool is_zero(const Scalar& scalar) { return number<double>(scalar) == 0; }

@@ -3,6 +3,7 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/normalize/normalizer.h>
 
@@ -16,9 +17,9 @@ using ThreeTensors = std::tuple<Tensor&, Tensor&, Tensor&>;
 
 void normalize(const Normalization& n) {
   if (n.in.dtype == ScalarType::Double) {
-    Normalizer<double>(n).run();
+    Normalizer<double>::run(n);
   } else {
-    Normalizer<float>(n).run();
+    Normalizer<float>::run(n);
   }
 }
 
@@ -51,18 +52,12 @@ bool check(KernelRuntimeContext& ctx, const BatchNorm& b, int64_t statistics, Te
          prepare_outputs(ctx, b.input, shape_of(statistics), out, save_mean, save_invstd);
 }
 
-/// out = in * scale + shift, both of one value a channel.
+/// out = in * scale + shift, in the order of the operands.
 template <class T>
-void scale_channels(const Strided& out, const Strided& in, const T* scale, const T* shift) {
-  Strided scales = in, shifts = in;
-  for (int d = 0; d < in.rank; ++d) scales.strides[d] = shifts.strides[d] = d == 1 ? sizeof(T) : 0;
-  scales.data = reinterpret_cast<char*>(const_cast<T*>(scale));
-  shifts.data = reinterpret_cast<char*>(const_cast<T*>(shift));
-  scales.dtype = shifts.dtype = dtype_of(compute_type<T>);
-  const Strided* const operands[] = {&out, &in, &scales, &shifts};
-  const LoopNest nest(operands, 4);
-  Reader<T> read_in(in.dtype), read_scale(scales.dtype), read_shift(shifts.dtype);
-  const Convert store_row = store(compute_type<T>, out.dtype);
+void scale_rows(const LoopNest& nest, ScalarType dtype) {
+  Reader<T> read_in(dtype), read_scale(dtype_of(compute_type<T>)),
+      read_shift(dtype_of(compute_type<T>));
+  const Convert store_row = store(compute_type<T>, dtype);
   T result[kBlock];
   nest.for_each_row([&](char* const* row) {
     for (int64_t i = 0; i < nest.row(); i += kBlock) {
@@ -80,6 +75,21 @@ void scale_channels(const Strided& out, const Strided& in, const T* scale, const
       store_row(row[0] + i * nest.stride(0), nest.stride(0), reinterpret_cast<const char*>(result),
                 sizeof(T), n);
     }
+  });
+}
+
+/// out = in * scale + shift, both of one value a channel.
+template <class T>
+void scale_channels(const Strided& out, const Strided& in, const T* scale, const T* shift) {
+  Strided scales = in, shifts = in;
+  for (int d = 0; d < in.rank; ++d) scales.strides[d] = shifts.strides[d] = d == 1 ? sizeof(T) : 0;
+  scales.data = reinterpret_cast<char*>(const_cast<T*>(scale));
+  shifts.data = reinterpret_cast<char*>(const_cast<T*>(shift));
+  scales.dtype = shifts.dtype = dtype_of(compute_type<T>);
+  const Strided* const operands[] = {&out, &in, &scales, &shifts};
+  const LoopNest nest(operands, 4);
+  NestDivision(nest, kBlock, in.numel()).run([&](int64_t, const LoopNest& part) {
+    scale_rows<T>(part, in.dtype);
   });
 }
 

@@ -3,6 +3,7 @@
 // they were found, as flat indices into the plane; NaN wins over every number) and means. 16-bit
 // floats are computed in float32.
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/kernels/portable/normalize/region.h>
 #include <executorch/kernels/portable/pool/geometry.h>
@@ -116,6 +117,20 @@ void arrange(WindowLoops& loops, std::initializer_list<Images*> all) {
   for (Images* images : all) images->take_channels_as_rows();
 }
 
+/// Calls f(image, channel, first row, last row) for all rows of all planes, divided among threads.
+template <class F>
+void for_each_part(const Images& images, const WindowLoops& loops, F&& f) {
+  const int64_t rows = loops.rows(), planes = images.batch * images.channels;
+  const int64_t taps = std::min<int64_t>(loops.taps(), 64);  // with more of them, enough anyway
+  const Division division(planes * rows, 1, planes * loops.outputs() * taps);
+  division.run([&](int64_t, int64_t begin, int64_t end) {
+    for (int64_t at = begin, last; at < end; at += last - at % rows) {
+      last = std::min(rows, at % rows + end - at);
+      f(at / rows / images.channels, at / rows % images.channels, at % rows, last);
+    }
+  });
+}
+
 std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                                       const PoolArguments& arguments, Tensor& out,
                                       Tensor& indices) {
@@ -135,13 +150,11 @@ std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& s
   arrange(loops, {&from, &to, &places});
   visit_compute(compute_of(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    for (int64_t image = 0; image < from.batch; ++image) {
-      for (int64_t channel = 0; channel < from.channels; ++channel) {
-        const Plane best = to.plane(image, channel), where = places.plane(image, channel);
-        WindowMax<T> work{loops, best, where};
-        for_each_window_row<T>(from.plane(image, channel), loops, work);
-      }
-    }
+    for_each_part(from, loops, [&](int64_t image, int64_t channel, int64_t begin, int64_t end) {
+      const Plane best = to.plane(image, channel), where = places.plane(image, channel);
+      WindowMax<T> work{loops, best, where};
+      for_each_window_row<T>(from.plane(image, channel), loops, begin, end, work);
+    });
   });
   return result;
 }
@@ -183,13 +196,11 @@ Tensor& avg_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
   arrange(loops, {&from, &to});
   visit_compute(compute_of(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    for (int64_t image = 0; image < from.batch; ++image) {
-      for (int64_t channel = 0; channel < from.channels; ++channel) {
-        const Plane result = to.plane(image, channel);
-        WindowMean<T> work{loops, result, divisor};
-        for_each_window_row<T>(from.plane(image, channel), loops, work);
-      }
-    }
+    for_each_part(from, loops, [&](int64_t image, int64_t channel, int64_t begin, int64_t end) {
+      const Plane result = to.plane(image, channel);
+      WindowMean<T> work{loops, result, divisor};
+      for_each_window_row<T>(from.plane(image, channel), loops, begin, end, work);
+    });
   });
   return out;
 }
@@ -253,9 +264,11 @@ void adaptive_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
   if (!from.expect_pixels(ctx, "self")) return;
   visit_floating(dtype, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    Reader<T> reader(dtype);
-    for (int64_t image = 0; image < from.batch; ++image) {
-      for (int64_t channel = 0; channel < from.channels; ++channel) {
+    const Division division(from.batch * from.channels, 1, self.numel());
+    division.run([&](int64_t, int64_t begin, int64_t end) {
+      Reader<T> reader(dtype);
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const int64_t image = plane / from.channels, channel = plane % from.channels;
         const Plane in = from.plane(image, channel);
         const Plane result = to.plane(image, channel);
         const Plane place = places.plane(image, channel);
@@ -267,7 +280,7 @@ void adaptive_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
           if (indices) *reinterpret_cast<int64_t*>(place.at(q)) = where;
         });
       }
-    }
+    });
   });
 }
 

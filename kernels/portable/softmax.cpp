@@ -4,6 +4,7 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/portable/loops/lines.h>
 #include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/kernels/portable/pointwise/float_math.h>
@@ -15,6 +16,9 @@
 
 namespace executorch::kernels::portable {
 namespace {
+
+// Elements worth the start of a thread.
+constexpr int64_t kLeastExponentials = 1 << 13;
 
 // exp(x) for x <= 88.
 template <class T>
@@ -129,12 +133,9 @@ class Softmax {
 };
 
 template <class T, bool kLog>
-void softmax_lines(const Strided& out, const Strided& in, int dim) {
-  const Line line = {line_length(in, dim), line_stride(out, dim), line_stride(in, dim)};
-  const LoopNest nest(without(out, dim), without(in, dim));
-  Softmax<T, kLog> softmax(in.dtype, line);
+void softmax_nest(const LoopNest& nest, ScalarType dtype, const Line& line, bool along) {
+  Softmax<T, kLog> softmax(dtype, line);
   const int64_t out_stride = nest.stride(0), in_stride = nest.stride(1);
-  const bool along = nest.row() == 1 || line.in_stride <= in_stride;
   nest.for_each_row([&](char* const* at) {
     for (int64_t i = 0; i < nest.row(); i += along ? 1 : kBlock) {
       char* const to = at[0] + i * out_stride;
@@ -149,6 +150,17 @@ void softmax_lines(const Strided& out, const Strided& in, int dim) {
           &softmax, to, out_stride, from, in_stride, n);
     }
   });
+}
+
+template <class T, bool kLog>
+void softmax_lines(const Strided& out, const Strided& in, int dim) {
+  const Line line = {line_length(in, dim), line_stride(out, dim), line_stride(in, dim)};
+  const LoopNest nest(without(out, dim), without(in, dim));
+  const bool along = nest.row() == 1 || line.in_stride <= nest.stride(1);
+  NestDivision(nest, along ? 1 : kBlock, in.numel(), kLeastExponentials)
+      .run([&](int64_t, const LoopNest& part) {
+        softmax_nest<T, kLog>(part, in.dtype, line, along);
+      });
 }
 
 template <bool kLog>

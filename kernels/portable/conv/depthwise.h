@@ -40,7 +40,7 @@ template <class T>
 void depthwise_channel(const Plane& image, const WeightNest& weight, const WindowLoops& loops,
                        T bias, const Plane& out) {
   WeightedSum<T> work{weight, loops, out, bias};
-  for_each_window_row<T>(image, loops, work);
+  for_each_window_row<T>(image, loops, 0, loops.rows(), work);
 }
 
 }  // namespace executorch::kernels::portable

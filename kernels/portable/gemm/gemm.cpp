@@ -21,9 +21,7 @@ constexpr int64_t kBlockColumnBytes = 960;
 constexpr int64_t kLineBytes = 64;
 // Up to so many tiles of rows, copying the right operand costs more than reading it where it is.
 constexpr int64_t kTilesReadInPlace = 2;
-// Multiplications worth the start of a thread, some 5 us of them, and how many tiles of columns
-// make a part that wastes little at its edge.
-constexpr size_t kLeastWork = 1 << 18;
+// How many tiles of columns make a part that wastes little at its edge.
 constexpr int64_t kTilesOfPart = 4;
 
 int64_t up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
@@ -64,7 +62,8 @@ void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns
 }  // namespace
 
 template <class T>
-Gemm<T>::Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k)
+Gemm<T>::Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k,
+              int64_t batch)
     : tile_(tile), m_(m), n_(n), k_(k) {
   const int64_t columns =
       up(std::max<int64_t>(kBlockColumnBytes / sizeof(T), tile.columns), tile.columns);
@@ -76,7 +75,8 @@ Gemm<T>::Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int
   const int64_t right = block_depth_ * right_step_;
   const int64_t sums = block_rows_ * right_step_;
   const int64_t each = up((left + right + sums) * sizeof(T), kLineBytes);
-  most_parts_ = std::min(parallel_parts(size_t(m) * size_t(n) * size_t(k), kLeastWork), kMostParts);
+  const size_t work = size_t(m) * size_t(n) * size_t(k) * size_t(batch);
+  most_parts_ = std::min(parallel_parts(work, kLeastWork), kMostParts);
   const auto take = [&] { return ctx.allocate_temp(each * most_parts_, kLineBytes); };
   Result<void*> all = take();
   void* memory = all.ok() ? *all : nullptr;

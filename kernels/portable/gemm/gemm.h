@@ -13,6 +13,9 @@
 
 namespace executorch::kernels::portable {
 
+/// Multiplications worth the start of a thread, some 5 us of them.
+inline constexpr size_t kLeastWork = 1 << 18;
+
 /// A matrix that can be read by blocks in T, by several threads at the same time.
 template <class T>
 struct BlockSource {
@@ -52,13 +55,22 @@ template <class T>
 class Gemm {
  public:
   /// Takes scratch from `ctx`, which must outlive this; where there is none, works in smaller
-  /// blocks on the stack.
-  Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k);
+  /// blocks on the stack. `batch` products may run at the same time, see run_alone().
+  Gemm(KernelRuntimeContext& ctx, const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k,
+       int64_t batch = 1);
 
   /// Makes the coming runs smaller; no size may be above the one given at construction.
   void shrink(int64_t m, int64_t n, int64_t k);
 
   void run(const BlockSource<T>& left, const BlockSource<T>& right, BlockSink<T>& out);
+
+  /// How many threads may be in run_alone().
+  int64_t parts() const { return int64_t(most_parts_); }
+  /// A product on this thread alone, which is the only one that gives this `part`.
+  void run_alone(int64_t part, const BlockSource<T>& left, const BlockSource<T>& right,
+                 BlockSink<T>& out) {
+    run_part(left, right, {0, m_, 0, n_}, out, scratch_[part]);
+  }
 
  private:
   struct Block {

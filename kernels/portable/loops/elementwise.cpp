@@ -3,11 +3,13 @@
 
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/loops/promote.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -23,6 +25,10 @@ struct Plan {
   Compute compute = Compute::Float;           // of the inputs
   bool is_small = false;                      // computed in the common dtype itself
   RowFunction row = nullptr;
+  mutable std::atomic<bool> divided_by_zero{false};
+
+  Plan(const Elementwise& chosen, const Parameters& numbers)
+      : operation(chosen), parameters(numbers) {}
 
   void set_common(ScalarType dtype) {
     const Domain domain = operation.domain;
@@ -94,10 +100,10 @@ struct Narrowing {
 // Reads one input, run by run, as the compute type.
 class Source {
  public:
-  /// False for a dtype that no kernel can read.
-  bool prepare(const Plan& plan, int input, ScalarType dtype, bool zero_dim, int64_t stride) {
+  void prepare(const Plan& plan, int input, ScalarType dtype, bool zero_dim, int64_t stride) {
     if (has_small_integers && plan.is_small && !plan.is_condition(input)) {
-      return prepare_small(plan.common, dtype, stride);
+      prepare_small(plan.common, dtype, stride);
+      return;
     }
     const Compute compute = plan.compute_of_input(input);
     width_ = size_of(compute);
@@ -111,7 +117,6 @@ class Source {
         !kept) {
       narrowing_ = Narrowing(compute, plan.common);
     }
-    return load_ != nullptr;
   }
 
   bool direct() const { return direct_; }
@@ -127,14 +132,13 @@ class Source {
 
  private:
   // Tensors have the common dtype; numbers are no floating ones, and cut to it.
-  bool prepare_small(ScalarType common, ScalarType dtype, int64_t stride) {
+  void prepare_small(ScalarType common, ScalarType dtype, int64_t stride) {
     width_ = size_of(common);
     stride_ = stride;
     direct_ = stride == width_;
     load_ = dtype == common             ? move(width_)
             : dtype == ScalarType::Bool ? store(Compute::Bool, common)
                                         : store(Compute::Int64, common);
-    return true;
   }
 
   // What stands still is read once, and repeated as often as it may be asked for.
@@ -188,16 +192,35 @@ class Sink {
   Block block_;
 };
 
+// The mathematics as one of several threads does it: notes its faults by itself until it ends.
+class OwnParameters {
+ public:
+  explicit OwnParameters(const Plan& plan) : plan_(plan), parameters_(plan.parameters) {}
+  OwnParameters(const OwnParameters&) = delete;
+  OwnParameters& operator=(const OwnParameters&) = delete;
+  ~OwnParameters() {
+    if (parameters_.divided_by_zero) plan_.divided_by_zero = true;
+  }
+  const Parameters& operator*() const { return parameters_; }
+
+ private:
+  const Plan& plan_;
+  const Parameters parameters_;
+};
+
 // Computes rows: reads inputs, does the mathematics, writes.
 class Rows {
  public:
-  Rows(const Plan& plan, ScalarType out, int64_t out_stride)
-      : plan_(plan), sink_(plan, out, out_stride), direct_(sink_.direct()), stride_(out_stride) {}
+  Rows(const Plan& plan, const Parameters& parameters, ScalarType out, int64_t out_stride)
+      : plan_(plan),
+        parameters_(parameters),
+        sink_(plan, out, out_stride),
+        direct_(sink_.direct()),
+        stride_(out_stride) {}
 
-  bool add(int input, ScalarType dtype, bool zero_dim, int64_t stride) {
-    const bool readable = sources_[input].prepare(plan_, input, dtype, zero_dim, stride);
+  void add(int input, ScalarType dtype, bool zero_dim, int64_t stride) {
+    sources_[input].prepare(plan_, input, dtype, zero_dim, stride);
     direct_ = direct_ && sources_[input].direct();
-    return readable;
   }
 
   /// `at` points to where the output's row starts, then the inputs'.
@@ -210,13 +233,14 @@ class Rows {
         in[i] = sources_[i].read(at[1 + i], first, n);
       }
       char* const to = at[0] + first * stride_;
-      plan_.row(plan_.parameters, sink_.target(to), in, n);
+      plan_.row(parameters_, sink_.target(to), in, n);
       sink_.write(to, n);
     }
   }
 
  private:
   const Plan& plan_;
+  const Parameters& parameters_;
   Source sources_[kMaxInputs];
   Sink sink_;
   bool direct_;
@@ -275,32 +299,43 @@ class Flat {
   }
 
   void run() {
-    if (is_direct_ && out_.scalar_type() == plan_.left_in()) {
-      run_rows([this] { plan_.row(plan_.parameters, at_[0], at_ + 1, row_); });
-    } else {
-      convert();
-    }
+    at_[0] = static_cast<char*>(out_.mutable_data_ptr());
+    const Division division(out_.numel(), repeats_ ? row_ : kBlock, out_.numel());
+    if (division.parts() == 1) return compute(plan_.parameters, at_, out_.numel());
+    division.run([this](int64_t, int64_t begin, int64_t end) {
+      char* at[1 + kMaxInputs] = {at_[0] + begin * out_.element_size()};
+      for (int i = 0; i < plan_.operation.arity; ++i) at[1 + i] = at_[1 + i] + begin * steps_[i];
+      compute(*OwnParameters(plan_), at, end - begin);
+    });
   }
 
  private:
-  void convert() {
-    Rows rows(plan_, out_.scalar_type(), size_of(out_.scalar_type()));
+  void compute(const Parameters& parameters, char** at, int64_t count) const {
+    if (is_direct_ && out_.scalar_type() == plan_.left_in()) {
+      run_rows(at, count, [&](int64_t n) { plan_.row(parameters, at[0], at + 1, n); });
+    } else {
+      convert(parameters, at, count);
+    }
+  }
+
+  void convert(const Parameters& parameters, char** at, int64_t count) const {
+    Rows rows(plan_, parameters, out_.scalar_type(), size_of(out_.scalar_type()));
     for (int i = 0; i < plan_.operation.arity; ++i) {
       const Tensor* const tensor = inputs_[i].tensor();
       const ScalarType dtype = tensor != nullptr ? tensor->scalar_type() : numbers_[i].dtype();
       rows.add(i, dtype, tensor == nullptr || tensor->dim() == 0, stands_[i] ? 0 : size_of(dtype));
     }
-    run_rows([this, &rows] { rows.compute(at_, row_); });
+    run_rows(at, count, [&](int64_t n) { rows.compute(at, n); });
   }
 
+  // `count` elements: whole rows, if there are several.
   template <class ComputeRow>
-  void run_rows(ComputeRow compute) {
-    const int64_t out_step = row_ * out_.element_size();
-    at_[0] = static_cast<char*>(out_.mutable_data_ptr());
-    for (int64_t left = out_.numel(); left > 0; left -= row_) {
-      compute();
-      at_[0] += out_step;
-      for (int i = 0; i < plan_.operation.arity; ++i) at_[1 + i] += row_ * steps_[i];
+  void run_rows(char** at, int64_t count, ComputeRow compute_row) const {
+    const int64_t row = std::min(row_, count), out_step = row * out_.element_size();
+    for (int64_t left = count; left > 0; left -= row) {
+      compute_row(row);
+      at[0] += out_step;
+      for (int i = 0; i < plan_.operation.arity; ++i) at[1 + i] += row * steps_[i];
     }
   }
 
@@ -389,17 +424,21 @@ void run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* 
     if (tensor == nullptr) numbers[i] = Number(*inputs[i].number());
     operands[i] = expanded(tensor != nullptr ? Strided(*tensor) : numbers[i].strided(), shape);
     list[1 + i] = &operands[i];
-  }
-  const LoopNest nest(list, 1 + arity);
-  Rows rows(plan, target.dtype, nest.stride(0));
-  for (int i = 0; i < arity; ++i) {
-    const bool zero_dim = inputs[i].tensor() == nullptr || inputs[i].tensor()->dim() == 0;
-    if (!ET_EXPECT(ctx, rows.add(i, operands[i].dtype, zero_dim, nest.stride(1 + i)),
+    if (!ET_EXPECT(ctx, load(operands[i].dtype, plan.compute_of_input(i)) != nullptr,
                    "an input has a dtype that no kernel can read")) {
       return;
     }
   }
-  nest.for_each_row([&](char* const* at) { rows.compute(at, nest.row()); });
+  const LoopNest nest(list, 1 + arity);
+  NestDivision(nest, kBlock, target.numel()).run([&](int64_t, const LoopNest& part) {
+    const OwnParameters own(plan);
+    Rows rows(plan, *own, target.dtype, part.stride(0));
+    for (int i = 0; i < arity; ++i) {
+      const bool zero_dim = inputs[i].tensor() == nullptr || inputs[i].tensor()->dim() == 0;
+      rows.add(i, operands[i].dtype, zero_dim, part.stride(1 + i));
+    }
+    part.for_each_row([&](char* const* at) { rows.compute(at, part.row()); });
+  });
 }
 
 bool infer_shape(KernelRuntimeContext& ctx, const Argument* inputs, int arity, Shape& shape) {
@@ -437,10 +476,10 @@ void Parameters::set(int index, const Scalar& value) {
 Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,
                     std::initializer_list<Argument> inputs, Tensor& out,
                     const Parameters& parameters) {
-  Plan plan{operation, parameters};
+  Plan plan(operation, parameters);
   Flat flat(plan, inputs.begin(), out);
   flat.prepare() ? flat.run() : run_general(ctx, plan, inputs.begin(), out);
-  if (parameters.divided_by_zero) refuse(ctx, "integer division by zero");
+  if (parameters.divided_by_zero || plan.divided_by_zero) refuse(ctx, "integer division by zero");
   return out;
 }
 

@@ -56,9 +56,13 @@ class LoopNest {
     }
   }
 
+  /// The loops with those indices of dimension d only.
+  LoopNest part(int d, int64_t begin, int64_t end) const;
+
   int rank() const { return rank_; }
   int64_t size(int d) const { return sizes_[d]; }
   int64_t stride(int operand, int d) const { return strides_[operand][d]; }
+  char* data(int operand) const { return data_[operand]; }
 
  private:
   void build(const Strided* const* operands, int count);

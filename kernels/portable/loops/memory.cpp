@@ -3,6 +3,7 @@
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/copy.h>
+#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/portable/loops/index_order.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/strided.h>
@@ -140,6 +141,13 @@ void LoopNest::merge() {
   rank_ = last + 1;
 }
 
+LoopNest LoopNest::part(int d, int64_t begin, int64_t end) const {
+  LoopNest part = *this;
+  for (int k = 0; k < count_; ++k) part.data_[k] += begin * strides_[k][d];
+  part.sizes_[d] = end - begin;
+  return part;
+}
+
 bool LoopNest::advance(int levels, int64_t* index, char** at) const {
   for (int d = levels - 1; d >= 0; --d) {
     if (++index[d] < sizes_[d]) {
@@ -200,20 +208,19 @@ int source_contiguous_dim(const LoopNest& nest, int64_t bytes) {
   return -1;
 }
 
-bool copy_transposed(const Strided& to, const Strided& from, const LoopNest& nest, int64_t bytes) {
+bool copy_transposed(const LoopNest& nest, int64_t bytes) {
   const int across = source_contiguous_dim(nest, bytes);
   if (across < 0) return false;
   const int64_t columns = nest.row(), to_row = nest.stride(0, across), from_column = nest.stride(1);
   const int64_t rows = nest.size(across);
   Strided outer_to, outer_from;
-  outer_to.data = to.data, outer_from.data = from.data;
-  outer_to.dtype = to.dtype, outer_from.dtype = from.dtype;
+  outer_to.data = nest.data(0), outer_from.data = nest.data(1);
   for (int d = 0; d < nest.rank() - 1; ++d) {
     if (d == across) continue;
     outer_to.append(nest.size(d), nest.stride(0, d));
     outer_from.append(nest.size(d), nest.stride(1, d));
   }
-  LoopNest outer(outer_to, outer_from);
+  const LoopNest outer(outer_to, outer_from);
   return visit_width(bytes, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     outer.for_each_outer(outer.rank(), [&](char* const* at) {
@@ -222,24 +229,28 @@ bool copy_transposed(const Strided& to, const Strided& from, const LoopNest& nes
   });
 }
 
-bool copy_same_dtype(const Strided& to, const Strided& from) {
-  const int64_t bytes = to.element_size();
-  const LoopNest nest(to, from);
-  if (nest.empty()) return true;
-  if (copy_transposed(to, from, nest, bytes)) return true;
+void copy_rows(const LoopNest& nest, int64_t bytes) {
+  if (copy_transposed(nest, bytes)) return;
   const int64_t n = nest.row(), to_stride = nest.stride(0), from_stride = nest.stride(1);
   if (to_stride == bytes && from_stride == bytes) {
     // Not memcpy: a damaged program may have placed output and input over each other.
     nest.for_each_row(
         [&](char* const* at) { std::memmove(at[0], at[1], static_cast<size_t>(n * bytes)); });
-    return true;
-  }
-  if (to_stride == bytes && from_stride == 0) {
+  } else if (to_stride == bytes && from_stride == 0) {
     nest.for_each_row([&](char* const* at) { repeat(at[0], at[1], bytes, n); });
-    return true;
+  } else {
+    const Convert mover = move(bytes);
+    nest.for_each_row([&](char* const* at) { mover(at[0], to_stride, at[1], from_stride, n); });
   }
-  const Convert mover = move(bytes);
-  nest.for_each_row([&](char* const* at) { mover(at[0], to_stride, at[1], from_stride, n); });
+}
+
+bool copy_same_dtype(const Strided& to, const Strided& from) {
+  const LoopNest nest(to, from);
+  if (nest.empty()) return true;
+  const int64_t bytes = to.element_size();
+  NestDivision(nest, kBlock, to.numel()).run([bytes](int64_t, const LoopNest& part) {
+    copy_rows(part, bytes);
+  });
   return true;
 }
 
@@ -252,14 +263,13 @@ void widen_unsigned(const char* from, int64_t stride, double* to, int64_t n) {
 }
 
 // In one step where either dtype is computed in, else by way of a block.
-void copy_converting(const Strided& to, const Strided& from) {
-  const bool wide = from.dtype == ScalarType::UInt64 && is_floating(to.dtype);
-  const Compute through = wide ? Compute::Double : compute_of(from.dtype);
-  const Convert reader = load(from.dtype, through), writer = store(through, to.dtype);
-  const LoopNest nest(to, from);
+void convert_rows(const LoopNest& nest, ScalarType to, ScalarType from) {
+  const bool wide = from == ScalarType::UInt64 && is_floating(to);
+  const Compute through = wide ? Compute::Double : compute_of(from);
+  const Convert reader = load(from, through), writer = store(through, to);
   const int64_t width = size_of(through);
-  if (!wide && (from.dtype == dtype_of(through) || to.dtype == dtype_of(through))) {
-    const Convert once = to.dtype == dtype_of(through) ? reader : writer;
+  if (!wide && (from == dtype_of(through) || to == dtype_of(through))) {
+    const Convert once = to == dtype_of(through) ? reader : writer;
     nest.for_each_row(
         [&](char* const* at) { once(at[0], nest.stride(0), at[1], nest.stride(1), nest.row()); });
     return;
@@ -276,6 +286,13 @@ void copy_converting(const Strided& to, const Strided& from) {
       }
       writer(at[0] + i * nest.stride(0), nest.stride(0), block, width, n);
     }
+  });
+}
+
+void copy_converting(const Strided& to, const Strided& from) {
+  const LoopNest nest(to, from);
+  NestDivision(nest, kBlock, to.numel()).run([&](int64_t, const LoopNest& part) {
+    convert_rows(part, to.dtype, from.dtype);
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/kernels/portable/normalize/region.h>
@@ -35,17 +36,24 @@ class Normalizer {
         store_(store(compute_type<T>, n.out.dtype)),
         inner_(inner_loops()) {}
 
-  void run() {
-    in_vectors([](Normalizer* self) { self->run_regions(); }, this);
+  /// All regions, on as many threads as that is worth.
+  static void run(const Normalization& n) {
+    const int64_t regions = subset(n.in, n.kept).numel();
+    Division(regions, 1, n.in.numel()).run([&n](int64_t, int64_t begin, int64_t end) {
+      Normalizer part(n);
+      in_vectors([](Normalizer* self, int64_t from, int64_t to) { self->run_regions(from, to); },
+                 &part, begin, end);
+    });
   }
 
  private:
-  void run_regions() {
+  void run_regions(int64_t begin, int64_t end) {
     const auto or_in = [this](const Strided& memory) { return memory.data ? &memory : &n_.in; };
     const Strided* const memories[] = {&n_.out,        &n_.in,         &weight(),         &bias(),
                                        or_in(n_.mean), or_in(n_.rstd), or_in(n_.variance)};
     RegionWalk<7> walk(memories, n_.kept);
-    for (int64_t left = walk.regions(); left > 0; --left, walk.next()) {
+    if (begin > 0) walk.skip(begin);
+    for (int64_t left = end - begin; left > 0; --left, walk.next()) {
       for (int k = 0; k < 4; ++k) offset_[k] = walk.offset(k);
       const Moments moments = measure();
       const T rstd = 1 / std::sqrt(moments.variance() + T(n_.eps));

@@ -27,6 +27,14 @@ class RegionWalk {
     for (int k = 0; k < kCount; ++k) kept_[k] = subset(*memories[k], kept);
   }
   int64_t regions() const { return kept_[0].numel(); }
+  /// Goes from the first region to the one of that number.
+  void skip(int64_t region) {
+    for (int d = kept_[0].rank - 1; d >= 0; --d) {
+      index_[d] = region % kept_[0].sizes[d];
+      region /= kept_[0].sizes[d];
+      for (int k = 0; k < kCount; ++k) offsets_[k] += index_[d] * kept_[k].strides[d];
+    }
+  }
   /// Bytes from a memory's start to the region's first element.
   int64_t offset(int memory) const { return offsets_[memory]; }
   void next() {

@@ -2,6 +2,7 @@
 // Reductions to a number: sums, products, extremes, truth, spread. First the driver, then the
 // operators; an operator is an accumulator.
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/number.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
@@ -47,36 +48,49 @@ class Reducer {
         base_(parts.gone.data),
         load_(load(parts.kept.dtype, accumulator.input)),
         store_(store(accumulator.output, parts.out.dtype)),
-        direct_(parts.kept.dtype == dtype_of(accumulator.input)) {}
+        direct_(parts.kept.dtype == dtype_of(accumulator.input)),
+        along_(kept_.row() == 1 || magnitude(gone_.stride(1)) <= magnitude(kept_.stride(1))) {}
 
   bool valid() const { return load_ != nullptr && store_ != nullptr; }
+  const LoopNest& results() const { return kept_; }
+  /// How many results are computed side by side.
+  int64_t block() const { return along_ ? 1 : a_.width; }
 
-  void run() {
-    const bool along = kept_.row() == 1 || magnitude(gone_.stride(1)) <= magnitude(kept_.stride(1));
-    const int64_t block = along ? 1 : a_.width;
+  /// The results that the nest walks, all of them or a part.
+  void run(const LoopNest& nest) const {
+    Memory memory;
     const int64_t lanes = std::clamp(count_, int64_t(1), a_.lanes);
-    kept_.for_each_row([&](char* const* at) {
-      for (int64_t first = 0; first < kept_.row(); first += block) {
-        const int64_t n = std::min(kept_.row() - first, block);
+    nest.for_each_row([&](char* const* at) {
+      for (int64_t first = 0; first < nest.row(); first += block()) {
+        const int64_t n = std::min(nest.row() - first, block());
         const char* const from = at[1] + first * kept_.stride(1);
-        a_.start(totals_, lanes_, n, along ? lanes : n);
-        along ? take_along(from, lanes) : take_across(from, n);
-        a_.finish(totals_, results_, n, count_, parameter_);
-        store_(at[0] + first * kept_.stride(0), kept_.stride(0), results_, size_of(a_.output), n);
+        a_.start(memory.totals, memory.lanes, n, along_ ? lanes : n);
+        along_ ? take_along(memory, from, lanes) : take_across(memory, from, n);
+        a_.finish(memory.totals, memory.results, n, count_, parameter_);
+        store_(at[0] + first * kept_.stride(0), kept_.stride(0), memory.results, size_of(a_.output),
+               n);
       }
     });
   }
 
  private:
+  /// What one thread works in.
+  struct Memory {
+    alignas(16) char totals[kTotalsBytes];
+    alignas(16) char lanes[kTotalsBytes];
+    alignas(16) char results[kBlock * 8];
+    alignas(16) char block[kBlock * 8];
+  };
+
   bool in_place(int64_t stride) const { return direct_ && stride == size_of(a_.input); }
-  const char* read(const char* from, int64_t stride, int64_t n) {
+  const char* read(Memory& memory, const char* from, int64_t stride, int64_t n) const {
     if (in_place(stride)) return from;
-    load_(block_, size_of(a_.input), from, stride, n);
-    return block_;
+    load_(memory.block, size_of(a_.input), from, stride, n);
+    return memory.block;
   }
 
   // All that is reduced into one total.
-  void take_along(const char* from, int64_t lanes) {
+  void take_along(Memory& memory, const char* from, int64_t lanes) const {
     const int64_t shift = from - base_, stride = gone_.stride(1);
     const int64_t limit = a_.patience * a_.lanes;
     const int64_t run = in_place(stride) ? limit : std::min(limit, kBlock);
@@ -84,34 +98,35 @@ class Reducer {
     gone_.for_each_row([&](char* const* at) {
       for (int64_t i = 0; i < gone_.row(); i += run) {
         const int64_t n = std::min(gone_.row() - i, run);
-        a_.take(lanes_, read(at[1] + shift + i * stride, stride, n), n);
+        a_.take(memory.lanes, read(memory, at[1] + shift + i * stride, stride, n), n);
         taken += std::max(n, a_.lanes);  // What is shorter goes into the first lanes alone.
         if (taken >= limit) {
-          a_.merge(totals_, lanes_, lanes, true);
+          a_.merge(memory.totals, memory.lanes, lanes, true);
           taken = 0;
         }
       }
     });
-    a_.merge(totals_, lanes_, lanes, true);
+    a_.merge(memory.totals, memory.lanes, lanes, true);
   }
 
   // One element of each of n results after another; several where they need not be converted.
-  void take_across(const char* from, int64_t n) {
+  void take_across(Memory& memory, const char* from, int64_t n) const {
     const int64_t shift = from - base_, step = gone_.stride(1);
     const bool many = in_place(kept_.stride(1));
     int64_t taken = 0;
     gone_.for_each_row([&](char* const* at) {
       for (int64_t i = 0, rows; i < gone_.row(); i += rows) {
         rows = many ? std::min(gone_.row() - i, a_.patience - taken) : 1;
-        a_.each(lanes_, read(at[1] + shift + i * step, kept_.stride(1), n), step, rows, n);
+        const char* const x = read(memory, at[1] + shift + i * step, kept_.stride(1), n);
+        a_.each(memory.lanes, x, step, rows, n);
         taken += rows;
         if (taken == a_.patience) {
-          a_.merge(totals_, lanes_, n, false);
+          a_.merge(memory.totals, memory.lanes, n, false);
           taken = 0;
         }
       }
     });
-    a_.merge(totals_, lanes_, n, false);
+    a_.merge(memory.totals, memory.lanes, n, false);
   }
 
   const Accumulator& a_;
@@ -121,10 +136,7 @@ class Reducer {
   const char* const base_;
   const Convert load_, store_;
   const bool direct_;
-  alignas(16) char totals_[kTotalsBytes];
-  alignas(16) char lanes_[kTotalsBytes];
-  alignas(16) char results_[kBlock * 8];
-  alignas(16) char block_[kBlock * 8];
+  const bool along_;  ///< what makes one result lies closer together than results do
 };
 
 }  // namespace
@@ -162,11 +174,12 @@ void reduce(KernelRuntimeContext& ctx, const Accumulator* accumulator, const Ten
       !resize(ctx, out, reduced_shape(self, mask, keepdim))) {
     return;
   }
-  Reducer reducer(*accumulator, Parts(self, mask, keepdim, out), reduced_count(self, mask),
-                  parameter);
+  const Reducer reducer(*accumulator, Parts(self, mask, keepdim, out), reduced_count(self, mask),
+                        parameter);
   if (ET_EXPECT(ctx, reducer.valid(), "cannot reduce %s to %s", name_of(self.scalar_type()),
                 name_of(out.scalar_type()))) {
-    reducer.run();
+    NestDivision(reducer.results(), reducer.block(), self.numel())
+        .run([&](int64_t, const LoopNest& part) { reducer.run(part); });
   }
 }
 

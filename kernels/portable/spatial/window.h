@@ -32,6 +32,8 @@ struct WindowLoops {
 
   /// The same of height, width and so many channels; there must be one depth.
   void take_channels_as_rows(int64_t channels);
+  /// Rows of outputs, through all depths.
+  int64_t rows() const { return axis[0].outputs * axis[1].outputs; }
   int64_t outputs() const { return axis[0].outputs * axis[1].outputs * axis[2].outputs; }
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
   /// Whether both products are below 2^31, as for anything that has room in memory. Each factor

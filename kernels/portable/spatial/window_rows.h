@@ -25,8 +25,10 @@ struct TapRow {
 /// of n ≤ kBlock outputs in a row, at (depth, height, first):
 ///   work.begin(n), then work.tap(TapRow) for each tap that meets the input anywhere in the block,
 ///   then work.end(index, n, offset of the first output in bytes; outputs are `stride` apart).
+/// Rows are counted through all depths; those of [begin, end) are computed.
 template <class T, class Work>
-void for_each_window_row(const Plane& image, const WindowLoops& loops, Work& work) {
+void for_each_window_row(const Plane& image, const WindowLoops& loops, int64_t begin_row,
+                         int64_t end_row, Work& work) {
   const WindowAxis* axis = loops.axis;
   const bool direct = image.dtype == dtype_of(compute_type<T>) && image.strides[2] % sizeof(T) == 0;
   const Convert load_row = load(image.dtype, compute_type<T>);
@@ -69,12 +71,10 @@ void for_each_window_row(const Plane& image, const WindowLoops& loops, Work& wor
     }
     work.end(at, n);
   };
-  int64_t at[kSpatial];
-  for (at[0] = 0; at[0] < axis[0].outputs; ++at[0]) {
-    for (at[1] = 0; at[1] < axis[1].outputs; ++at[1]) {
-      for (at[2] = 0; at[2] < axis[2].outputs; at[2] += kBlock) {
-        compute(at, std::min(kBlock, axis[2].outputs - at[2]));
-      }
+  for (int64_t row = begin_row; row < end_row; ++row) {
+    int64_t at[kSpatial] = {row / axis[1].outputs, row % axis[1].outputs, 0};
+    for (; at[2] < axis[2].outputs; at[2] += kBlock) {
+      compute(at, std::min(kBlock, axis[2].outputs - at[2]));
     }
   }
 }

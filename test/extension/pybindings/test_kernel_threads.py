@@ -2,6 +2,7 @@
 """Kernels on several threads give, to the bit, what they give on one."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -19,6 +20,17 @@ class Product(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.bmm(x, x.transpose(1, 2))
+
+
+class Apply(nn.Module):
+    """A function of one tensor, as a module."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function(x)
 
 
 def image(layout: torch.memory_format, channels: int = 24, size: int = 41) -> torch.Tensor:
@@ -46,13 +58,72 @@ CASES = {
 }
 
 
+# Nothing here is a product: sizes above what is worth a thread, again without a common divisor.
+ELEMENTS = torch.randn(3, 211, 317)
+ROW, CHANNELS = torch.randn(317), torch.randn(211, 1)
+CASES |= {
+    name: (Apply(function), ELEMENTS)
+    for name, function in {
+        "one of all": lambda x: x + x * x,
+        "a row for each row": lambda x: x * ROW,
+        "a number for each channel": lambda x: x * CHANNELS,
+        "a number": lambda x: x * 2.5 - 1,
+        # Beyond 8192 another formula serves the elements around.
+        "sine, large and small": lambda x: torch.sin(x * 4000),
+        "gelu": nn.functional.gelu,
+        "hardswish": nn.functional.hardswish,
+        "comparison": lambda x: (x > 0.5).to(torch.int32),
+        "integers": lambda x: (x * 100).to(torch.int64) // 7,
+        "softmax": lambda x: x.softmax(-1),
+        "softmax across": lambda x: x.softmax(1),
+        "log_softmax": lambda x: x.log_softmax(-1),
+        "layer norm": lambda x: nn.functional.layer_norm(x, [317], ROW, ROW),
+        "group norm": lambda x: nn.functional.group_norm(x.reshape(3, 317, 211), 317, ROW, ROW),
+        "batch norm": lambda x: nn.functional.batch_norm(
+            x.permute(0, 2, 1), ROW, ROW.abs() + 0.5, ROW, ROW, False, 0.1, 1e-5
+        ),
+        "permutation": lambda x: x.permute(2, 0, 1).contiguous() + 0,
+        "transposition": lambda x: x.reshape(633, 317).t().contiguous() + 0,
+        "slices": lambda x: torch.cat([x[:, ::2], x[:, 1::3]], 1),
+        "sum of rows": lambda x: x.sum(-1),
+        "mean of columns": lambda x: x.mean(1),
+        "largest of rows": lambda x: x.amax(-1),
+    }.items()
+}
+CASES["sixteen bits"] = (Apply(lambda x: (x * 2.5).tanh() + x), ELEMENTS.bfloat16())
+CASES["softmax of halves"] = (Apply(lambda x: x.softmax(-1)), ELEMENTS.half())
+CASES |= {
+    f"{name}, {layout}": (make, image(layout, 25, 83))
+    for layout in (torch.contiguous_format, torch.channels_last)
+    for name, make in {
+        "max pool": nn.MaxPool2d(3, 2, 1),
+        "average pool": nn.AvgPool2d(3, 2, 1, ceil_mode=True),
+        "fitted pool": nn.AdaptiveAvgPool2d((5, 1)),
+        "scaled up": nn.Upsample(scale_factor=2, mode="bilinear"),
+    }.items()
+}
+
+
+def test_a_fault_of_any_thread_is_an_error() -> None:
+    x = torch.ones(100_003, dtype=torch.int64)
+    model = Apply(lambda y: torch.ones_like(y) // y)
+    program = Runtime.get().load_program(to_edge(torch.export.export(model, (x,))).to_executorch().buffer)
+    method = program.load_method("forward", threads=3)
+    assert torch.equal(method.execute([x])[0], x)
+    for place in (0, 50_000, 100_002):
+        y = x.clone()
+        y[place] = 0
+        with pytest.raises(RuntimeError, match="integer division by zero"):
+            method.execute([y])
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_threads_change_no_bit(case: str) -> None:
     model, x = CASES[case]
     program = Runtime.get().load_program(to_edge(torch.export.export(model.eval(), (x,))).to_executorch().buffer)
     alone = program.load_method("forward", threads=1).execute([x])[0]
     with torch.no_grad():
-        tolerance = 2e-2 if x.dtype == torch.half else 1e-4
+        tolerance = 2e-2 if x.dtype != torch.float else 1e-4
         torch.testing.assert_close(alone, model(x), rtol=tolerance, atol=tolerance)
     for threads in (2, 3, 5):
         assert torch.equal(program.load_method("forward", threads=threads).execute([x])[0], alone)
