@@ -4,6 +4,7 @@
 #include <executorch/kernels/portable/loops/broadcast.h>
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/portable/loops/wide.h>
 
 #include <algorithm>
 #include <cmath>
@@ -40,16 +41,24 @@ T add(T total, T d, T p) {
 /// Several sums side by side, so that they become a vector; the last one takes what is left over.
 template <Norm norm, class T>
 struct Sums {
-  static constexpr int kLanes = 8;
+  static constexpr int kLanes = 32;
   T lanes[kLanes] = {};
 
   void add_all(const T* x, const T* y, int64_t n, T p) {
+    in_vectors([](Sums* sums, const T* a, const T* b, int64_t count,
+                  T power) { sums->add_run(a, b, count, power); },
+               this, x, y, n, p);
+  }
+  void add_run(const T* x, const T* y, int64_t n, T p) {
     int64_t j = 0;
+    T own[kLanes];  // in registers
+    std::copy_n(lanes, kLanes, own);
     for (; j + kLanes <= n; j += kLanes) {
       for (int k = 0; k < kLanes; ++k) {
-        lanes[k] = add<norm>(lanes[k], std::abs(x[j + k] - y[j + k]), p);
+        own[k] = add<norm>(own[k], std::abs(x[j + k] - y[j + k]), p);
       }
     }
+    std::copy_n(own, kLanes, lanes);
     for (; j < n; ++j) lanes[0] = add<norm>(lanes[0], std::abs(x[j] - y[j]), p);
   }
 

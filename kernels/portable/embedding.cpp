@@ -54,7 +54,7 @@ Tensor& embedding_out(KernelRuntimeContext& ctx, const Tensor& weight, const Ten
   for_each_line(to, lines, last, [&](char* const* at) {
     int64_t entry;
     read_index(reinterpret_cast<char*>(&entry), 0, at[1], 0, 1);
-    if (ctx.failure_state() != Error::Ok || !expect_within(ctx, &entry, 1, entries)) return;
+    if (ctx.failure_state() != Error::Ok || !expect_within(ctx, entry, entries)) return;
     copy_slice(at[0], to.strides[last], table.data + entry * table.strides[0], table.strides[1],
                width, bytes, mover);
   });
@@ -163,7 +163,7 @@ bool fill_bags(KernelRuntimeContext& ctx, const Bags& bags, const Strided& out,
     row.count = 0;
     for (int64_t i = bags.offset(bag), end = bags.offset(bag + 1); i < end; ++i) {
       const int64_t index = bags.index(i);
-      if (!expect_within(ctx, &index, 1, bags.table.sizes[0])) return false;
+      if (!expect_within(ctx, index, bags.table.sizes[0])) return false;
       if (index == bags.padding_idx) continue;
       C weight = 1;
       if (bags.weights != nullptr) {
@@ -266,7 +266,7 @@ bool add_rows(KernelRuntimeContext& ctx, const Strided& grad, const Strided& ind
   for_each_line(grad, lines, last, [&](char* const* at) {
     const int64_t index = read<int64_t>(at[1], indices.dtype);
     if (ctx.failure_state() != Error::Ok || index == padding_idx) return;
-    if (!expect_within(ctx, &index, 1, rows)) return;
+    if (!expect_within(ctx, index, rows)) return;
     const C scale = counts != nullptr ? C(1) / static_cast<C>(counts[index]) : C(1);
     for (int64_t first = 0; first < width; first += kBlock) {
       const int64_t n = width - first < kBlock ? width - first : kBlock;

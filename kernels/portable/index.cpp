@@ -8,17 +8,26 @@
 #include <executorch/kernels/portable/loops/lines.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace executorch::kernels::portable {
 namespace {
 
+// A line of `size` elements, `stride` bytes apart.
+struct Line {
+  const char* data;
+  int64_t stride, size;
+};
+
 template <class T>
-void pick(char* to, int64_t to_stride, const char* from, int64_t from_stride, const int64_t* index,
-          int64_t n) {
+void pick(KernelRuntimeContext& ctx, char* to, int64_t to_stride, const Line& from,
+          const int64_t* index, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
+    const int64_t at = index[i];
+    if (!expect_within(ctx, at, from.size)) return;
     *reinterpret_cast<T*>(to + i * to_stride) =
-        *reinterpret_cast<const T*>(from + index[i] * from_stride);
+        *reinterpret_cast<const T*>(from.data + at * from.stride);
   }
 }
 
@@ -60,9 +69,9 @@ Tensor& gather_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, c
         const int64_t n = length - first < kBlock ? length - first : kBlock;
         const int64_t* const index_block =
             indices(at[1] + first * line_stride(where, d), line_stride(where, d), n);
-        if (ctx.failure_state() != Error::Ok || !expect_within(ctx, index_block, n, size)) return;
-        pick<T>(at[0] + first * line_stride(to, d), line_stride(to, d), at[2], line_stride(from, d),
-                index_block, n);
+        if (ctx.failure_state() != Error::Ok) return;
+        pick<T>(ctx, at[0] + first * line_stride(to, d), line_stride(to, d),
+                {at[2], line_stride(from, d), size}, index_block, n);
       }
     });
   });
@@ -93,9 +102,14 @@ Tensor& index_select_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t 
   const LoopNest slice(target, source);
   const int64_t bytes = slice.row() * from.element_size();
   const bool dense = slice.stride(0) == from.element_size() && slice.stride(1) == slice.stride(0);
-  for (int64_t i = 0; i < where.numel(); ++i) {
-    const int64_t picked = read<int64_t>(where.data + i * line_stride(where, 0), where.dtype);
-    if (!expect_within(ctx, &picked, 1, line_length(from, d))) return out;
+  Reader<int64_t> indices(where.dtype);
+  const int64_t* block = nullptr;
+  const int64_t count = where.numel(), step = line_stride(where, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t place = i % kBlock;
+    if (place == 0) block = indices(where.data + i * step, step, std::min(kBlock, count - i));
+    const int64_t picked = block[place];
+    if (!expect_within(ctx, picked, line_length(from, d))) return out;
     const int64_t there = to.rank > 0 ? i * to.strides[d] : 0;
     const int64_t here = picked * line_stride(from, d);
     if (dense) {
@@ -296,15 +310,29 @@ void for_each_pair(const Indexing& indexing, const Strided& result, const Stride
   }
 }
 
-template <class C>
-void accumulate(const Indexing& indexing, const Strided& values, const Strided& self) {
-  for_each_pair(indexing, values, self, [&](const char* from, char* to, const LoopNest& nest) {
-    for (int64_t i = 0; i < nest.row(); ++i) {
-      char* const target = to + i * nest.stride(1);
-      write<C>(plus(read<C>(target, self.dtype), read<C>(from + i * nest.stride(0), self.dtype)),
-               target, self.dtype);
-    }
+template <class T>
+void add(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
+  using C = std::conditional_t<std::is_integral_v<T>, int64_t, Opmath<T>>;
+  for (int64_t i = 0; i < n; ++i) {
+    char* const target = to + i * to_stride;
+    const C old = cast<C>(element<T>(target, 0)),
+            x = cast<C>(element<T>(from + i * from_stride, 0));
+    *reinterpret_cast<T*>(target) = cast<T>(plus(old, x));
+  }
+}
+
+// Adds n elements to as many others.
+Convert adder(ScalarType dtype) {
+  Convert found = nullptr;
+  visit(dtype, [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    found = [](char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
+      constexpr int64_t kBytes = sizeof(T);
+      to_stride == kBytes&& from_stride == kBytes ? add<T>(to, kBytes, from, kBytes, n)
+                                                  : add<T>(to, to_stride, from, from_stride, n);
+    };
   });
+  return found;
 }
 
 // Writes `values` to self[indices], in place.
@@ -321,14 +349,9 @@ void put(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<std::optional<T
     return;
   }
   const Strided source = expanded(Strided(values), indexing.result);
-  if (sum) {
-    visit_compute(compute_of(memory.dtype),
-                  [&](auto tag) { accumulate<ET_TYPE_OF(tag)>(indexing, source, memory); });
-    return;
-  }
-  const Convert mover = move(memory.element_size());
+  const Convert write_row = sum ? adder(memory.dtype) : move(memory.element_size());
   for_each_pair(indexing, source, memory, [&](const char* from, char* to, const LoopNest& nest) {
-    mover(to, nest.stride(1), from, nest.stride(0), nest.row());
+    write_row(to, nest.stride(1), from, nest.stride(0), nest.row());
   });
 }
 

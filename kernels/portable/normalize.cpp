@@ -52,28 +52,41 @@ bool check(KernelRuntimeContext& ctx, const BatchNorm& b, int64_t statistics, Te
          prepare_outputs(ctx, b.input, shape_of(statistics), out, save_mean, save_invstd);
 }
 
+/// to = x * factor + addend, each of the last two one value for all or one for each.
+template <class T>
+void scale_run(T* to, const T* x, const T* factor, const T* addend, bool is_same, int64_t n) {
+  if (is_same) {
+    const T f = *factor, a = *addend;
+    for (int64_t i = 0; i < n; ++i) to[i] = x[i] * f + a;
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = x[i] * factor[i] + addend[i];
+  }
+}
+
 /// out = in * scale + shift, in the order of the operands.
 template <class T>
 void scale_rows(const LoopNest& nest, ScalarType dtype) {
-  Reader<T> read_in(dtype), read_scale(dtype_of(compute_type<T>)),
-      read_shift(dtype_of(compute_type<T>));
+  const ScalarType computed = dtype_of(compute_type<T>);
+  Reader<T> read_in(dtype), read_scale(computed), read_shift(computed);
   const Convert store_row = store(compute_type<T>, dtype);
-  T result[kBlock];
+  const bool in_place = dtype == computed && nest.stride(0) == sizeof(T);
+  const bool is_same = nest.stride(2) == 0;
+  T block[kBlock];
   nest.for_each_row([&](char* const* row) {
     for (int64_t i = 0; i < nest.row(); i += kBlock) {
       const int64_t n = std::min(kBlock, nest.row() - i);
-      const T* x = read_in(row[1] + i * nest.stride(1), nest.stride(1), n);
-      if (nest.stride(2) == 0) {
-        const T factor = *reinterpret_cast<const T*>(row[2]);
-        const T addend = *reinterpret_cast<const T*>(row[3]);
-        for (int64_t j = 0; j < n; ++j) result[j] = x[j] * factor + addend;
-      } else {
-        const T* factor = read_scale(row[2] + i * nest.stride(2), nest.stride(2), n);
-        const T* addend = read_shift(row[3] + i * nest.stride(3), nest.stride(3), n);
-        for (int64_t j = 0; j < n; ++j) result[j] = x[j] * factor[j] + addend[j];
-      }
-      store_row(row[0] + i * nest.stride(0), nest.stride(0), reinterpret_cast<const char*>(result),
-                sizeof(T), n);
+      const T* const x = read_in(row[1] + i * nest.stride(1), nest.stride(1), n);
+      const auto values = [&](Reader<T>& reader, int k) {
+        return is_same ? reinterpret_cast<const T*>(row[k])
+                       : reader(row[k] + i * nest.stride(k), nest.stride(k), n);
+      };
+      char* const to = row[0] + i * nest.stride(0);
+      T* const result = in_place ? reinterpret_cast<T*>(to) : block;
+      in_vectors([](T* y, const T* from, const T* factor, const T* addend, bool same,
+                    int64_t count) { scale_run(y, from, factor, addend, same, count); },
+                 result, x, values(read_scale, 2), values(read_shift, 3), is_same, n);
+      if (in_place) continue;
+      store_row(to, nest.stride(0), reinterpret_cast<const char*>(block), sizeof(T), n);
     }
   });
 }

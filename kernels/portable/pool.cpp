@@ -54,7 +54,8 @@ Shape pool_shape(const Tensor& self, int spatial, const WindowLoops& loops) {
 
 namespace {
 
-template <class T>
+// The places of maxima are found as integers of T's width where these hold them all, for vectors.
+template <class T, class Place>
 struct WindowMax {
   static T least() {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
@@ -78,32 +79,40 @@ struct WindowMax {
   const Convert store_row = store(compute_type<T>, out.dtype);
   const Convert store_index = store(Compute::Int64, ScalarType::Long);
   T best[kBlock] = {};
-  int64_t where[kBlock] = {};
+  Place where[kBlock] = {};
 
   void begin(int64_t n) {
     std::fill_n(best, n, least());
-    std::fill_n(where, n, -1);
+    std::fill_n(where, n, Place(-1));
   }
   void tap(const TapRow<T>& row) {
     in_vectors(
-        [](T* values, int64_t* places, const TapRow<T>* taken) { take(values, places, *taken); },
+        [](T* values, Place* places, const TapRow<T>* taken) { take(values, places, *taken); },
         best + row.at, where + row.at, &row);
   }
-  static void take(T* values, int64_t* places, TapRow<T> row) {
+  static void take(T* values, Place* places, TapRow<T> row) {
+    const auto first = static_cast<Place>(row.input), step = static_cast<Place>(row.input_step);
+    if (row.step == 1 && step == 0)
+      return take_each(values, places, row.values, 1, row.n, first, 0);
+    take_each(values, places, row.values, row.step, row.n, first, step);
+  }
+  static void take_each(T* values, Place* places, const T* from, int64_t from_step, int64_t n,
+                        Place first, Place step) {
     // Choices instead of branches: which value wins cannot be predicted.
-    for (int64_t q = 0; q < row.n; ++q) {
-      const T value = row.values[q * row.step];
+    for (int64_t q = 0; q < n; ++q) {
+      const T value = from[q * from_step];
       const bool wins = (places[q] < 0) | (value > values[q]) | (value != value);
       values[q] = wins ? value : values[q];
-      places[q] = wins ? row.input + q * row.input_step : places[q];
+      places[q] = wins ? static_cast<Place>(first + static_cast<Place>(q) * step) : places[q];
     }
   }
   void end(const int64_t* at, int64_t n) {
+    int64_t places[kBlock];
     for (int64_t q = 0; q < n; ++q) {
-      if (where[q] < 0) where[q] = first_place(at, at[2] + q);
+      places[q] = where[q] < 0 ? first_place(at, at[2] + q) : where[q];
     }
     store_window_row(out, loops, store_row, at, best, n);
-    store_window_row(indices, loops, store_index, at, where, n);
+    store_window_row(indices, loops, store_index, at, places, n);
   }
 };
 
@@ -131,6 +140,16 @@ void for_each_part(const Images& images, const WindowLoops& loops, F&& f) {
   });
 }
 
+template <class T, class Place>
+void find_maxima(const Images& from, const Images& to, const Images& places,
+                 const WindowLoops& loops) {
+  for_each_part(from, loops, [&](int64_t image, int64_t channel, int64_t begin, int64_t end) {
+    const Plane best = to.plane(image, channel), where = places.plane(image, channel);
+    WindowMax<T, Place> work{loops, best, where};
+    for_each_window_row<T>(from.plane(image, channel), loops, begin, end, work);
+  });
+}
+
 std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                                       const PoolArguments& arguments, Tensor& out,
                                       Tensor& indices) {
@@ -147,14 +166,14 @@ std::tuple<Tensor&, Tensor&> max_pool(KernelRuntimeContext& ctx, const Tensor& s
     return result;
   }
   Images from(self, spatial), to(out, spatial), places(indices, spatial);
+  const bool is_small = self.numel() < INT32_MAX;
   arrange(loops, {&from, &to, &places});
   visit_compute(compute_of(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    for_each_part(from, loops, [&](int64_t image, int64_t channel, int64_t begin, int64_t end) {
-      const Plane best = to.plane(image, channel), where = places.plane(image, channel);
-      WindowMax<T> work{loops, best, where};
-      for_each_window_row<T>(from.plane(image, channel), loops, begin, end, work);
-    });
+    if constexpr (sizeof(T) == sizeof(int32_t)) {
+      if (is_small) return find_maxima<T, int32_t>(from, to, places, loops);
+    }
+    find_maxima<T, int64_t>(from, to, places, loops);
   });
   return result;
 }

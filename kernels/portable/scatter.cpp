@@ -6,6 +6,8 @@
 #include <executorch/kernels/portable/loops/lines.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
 
+#include <algorithm>
+
 namespace executorch::kernels::portable {
 namespace {
 
@@ -33,63 +35,88 @@ struct Target {
   int dim;
 };
 
-// The index along `dim` of every element of src, one after the other; `src` may stand still (a
-// number).
+// Some elements of src, and the line of the target whose places they name.
+struct Run {
+  char* line;
+  int64_t size, step;  // elements of the line, bytes between them
+  const char* from;
+  int64_t from_step;
+  const int64_t* index;
+  int64_t n;
+  Merge merge;
+};
+
+// Does what it is for with each element of a run, up to one whose index is outside of the line.
+using RunFunction = void (*)(KernelRuntimeContext&, const Run&);
+
 template <class F>
-bool for_each_target(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
-                     const Strided& src, F&& f) {
+void for_each_place(KernelRuntimeContext& ctx, const Run& run, F f) {
+  for (int64_t i = 0; i < run.n; ++i) {
+    const int64_t at = run.index[i];
+    if (!expect_within(ctx, at, run.size)) return;
+    f(run.line + at * run.step, run.from + i * run.from_step);
+  }
+}
+
+// Runs over all of src, which may stand still (a number).
+bool for_each_run(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
+                  const Strided& src, Merge merge, RunFunction f) {
   Strided cropped = to.memory, values = src;
   for (int i = 0; i < where.rank; ++i) {
     if (i < cropped.rank) cropped.sizes[i] = where.sizes[i];
     if (i < values.rank) values.sizes[i] = where.sizes[i];
   }
-  const int64_t size = line_length(to.memory, to.dim), length = line_length(where, to.dim);
-  const int64_t step = line_stride(to.memory, to.dim), from_step = line_stride(values, to.dim);
+  const int64_t length = line_length(where, to.dim), index_step = line_stride(where, to.dim);
   Reader<int64_t> indices(where.dtype);
+  Run run{};
+  run.size = line_length(to.memory, to.dim);
+  run.step = line_stride(to.memory, to.dim);
+  run.from_step = line_stride(values, to.dim);
+  run.merge = merge;
   for_each_line(cropped, where, values, to.dim, [&](char* const* at) {
+    run.line = at[0];
     for (int64_t first = 0; first < length; first += kBlock) {
-      const int64_t n = length - first < kBlock ? length - first : kBlock;
-      const int64_t* const block =
-          indices(at[1] + first * line_stride(where, to.dim), line_stride(where, to.dim), n);
-      if (ctx.failure_state() != Error::Ok || !expect_within(ctx, block, n, size)) return;
-      for (int64_t i = 0; i < n; ++i) f(at[0] + block[i] * step, at[2] + (first + i) * from_step);
+      if (ctx.failure_state() != Error::Ok) return;
+      run.n = std::min(kBlock, length - first);
+      run.index = indices(at[1] + first * index_step, index_step, run.n);
+      run.from = at[2] + first * run.from_step;
+      f(ctx, run);
     }
   });
   return ctx.failure_state() == Error::Ok;
 }
 
-bool replace(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
-             const Strided& src) {
-  const Convert mover = move(to.memory.element_size());
-  return for_each_target(ctx, to, where, src,
-                         [&](char* target, const char* x) { mover(target, 0, x, 0, 1); });
+template <class T>
+void replace_run(KernelRuntimeContext& ctx, const Run& run) {
+  for_each_place(ctx, run, [](char* target, const char* x) {
+    *reinterpret_cast<T*>(target) = *reinterpret_cast<const T*>(x);
+  });
 }
 
-template <class C>
-bool merge_as(KernelRuntimeContext& ctx, const Target& to, const Strided& where, const Strided& src,
-              Merge merge) {
-  const Convert reader = load(to.memory.dtype, compute_type<C>),
-                writer = store(compute_type<C>, to.memory.dtype);
-  return for_each_target(ctx, to, where, src, [&](char* target, const char* from) {
-    C old, x;
-    reader(reinterpret_cast<char*>(&old), 0, target, 0, 1);
-    reader(reinterpret_cast<char*>(&x), 0, from, 0, 1);
-    const C result = merged(merge, old, x);
-    writer(target, 0, reinterpret_cast<const char*>(&result), 0, 1);
+template <class T>
+void merge_run(KernelRuntimeContext& ctx, const Run& run) {
+  using C = std::conditional_t<std::is_integral_v<T>, int64_t, Opmath<T>>;
+  for_each_place(ctx, run, [merge = run.merge](char* target, const char* from) {
+    const C old = cast<C>(element<T>(target, 0)), x = cast<C>(element<T>(from, 0));
+    *reinterpret_cast<T*>(target) = cast<T>(merged(merge, old, x));
   });
+}
+
+void count_run(KernelRuntimeContext& ctx, const Run& run) {
+  for_each_place(ctx, run,
+                 [](char* target, const char*) { ++*reinterpret_cast<int64_t*>(target); });
 }
 
 bool merge_into(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
                 const Strided& src, Merge merge) {
-  if (merge == Merge::Replace) return replace(ctx, to, where, src);
-  if (!ET_EXPECT(ctx, kind_of(to.memory.dtype) != Kind::Unsupported, "%s cannot be reduced",
-                 name_of(to.memory.dtype))) {
-    return false;
+  RunFunction run = nullptr;
+  if (merge == Merge::Replace) {
+    visit_width(to.memory.element_size(), [&](auto tag) { run = replace_run<ET_TYPE_OF(tag)>; });
+  } else {
+    visit(to.memory.dtype, [&](auto tag) { run = merge_run<ET_TYPE_OF(tag)>; });
   }
-  bool done = false;
-  visit_compute(compute_of(to.memory.dtype),
-                [&](auto tag) { done = merge_as<ET_TYPE_OF(tag)>(ctx, to, where, src, merge); });
-  return done;
+  return ET_EXPECT(ctx, run != nullptr, "%s cannot be reduced", name_of(to.memory.dtype)) &&
+         for_each_run(ctx, to, where, src, merge, run);
 }
 
 bool expect_scatter(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, const Tensor& index,
@@ -168,10 +195,7 @@ bool divide_by_counts(KernelRuntimeContext& ctx, const Target& to, const Strided
   tally.memory.data = reinterpret_cast<char*>(counts);
   tally.memory.dtype = ScalarType::Long;
   for (int i = 0; i < to.memory.rank; ++i) tally.memory.strides[i] *= 8 / to.memory.element_size();
-  if (!for_each_target(ctx, tally, where, src,
-                       [](char* target, const char*) { ++*reinterpret_cast<int64_t*>(target); })) {
-    return false;
-  }
+  if (!for_each_run(ctx, tally, where, src, Merge::Mean, count_run)) return false;
   const LoopNest nest(to.memory, tally.memory);
   visit_compute(compute_of(to.memory.dtype), [&](auto tag) {
     using C = ET_TYPE_OF(tag);
@@ -235,7 +259,8 @@ Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, in
   const Strided where(index), from(src);
   if (!include_self) {
     if (merge == Merge::Largest || merge == Merge::Smallest) {
-      replace(ctx, to, where, from);  // Any of them: it takes part again.
+      // Any of them: it takes part again.
+      merge_into(ctx, to, where, from, Merge::Replace);
     } else {
       scatter_number(ctx, self, dim, index, Scalar(int64_t(merge == Merge::Multiply ? 1 : 0)),
                      Merge::Replace, out);

@@ -158,10 +158,16 @@ Tensor& repeat_interleave_tensor_out(KernelRuntimeContext& ctx, const Tensor& re
     return out;
   }
   const Strided counts(repeats);
+  const Convert reader = load(counts.dtype, Compute::Int64);
+  const auto times_of = [&](int64_t i) {
+    int64_t times;
+    reader(reinterpret_cast<char*>(&times), 0, counts.data + i * counts.strides[0], 0, 1);
+    return times;
+  };
   Shape shape;
   shape.append(0);
   for (int64_t i = 0; i < counts.sizes[0]; ++i) {
-    const int64_t times = read<int64_t>(counts.data + i * counts.strides[0], counts.dtype);
+    const int64_t times = times_of(i);
     if (!ET_EXPECT(ctx, times >= 0 && times <= INT32_MAX - shape.sizes[0],
                    "repeats[%" PRId64 "] = %" PRId64 " is out of range", i, times)) {
       return out;
@@ -175,10 +181,17 @@ Tensor& repeat_interleave_tensor_out(KernelRuntimeContext& ctx, const Tensor& re
     return out;
   }
   const Strided to(out);
+  const Convert writer = store(Compute::Int64, to.dtype), mover = move(to.element_size());
   char* at = to.data;
+  int64_t left =
+      shape.sizes[0];  // Were the repeats' memory out's, they would not be what they were.
   for (int64_t i = 0; i < counts.sizes[0]; ++i) {
-    int64_t times = read<int64_t>(counts.data + i * counts.strides[0], counts.dtype);
-    for (; times > 0; --times, at += to.strides[0]) write<int64_t>(i, at, to.dtype);
+    alignas(8) char place[8];
+    const int64_t times = std::clamp(times_of(i), int64_t(0), left);
+    writer(place, 0, reinterpret_cast<const char*>(&i), 0, 1);
+    mover(at, to.strides[0], place, 0, times);
+    at += times * to.strides[0];
+    left -= times;
   }
   return out;
 }

@@ -72,10 +72,15 @@ bool pick_from_lines(KernelRuntimeContext& ctx, const Tensor& self, int dim, int
 }
 
 void pick_first(const Line& line) {
+  constexpr int64_t kFew = 32;
   Element *const begin = line.elements, *const end = begin + line.n,
                  *const middle = begin + line.count;
-  if (line.count < line.n) std::nth_element(begin, middle, end);
-  std::sort(begin, middle);
+  if (line.count <= line.n / kFew) {
+    std::partial_sort(begin, middle, end);  // Most are not looked at twice.
+  } else {
+    if (line.count < line.n) std::nth_element(begin, middle, end);
+    std::sort(begin, middle);
+  }
   for (int64_t i = 0; i < line.count; ++i) line.picked[i] = begin[i].index;
 }
 

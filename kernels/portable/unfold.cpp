@@ -97,7 +97,8 @@ bool expect_spatial_list(KernelRuntimeContext& ctx, const char* name, ArrayRef<i
 void WindowAxis::outputs_inside(int64_t tap, int64_t* first, int64_t* last) const {
   const int64_t at = origin + tap * tap_shift;
   *first = at >= 0 ? 0 : std::min(outputs, (-at + step - 1) / step);
-  *last = at >= in ? *first : std::max(*first, std::min(outputs, (in - 1 - at) / step + 1));
+  const bool all = at + (outputs - 1) * step < in;  // mostly, and no division then
+  *last = at >= in ? *first : std::max(*first, all ? outputs : (in - 1 - at) / step + 1);
 }
 
 bool WindowLoops::fit() const {

@@ -8,20 +8,11 @@
 
 namespace executorch::kernels::portable {
 
-/// The first index of a run that is outside of [0, size), or nullptr.
-inline const int64_t* first_outside(const int64_t* indices, int64_t n, int64_t size) {
-  for (int64_t i = 0; i < n; ++i) {
-    if (indices[i] < 0 || indices[i] >= size) return indices + i;
-  }
-  return nullptr;
-}
-
-/// All n are within [0, size).
-inline bool expect_within(KernelRuntimeContext& ctx, const int64_t* indices, int64_t n,
-                          int64_t size) {
-  const int64_t* const wrong = first_outside(indices, n, size);
-  return wrong == nullptr ||
-         refuse(ctx, "index %" PRId64 " is outside of a dimension of size %" PRId64, *wrong, size);
+/// An index is within [0, size). To be asked of each one just before it is used, not of many ahead:
+/// a damaged program may have placed what is written over the indices.
+inline bool expect_within(KernelRuntimeContext& ctx, int64_t index, int64_t size) {
+  return static_cast<uint64_t>(index) < static_cast<uint64_t>(size) ||
+         refuse(ctx, "index %" PRId64 " is outside of a dimension of size %" PRId64, index, size);
 }
 
 }  // namespace executorch::kernels::portable

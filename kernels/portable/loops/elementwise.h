@@ -173,7 +173,7 @@ inline void Row<math, arity, C, First>::operator()(const Parameters& parameters,
 template <const auto& math, int arity, class C, class First>
 void row(const Parameters& parameters, char* out, const char* const* in, int64_t n) {
   constexpr Row<math, arity, C, First> compute;
-  if constexpr (std::is_same_v<C, float>) {
+  if constexpr (std::is_same_v<C, float> || std::is_same_v<C, bool>) {
     in_vectors([](const Parameters* p, char* to, const char* const* from,
                   int64_t count) { Row<math, arity, C, First>()(*p, to, from, count); },
                &parameters, out, in, n);

@@ -27,18 +27,22 @@ class KeyReader {
     load_(block, kWidth, from, stride, n);
     std::memcpy(keys, block, static_cast<size_t>(n * kWidth));
     if (unsigned_) return;
-    for (int64_t i = 0; i < n; ++i) keys[i] = floating_ ? of_double(keys[i]) : keys[i] ^ kSign;
+    if (floating_) {
+      for (int64_t i = 0; i < n; ++i) keys[i] = of_double(keys[i]);
+    } else {
+      for (int64_t i = 0; i < n; ++i) keys[i] ^= kSign;
+    }
   }
 
  private:
   static constexpr uint64_t kSign = uint64_t{1} << 63;
 
+  // Choices instead of branches: signs cannot be predicted.
   static uint64_t of_double(uint64_t bits) {
     constexpr uint64_t kInfinity = uint64_t{0x7FF} << 52;
-    const uint64_t magnitude = bits & ~kSign;
-    if (magnitude > kInfinity) return kNanKey;
-    if (magnitude == 0) return kSign;
-    return (bits & kSign) != 0 ? ~bits : bits | kSign;
+    const uint64_t magnitude = bits & ~kSign, negative = 0 - (bits >> 63);
+    const uint64_t key = magnitude == 0 ? kSign : bits ^ (negative | kSign);
+    return magnitude > kInfinity ? kNanKey : key;
   }
 
   bool floating_, unsigned_;

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elementary functions of float32 without branches and calls: a compiler makes vectors of loops
 // over them. V is float, or a vector of floats; I is int32_t, or as many of them. Errors are within
-// 6 units in the last place, or below 2e-7 where that is more (gelu: 2e-6); NaN stays NaN.
+// 6 units in the last place, or below 2e-7 where that is more (gelu, lgamma: 2e-6); NaN stays NaN.
 // Coefficients are least-maximum fits of this file's own, the error of each fit being below 2e-8.
 #pragma once
 
@@ -383,6 +383,38 @@ ET_VECTOR_INLINE V float_erfinv(V x) {
                             9.438745277e-3f, -7.621879928e-3f, 5.740832219e-3f, -3.674699166e-3f,
                             1.345946889e-3f, 1.016187256e-4f, -1.97734207e-4f);
   return x * (w > 5.0f ? tail : middle);
+}
+
+/// The logarithm of gamma for normal positive x < 1e36. From 4.5 on it is Stirling's series; what
+/// is less becomes t = x - k in [-1/2, 1/2], k from 0 to 4, by gamma(x + 1) = x gamma(x), and
+/// log(gamma(2 + t)) = t P(t).
+template <class V, class I>
+ET_VECTOR_INLINE V positive_lgamma(V x) {
+  const V k = (excess(x, all<V>(0.5f)) + excess(x, all<V>(1.5f))) +
+              (excess(x, all<V>(2.5f)) + excess(x, all<V>(3.5f)));
+  const V t = x - k, last = k > 3.0f ? x - 2.0f : all<V>(1.0f);
+  const V below = k < 1.0f ? x * (x + 1.0f) : x,
+          above = k > 2.0f ? (x - 1.0f) * last : all<V>(1.0f);
+  const auto is_large = x > 4.5f;
+  const V logarithm = float_log<V, I>(is_large ? x : k < 2.0f ? below : above);
+  const V middle = t * polynomial(t, 0.4227843349f, 0.3224670179f, -0.06735226824f, 0.02058163072f,
+                                  -0.00738643891f, 0.002878826245f, -0.00118416552f,
+                                  0.0005703485239f, -0.000257206251f);
+  const V inverse = 1.0f / x;
+  const V tail =
+      inverse * polynomial(inverse * inverse, 0.08333333141f, -0.002777048507f, 0.0007529400753f);
+  const V large = (x - 0.5f) * (logarithm - 1.0f) + (tail + 0.418938533f);
+  return is_large ? large : k < 2.0f ? middle - logarithm : middle + logarithm;
+}
+/// For these and -8192 < x < -1e-6 that are no integers: gamma(x) gamma(-x) = -pi / (x sin(pi x)).
+template <class V, class I>
+ET_VECTOR_INLINE V float_lgamma(V x) {
+  const V a = float_abs<V, I>(x), positive = positive_lgamma<V, I>(a);
+  const V f = float_abs<V, I>(a - nearest_integer(a));
+  const V sine = f * polynomial(f * f, 3.141592654f, -5.167712762f, 2.55016324f, -0.5992513302f,
+                                0.0820464791f, -0.007022163706f);
+  const V reflected = (1.14472989f - float_log<V, I>(a * sine)) - positive;
+  return x < 0.0f ? reflected : positive;
 }
 
 /// x * Phi(x), Phi the normal distribution's cumulative function.

@@ -44,6 +44,10 @@ bool is_turn(float x) { return is_within(x, 8192); }
 bool is_normal_positive(float x) {
   return x >= std::numeric_limits<float>::min() && x <= std::numeric_limits<float>::max();
 }
+bool has_gamma(float x) {
+  const bool negative = (x > -8192) & (x < -1e-6f) & (x != float_floor<float, int32_t>(x));
+  return negative | ((x > 1e-30f) & (x < 1e36f));
+}
 
 }  // namespace
 
@@ -101,7 +105,7 @@ FASTER(exp,       Floating, (x < 88) & ((x > -87) | (x < -104)), std::exp(x))
 FASTER(exp2,      Floating, (x < 127) & ((x > -126) | (x < -150)), std::exp2(x))
 FASTER(expm1,     Floating, x < 88, std::expm1(x))
 UNARY(i0,         Floating, static_cast<C>(bessel_i0(x)))
-UNARY(lgamma,     Floating, std::lgamma(x))
+FASTER(lgamma,    Floating, has_gamma(x), std::lgamma(x))
 FASTER(log,       Floating, is_normal_positive(x), std::log(x))
 FASTER(log10,     Floating, is_normal_positive(x), std::log10(x))
 FASTER(log1p,     Floating, x > -1 && x < 1e30f, std::log1p(x))

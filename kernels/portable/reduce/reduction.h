@@ -27,8 +27,8 @@ struct Accumulator {
   void (*take)(char* lanes, const char* x, int64_t n);
   /// Element i of each of some rows, `step` bytes apart, into lane i; n is at most `width`.
   void (*each)(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n);
-  /// Lane i into total i, or all into one; they start anew.
-  void (*merge)(char* totals, char* lanes, int64_t n, bool into_one);
+  /// Lane i into total i, or all into the total `only` unless that is negative; they start anew.
+  void (*merge)(char* totals, char* lanes, int64_t n, int64_t only);
   /// Results to out, given how many elements each took and the operator's number.
   void (*finish)(const char* totals, char* out, int64_t n, int64_t count, double parameter);
 };
@@ -66,10 +66,14 @@ struct Compiled {
   static void take_run(char* lanes, const char* x, int64_t n) {
     auto* const all = reinterpret_cast<Lane*>(lanes);
     if constexpr (takes_runs<Lane>) return all[0].take_run(reinterpret_cast<const In*>(x), n);
-    // As rows of that many elements: a lane is read and written once for several.
-    const int64_t rows = n / kLanes, step = kLanes * int64_t(sizeof(In));
-    each_run(lanes, x, step, rows, kLanes);
-    each_run(lanes, x + rows * step, 0, 1, n - rows * kLanes);
+    // As rows of that many elements. The lanes are the compiler's own meanwhile, for registers.
+    Lane own[kLanes];
+    for (int64_t i = 0; i < kLanes; ++i) own[i] = all[i];
+    for (; n >= kLanes; n -= kLanes, x += kLanes * sizeof(In)) {
+      for (int64_t i = 0; i < kLanes; ++i) own[i].take(element<In>(x, i));
+    }
+    for (int64_t i = 0; i < kLanes; ++i) all[i] = own[i];
+    each_run(lanes, x, 0, 1, n);
   }
   static void each(char* lanes, const char* x, int64_t step, int64_t rows, int64_t n) {
     in_vectors([](char* to, const char* from, int64_t between, int64_t count,
@@ -92,12 +96,12 @@ struct Compiled {
       for (int64_t i = 0; i < n; ++i) all[i].take(element<In>(x, i));
     }
   }
-  static void merge(char* totals, char* lanes, int64_t n, bool into_one) {
+  static void merge(char* totals, char* lanes, int64_t n, int64_t only) {
     auto* const total = reinterpret_cast<A*>(totals);
     auto* const all = reinterpret_cast<Lane*>(lanes);
-    if (into_one) {
+    if (only >= 0) {
       fold(all, n);
-      total->merge(all[0]);
+      total[only].merge(all[0]);
     } else {
       for (int64_t i = 0; i < n; ++i) total[i].merge(all[i]);
     }

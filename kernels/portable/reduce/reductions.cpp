@@ -53,7 +53,7 @@ class Reducer {
 
   bool valid() const { return load_ != nullptr && store_ != nullptr; }
   const LoopNest& results() const { return kept_; }
-  /// How many results are computed side by side.
+  /// How many results are computed side by side, one element of each after the other.
   int64_t block() const { return along_ ? 1 : a_.width; }
 
   /// The results that the nest walks, all of them or a part.
@@ -61,11 +61,14 @@ class Reducer {
     Memory memory;
     const int64_t lanes = std::clamp(count_, int64_t(1), a_.lanes);
     nest.for_each_row([&](char* const* at) {
-      for (int64_t first = 0; first < nest.row(); first += block()) {
-        const int64_t n = std::min(nest.row() - first, block());
+      for (int64_t first = 0; first < nest.row(); first += a_.width) {
+        const int64_t n = std::min(nest.row() - first, a_.width);
         const char* const from = at[1] + first * kept_.stride(1);
         a_.start(memory.totals, memory.lanes, n, along_ ? lanes : n);
-        along_ ? take_along(memory, from, lanes) : take_across(memory, from, n);
+        for (int64_t i = 0; along_ && i < n; ++i) {
+          take_along(memory, from + i * kept_.stride(1), lanes, i);
+        }
+        if (!along_) take_across(memory, from, n);
         a_.finish(memory.totals, memory.results, n, count_, parameter_);
         store_(at[0] + first * kept_.stride(0), kept_.stride(0), memory.results, size_of(a_.output),
                n);
@@ -79,7 +82,7 @@ class Reducer {
     alignas(16) char totals[kTotalsBytes];
     alignas(16) char lanes[kTotalsBytes];
     alignas(16) char results[kBlock * 8];
-    alignas(16) char block[kBlock * 8];
+    alignas(16) char block[kBlock * 16];
   };
 
   bool in_place(int64_t stride) const { return direct_ && stride == size_of(a_.input); }
@@ -90,10 +93,11 @@ class Reducer {
   }
 
   // All that is reduced into one total.
-  void take_along(Memory& memory, const char* from, int64_t lanes) const {
+  void take_along(Memory& memory, const char* from, int64_t lanes, int64_t total) const {
     const int64_t shift = from - base_, stride = gone_.stride(1);
     const int64_t limit = a_.patience * a_.lanes;
-    const int64_t run = in_place(stride) ? limit : std::min(limit, kBlock);
+    const int64_t held = int64_t(sizeof(memory.block)) / size_of(a_.input);
+    const int64_t run = in_place(stride) ? limit : std::min(limit, held);
     int64_t taken = 0;
     gone_.for_each_row([&](char* const* at) {
       for (int64_t i = 0; i < gone_.row(); i += run) {
@@ -101,12 +105,12 @@ class Reducer {
         a_.take(memory.lanes, read(memory, at[1] + shift + i * stride, stride, n), n);
         taken += std::max(n, a_.lanes);  // What is shorter goes into the first lanes alone.
         if (taken >= limit) {
-          a_.merge(memory.totals, memory.lanes, lanes, true);
+          a_.merge(memory.totals, memory.lanes, lanes, total);
           taken = 0;
         }
       }
     });
-    a_.merge(memory.totals, memory.lanes, lanes, true);
+    a_.merge(memory.totals, memory.lanes, lanes, total);
   }
 
   // One element of each of n results after another; several where they need not be converted.
@@ -121,12 +125,12 @@ class Reducer {
         a_.each(memory.lanes, x, step, rows, n);
         taken += rows;
         if (taken == a_.patience) {
-          a_.merge(memory.totals, memory.lanes, n, false);
+          a_.merge(memory.totals, memory.lanes, n, -1);
           taken = 0;
         }
       }
     });
-    a_.merge(memory.totals, memory.lanes, n, false);
+    a_.merge(memory.totals, memory.lanes, n, -1);
   }
 
   const Accumulator& a_;
