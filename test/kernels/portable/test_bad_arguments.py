@@ -125,3 +125,18 @@ def test_outputs_must_be_as_many_as_the_parts() -> None:
     parts = [torch.empty(3, 2), torch.empty(3, 2)]
     assert "split_sizes" in assert_kernel_refuses("aten::split_with_sizes_copy.out", X, [2, 3], 1, out=[parts])
     assert "left" in assert_kernel_refuses("aten::split_with_sizes_copy.out", X, [2, 1], 1, out=[parts])
+
+
+def test_indices_that_are_overwritten_while_they_are_used_are_refused() -> None:
+    """A damaged program may have placed the output over them: none is used that was checked as another."""
+    huge = torch.full((4,), 1e30, dtype=torch.float64)
+    places = torch.zeros(200, dtype=torch.int64)
+    out = places.view(torch.float64)[1:101]
+    assert "outside" in assert_kernel_refuses("aten::gather.out", huge, 0, places[:100], out=out)
+    places = torch.zeros(200, dtype=torch.int64)
+    out = places.view(torch.float64)[1:101]
+    assert "outside" in assert_kernel_refuses("aten::index_select.out", huge, 0, places[:100], out=out)
+    places = torch.ones(100, dtype=torch.int64)
+    same = places.view(torch.float64)
+    arguments = (same.clone(), 0, places, huge[:1].expand(100).contiguous())
+    assert "outside" in assert_kernel_refuses("aten::scatter.src_out", *arguments, out=same)

@@ -27,6 +27,14 @@ def test_subnormal_powers_are_not_zero(kernel: str) -> None:
     )
 
 
+@pytest.mark.parametrize("bounds", [(1e-3, 8), (4, 1e4), (1e20, 1e38), (-9, -1e-3), (-9000, -8000), (-3e-6, 3e-6)])
+def test_gamma_has_its_logarithm_on_both_sides_of_zero(bounds: tuple[float, float]) -> None:
+    x = torch.linspace(*bounds, 4096)
+    expected = torch.lgamma(x.double()).float()
+    found = _result("aten::lgamma.out", x, out=torch.empty_like(x))
+    torch.testing.assert_close(found, expected, rtol=6e-7, atol=2e-6)
+
+
 @pytest.mark.parametrize("diagonal", ENDS)
 @pytest.mark.parametrize("lower", [True, False])
 def test_triangles_of_diagonals_far_outside_are_all_or_nothing(lower: bool, diagonal: int) -> None:
