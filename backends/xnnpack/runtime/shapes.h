@@ -18,8 +18,8 @@ class Shapes final {
  public:
   explicit Shapes(const Payload& payload)
       : declared_(runtime::internal::count(payload.graph->xvalues())), known_(declared_.size()) {
-    for (const fb_xnnpack::XValue* value : *payload.graph->xvalues()) {
-      const fb_xnnpack::TensorValue& tensor = tensor_of(*value);
+    for (uint32_t i = 0; i < declared_.size(); ++i) {
+      const fb_xnnpack::TensorValue& tensor = tensor_of(*payload.graph->xvalues()->Get(i));
       declared_[tensor.id_out()] = declared_shape(tensor);
       known_[tensor.id_out()] =
           tensor.constant_buffer_idx() != 0 ? &declared_[tensor.id_out()] : nullptr;

@@ -2,11 +2,13 @@
 """Graphs of quantize and dequantize: what lies between is computed on integers, within one quantum of eager."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from models.function_module import Function
+from oracle import peer
 from oracle.delegated import run
 from oracle.xnnpack_runtime import needs_xnnpack
 from torch import nn
@@ -17,6 +19,7 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.backends.xnnpack.serialization.payload import deserialize_payload
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.utils import get_delegates
+from executorch.runtime import Runtime
 
 pytestmark = needs_xnnpack
 
@@ -325,3 +328,50 @@ def test_one_row_quantized_while_running_is_as_in_eager() -> None:
     module = _Dynamic(_linear(), by_row=False)  # type: ignore[arg-type]
     x = _r(1, 10)
     torch.testing.assert_close(run(module, (x,))[0], module(x), rtol=1e-4, atol=1e-5)
+
+
+DATA = Path(__file__).parents[2] / "data" / "xnnpack"
+THEIRS = {
+    "quantized": ((1, 3, 8, 8), [[-0.3690814, 0.3604981, 0.1201660, 0.0743885, 0.1916934]]),
+    "quantized_rows": (
+        (2, 12),
+        [[0.0333730, 0.3784531, -0.2163984, 0.2060784], [-0.2248327, 0.3889067, -0.1068652, 0.0316333]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_quantized_programs_of_the_peer_give_its_numbers(name: str) -> None:
+    shape, expected = THEIRS[name]
+    x = torch.linspace(-1, 1, torch.Size(shape).numel()).reshape(shape)
+    method = Runtime.get().load_program(DATA / f"{name}.pte").load_method("forward")
+    torch.testing.assert_close(method.execute([x])[0], torch.tensor(expected), rtol=1e-5, atol=1e-6)
+
+
+RUN = """
+import sys, torch
+from executorch.runtime import Runtime
+cases = torch.load(sys.argv[1])
+programs = [Runtime.get().load_program(program) for program, _ in cases]
+torch.save([p.load_method("forward").execute(list(x))[0] for p, (_, x) in zip(programs, cases)], sys.argv[2])
+"""
+# ExecuTorch 1.4 lowers the same kinds of nodes.
+EXCHANGED = ("linear", "linear and relu", "convolution", "depthwise", "transposed", "add and relu", "tanh")
+
+
+@pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
+def test_the_peer_runs_quantized_programs(tmp_path: Path) -> None:
+    modules = []
+    for name in EXCHANGED:
+        inner, inputs = _make(CASES[name][0])
+        modules.append((_Between(inner, [0.03] * len(inputs) + [0.021]), inputs, 0.021))
+    modules += [(_Dynamic(ROWS[name][0](), by_row=True), (_r(2, 3, ROWS[name][1]),), 0.02) for name in ROWS]  # type: ignore[arg-type]
+    programs = []
+    for module, inputs, _ in modules:
+        exported = torch.export.export(module.eval(), inputs)
+        lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+        programs.append((lowered.to_executorch().buffer, inputs))
+    torch.save(programs, tmp_path / "cases")
+    peer.run_script(RUN, ["cases", "results"], tmp_path)
+    for theirs, (module, inputs, quantum) in zip(torch.load(tmp_path / "results"), modules, strict=True):
+        torch.testing.assert_close(theirs, module(*inputs), rtol=0, atol=quantum * 1.001)
