@@ -22,6 +22,11 @@ struct Isa {
   /// rstd.
   void (*layer_norm)(const float* in, float* out, int64_t n, const float* weight, const float* bias,
                      float eps, float* mean, float* rstd);
+  /// The sum of x, and of (x - center)^2.
+  float (*sum)(const float* in, int64_t n);
+  float (*squares)(const float* in, int64_t n, float center);
+  /// (x - center) * factor + addend
+  void (*scale)(const float* in, float* out, int64_t n, float center, float factor, float addend);
 };
 
 /// The best that this processor has.

@@ -18,7 +18,7 @@ using portable::NestDivision;
 using portable::Strided;
 
 /// Elements worth the start of a thread.
-constexpr int64_t kLeast = 1 << 14;
+constexpr int64_t kLeast = 1 << 15;
 constexpr int64_t kSize = sizeof(float);
 
 /// Lines of one dtype and one length, where each begins and how far apart its elements lie.
@@ -69,6 +69,8 @@ bool softmax(KernelRuntimeContext& ctx, Isa::Map row_function, const Tensor& sel
   if (!portable::resize_like(ctx, out, self)) return true;
   const int axis = int(dim < 0 ? dim + rank : dim);
   const Lines lines(Strided(out), Strided(self), axis);
+  // Of lines across memory, the portable kernel takes many at a time.
+  if (lines.from_stride != self.element_size()) return false;
   NestDivision division(lines.nest, 1, self.numel(), kLeast);
   if (lines.in_place()) {
     division.run(

@@ -153,6 +153,48 @@ void layer_norm_row(const float* in, float* out, int64_t n, const float* weight,
   *rstd = scale;
 }
 
+/// The sum of f(x), for an f of vectors that is 0 where x is `fill`.
+template <int kBytes, class F>
+ET_VECTOR_INLINE float sum_of(const float* in, int64_t n, float fill, F&& f) {
+  using V = typename Lanes<kBytes>::Floats;
+  constexpr int64_t kStep = 4 * Lanes<kBytes>::kCount;
+  // Several sums, so that one addition need not wait for another.
+  V sums[4] = {};
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < 4; ++j) {
+      sums[j] += f(*reinterpret_cast<const V*>(in + i + j * Lanes<kBytes>::kCount));
+    }
+  }
+  for_each_vector<kBytes>(in + i, n - i, fill,
+                          [&](const V& x, int64_t, int64_t)
+                              __attribute__((always_inline)) { sums[0] += f(x); });
+  return sum_lanes<kBytes>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+template <int kBytes>
+float sum_row(const float* in, int64_t n) {
+  using V = typename Lanes<kBytes>::Floats;
+  return sum_of<kBytes>(in, n, 0.0f, [](const V& x) __attribute__((always_inline)) { return x; });
+}
+
+template <int kBytes>
+float squares_row(const float* in, int64_t n, float center) {
+  using V = typename Lanes<kBytes>::Floats;
+  return sum_of<kBytes>(in, n, center, [&](const V& x) __attribute__((always_inline)) {
+    return (x - center) * (x - center);
+  });
+}
+
+template <int kBytes>
+void scale_row(const float* in, float* out, int64_t n, float center, float factor, float addend) {
+  using V = typename Lanes<kBytes>::Floats;
+  map<kBytes>(in, out, n, [&](const V& x) __attribute__((always_inline)) {
+    return (x - center) * factor + addend;
+  });
+}
+
 /// All of it for vectors of kBytes.
 template <int kBytes>
 constexpr Isa vector_isa(const char* name, const portable::GemmTiles& tiles) {
@@ -166,7 +208,10 @@ constexpr Isa vector_isa(const char* name, const portable::GemmTiles& tiles) {
           &gelu_tanh_row<kBytes>,
           &softmax_row<kBytes>,
           &log_softmax_row<kBytes>,
-          &layer_norm_row<kBytes>};
+          &layer_norm_row<kBytes>,
+          &sum_row<kBytes>,
+          &squares_row<kBytes>,
+          &scale_row<kBytes>};
 }
 
 }  // namespace

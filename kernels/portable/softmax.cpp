@@ -18,7 +18,7 @@ namespace executorch::kernels::portable {
 namespace {
 
 // Elements worth the start of a thread.
-constexpr int64_t kLeastExponentials = 1 << 13;
+constexpr int64_t kLeastExponentials = 1 << 15;
 
 // exp(x) for x <= 88.
 template <class T>

@@ -11,9 +11,9 @@
 
 namespace executorch::kernels::portable {
 
-/// Elements worth the start of a thread: of what is moved or takes a few instructions, some 10 us
-/// of them.
-inline constexpr int64_t kLeastElements = 1 << 15;
+/// Elements worth the start of a thread: of what is moved or takes a few instructions, some 50 us
+/// of them. A thread that sleeps takes 10 us to start, more where there is other work for it.
+inline constexpr int64_t kLeastElements = 1 << 17;
 
 /// Some count of anything, divided into parts that begin at multiples of `step`.
 class Division {

@@ -59,8 +59,8 @@ CASES = {
 
 
 # Nothing here is a product: sizes above what is worth a thread, again without a common divisor.
-ELEMENTS = torch.randn(3, 211, 317)
-ROW, CHANNELS = torch.randn(317), torch.randn(211, 1)
+ELEMENTS = torch.randn(3, 211, 881)
+ROW, CHANNELS = torch.randn(881), torch.randn(211, 1)
 CASES |= {
     name: (Apply(function), ELEMENTS)
     for name, function in {
@@ -77,13 +77,13 @@ CASES |= {
         "softmax": lambda x: x.softmax(-1),
         "softmax across": lambda x: x.softmax(1),
         "log_softmax": lambda x: x.log_softmax(-1),
-        "layer norm": lambda x: nn.functional.layer_norm(x, [317], ROW, ROW),
-        "group norm": lambda x: nn.functional.group_norm(x.reshape(3, 317, 211), 317, ROW, ROW),
+        "layer norm": lambda x: nn.functional.layer_norm(x, [881], ROW, ROW),
+        "group norm": lambda x: nn.functional.group_norm(x.reshape(3, 881, 211), 881, ROW, ROW),
         "batch norm": lambda x: nn.functional.batch_norm(
             x.permute(0, 2, 1), ROW, ROW.abs() + 0.5, ROW, ROW, False, 0.1, 1e-5
         ),
         "permutation": lambda x: x.permute(2, 0, 1).contiguous() + 0,
-        "transposition": lambda x: x.reshape(633, 317).t().contiguous() + 0,
+        "transposition": lambda x: x.reshape(633, 881).t().contiguous() + 0,
         "slices": lambda x: torch.cat([x[:, ::2], x[:, 1::3]], 1),
         "sum of rows": lambda x: x.sum(-1),
         "mean of columns": lambda x: x.mean(1),
@@ -93,7 +93,7 @@ CASES |= {
 CASES["sixteen bits"] = (Apply(lambda x: (x * 2.5).tanh() + x), ELEMENTS.bfloat16())
 CASES["softmax of halves"] = (Apply(lambda x: x.softmax(-1)), ELEMENTS.half())
 CASES |= {
-    f"{name}, {layout}": (make, image(layout, 25, 83))
+    f"{name}, {layout}": (make, image(layout, 25, 131))
     for layout in (torch.contiguous_format, torch.channels_last)
     for name, make in {
         "max pool": nn.MaxPool2d(3, 2, 1),
@@ -105,12 +105,12 @@ CASES |= {
 
 
 def test_a_fault_of_any_thread_is_an_error() -> None:
-    x = torch.ones(100_003, dtype=torch.int64)
+    x = torch.ones(400_003, dtype=torch.int64)
     model = Apply(lambda y: torch.ones_like(y) // y)
     program = Runtime.get().load_program(to_edge(torch.export.export(model, (x,))).to_executorch().buffer)
     method = program.load_method("forward", threads=3)
     assert torch.equal(method.execute([x])[0], x)
-    for place in (0, 50_000, 100_002):
+    for place in (0, 200_000, 400_002):
         y = x.clone()
         y[place] = 0
         with pytest.raises(RuntimeError, match="integer division by zero"):
