@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -20,30 +21,40 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.operators.table import RULES, rule_of
 
 
-def fusions(program: ExportedProgram) -> tuple[dict[Node, Fused], set[Node]]:
-    """What is made with each first node of a fusion, and the nodes that are made with another."""
+def fusions(
+    program: ExportedProgram, is_taken: Callable[[Node], bool] = lambda node: True
+) -> tuple[dict[Node, Fused], set[Node]]:
+    """What is made with each first node of a fusion, and the nodes that are made with another.
+
+    is_taken: whether XNNPACK takes a node of the program; by default it is a partition, all of which is taken.
+    """
     fused: dict[Node, Fused] = {}
     absorbed: set[Node] = set()
     for node in program.graph.nodes:
         rule = rule_of(node)
-        if rule is None or node in absorbed:
+        if rule is None or node in absorbed or not is_taken(node):
             continue
-        found = _of_numbers(node, rule, program) if rule.fuses_activation else Fused(node)
+        found = _of_numbers(node, rule, program, is_taken) if rule.fuses_activation else Fused(node)
         found = _on_integers(node, rule, found, program) or found
-        if found.result is not node:
+        if found.result is not node and is_taken(found.result):
             fused[node] = found
-            absorbed |= _after(node, found.result)
+            absorbed |= fused_with(node, found.result)
     return fused, absorbed
 
 
-def _of_numbers(node: Node, rule: Rule, program: ExportedProgram) -> Fused:
+def _of_numbers(node: Node, rule: Rule, program: ExportedProgram, is_taken: Callable[[Node], bool]) -> Fused:
     result, scale, limits = node, None, None
     norm = _only_user(result)
-    if norm is not None and rule is RULES["aten.convolution.default"] and rule_of(norm) is RULES[f"aten.{NORM}"]:
+    if (
+        norm is not None
+        and is_taken(norm)
+        and rule is RULES["aten.convolution.default"]
+        and rule_of(norm) is RULES[f"aten.{NORM}"]
+    ):
         (result,) = [user for user in norm.users if user.args[1] == 0]
         scale = scale_of_norm(norm, program)
     clamp = _only_user(result)
-    if clamp is not None and rule_of(clamp) in [RULES[f"aten.{name}"] for name in CLAMPS]:
+    if clamp is not None and is_taken(clamp) and rule_of(clamp) in [RULES[f"aten.{name}"] for name in CLAMPS]:
         result, limits = clamp, limits_of(clamp)
     return Fused(result, limits, scale)
 
@@ -64,7 +75,7 @@ def _on_integers(node: Node, rule: Rule, found: Fused, program: ExportedProgram)
     return Fused(quantize, limits if limits != (-math.inf, math.inf) else None, on_integers=True)
 
 
-def _after(node: Node, result: Node) -> set[Node]:
+def fused_with(node: Node, result: Node) -> set[Node]:
     """What follows a node up to the result that is made with it."""
     found = set()
     while node is not result:

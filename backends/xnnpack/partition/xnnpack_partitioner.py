@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.operators.table import refusal
+from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
+from executorch.backends.xnnpack.partition.selection import Selection
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
 from executorch.exir.backend.constant_tagging import tag_constant_data
@@ -38,23 +40,26 @@ def _is_wanted_whole(node: Node) -> bool:
 
 
 class XnnpackPartitioner(Partitioner):
-    """Tags what XNNPACK computes exactly in float32 and float16.
+    """Tags what XNNPACK computes exactly in float32 and float16, and quantized graphs within one quantum.
 
-    per_op_mode: every operator is a delegate of its own, to compare results node by node.
+    configs: the operators that are taken, as classes of `partition.config`; None: all. What quantizes for them is taken
+    with them. config_precisions: whether numbers, integers, rows quantized while running are taken; None: all.
+    per_op_mode: every operator is a delegate of its own, with what quantizes for it, to compare results node by node.
     verbose: the reason of every refusal is logged at debug level by a logger that lets it through.
-    configs, config_precisions: choosing among operators or precisions is not there yet; NotImplementedError.
     """
 
     def __init__(
         self,
-        configs: object = None,
-        config_precisions: object = None,
+        configs: Sequence[type[XNNPartitionerConfig]] | None = None,
+        config_precisions: ConfigPrecisionType | Sequence[ConfigPrecisionType] | None = None,
         per_op_mode: bool = False,
         verbose: bool = False,
     ) -> None:
         super().__init__()
-        if configs is not None or config_precisions is not None:
-            raise NotImplementedError("XnnpackPartitioner takes neither configs nor config_precisions yet")
+        self._names = None if configs is None else {each.target_name for each in configs}
+        self._precisions = (
+            [config_precisions] if isinstance(config_precisions, ConfigPrecisionType) else config_precisions
+        )
         self._per_op_mode = per_op_mode
         self._logger = logging.getLogger(__name__)
         if verbose:
@@ -69,18 +74,19 @@ class XnnpackPartitioner(Partitioner):
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         why = WhyNoPartition(self._logger)
+        selection = Selection(exported_program, self._names, self._precisions)
 
         def is_supported(node: Node) -> bool:
             if node.op != "call_function":
                 return False
-            reason = refusal(node, exported_program)
+            reason = refusal(node, exported_program) or selection.refusal(node)
             if reason is not None:
                 why(node, reason)
             return reason is None
 
         found = largest_partitions(exported_program.graph, is_supported)
         if self._per_op_mode:
-            found = [[node] for nodes in found for node in nodes]
+            found = [group for nodes in found for group in selection.apart(nodes)]
         tags: dict[str, DelegationSpec] = {}
         for number, nodes in enumerate(found):
             tag = f"xnnpack_{number}"
@@ -92,4 +98,14 @@ class XnnpackPartitioner(Partitioner):
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
-    """The same: no quantized operator is taken yet."""
+    """Takes what is computed on numbers alone."""
+
+    def __init__(self) -> None:
+        super().__init__(config_precisions=ConfigPrecisionType.FP32)
+
+
+class XnnpackDynamicallyQuantizedPartitioner(XnnpackPartitioner):
+    """Takes linear layers whose operands are quantized while running, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__(config_precisions=ConfigPrecisionType.DYNAMIC_QUANT)

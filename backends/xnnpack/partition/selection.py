@@ -1,0 +1,114 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Which of the operators that XNNPACK takes a partitioner was told to take, and which of them only go together."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Sequence
+from functools import cached_property
+
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator_of
+from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
+from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMIC, PER_CHANNEL, PER_GROUP, QUANTIZE
+from executorch.backends.xnnpack.operators import quantization
+from executorch.backends.xnnpack.operators.matrix import takes_quantized_rows
+from executorch.backends.xnnpack.operators.table import refusal
+from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType
+
+_DEQUANTIZES = (DEQUANTIZE, PER_CHANNEL, PER_GROUP)
+_PART_OF_DYNAMIC = {*DYNAMIC, *(name for names in DYNAMIC.values() for name in names)}
+
+
+class Selection:
+    """The choice of operators (None: all) and precisions (None: all), for one program."""
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        names: Collection[str] | None,
+        precisions: Collection[ConfigPrecisionType] | None,
+    ) -> None:
+        self._program, self._names, self._precisions = program, names, precisions
+
+    @cached_property
+    def _on_integers(self) -> dict[Node, list[Node]]:
+        """What is computed on integers, each with all that is made with it."""
+
+        def is_taken(node: Node) -> bool:
+            return refusal(node, self._program) is None
+
+        fused, _ = fusions(self._program, is_taken)
+        return {node: [node, *fused_with(node, each.result)] for node, each in fused.items() if each.on_integers}
+
+    @cached_property
+    def _in_integers(self) -> set[Node]:
+        return {each for nodes in self._on_integers.values() for each in nodes}
+
+    def refusal(self, node: Node) -> str | None:
+        """Why a node is not taken, though XNNPACK could; None if it is."""
+        if node.target is operator.getitem:
+            return self.refusal(node.args[0])  # type: ignore[arg-type]
+        precision = None if self._precisions is None else self._precision(node)
+        if self._precisions is not None and precision is not None and precision not in self._precisions:
+            return f"the partitioner was told not to take {precision.name}"
+        if self._names is None or self._is_named(node):
+            return None
+        if operator_of(node) in quantization.RULES and any(self._is_named(each) for each in self._served(node)):
+            return None
+        return "the partitioner was told to take other operators"
+
+    def _is_named(self, node: Node) -> bool:
+        name = operator_of(node).partition(".")[2]
+        return self._names is not None and name in self._names
+
+    def _precision(self, node: Node) -> ConfigPrecisionType | None:
+        """None for constants that are dequantized: they are whatever their readers are."""
+        if operator_of(node) in _PART_OF_DYNAMIC or takes_quantized_rows(node, self._program):
+            return ConfigPrecisionType.DYNAMIC_QUANT
+        if operator_of(node) in quantization.RULES and constant_tensor(self._program, node) is not None:
+            return None
+        if operator_of(node) in (QUANTIZE, DEQUANTIZE) or node in self._in_integers:
+            return ConfigPrecisionType.STATIC_QUANT
+        return ConfigPrecisionType.FP32
+
+    def _served(self, node: Node) -> list[Node]:
+        """The operators for which a node quantizes or dequantizes."""
+        found: list[Node] = []
+        waiting = [node]
+        for each in waiting:
+            near = [*each.users, *(each.all_input_nodes if operator_of(each) in (QUANTIZE, DEQUANTIZE) else ())]
+            found += near
+            between = [other for other in near if operator_of(other) in quantization.RULES or _is_dynamic(other)]
+            waiting += [other for other in between if other not in waiting]
+        return found
+
+    def apart(self, nodes: Sequence[Node]) -> list[list[Node]]:
+        """The nodes of a partition as one group for each operator, with what only goes with it."""
+        leader = {node: node for node in nodes}
+        for node in nodes:
+            for other in (*self._on_integers.get(node, ()), *_needed(node)):
+                if other in leader and leader[other] is not leader[node]:
+                    first, second = leader[other], leader[node]
+                    leader.update({each: first for each, of in leader.items() if of is second})
+        groups: dict[Node, list[Node]] = {}
+        for node in nodes:
+            groups.setdefault(leader[node], []).append(node)
+        return list(groups.values())
+
+
+def _is_dynamic(node: Node) -> bool:
+    """Whether a node is a part of quantizing while running."""
+    if node.target is operator.getitem:
+        return isinstance(node.args[0], Node) and _is_dynamic(node.args[0])
+    return operator_of(node) in _PART_OF_DYNAMIC
+
+
+def _needed(node: Node) -> list[Node]:
+    """The operands that are made in a delegate with a node, or not at all."""
+    if node.target is operator.getitem:
+        return list(node.all_input_nodes)
+    dequantized = [each for each in node.all_input_nodes if operator_of(each) in _DEQUANTIZES and len(each.users) == 1]
+    return dequantized + [each for each in node.all_input_nodes if _is_dynamic(each)]

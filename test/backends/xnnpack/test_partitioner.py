@@ -1,0 +1,120 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What users choose of XNNPACK: operators, precisions, a delegate for each operator."""
+
+import pytest
+import torch
+import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
+from models.function_module import Function
+from oracle.xnnpack_runtime import needs_xnnpack
+from torch import nn
+from torch.nn import functional as F
+
+from executorch.backends.xnnpack.partition import config
+from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
+    XnnpackDynamicallyQuantizedPartitioner,
+    XnnpackFloatingPointPartitioner,
+    XnnpackPartitioner,
+)
+from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
+from executorch.exir.backend.utils import get_delegates
+from executorch.runtime import Runtime
+
+ops = torch.ops.quantized_decomposed
+
+
+class _Mixed(nn.Module):
+    """Numbers, integers and rows quantized while running, one after another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+        scales = self.linear.weight.detach().abs().amax(1) / 127
+        self.register_buffer("integers", (self.linear.weight.detach() / scales[:, None]).round().to(torch.int8))
+        self.register_buffer("scales", scales)
+        self.register_buffer("zeros", torch.zeros(4, dtype=torch.int64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        limits = (-128, 127, torch.int8)
+        scale, zero = ops.choose_qparams.tensor(x, -128, 127, 2**-12, torch.int8)
+        rows = ops.quantize_per_tensor.tensor(x, scale, zero, *limits)
+        weight = ops.dequantize_per_channel(self.integers, self.scales, self.zeros, 0, *limits)
+        y = F.linear(ops.dequantize_per_tensor.tensor(rows, scale, zero, *limits), weight, self.linear.bias)
+        y = ops.dequantize_per_tensor(ops.quantize_per_tensor(torch.exp(y), 0.03, 0, *limits), 0.03, 0, *limits)
+        return ops.dequantize_per_tensor(ops.quantize_per_tensor(torch.tanh(y), 0.02, 0, *limits), 0.02, 0, *limits)
+
+
+def _lowered(partitioner: XnnpackPartitioner, module: nn.Module, *inputs: torch.Tensor) -> EdgeProgramManager:
+    exported = torch.export.export(module.eval(), inputs)
+    return to_edge_transform_and_lower(exported, partitioner=[partitioner])
+
+
+def _left(lowered: EdgeProgramManager) -> list[str]:
+    """The operators that are not delegated."""
+    nodes = lowered.exported_program().graph.nodes
+    names = [str(node.target).rpartition("/")[2] for node in nodes if node.op == "call_function"]
+    return [name for name in names if "delegate" not in name and "getitem" not in name]
+
+
+# Precision → what is left: linear layers that are not taken are decomposed.
+MIXED: dict[ConfigPrecisionType | None, set[str]] = {
+    None: set(),
+    ConfigPrecisionType.FP32: {"choose", "addmm", "tanh", "per_tensor.tensor", "per_tensor.default"},
+    ConfigPrecisionType.STATIC_QUANT: {"choose", "addmm", "exp", "per_tensor.tensor"},
+    ConfigPrecisionType.DYNAMIC_QUANT: {"exp", "tanh", "per_tensor.default"},
+}
+
+
+@pytest.mark.parametrize("precision", MIXED)
+def test_precisions_are_chosen(precision: ConfigPrecisionType | None) -> None:
+    torch.manual_seed(0)
+    left = "\n".join(_left(_lowered(XnnpackPartitioner(config_precisions=precision), _Mixed(), torch.randn(2, 6))))
+    asked = ("choose", "addmm", "linear", "exp", "tanh", "per_tensor.tensor", "per_tensor.default")
+    assert {name for name in asked if name in left} == MIXED[precision]
+
+
+def test_partitioners_of_one_precision() -> None:
+    floats = _lowered(XnnpackFloatingPointPartitioner(), _Mixed(), torch.randn(2, 6))
+    assert "exp" not in "".join(_left(floats))
+    assert "tanh" in "".join(_left(floats))
+    dynamic = _lowered(XnnpackDynamicallyQuantizedPartitioner(), _Mixed(), torch.randn(2, 6))
+    assert "linear" not in "".join(_left(dynamic))
+    assert "exp" in "".join(_left(dynamic))
+    assert len(get_delegates(dynamic.exported_program().graph)) == 1
+
+
+def test_operators_are_chosen() -> None:
+    class Round(XNNPartitionerConfig):
+        target_name = "round.default"
+
+    function = Function(lambda x: torch.exp(torch.round(torch.relu(x) + 1)))
+    left = "".join(_left(_lowered(XnnpackPartitioner(configs=[config.ReLUConfig, Round]), function, torch.randn(3))))
+    assert "relu" not in left
+    assert "round" not in left
+    assert "exp" in left
+    assert "add" in left
+
+
+def test_what_quantizes_for_a_chosen_operator_goes_with_it() -> None:
+    limits = (0.03, 0, -128, 127, torch.int8)
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = torch.tanh(ops.dequantize_per_tensor(ops.quantize_per_tensor(x, *limits), *limits))
+        return torch.exp(ops.dequantize_per_tensor(ops.quantize_per_tensor(y, *limits), *limits))
+
+    left = _left(_lowered(XnnpackPartitioner(configs=[config.TanhConfig]), Function(function), torch.randn(3)))
+    assert [name for name in left if "exp" not in name] == []
+
+
+@needs_xnnpack
+def test_every_operator_may_be_a_delegate_of_its_own() -> None:
+    torch.manual_seed(0)
+    module, x = _Mixed().eval(), torch.randn(2, 6)
+    lowered = _lowered(XnnpackPartitioner(per_op_mode=True), module, x)
+    assert _left(lowered) == []
+    assert len(get_delegates(lowered.exported_program().graph)) == 5
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    torch.testing.assert_close(method.execute([x])[0], module(x), rtol=0, atol=0.0201)
+    function = Function(lambda x: x.split(2)[0] + x.split(2)[1])
+    several = _lowered(XnnpackPartitioner(per_op_mode=True), function, torch.randn(4, 3))
+    assert _left(several) == []
