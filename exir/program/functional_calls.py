@@ -1,13 +1,14 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """In-place calls become functional ones where a look at the graph shows that nobody can tell the difference.
 
-`y = x.relu_()` is `y = x.relu()` with `y` read wherever `x` was, if `x` was computed by the graph and nothing that may
-share its memory (a view of it, what it is a view of) is read afterwards.
+`y = x.relu_()` is `y = x.relu()` with `y` read wherever `x` was, if `x` was computed by the graph or is state that the
+program may write, and nothing that may share its memory (a view of it, what it is a view of) is read afterwards.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection
 from functools import cache
 
 import torch
@@ -69,20 +70,23 @@ class _Memory:
         self._names[new] = names
 
 
-def make_functional(graph: fx.Graph) -> bool:
-    """Rewrites in-place calls in place. False (and a half-written graph) if there is one that must be left alone."""
+def make_functional(graph: fx.Graph, state: Collection[fx.Node] = ()) -> dict[fx.Node, fx.Node] | None:
+    """Rewrites in-place calls in place. state: placeholders that may be written.
+
+    What was written to which of them at last; None (and a half-written graph) if a call must be left alone.
+    """
     memory = _Memory()
     position = {node: index for index, node in enumerate(graph.nodes)}
     for node in graph.nodes:
         if node.op != "call_function":
             continue
         if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
-            if not _replace(node, memory, position):
-                return False
+            if not _replace(node, memory, position, state):
+                return None
         elif node.target is operator.getitem or not _is_fresh(node.target):
             for held in node.all_input_nodes:
                 memory.join(held, node)
-    return True
+    return {held: memory.names(held)[-1] for held in state if len(memory.names(held)) > 1}
 
 
 def _is_fresh(target: object) -> bool:
@@ -90,14 +94,15 @@ def _is_fresh(target: object) -> bool:
     return isinstance(target, OpOverload) and is_functional(target) and not is_composite(target)
 
 
-def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int]) -> bool:
+def _replace(node: fx.Node, memory: _Memory, position: dict[fx.Node, int], state: Collection[fx.Node]) -> bool:
     functional, written = functional_form(node.target), node.args[0]
     if functional is None or not isinstance(written, fx.Node):
         return False
     names, where = memory.names(written), position[node]
     for held in memory.group(written):
         read_later = any(position[user] > where for user in held.users)
-        if held.op != "call_function" or (read_later and held not in names):
+        may_write = held.op == "call_function" or held in state
+        if not may_write or (read_later and held not in names):
             return False
     node.target = functional
     for name in names:

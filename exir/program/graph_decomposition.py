@@ -25,6 +25,8 @@ from executorch.exir.passes.fake_values import computed_value
 from executorch.exir.passes.node_rewrite import replace_by, same_layout
 from executorch.exir.program.call_body import Table, inline_body, is_composite, traced_body
 from executorch.exir.program.functional_calls import make_functional, writes_in_hiding
+from executorch.exir.program.program_graph import sync_signature
+from executorch.exir.program.written_state import return_written_state, writable_state
 
 # Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
@@ -35,19 +37,32 @@ def decompose_graph(program: ExportedProgram, table: Table, kept: Collection[OpO
     """Decomposes what `table` says and `kept` does not hold, in place.
 
     False, and a program to throw away, for: calls that are neither operators nor control flow; sizes that are not
-    fixed; writes to what the program is given, or to memory that is read under another name; weights that are tensor
-    subclasses.
+    fixed; writes to parameters, or to memory that is read under another name; weights that are tensor subclasses.
     """
-    return _is_plain(program, kept) and all(
-        _decompose_one(held, table, kept) for held in all_graph_modules(program.graph_module)
-    )
+    if not _is_plain(program, kept):
+        return False
+    if not all(_decompose_one(program, held, table, kept) for held in all_graph_modules(program.graph_module)):
+        return False
+    sync_signature(program)
+    return True
 
 
-def _decompose_one(graph_module: fx.GraphModule, table: Table, kept: Collection[OpOverload]) -> bool:
+def _decompose_one(
+    program: ExportedProgram, graph_module: fx.GraphModule, table: Table, kept: Collection[OpOverload]
+) -> bool:
     decomposition = _Decomposition(graph_module, table, kept)
     _remove_calls(graph_module.graph, torch.ops.aten.detach_.default)  # it writes nothing
     # In-place calls come last: what they may be replaced by depends on what composite operators do to memory.
-    if not (decomposition.run() and make_functional(graph_module.graph) and decomposition.run()):
+    if not decomposition.run():
+        return False
+    written = make_functional(
+        graph_module.graph, writable_state(program) if graph_module is program.graph_module else ()
+    )
+    if written is None:
+        return False
+    if written:
+        return_written_state(program, written)
+    if not decomposition.run():
         return False
     _remove_calls(graph_module.graph, torch.ops.aten.lift_fresh_copy.default)  # of a constant that nothing writes to
     return True
@@ -140,7 +155,7 @@ class _Decomposition:
         key = _key(node)
         if key not in self._bodies:
             body = traced_body(node, self._table, self._mode)
-            self._bodies[key] = body if make_functional(body.graph) and _all_fixed(body) else None
+            self._bodies[key] = body if make_functional(body.graph) is not None and _all_fixed(body) else None
         return self._bodies[key]
 
     def _refresh(self, node: fx.Node) -> None:

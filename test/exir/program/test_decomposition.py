@@ -79,6 +79,32 @@ class Counts(torch.nn.Module):
         return x + self.count
 
 
+WRITTEN: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...]]] = {
+    "an input": (Calls(lambda x: x.add_(1).mul_(2) * 2), (torch.randn(3),)),
+    "an input that is returned": (
+        Calls(lambda x, y: (y + x.mul_(y), x, y.copy_(x[0]))),
+        (torch.ones(2, 3), torch.rand(3)),
+    ),
+    "a buffer": (Counts(), (torch.randn(3),)),
+}
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_state_written_in_place_is_returned_as_a_trace_returns_it(what: str) -> None:
+    model, inputs = WRITTEN[what]
+    program = export(deepcopy(model), inputs)
+    made = copy_program(program)
+    assert decompose_graph(made, decomposition_table(), [])
+    traced = _traced(program, [])
+    assert [(spec.kind, spec.target) for spec in made.graph_signature.output_specs] == [
+        (spec.kind, spec.target) for spec in traced.graph_signature.output_specs
+    ]
+    runs = made.module(), deepcopy(model)
+    for _ in range(3):
+        found, expected = ((run(*given), given) for run in runs for given in [[each.clone() for each in inputs]])
+        torch.testing.assert_close(found, expected)
+
+
 LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...], Any]] = {
     "a view read after its base was written": (
         Calls(lambda x: (lambda y, v: (y.add_(1), v * 2))(*(lambda y: (y, y[0]))(x * 2))),
@@ -90,8 +116,11 @@ LEFT_TO_THE_TRACE: dict[str, tuple[torch.nn.Module, tuple[torch.Tensor, ...], An
         (torch.randn(2, 3),),
         None,
     ),
-    "an input written to": (Calls(lambda x: x.add_(1) * 2), (torch.randn(3),), None),
-    "a buffer written to": (Counts(), (torch.randn(3),), None),
+    "a view of an input read after it was written": (
+        Calls(lambda x: (lambda v: (x.add_(1), v * 2))(x[0])),
+        (torch.randn(2, 3),),
+        None,
+    ),
     "sizes that vary": (Calls(lambda x: x.softmax(-1)), (torch.randn(3, 2),), (({0: Dim("n", max=9)},),)),
 }
 
