@@ -19,6 +19,7 @@ from torch.export import ExportedProgram
 from torch.export.decomp_utils import PRESERVED_ATEN_CIA_OPS
 from torch.utils import _pytree as pytree
 
+from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.passes.fake_values import computed_value
@@ -31,13 +32,14 @@ from executorch.exir.program.written_state import return_written_state, writable
 # Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
 _CONTROL_FLOW = tuple(getattr(torch.ops.higher_order, name) for name in ("cond", "map_impl", "while_loop", "scan"))
+_NO_OPERATORS = frozenset({operator.getitem, *_CONTROL_FLOW, *PRIM_OF_PYTHON_FUNCTION})
 
 
 def decompose_graph(program: ExportedProgram, table: Table, kept: Collection[OpOverload]) -> bool:
     """Decomposes what `table` says and `kept` does not hold, in place.
 
-    False, and a program to throw away, for: calls that are neither operators nor control flow; sizes that are not
-    fixed; writes to parameters, or to memory that is read under another name; weights that are tensor subclasses.
+    False, and a program to throw away, for: calls that are neither operators nor control flow; writes to parameters, or
+    to memory that is read under another name; weights that are tensor subclasses.
     """
     if not _is_plain(program, kept):
         return False
@@ -89,20 +91,19 @@ def _is_plain(program: ExportedProgram, kept: Collection[OpOverload]) -> bool:
 def _is_plain_node(node: fx.Node, keeps_composites: bool) -> bool:
     if node.op == "output":
         return True
-    if node.op == "call_function" and node.target is not operator.getitem and node.target not in _CONTROL_FLOW:
+    if node.op == "call_function" and node.target not in _NO_OPERATORS:
         if not isinstance(node.target, OpOverload) or writes_in_hiding(node):
             return False
         if keeps_composites and node.target.name().startswith(_OF_COMPOSITES):
             return False
     elif node.op not in ("call_function", "get_attr", "placeholder"):
         return False
-    return all(_is_fixed(value) for value in pytree.tree_leaves(node.meta.get("val")))
+    return all(_is_known(value) for value in pytree.tree_leaves(node.meta.get("val")))
 
 
-def _is_fixed(value: Any) -> bool:
-    if isinstance(value, torch.Tensor):
-        return all(isinstance(size, int) for size in value.shape)
-    return value is None or isinstance(value, (int, float, bool, str, torch.dtype, torch.device))
+def _is_known(value: Any) -> bool:
+    numbers = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
+    return value is None or isinstance(value, (torch.Tensor, *numbers, str, torch.dtype, torch.device))
 
 
 class _Decomposition:
@@ -146,7 +147,7 @@ class _Decomposition:
             return False
         for before, held in zip(olds, news, strict=True):
             if isinstance(held, fx.Node) and not same_layout(before, held.meta["val"]):
-                if before.dtype != held.meta["val"].dtype or before.shape != held.meta["val"].shape:
+                if before.dtype != held.meta["val"].dtype or _sizes(before) != _sizes(held.meta["val"]):
                     return False
                 self._stale.update(held.users)
         return True
@@ -155,7 +156,7 @@ class _Decomposition:
         key = _key(node)
         if key not in self._bodies:
             body = traced_body(node, self._table, self._mode)
-            self._bodies[key] = body if make_functional(body.graph) is not None and _all_fixed(body) else None
+            self._bodies[key] = body if make_functional(body.graph) is not None else None
         return self._bodies[key]
 
     def _refresh(self, node: fx.Node) -> None:
@@ -163,11 +164,6 @@ class _Decomposition:
         if not same_layout(value, node.meta["val"]):
             node.meta["val"] = value
             self._stale.update(node.users)
-
-
-def _all_fixed(body: fx.GraphModule) -> bool:
-    values = [node.meta.get("val") for node in body.graph.nodes]
-    return all(_is_fixed(value) for value in pytree.tree_leaves(values))
 
 
 def _key(node: fx.Node) -> Any:
@@ -180,5 +176,10 @@ def _key(node: fx.Node) -> Any:
 
 def _layout(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return (value.dtype, tuple(value.shape), value.stride(), value.device)
+        return (value.dtype, _sizes(value), str(value.stride()), value.device)
     return repr(value) if not isinstance(value, (list, tuple)) else tuple(_layout(item) for item in value)
+
+
+def _sizes(value: torch.Tensor) -> str:
+    """Sizes as text: comparing those that vary would make them one."""
+    return str(list(value.shape))

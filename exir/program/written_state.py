@@ -37,5 +37,5 @@ def return_written_state(program: ExportedProgram, written: Mapping[fx.Node, fx.
                 specs.append(OutputSpec(_OUTPUTS[spec.kind], TensorArgument(name=value.name), target))
                 values.append(value)
     signature.output_specs[:0] = specs
-    output.args = ((*values, *output.args[0]),)  # type: ignore[misc]
+    output.args = ((*values, *output.args[0]),)
     output.meta.pop("val", None)
