@@ -13,7 +13,7 @@ from functools import cache
 
 import torch
 from torch import fx
-from torch._ops import OpOverload
+from torch._ops import HigherOrderOperator, OpOverload
 
 from executorch.exir.operator.convert import is_functional
 from executorch.exir.program.call_body import is_composite
@@ -90,7 +90,10 @@ def make_functional(graph: fx.Graph, state: Collection[fx.Node] = ()) -> dict[fx
 
 
 def _is_fresh(target: object) -> bool:
-    """Whether results have memory of their own. What is made of other operators may return its argument."""
+    """Whether results have memory of their own. What is made of other operators may return its argument; torch refuses
+    control flow whose results alias what it is given."""
+    if isinstance(target, HigherOrderOperator):
+        return True
     return isinstance(target, OpOverload) and is_functional(target) and not is_composite(target)
 
 
