@@ -17,7 +17,7 @@ from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import decompositions_beyond_core
-from executorch.exir.program.graph_decomposition import decompose_graph
+from executorch.exir.program.graph_decomposition import decompose_graph, has_fixed_sizes
 
 _TORCH_CANNOT_TRACE = "FunctionalTensor on its own"
 """What torch says when the functional form of a subgraph meets a size of another trace."""
@@ -41,22 +41,31 @@ def decomposition_table(preserve: Iterable[OpOverload] = ()) -> dict[Any, Any]:
 def decompose(program: ExportedProgram, preserve: Iterable[OpOverload] = ()) -> ExportedProgram:
     """A new program of Core ATen operators and `preserve`; functional, with weights shared with `program`.
 
-    Raises `ExportError` for nested control flow on sizes that vary, where torch cannot trace it."""
+    Raises `ExportError` for nested control flow that neither torch nor a rewrite call by call covers."""
+    kept = list(preserve)
+    rewritten = _rewritten(program, kept) if has_fixed_sizes(program) else None
+    if rewritten is not None:
+        return rewritten
     try:
-        return _decompose(program, list(preserve))
+        return _traced(program, kept)
     except RuntimeError as error:
         if _TORCH_CANNOT_TRACE not in str(error):
             raise
+        rewritten = _rewritten(program, kept)  # sizes vary: a trace shares their arithmetic, and is tried first
+        if rewritten is not None:
+            return rewritten
         control = [node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes]
         first = next((node for node in control if isinstance(node.target, HigherOrderOperator)), None)
-        why = "torch cannot trace this nest of control flow on sizes that vary; give them one size, or nest less deeply"
+        why = "torch cannot trace this nest of control flow; write to no view of state beside it, or nest less deeply"
         raise ExportError("decomposition", first, why) from error
 
 
-def _decompose(program: ExportedProgram, kept: list[OpOverload]) -> ExportedProgram:
+def _rewritten(program: ExportedProgram, kept: list[OpOverload]) -> ExportedProgram | None:
     made = copy_program(program)
-    if decompose_graph(made, decomposition_table(kept), kept):
-        return made
+    return made if decompose_graph(made, decomposition_table(kept), kept) else None
+
+
+def _traced(program: ExportedProgram, kept: list[OpOverload]) -> ExportedProgram:
     with warnings.catch_warnings():
         # PyTorch's own calls of its deprecated pytree test: nothing that a user could change.
         warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)

@@ -27,6 +27,7 @@ from executorch.exir.passes.node_rewrite import replace_by, same_layout
 from executorch.exir.program.call_body import Table, inline_body, is_composite, traced_body
 from executorch.exir.program.functional_calls import make_functional, writes_in_hiding
 from executorch.exir.program.program_graph import sync_signature
+from executorch.exir.program.shared_sizes import share_sizes
 from executorch.exir.program.written_state import return_written_state, writable_state
 
 # Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
@@ -67,6 +68,7 @@ def _decompose_one(
     if not decomposition.run():
         return False
     _remove_calls(graph_module.graph, torch.ops.aten.lift_fresh_copy.default)  # of a constant that nothing writes to
+    share_sizes(graph_module.graph)
     return True
 
 
@@ -96,14 +98,19 @@ def _is_plain_node(node: fx.Node, keeps_composites: bool) -> bool:
             return False
         if keeps_composites and node.target.name().startswith(_OF_COMPOSITES):
             return False
-    elif node.op not in ("call_function", "get_attr", "placeholder"):
-        return False
-    return all(_is_known(value) for value in pytree.tree_leaves(node.meta.get("val")))
+    return node.op in ("call_function", "get_attr", "placeholder")
 
 
-def _is_known(value: Any) -> bool:
-    numbers = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
-    return value is None or isinstance(value, (torch.Tensor, *numbers, str, torch.dtype, torch.device))
+def _is_fixed(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return all(isinstance(size, int) for size in value.shape)
+    return value is None or isinstance(value, (int, float, bool, str, torch.dtype, torch.device))
+
+
+def has_fixed_sizes(program: ExportedProgram) -> bool:
+    """Whether all sizes and numbers of the program are known."""
+    nodes = (node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes)
+    return all(_is_fixed(value) for node in nodes for value in pytree.tree_leaves(node.meta.get("val")))
 
 
 class _Decomposition:

@@ -1,0 +1,41 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A size is computed once, and asked of an input of the graph where one has it: so it depends on no operator, and what
+needs it can be delegated together with what it was asked of."""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+
+from executorch.exir.passes.node_rewrite import insert_before, replace_by
+
+_SIZE = torch.ops.aten.sym_size.int
+
+
+def share_sizes(graph: fx.Graph) -> None:
+    """Replaces every number by the first node with the same formula of symbols, in place."""
+    of_inputs = _sizes_of_inputs(graph)
+    first: dict[str, fx.Node] = {}
+    inputs_end = next(node for node in graph.nodes if node.op != "placeholder")
+    for node in list(graph.nodes):
+        value = node.meta.get("val")
+        if not isinstance(value, torch.SymInt):
+            continue
+        formula = str(value.node.expr)
+        held = of_inputs.get(formula)
+        if formula not in first and node.op == "call_function" and held is not None and node.args != held:
+            first[formula] = insert_before(inputs_end, _SIZE, held, {}, value, node)
+        known = first.setdefault(formula, node)
+        if known is not node and node.op == "call_function":
+            replace_by(node, known)
+
+
+def _sizes_of_inputs(graph: fx.Graph) -> dict[str, tuple[fx.Node, int]]:
+    """(placeholder, dimension) by the formula of a size that varies."""
+    found: dict[str, tuple[fx.Node, int]] = {}
+    for node in graph.find_nodes(op="placeholder"):
+        value = node.meta.get("val")
+        for dim, size in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
+            if isinstance(size, torch.SymInt):
+                found.setdefault(str(size.node.expr), (node, dim))
+    return found
