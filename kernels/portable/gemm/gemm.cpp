@@ -21,6 +21,8 @@ constexpr int64_t kBlockColumnBytes = 960;
 constexpr int64_t kLineBytes = 64;
 // Up to so many tiles of rows, copying the right operand costs more than reading it where it is.
 constexpr int64_t kTilesReadInPlace = 2;
+// Of few rows, so many columns stay in the level 1 cache while the right operand is read once.
+constexpr int64_t kFewRowsColumns = 2048;
 // How many tiles of columns make a part that wastes little at its edge.
 constexpr int64_t kTilesOfPart = 4;
 
@@ -141,62 +143,79 @@ void Gemm<T>::run_part(const BlockSource<T>& left, const BlockSource<T>& right, 
                        BlockSink<T>& out, Scratch& scratch) const {
   scratch.right_held = nullptr;
   const int64_t last_column = part.column + part.columns, last_row = part.row + part.rows;
-  for (int64_t column = part.column; column < last_column; column += block_columns_) {
-    for (int64_t row = part.row; row < last_row; row += block_rows_) {
-      const Block at = {row, std::min(block_rows_, last_row - row), column,
-                        std::min(block_columns_, last_column - column)};
-      T* sums = out.data ? out.data + row * out.row_step + column : scratch.sums;
-      const int64_t step = out.data ? out.row_step : right_step_;
-      if (!few_rows(left, right, at, sums, step)) block(left, right, at, sums, step, scratch);
-      out.finish(row, at.rows, column, at.columns, sums, step);
+  // Sums that are built up in the result leave room for those of all rows: a block of the right
+  // operand, once prepared, then serves them all.
+  const int64_t together = out.data ? part.rows : block_rows_;
+  const int64_t step = out.data ? out.row_step : right_step_;
+  const bool few = few_rows_stand(left, right);
+  const int64_t width = few && out.data ? kFewRowsColumns : block_columns_;
+  for (int64_t column = part.column; column < last_column; column += width) {
+    const int64_t columns = std::min(width, last_column - column);
+    T* const top = out.data ? out.data + column : scratch.sums;
+    for (int64_t first = part.row; first < last_row; first += together) {
+      const int64_t rows = std::min(together, last_row - first);
+      const auto sums = [&](int64_t row) { return out.data ? top + row * step : top; };
+      if (few) {
+        few_rows(left, right, {first, rows, column, columns}, sums(first), step);
+        out.finish(first, rows, column, columns, sums(first), step);
+        continue;
+      }
+      for (int64_t depth = 0; depth == 0 || depth < k_; depth += block_depth_) {
+        for (int64_t row = first; row < first + rows; row += block_rows_) {
+          const Block at = {row, std::min(block_rows_, first + rows - row), column, columns};
+          block(left, right, at, depth, sums(row), step, scratch);
+          if (depth + block_depth_ < k_) continue;
+          out.finish(row, at.rows, column, columns, sums(row), step);
+        }
+      }
     }
   }
 }
 
 template <class T>
-bool Gemm<T>::few_rows(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,
+bool Gemm<T>::few_rows_stand(const BlockSource<T>& left, const BlockSource<T>& right) const {
+  return m_ <= GemmTile<T>::kFewRows && left.data && left.column_step == 1 && right.data &&
+         (right.column_step == 1 || right.row_step == 1);
+}
+
+template <class T>
+void Gemm<T>::few_rows(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,
                        T* sums, int64_t step) const {
-  if (m_ > GemmTile<T>::kFewRows || !left.data || left.column_step != 1 || !right.data)
-    return false;
   const auto* functions = right.column_step == 1 ? tile_.few_rows : tile_.few_rows_transposed;
-  if (right.column_step != 1 && right.row_step != 1) return false;
   const int64_t right_step = right.column_step == 1 ? right.row_step : right.column_step;
   functions[at.rows - 1](at.columns, k_, left.data + at.row * left.row_step, left.row_step,
                          right.data + at.column * right.column_step, right_step, sums, step);
-  return true;
 }
 
 template <class T>
 void Gemm<T>::block(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,
-                    T* sums, int64_t step, Scratch& scratch) const {
+                    int64_t depth, T* sums, int64_t step, Scratch& scratch) const {
   const bool right_in_place =
       right.data && right.column_step == 1 && m_ <= kTilesReadInPlace * tile_.rows;
   const bool left_in_place = left.data && left.column_step == 1;
-  for (int64_t depth = 0; depth == 0 || depth < k_; depth += block_depth_) {
-    const int64_t depths = std::min(block_depth_, k_ - depth);
-    const T* right_from = scratch.right;
-    int64_t right_step = right_step_;
-    if (right_in_place && at.columns % tile_.columns == 0) {
-      right_from = right.data + depth * right.row_step + at.column;
-      right_step = right.row_step;
-    } else if (scratch.right_held != &right || scratch.right_column != at.column ||
-               scratch.right_depth != depth) {
-      right.read(depth, depths, at.column, at.columns, scratch.right, right_step_);
-      clear_edge(scratch.right, depths, at.columns, up(at.columns, tile_.columns), right_step_);
-      scratch.right_held = &right;
-      scratch.right_column = at.column;
-      scratch.right_depth = depth;
-    }
-    const T* left_from = scratch.left;
-    int64_t left_step = block_depth_;
-    if (left_in_place) {
-      left_from = left.data + at.row * left.row_step + depth;
-      left_step = left.row_step;
-    } else {
-      left.read(at.row, at.rows, depth, depths, scratch.left, left_step);
-    }
-    accumulate(at, depths, left_from, left_step, right_from, right_step, sums, step, depth != 0);
+  const int64_t depths = std::min(block_depth_, k_ - depth);
+  const T* right_from = scratch.right;
+  int64_t right_step = right_step_;
+  if (right_in_place && at.columns % tile_.columns == 0) {
+    right_from = right.data + depth * right.row_step + at.column;
+    right_step = right.row_step;
+  } else if (scratch.right_held != &right || scratch.right_column != at.column ||
+             scratch.right_depth != depth) {
+    right.read(depth, depths, at.column, at.columns, scratch.right, right_step_);
+    clear_edge(scratch.right, depths, at.columns, up(at.columns, tile_.columns), right_step_);
+    scratch.right_held = &right;
+    scratch.right_column = at.column;
+    scratch.right_depth = depth;
   }
+  const T* left_from = scratch.left;
+  int64_t left_step = block_depth_;
+  if (left_in_place) {
+    left_from = left.data + at.row * left.row_step + depth;
+    left_step = left.row_step;
+  } else {
+    left.read(at.row, at.rows, depth, depths, scratch.left, left_step);
+  }
+  accumulate(at, depths, left_from, left_step, right_from, right_step, sums, step, depth != 0);
 }
 
 template <class T>
