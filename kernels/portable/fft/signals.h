@@ -175,14 +175,10 @@ void read_real(const Job& job, char* const* from, const RealTransform<T>& real) 
   with_lanes(real.lanes, [&](auto width) {
     T *re = real.transform.input().re, *im = real.transform.input().im;
     for (int64_t i = 0; i < length; ++i, re += width, im += width) {
-      T even[width], odd[width];
       for (int64_t lane = 0; lane < width; ++lane) {
         const char* const at = from[lane] + i * step;
-        even[lane] = *reinterpret_cast<const T*>(at);
-        odd[lane] = *reinterpret_cast<const T*>(at + next);
-      }
-      for (int64_t lane = 0; lane < width; ++lane) {
-        re[lane] = even[lane], im[lane] = is_folded ? odd[lane] : T(0);
+        re[lane] = *reinterpret_cast<const T*>(at);
+        im[lane] = is_folded ? *reinterpret_cast<const T*>(at + next) : T(0);
       }
     }
   });

@@ -26,6 +26,17 @@ C better(C x, C y) {
   return (kLargest ? x > y : x < y) ? x : y;
 }
 
+/// The best of n lanes, a power of two, by halves, which lie side by side.
+template <bool kLargest, int64_t n, class C>
+C best_lane(C* lanes) {
+  if constexpr (n == 1) {
+    return lanes[0];
+  } else {
+    for (int64_t i = 0; i < n / 2; ++i) lanes[i] = better<kLargest>(lanes[i + n / 2], lanes[i]);
+    return best_lane<kLargest, n / 2>(lanes);
+  }
+}
+
 /// The best of n elements.
 template <bool kLargest, class C>
 C best_of(const C* x, int64_t n) {
@@ -46,10 +57,13 @@ C best_of(const C* x, int64_t n) {
         if constexpr (std::is_floating_point_v<C>) unordered[lane] |= std::isunordered(a, b);
       }
     }
+    Flag any = 0;
     for (int64_t lane = 0; lane < kLanes; ++lane) {
-      best = better<kLargest>(better<kLargest>(even[lane], odd[lane]), best);
-      holds_nan |= unordered[lane] != 0;
+      even[lane] = better<kLargest>(odd[lane], even[lane]);
+      any |= unordered[lane];
     }
+    best = best_lane<kLargest, kLanes>(even);
+    holds_nan = any != 0;
   }
   for (; i < n; ++i) {
     best = better<kLargest>(x[i], best);

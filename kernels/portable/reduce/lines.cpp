@@ -6,6 +6,7 @@
 #include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/loops/index_order.h>
 #include <executorch/kernels/portable/loops/lines.h>
+#include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/kernels/portable/pointwise/integer_math.h>
 #include <executorch/kernels/portable/reduce/extreme.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
@@ -36,15 +37,22 @@ struct Best {
 // Where the best of a run stands first. A run holds NaN only where that is the best.
 template <class C>
 int64_t place_of(C best, const C* x, int64_t n) {
-  constexpr int64_t kRun = 16;
+  constexpr int64_t kRun = 32;
+  using Flag = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;  // for vectors
   const auto is_best = [best](C e) { return (e == best) | (e != e); };
   int64_t i = 0;
-  for (uint32_t found = 0; i + kRun <= n; i += kRun) {
-    for (int64_t j = 0; j < kRun; ++j) found |= is_best(x[i + j]);
+  for (Flag found = 0; i + kRun <= n; i += kRun) {
+    for (int64_t j = 0; j < kRun; ++j) found |= static_cast<Flag>(is_best(x[i + j]));
     if (found != 0) break;
   }
   while (i < n && !is_best(x[i])) ++i;
   return i;
+}
+
+template <class C>
+void take_run(Best<C>* best, const C* x, int64_t n, int64_t first, bool largest) {
+  const C most = largest ? best_of<true>(x, n) : best_of<false>(x, n);
+  if (best->gives_way_to(most, largest)) *best = {most, first + place_of(most, x, n)};
 }
 
 template <class C>
@@ -53,9 +61,9 @@ Best<C> best_of_line(Reader<C>& reader, const char* line, int64_t length, int64_
   Best<C> best;
   for (int64_t first = 0; first < length; first += kBlock) {
     const int64_t n = length - first < kBlock ? length - first : kBlock;
-    const C* const x = reader(line + first * stride, stride, n);
-    const C most = largest ? best_of<true>(x, n) : best_of<false>(x, n);
-    if (best.gives_way_to(most, largest)) best = {most, first + place_of(most, x, n)};
+    in_vectors([](Best<C>* so_far, const C* x, int64_t count, int64_t at,
+                  bool is_largest) { take_run(so_far, x, count, at, is_largest); },
+               &best, reader(line + first * stride, stride, n), n, first, largest);
   }
   return best;
 }
