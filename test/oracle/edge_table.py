@@ -107,12 +107,18 @@ def entries(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def entry_of(name: str, calls: Sequence[Example]) -> dict[str, Any]:
-    """What the table says of one kernel."""
+    """What the table says of one kernel: rows for each set of tensors that the examples give it."""
     probes = [KernelProbe(name, example) for example in calls]
-    combinations = set().union(*(probe.combinations() for probe in probes))
-    entry: dict[str, Any] = {"takes": [probes[0].row(row) for row in rows_of(combinations, len(probes[0].given))]}
-    if promoted := probes[0].promoted:
-        entry["promotes"] = promoted
+    alike: dict[tuple[int, ...], list[KernelProbe]] = {}
+    for probe in probes:
+        alike.setdefault(tuple(probe.given), []).append(probe)
+    promotes, takes = probes[0].promoted, list[str]()
+    for given, group in alike.items():
+        combinations = set().union(*(probe.combinations(promotes) for probe in group))
+        takes += [group[0].row(row) for row in rows_of(combinations, len(given))]
+    entry: dict[str, Any] = {"takes": takes}
+    if promotes:
+        entry["promotes"] = promotes
     if not all(probe.takes_any_layout() for probe in probes):
         entry["layouts"] = "contiguous"
     return entry

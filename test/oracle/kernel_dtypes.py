@@ -150,15 +150,15 @@ class KernelProbe:
         all_words = [next(given) if i in self.given else "?" for i in self.positions]
         return f"{' '.join(all_words)} ->{rest}".strip()
 
-    def combinations(self) -> set[Dtypes]:
-        """Every (arguments…, outputs…) that the kernel takes, of those tried; what is promoted is of one dtype."""
+    def combinations(self, promotes: Sequence[str]) -> set[Dtypes]:
+        """Every (arguments…, outputs…) that the kernel takes, of those tried; what it promotes is of one dtype."""
         chosen = (None, *DTYPES) if "dtype" in self.names else (None,)
         for dtypes, into in itertools.product(self._alike(), chosen):
             self.takes(dtypes, into)
         for dtypes in self._of_two_dtypes():
             for into in chosen:
                 self.takes(dtypes, into)
-        promoted = [self.names[i] in self.promoted for i in self.given]
+        promoted = [self.names[i] in promotes for i in self.given]
         return {
             (*dtypes, *outputs)
             for (dtypes, _), found in self.tried.items()

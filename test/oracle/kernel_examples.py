@@ -22,8 +22,8 @@ EXAMPLES = [
     Example(aten._upsample_nearest_exact3d.default, (VOLUME, [6, 6, 6])),
     Example(aten.adaptive_avg_pool1d.default, (LINE, [2])),
     Example(aten.avg_pool1d.default, (LINE, [2])),
-    # Weights give another dtype than counts: a table's rows cannot say so.
     Example(aten.bincount.default, (INDEX,)),
+    Example(aten.bincount.default, (INDEX, torch.ones(2))),
     Example(aten.clamp.Tensor, (MATRIX, MATRIX, MATRIX)),
     Example(aten.clamp_max.default, (MATRIX, 1)),
     Example(aten.col2im.default, (torch.ones(1, 4, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1])),
