@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Loops divided among the threads that there are. A part begins only where the undivided loop would
-// begin another block, so that results have the same bits whatever the number of threads.
+// begin another block, so that results have the same bits whatever the number of threads. A build
+// for size divides nothing.
 #pragma once
 
 #include <executorch/kernels/portable/loops/convert.h>
@@ -10,6 +11,12 @@
 #include <algorithm>
 
 namespace executorch::kernels::portable {
+
+#ifdef __OPTIMIZE_SIZE__
+inline constexpr bool kDivides = false;
+#else
+inline constexpr bool kDivides = true;
+#endif
 
 /// Elements worth the start of a thread: of what is moved or takes a few instructions, some 50 us
 /// of them. A thread that sleeps takes 10 us to start, more where there is other work for it.
@@ -21,7 +28,7 @@ class Division {
   /// `work` is what the whole takes, `least` what a thread must be given to be worth it.
   Division(int64_t count, int64_t step, int64_t work, int64_t least = kLeastElements)
       : count_(count), step_(step) {
-    if (work < 2 * least) return;
+    if (!kDivides || work < 2 * least) return;
     steps_ = (count + step - 1) / step;
     limit(int64_t(runtime::parallel_parts(size_t(work), size_t(least))));
   }
@@ -36,7 +43,7 @@ class Division {
   /// Calls f(part, begin, end) for each, on several threads if there are several parts.
   template <class F>
   void run(F&& f) const {
-    if (parts_ == 1) return f(int64_t(0), int64_t(0), count_);
+    if (!kDivides || parts_ == 1) return f(int64_t(0), int64_t(0), count_);
     runtime::run_parallel(
         [&](size_t part) { f(int64_t(part), begin(int64_t(part)), begin(int64_t(part) + 1)); },
         size_t(parts_));
@@ -67,7 +74,7 @@ class NestDivision {
   /// Calls f(part, nest) with each part's loops.
   template <class F>
   void run(F&& f) const {
-    if (parts() == 1) return f(int64_t(0), nest_);
+    if (!kDivides || parts() == 1) return f(int64_t(0), nest_);
     division_.run([&](int64_t part, int64_t begin, int64_t end) {
       f(part, static_cast<const LoopNest&>(nest_.part(dim_, begin, end)));
     });
@@ -76,7 +83,7 @@ class NestDivision {
  private:
   int64_t step_of(int d, int64_t step) const { return d == nest_.rank() - 1 ? step : 1; }
   bool wants_more(int64_t work, int64_t least) const {
-    return work >= 2 * least &&
+    return kDivides && work >= 2 * least &&
            division_.parts() < int64_t(runtime::parallel_parts(size_t(work), size_t(least)));
   }
 

@@ -133,10 +133,13 @@ ScalarType dtype_of(const Scalar& scalar) {
 }
 
 Number::Number(const Scalar& scalar) : dtype_(dtype_of(scalar)) {
+  const auto keep = [this](auto value) { std::memcpy(storage_, &value, sizeof(value)); };
   if (dtype_ == ScalarType::Double) {
-    write<double>(as_double(scalar), storage_, dtype_);
+    keep(as_double(scalar));
+  } else if (dtype_ == ScalarType::Bool) {
+    keep(as_int(scalar) != 0);
   } else {
-    write<int64_t>(as_int(scalar), storage_, dtype_);
+    keep(as_int(scalar));
   }
 }
 

@@ -199,13 +199,13 @@ class OwnParameters {
   OwnParameters(const OwnParameters&) = delete;
   OwnParameters& operator=(const OwnParameters&) = delete;
   ~OwnParameters() {
-    if (parameters_.divided_by_zero) plan_.divided_by_zero = true;
+    if (kDivides && parameters_.divided_by_zero) plan_.divided_by_zero = true;
   }
   const Parameters& operator*() const { return parameters_; }
 
  private:
   const Plan& plan_;
-  const Parameters parameters_;
+  const std::conditional_t<kDivides, Parameters, const Parameters&> parameters_;
 };
 
 // Computes rows: reads inputs, does the mathematics, writes.
@@ -430,7 +430,7 @@ void run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* 
     }
   }
   const LoopNest nest(list, 1 + arity);
-  NestDivision(nest, kBlock, target.numel()).run([&](int64_t, const LoopNest& part) {
+  NestDivision(nest, kBlock, out.numel()).run([&](int64_t, const LoopNest& part) {
     const OwnParameters own(plan);
     Rows rows(plan, *own, target.dtype, part.stride(0));
     for (int i = 0; i < arity; ++i) {

@@ -1,8 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The dtypes that this build of the kernels is for: all, or those of the programs that a selective
-// build was asked to serve (cmake/selective_build.cmake), which compiles the kernels once more with
-// a header generated for them. What is not selected is not compiled; the registration of such a
-// build refuses programs that hold other dtypes (runtime/kernel/dtype_check.h).
+// build was asked to serve (cmake/kernel_libraries.cmake), which compiles the kernels once more
+// with a header generated for them. What is not selected is not compiled; the registration of such
+// a build and its typed entry points (Functions.h) refuse other dtypes
+// (runtime/kernel/dtype_check.h). The kernels themselves (NativeFunctions.h) do not: called past
+// the entry points with a dtype that was left out, they may leave their outputs as they were.
 #pragma once
 
 #include <executorch/kernels/portable/loops/types.h>

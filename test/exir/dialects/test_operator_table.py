@@ -47,6 +47,9 @@ def test_the_table_says_what_the_kernel_takes(name: str) -> None:
     [
         ("aten::add.out", (F32, F32, F32), True),
         ("aten::add.out", (F32, I64, F32), False),  # PromoteDtypesPass converts before
+        ("aten::bincount.out", (I64, None, I64), True),
+        ("aten::bincount.out", (I64, F32, F32), True),
+        ("aten::bincount.out", (I32, I64, F32), False),
         ("aten::add.Scalar_out", (I64, I64), True),
         ("aten::add.Scalar_out", (I64, F32), True),  # a number that is a float
         ("aten::add.Scalar_out", (F32, I64), False),
