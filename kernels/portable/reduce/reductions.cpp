@@ -228,7 +228,7 @@ struct Mean : Sum<C> {
 };
 
 template <class C>
-struct Product : Tireless<Product<C>> {
+struct Product : Tireless<Product<C>, 16> {
   using In = C;
   using Out = Wide<C>;
   Out total = 1;
