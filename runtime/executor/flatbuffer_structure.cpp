@@ -183,6 +183,10 @@ bool Walk::union_member(const At& at, const FieldRule& field, size_t target) {
     return false;
   }
   const uint8_t type = bytes_[type_position];
+  if (type > field.members) {
+    ET_LOG(Error, "flatbuffer: a union is of kind %u, of which %u are known",
+           static_cast<unsigned>(type), static_cast<unsigned>(field.members));
+  }
   // Type 0 is "none": a union with a value has another.
   return type >= 1 && type <= field.members && table(target, field.table + type - 1);
 }

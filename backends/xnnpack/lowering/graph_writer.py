@@ -26,8 +26,7 @@ class GraphWriter:
         self._names = names
         self.file: str | None = None
         """Name of the file beside the program that constants go to from now on; None: the program."""
-        self._indices: dict[str, int] = {}
-        self._known: dict[tuple[int, tuple[int, ...], str], int] = {}
+        self._known: dict[tuple[str, tuple[int, ...], str], int] = {}
         self._outputs: dict[int, int] = {}
 
     def value(self, elements: Elements | torch.dtype, shape: Sequence[int]) -> int:
@@ -59,20 +58,25 @@ class GraphWriter:
         """
         meant = elements or numbers(tensor.dtype)
         sizes = tuple(tensor.shape if shape is None else shape)
-        index = self.data(tensor)
-        known = self._known.get((index, sizes, str(meant)))
+        key, size = self._named(tensor)
+        known = self._known.get((key, sizes, str(meant)))
         if known is None:
-            known = self._known[index, sizes, str(meant)] = self._tensor(meant, sizes, g.INVALID_ID, 0, index)
+            known = self._tensor(meant, sizes, g.INVALID_ID, 0, self._constants.add_named(key, size))
+            self._known[key, sizes, str(meant)] = known
         return known
 
     def data(self, tensor: torch.Tensor) -> int:
-        """The place among the constants of a tensor's bytes, which need not be a value: scales are none."""
+        """The place among the constants of a tensor's bytes that are no value, such as scales."""
+        return self._constants.add_named(*self._named(tensor))
+
+    def _named(self, tensor: torch.Tensor) -> tuple[str, int]:
+        """Name and size of a tensor's bytes among the program's data: values have a place each, equal bytes are there
+        once.
+        """
         content = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         key = hashlib.sha256(content).hexdigest()
-        if key not in self._indices:
-            self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT, external_tag=self.file)
-            self._indices[key] = self._constants.add_named(key, len(content))
-        return self._indices[key]
+        self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT)
+        return key, len(content)
 
     def node(self, node: object, debug_handle: int, limits: tuple[float, float] | None = None) -> None:
         """Adds a node; `limits` clamps its results."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 import torch
@@ -25,6 +25,11 @@ def image_mean(source: int, made: int) -> object:
     return g.GlobalAvgPooling2d(source, made, _KEEP_DIMS)
 
 
+def image_sum(source: int, made: int) -> object:
+    """[N, H, W, C] → [N, 1, 1, C]."""
+    return g.Sum(source, made, _KEEP_DIMS)
+
+
 class _Parts(NamedTuple):
     """Sizes, in memory, before the dimensions that are reduced, of these, and after them."""
 
@@ -40,7 +45,7 @@ def _parts(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> _Parts
         return None
     ordered = arranged(sizes, order)
     found = _Parts(ordered[: places[0]], ordered[places[0] : places[-1] + 1], ordered[places[-1] + 1 :])
-    return found if is_static(found.before) or is_static(found.after) else None
+    return found if sum(not is_static(each) for each in found) < 2 else None
 
 
 def _dims(node: Node) -> list[int]:
@@ -53,9 +58,9 @@ def _refuse(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
         return "its operand is a number"
-    if not is_static([source.meta["val"].shape[dim] for dim in _dims(node)]):
-        return "the sizes over which it goes are not fixed"
-    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is not fixed"
+    fixed = is_static([source.meta["val"].shape[dim] for dim in _dims(node)])
+    sizes = node.meta["val"].shape if fixed else source.meta["val"].shape
+    return None if numbers_in(sizes) else "more than one of its sizes is not fixed"
 
 
 def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
@@ -66,16 +71,20 @@ def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
 
 
 def _mean(low: Lowering, node: Node) -> None:
-    _reduce(low, node, 1.0)
+    _reduce(low, node, image_mean, 1.0)
 
 
 def _sum(low: Lowering, node: Node) -> None:
-    sizes = low.shape(cast(Node, node.args[0]))
-    _reduce(low, node, float(torch.Size([sizes[dim] for dim in _dims(node)]).numel()))
+    """The mean times the number of elements, where that is fixed: ExecuTorch 1.4 knows no sum."""
+    sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in _dims(node)]
+    if is_static(sizes):
+        _reduce(low, node, image_mean, float(torch.Size(sizes).numel()))
+    else:
+        _reduce(low, node, image_sum, 1.0)
 
 
-def _reduce(low: Lowering, node: Node, factor: float) -> None:
-    """The mean times a factor."""
+def _reduce(low: Lowering, node: Node, kind: Callable[[int, int], object], factor: float) -> None:
+    """What `kind` makes of the images' elements, times a factor."""
     source, dims, keep = cast(Node, node.args[0]), _dims(node), bool(argument(node, 2, "keepdim", False))
     order = _best_order(low, source, dims)
     parts = _parts(source.meta["val"].shape, order, dims)
@@ -84,23 +93,23 @@ def _reduce(low: Lowering, node: Node, factor: float) -> None:
     images = low.read(source, order)
     before, reduced, after = (torch.Size(cast("list[int]", each)).numel() for each in largest)
     if [len(part) for part in parts] != [1, 2, 1]:
-        images = low.reshaped(node, images, _images(parts, reduced), [before, reduced, 1, after])
+        images = low.reshaped(node, images, _images(parts), [before, reduced, 1, after])
     left = order if keep else _without(order, dims)
     means = [before, 1, 1, after]
     # One step after another, the last of which makes the result.
     if factor == 1 and keep and [len(part) for part in parts] == [1, 2, 1]:
-        low.add(image_mean(images, low.result(node, left)), node)
+        low.add(kind(images, low.result(node, left)), node)
         return
-    value = low.step(node, image_mean, images, shape=means)
+    value = low.step(node, kind, images, shape=means)
     if factor != 1:
         value = low.step(node, g.Multiply, value, low.number(node, factor), shape=means)
     sizes = arranged(node.meta["val"].shape, left)
     low.add(reshape(sizes, value, low.result(node, left)), node)
 
 
-def _images(parts: _Parts, reduced: int) -> list[object]:
-    before, after = (
-        torch.Size(cast("list[int]", each)).numel() if is_static(each) else None for each in (parts.before, parts.after)
+def _images(parts: _Parts) -> list[object]:
+    before, reduced, after = (
+        torch.Size(cast("list[int]", each)).numel() if is_static(each) else None for each in parts
     )
     return [before, reduced, 1, after]
 

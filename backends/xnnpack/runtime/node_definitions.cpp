@@ -82,15 +82,16 @@ xnn_status one_operand(const Context& c, const void* node) {
   return define(c.graph, c.id(n.input_id()), c.id(n.output_id()), 0);
 }
 
-// The mean over height and width of images in NHWC.
-xnn_status image_mean(const Context& c, const void* node) {
+// Over height and width of images in NHWC.
+template <xnn_reduce_operator op>
+xnn_status over_image(const Context& c, const void* node) {
   const auto& n = *static_cast<const fb::Node1x1*>(node);
   const auto* dims = c.values[n.input_id()]->dims();
   // Rows of numbers come as images of one channel: XNNPACK sums them faster when it sees rows.
   const bool rows = runtime::internal::count(dims) == 4 && dims->Get(3) == 1 &&
                     (n.flags() & XNN_FLAG_KEEP_DIMS) != 0;
   const size_t axes[] = {1, 2, 3};
-  return xnn_define_static_reduce(c.graph, xnn_reduce_mean, rows ? 3 : 2, axes, c.id(n.input_id()),
+  return xnn_define_static_reduce(c.graph, op, rows ? 3 : 2, axes, c.id(n.input_id()),
                                   c.id(n.output_id()), n.flags() & XNN_FLAG_KEEP_DIMS);
 }
 
@@ -261,7 +262,7 @@ constexpr Define kDefine[] = {
     binary<xnn_binary_subtract>,
     unary<xnn_unary_floor>,
     unary<xnn_unary_convert>,
-    image_mean,
+    over_image<xnn_reduce_mean>,
     reshape,
     argmax_pooling,
     unary<xnn_unary_square_root>,
@@ -293,6 +294,7 @@ constexpr Define kDefine[] = {
     unary<xnn_unary_bankers_rounding>,
     unary<xnn_unary_sign>,
     binary<xnn_binary_copysign>,
+    over_image<xnn_reduce_sum>,
 };
 static_assert(std::size(kDefine) == static_cast<size_t>(fb::XNodeUnion::MAX));
 

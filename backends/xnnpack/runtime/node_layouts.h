@@ -210,6 +210,7 @@ constexpr Layout kNodeLayouts[] = {
     kNode1x1,
     kNode1x1,
     kNode2x1,
+    kNode1x1,
 };
 static_assert(sizeof(kNodeLayouts) == static_cast<size_t>(fb::XNodeUnion::MAX));
 

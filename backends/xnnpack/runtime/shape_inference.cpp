@@ -63,7 +63,8 @@ class Step final {
       case K::ArgMaxPooling2d:
         return argmax_pooling(*as<fb::ArgMaxPooling2d>());
       case K::GlobalAvgPooling2d:
-        return image_mean(*as<fb::Node1x1>());
+      case K::Sum:
+        return over_image(*as<fb::Node1x1>());
       case K::StaticReshape:
         return reshape(*as<fb::StaticReshape>());
       case K::LeakyReLU:
@@ -121,7 +122,7 @@ class Step final {
   bool transposed_convolution(const fb::Convolution& n);
   bool pooling(const fb::Pooling& n);
   bool argmax_pooling(const fb::ArgMaxPooling2d& n);
-  bool image_mean(const fb::Node1x1& n);
+  bool over_image(const fb::Node1x1& n);
   bool resize(const fb::StaticResizeBilinear2D& n);
   bool pad(const fb::StaticConstantPad& n);
   bool transpose(const fb::StaticTranspose& n);
@@ -284,7 +285,7 @@ bool Step::argmax_pooling(const fb::ArgMaxPooling2d& n) {
   return shapes_.make(n.output_value_id(), out) && shapes_.make(n.output_index_id(), out);
 }
 
-bool Step::image_mean(const fb::Node1x1& n) {
+bool Step::over_image(const fb::Node1x1& n) {
   const Shape* x = image(n.input_id());
   if (x == nullptr) {
     return false;

@@ -275,7 +275,7 @@ def _kinds(base: type, *names: str) -> tuple[type, ...]:
     Node1x1,
     *("Negate", "Square", "Abs", "ReciprocalSquareRoot", "Log", "Gelu", "Tanh", "Exp", "Sin", "Copy", "Cos"),
 )
-(BankersRounding, Sign) = _kinds(Node1x1, "BankersRounding", "Sign")
+(BankersRounding, Sign, Sum) = _kinds(Node1x1, "BankersRounding", "Sign", "Sum")
 (CopySign,) = _kinds(Node2x1, "CopySign")
 (Concatenate2, Concatenate3, Concatenate4, Concatenate5) = _kinds(
     Concatenate, "Concatenate2", "Concatenate3", "Concatenate4", "Concatenate5"
@@ -334,6 +334,7 @@ NODE_KINDS: tuple[type, ...] = (
     BankersRounding,
     Sign,
     CopySign,
+    Sum,
 )
 """The members of the node union; a node's tag in the payload is its place here, from 1. New kinds go at the end: those
 after Cos are ours, unknown to ExecuTorch 1.4.

@@ -232,3 +232,23 @@ def test_sequences_of_any_length_are_run_without_a_rebuild() -> None:
     for size in (5, 16, 2, 9):
         inputs = (_r(1, size, 8),)
         torch.testing.assert_close(method.execute(inputs)[0], block(*inputs), rtol=1e-5, atol=1e-5)
+
+
+REDUCED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sum": lambda x: (x * 2).sum(1),
+    "sum that keeps dimensions": lambda x: (x * 2).sum((1, 2), keepdim=True),
+    "mean": lambda x: (x * 2).mean(1),
+}
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_reductions_over_sizes_that_vary_are_run_without_a_rebuild(name: str) -> None:
+    torch.manual_seed(0)
+    length = torch.export.Dim("length", min=2, max=16)
+    exported = torch.export.export(Function(REDUCED[name]), (_r(2, 5, 8),), dynamic_shapes=(({1: length},),))
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    assert len(get_delegates(lowered.exported_program().graph_module.graph)) == 1
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for size in (5, 16, 2, 9):
+        x = _r(2, size, 8)
+        torch.testing.assert_close(method.execute((x,))[0], REDUCED[name](x), rtol=1e-5, atol=1e-5)

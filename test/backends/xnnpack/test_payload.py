@@ -22,6 +22,7 @@ from executorch.backends.xnnpack.serialization.payload import (
 )
 from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.serialize import MalformedProgramError
+from executorch.runtime import Runtime
 
 DATA = Path(__file__).parents[2] / "data" / "xnnpack"
 SCHEMA = Path(__file__).parents[3] / "backends" / "xnnpack" / "serialization" / "xnnpack_graph.fbs"
@@ -142,3 +143,18 @@ def test_changed_payloads_run_or_are_refused(name: str, seed: int, tmp_path: Pat
     arguments = [str(tmp_path / "model.pte"), str(seed), str(first), str(first + size), str(shape)]
     done = subprocess.run([sys.executable, "-c", RUN_CHANGED, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@needs_xnnpack
+def test_a_node_of_an_unknown_kind_is_named() -> None:
+    program = _lowered(nn.ReLU(), (2, 3))
+    first = program.index(b"XH00") - 4
+    tag, messages = g.NODE_KINDS.index(g.Clamp) + 1, []
+    size = int.from_bytes(program[first + 14 : first + 18], "little") + 32
+    for place in (each for each in range(first + 30, first + size) if program[each] == tag):
+        changed = program[:place] + bytes([200]) + program[place + 1 :]
+        try:
+            Runtime.get().load_program(changed).load_method("forward")
+        except RuntimeError as error:
+            messages.append(str(error))
+    assert any(f"of kind 200, of which {len(g.NODE_KINDS)} are known" in message for message in messages), messages
