@@ -3,11 +3,13 @@
 
 from typing import Any
 
+import pytest
 import torch
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from oracle.control_flow_nests import WIDTH, Block, Nest, blocks
 from oracle.program_interpreter import Method
+from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim, export
 
 from executorch.exir import to_edge
@@ -61,3 +63,43 @@ def test_nests_on_fixed_sizes(block: Block, seed: int) -> None:
 @given(blocks(), st.integers(0, 99))
 def test_nests_on_sizes_known_at_run_time(block: Block, seed: int) -> None:
     assert_like_eager(block, [4, 7, 2], seed)
+
+
+class LoopInABranch(torch.nn.Module):
+    """State is written beside branches that run loops on what they capture: torch cannot trace it a second time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1, dtype=torch.int64))
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
+        z, row = x.mean(), y[0] * 1.0
+
+        def looped() -> tuple[torch.Tensor, ...]:
+            def inner() -> tuple[torch.Tensor, ...]:
+                _, carried = while_loop(
+                    lambda i, p: i < 3, lambda i, p: (i + 1, torch.softmax(p + x, -1)), (torch.tensor(0), y + 0)
+                )
+                return carried.mean(0) + row, z * 0.5
+
+            one, two = torch.cond(self.count[0] % 2 == 1, inner, lambda: (row.sin(), z.cos()), ())
+            return y + one, two * 1
+
+        first, second = torch.cond(x.sum() > 0, looped, lambda: (x * 2, z + 1), ())
+        self.count.add_(1)
+        return first, second, self.count * 1, x
+
+
+@pytest.mark.parametrize("rows", [[5, 5, 5, 5], [5, 2, 9, 4]], ids=["fixed sizes", "sizes that vary"])
+def test_state_beside_loops_in_branches(rows: list[int]) -> None:
+    size: Any = {0: Dim("rows", min=2, max=9)} if len(set(rows)) > 1 else None
+    calls = [((torch.rand(n, WIDTH) - 0.3 * (n % 2)) * 2, torch.randn(n, WIDTH)) for n in rows]
+    exported = export(LoopInABranch(), calls[0], dynamic_shapes={"x": size, "y": size} if size else None, strict=False)
+    program = to_edge(exported).to_executorch().buffer
+    method, eager = Runtime.get().load_program(program).load_method("forward"), LoopInABranch()
+    planned = Method(program, zeroed=True)
+    for inputs in calls:
+        expected = [value.clone() for value in eager(*inputs)]
+        found = [torch.as_tensor(value).clone() for value in method.execute(inputs)]
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(planned(*inputs), expected, atol=1e-4, rtol=1e-4)
