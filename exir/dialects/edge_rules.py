@@ -111,13 +111,7 @@ def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
         op = _edge(node)
         return op is not None and op.name() not in names and not is_legal_in_edge(op._op)
 
-    return Rule(
-        broken,
-        lambda node: (
-            f"{node.target} is not a Core ATen operator; decompose it, or allow it with "
-            "EdgeCompileConfig(_core_aten_ops_exception_list=[...])"
-        ),
-    )
+    return Rule(broken, _not_core)
 
 
 def legal_dtypes(exceptions: Collection[OpOverload]) -> Rule:
@@ -147,7 +141,15 @@ def core_aten_rules(exceptions: Collection[OpOverload] = ()) -> list[Rule]:
             return False
         return not (is_core_aten(op) or is_legal_in_edge(op))
 
-    return [ATEN_CALLS, TRAINING, Rule(broken, lambda node: f"{node.target} is not a Core ATen operator")]
+    return [ATEN_CALLS, TRAINING, Rule(broken, _not_core)]
+
+
+def _not_core(node: fx.Node) -> str:
+    return (
+        f"{node.target} is not a Core ATen operator, and nothing decomposes it: write it with others, make it "
+        "an operator of your own, or, for a backend or kernel that has it, allow it with "
+        "EdgeCompileConfig(_core_aten_ops_exception_list=[...])"
+    )
 
 
 ATEN_CALLS = Rule(

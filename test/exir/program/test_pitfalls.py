@@ -24,6 +24,7 @@ from executorch.exir.backend.canonical_partitioners.config_partitioner import (
     PartitionerConfig,
 )
 from executorch.exir.backend.partitioner import DelegationSpec
+from executorch.exir.backend.test.demos.rpc.executor_backend_preprocess import ExecutorBackend
 from executorch.exir.error import ExportError, VerificationError
 from executorch.exir.program.target import installed_kernels
 
@@ -77,8 +78,8 @@ class _Pooling(PartitionerConfig):
 @pytest.mark.parametrize(
     "partitioner",
     [
-        AllNodePartitioner("ExecutorBackend", []),
-        ConfigerationBasedPartitioner(DelegationSpec("ExecutorBackend", []), [_Pooling()]),
+        AllNodePartitioner(ExecutorBackend.__name__, []),
+        ConfigerationBasedPartitioner(DelegationSpec(ExecutorBackend.__name__, []), [_Pooling()]),
     ],
     ids=["all", "config"],
 )
@@ -111,6 +112,7 @@ def test_a_layout_that_the_backend_does_not_know_is_refused_while_lowering() -> 
     ("function", "inputs", "operator"),
     [
         (lambda x: torch.linalg.svd(x)[1], (torch.eye(3),), "_linalg_svd"),
+        (lambda x: torch.linalg.eigvalsh(x), (torch.eye(3),), "nothing decomposes it: write it with others"),
         (lambda x: torch.cholesky_inverse(x), (torch.eye(3),), "cholesky_inverse"),
         (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 255), (IMAGE,), "fake_quantize"),
     ],
