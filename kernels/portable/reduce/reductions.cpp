@@ -213,7 +213,7 @@ struct Sum {
   using In = C;
   using Out = Wide<C>;
   using Lane = PartialSum<C>;
-  static constexpr int64_t kLanes = 32, kPatience = 256;
+  static constexpr int64_t kLanes = 128 / sizeof(C), kPatience = 256;
   Out total = 0;
   void merge(const Lane& lane) { total = plus<Out>(total, lane.total); }
   Out result(int64_t, double) const { return total; }
