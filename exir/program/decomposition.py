@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import torch
+from torch._export.verifier import SpecViolationError
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
 
@@ -19,8 +20,8 @@ from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import decompositions_beyond_core
 from executorch.exir.program.graph_decomposition import decompose_graph, has_fixed_sizes
 
-_TORCH_CANNOT_TRACE = "FunctionalTensor on its own"
-"""What torch says when the functional form of a subgraph meets a size of another trace."""
+_TORCH_CANNOT_TRACE = ("FunctionalTensor on its own", "is not in the state dict")
+"""What torch says when a subgraph meets a value of another trace, and of constants in graphs inside of graphs."""
 
 
 @cache
@@ -48,8 +49,8 @@ def decompose(program: ExportedProgram, preserve: Iterable[OpOverload] = ()) -> 
         return rewritten
     try:
         return _traced(program, kept)
-    except RuntimeError as error:
-        if _TORCH_CANNOT_TRACE not in str(error):
+    except (RuntimeError, SpecViolationError) as error:
+        if not any(words in str(error) for words in _TORCH_CANNOT_TRACE):
             raise
         rewritten = _rewritten(program, kept)  # sizes vary: a trace shares their arithmetic, and is tried first
         if rewritten is not None:

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from oracle.control_flow_nests import WIDTH, Block, Nest, blocks
 from oracle.program_interpreter import Method
+from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim, export
 
@@ -103,3 +104,20 @@ def test_state_beside_loops_in_branches(rows: list[int]) -> None:
         found = [torch.as_tensor(value).clone() for value in method.execute(inputs)]
         torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
         torch.testing.assert_close(planned(*inputs), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_loop_with_constants_in_a_branch_of_a_map() -> None:
+    class Rows(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            def looped(row: torch.Tensor) -> torch.Tensor:
+                steps = while_loop(lambda i, p: i < 3, lambda i, p: (i + 1, p.tanh()), (torch.tensor(0), row + 0))
+                return steps[1] * 1
+
+            return torch_map(lambda row: torch.cond(row.argmax() % 2 == 0, lambda r: r * 2, looped, (row,)), x)
+
+    exported = export(Rows(), (torch.randn(5, WIDTH),), dynamic_shapes={"x": {0: Dim("rows", min=2, max=9)}})
+    method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
+    for rows in (5, 2, 9):
+        x = torch.randn(rows, WIDTH)
+        expected = torch.stack([row * 2 if row.argmax() % 2 == 0 else row.tanh().tanh().tanh() for row in x])
+        torch.testing.assert_close(torch.as_tensor(method.execute((x,))[0]), expected, atol=1e-4, rtol=1e-4)
