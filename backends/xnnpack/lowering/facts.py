@@ -21,7 +21,8 @@ from torch.fx import Node, map_arg
 from executorch.exir.error import operator_name
 from executorch.exir.passes.sym_shape_eval_pass import upper_bound
 
-_DEQUANTIZES = "quantized_decomposed.dequantize_per_"
+# Operators whose results are constants if their operands are: what they make is not computed while running.
+_FOLDED = ("quantized_decomposed.dequantize_per_", "aten.repeat.")
 
 
 def operator_of(node: Node) -> str:
@@ -33,13 +34,13 @@ def operator_of(node: Node) -> str:
 
 
 def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | None:
-    """The tensor of a parameter, a buffer that the program does not change, a constant, or integers of these that are
-    dequantized; None for anything else.
+    """The tensor of a parameter, a buffer that the program does not change, a constant, or of one of these dequantized
+    or repeated; None for anything else.
     """
     if not isinstance(node, Node):
         return None
-    if node.op == "call_function" and operator_of(node).startswith(_DEQUANTIZES):
-        return _dequantized(program, node)
+    if node.op == "call_function" and operator_of(node).startswith(_FOLDED):
+        return _folded(program, node)
     if node.op != "placeholder":
         return None
     if is_param(program, node):
@@ -50,7 +51,7 @@ def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | No
     return get_lifted_tensor_constant(program, node) if is_lifted_tensor_constant(program, node) else None
 
 
-def _dequantized(program: ExportedProgram, node: Node) -> torch.Tensor | None:
+def _folded(program: ExportedProgram, node: Node) -> torch.Tensor | None:
     tensors = {source: constant_tensor(program, source) for source in node.all_input_nodes}
     if any(tensor is None for tensor in tensors.values()):
         return None

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include <executorch/backends/xnnpack/runtime/node_definitions.h>
+#include <executorch/backends/xnnpack/runtime/node_layouts.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
@@ -96,6 +97,46 @@ Result<uint32_t> define_value(xnn_subgraph_t graph, const fb::XValue& value,
   return id;
 }
 
+/// Whether each node's results reach an output. Chains of nodes that do not are left out: XNNPACK
+/// ends the process on them.
+std::vector<bool> needed_nodes(const fb::XNNGraph& graph) {
+  std::vector<bool> needed(count(graph.xvalues())), nodes(count(graph.xnodes()));
+  for (uint32_t i = 0; i < count(graph.output_ids()); ++i) {
+    needed[graph.output_ids()->Get(i)] = true;
+  }
+  // Verified: each value is made before it is read.
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const fb::XNode& node = *graph.xnodes()->Get(static_cast<uint32_t>(i));
+    if (node.xnode_union_type() == fb::XNodeUnion::NONE) {
+      continue;  // a verified node is of a kind, which the compiler cannot know
+    }
+    const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
+    const size_t kind = static_cast<size_t>(node.xnode_union_type()) - 1;
+    const auto visit = [&](bool results) {
+      for (const NodeField& row : rows::kNodeFields) {
+        const bool is_id = row.role <= Role::Result && (row.role == Role::Result) == results;
+        if (row.layout != rows::kNodeLayouts[kind] || !is_id) {
+          continue;
+        }
+        const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
+        if (id >= needed.size()) {
+          continue;  // an operand that is left out
+        }
+        if (results) {
+          nodes[i] = nodes[i] || needed[id];
+        } else {
+          needed[id] = true;
+        }
+      }
+    };
+    visit(/*results=*/true);
+    if (nodes[i]) {
+      visit(/*results=*/false);
+    }
+  }
+  return nodes;
+}
+
 }  // namespace
 
 Result<Subgraph> build_graph(const Payload& payload, const Constants& constants) {
@@ -114,7 +155,11 @@ Result<Subgraph> build_graph(const Payload& payload, const Constants& constants)
     values[tensor_of(value).id_out()] = &tensor_of(value);
     ids[tensor_of(value).id_out()] = ET_UNWRAP(define_value(created, value, constants));
   }
-  for (size_t i = 0; i < count(graph.xnodes()); ++i) {
+  const std::vector<bool> needed = needed_nodes(graph);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) {
+      continue;
+    }
     const fb::XNode& node = *graph.xnodes()->Get(static_cast<uint32_t>(i));
     status = define_node(created, node, {ids.data(), ids.size()}, {values.data(), values.size()});
     ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, InvalidProgram,

@@ -136,6 +136,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "glu": lambda: (F.glu, (_r(3, 6),)),
     "logit by numbers": lambda: (lambda x: (1 - x) / 2 - 3 + x.rsqrt() * 2, (_r(3, 5).abs() + 1,)),
     "instance norm": lambda: (nn.InstanceNorm2d(3), (_r(2, 3, 5, 4),)),
+    "weighted instance norm": lambda: (_random(nn.InstanceNorm2d(3, affine=True)), (_r(2, 3, 5, 4),)),
     "repeat": lambda: (lambda x: x.repeat(2, 3) * 2, (_r(3, 5),)),
     "outer product": lambda: (torch.outer, (_r(3), _r(5))),
     "matrix by vector": lambda: (torch.mv, (_r(3, 5), _r(5))),

@@ -12,6 +12,7 @@ import torch
 from oracle.xnnpack_runtime import needs_xnnpack
 from torch import nn
 
+from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.backends.xnnpack.serialization.payload import (
@@ -158,3 +159,18 @@ def test_a_node_of_an_unknown_kind_is_named() -> None:
         except RuntimeError as error:
             messages.append(str(error))
     assert any(f"of kind 200, of which {len(g.NODE_KINDS)} are known" in message for message in messages), messages
+
+
+@needs_xnnpack
+def test_nodes_whose_results_nothing_needs_are_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    finish = GraphWriter.payload
+
+    def with_more(writer: GraphWriter) -> bytes:
+        first, second = writer.value(torch.float32, [2, 3]), writer.value(torch.float32, [2, 3])
+        writer.node(g.Abs(0, first), 0)
+        writer.node(g.Negate(first, second), 0)
+        return finish(writer)
+
+    monkeypatch.setattr(GraphWriter, "payload", with_more)
+    method = Runtime.get().load_program(_lowered(nn.ReLU(), (2, 3))).load_method("forward")
+    torch.testing.assert_close(method.execute([-torch.ones(2, 3)])[0], torch.zeros(2, 3))
