@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from xnnpack_changes import CHANGES, change
+from xnnpack_changes import ADDED, CHANGES, change
 from xnnpack_sources import ARCHIVES, SourceUnavailable, cache_folder, fetch_missing, how_by_hand, unpack
 
 OPTIONS = (
@@ -54,7 +54,7 @@ def options() -> list[str]:
 
 def build_key() -> str:
     """What the library depends on: sources and what is changed in them, options, compilers."""
-    changes = [f"{each.file} {each.new}" for each in CHANGES]
+    changes = [*(path.read_text() for path in ADDED), *(f"{each.file} {each.new}" for each in CHANGES)]
     parts = [*(archive.sha256 for archive in ARCHIVES), *changes, *options(), *map(version_of, compilers())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

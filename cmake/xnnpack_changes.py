@@ -1,10 +1,20 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What is changed in the sources of XNNPACK and its thread pool before they are built, and why."""
+"""What is added to and changed in the sources of XNNPACK and its thread pool before they are built, and why."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import NamedTuple
+
+# What is added, and its folder within XNNPACK's sources.
+ADDED = tuple(
+    Path(__file__).resolve().parents[1] / "backends/xnnpack/xnnpack_additions" / name
+    for name in ("product_6x16_fma3.c", "product_6x16_fma3.h", "tile_order.h")
+)
+ADDED_FOLDER = "xnnpack/src/executorch"
+_TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_additions/tile_order.h says why"
+_LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 
 
 class Change(NamedTuple):
@@ -38,6 +48,53 @@ CHANGES = (
         "times slower than one, and several pools starve each other. A fraction of one bridges what lies between "
         "operators",
     ),
+    Change(
+        "xnnpack/src/operator-run.c",
+        '#include "pthreadpool.h"\n',
+        '#include "executorch/tile_order.h"\n',
+        _TILE_ORDER,
+    ),
+    Change(
+        "xnnpack/src/operator-run.c",
+        "        pthreadpool_parallelize_2d_tile_2d(",
+        "        executorch_parallelize_2d_tile_2d(",
+        _TILE_ORDER,
+    ),
+    Change(
+        "xnnpack/src/operator-run.c",
+        "        pthreadpool_parallelize_3d_tile_2d(",
+        "        executorch_parallelize_3d_tile_2d(",
+        _TILE_ORDER,
+    ),
+    Change(
+        "xnnpack/CMakeLists.txt",
+        "LIST(APPEND PROD_MICROKERNEL_SRCS ${PROD_FMA3_MICROKERNEL_SRCS})",
+        "LIST(APPEND PROD_MICROKERNEL_SRCS ${PROD_FMA3_MICROKERNEL_SRCS})\n"
+        "  IF(CMAKE_SIZEOF_VOID_P EQUAL 8)\n"
+        "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_6x16_fma3.c)\n"
+        "  ENDIF()",
+        _LARGER_TILES,
+    ),
+    Change(
+        "xnnpack/src/configs/gemm-config.c",
+        '#include "xnnpack/gemm.h"',
+        '#include "executorch/product_6x16_fma3.h"\n#include "xnnpack/gemm.h"',
+        _LARGER_TILES,
+    ),
+    Change(
+        "xnnpack/src/configs/gemm-config.c",
+        "          f32_gemm_config.mr = 5;",
+        "#if XNN_ARCH_X86_64\n"
+        "          f32_gemm_config.minmax.gemm[XNN_MR_TO_INDEX(6)] = "
+        "xnn_init_hmp_gemm_ukernel((xnn_gemm_ukernel_fn) executorch_f32_gemm_6x16_fma3);\n"
+        "          f32_gemm_config.minmax.igemm[XNN_MR_TO_INDEX(6)] = "
+        "xnn_init_hmp_igemm_ukernel((xnn_igemm_ukernel_fn) executorch_f32_igemm_6x16_fma3);\n"
+        "          f32_gemm_config.mr = 6;\n"
+        "#else\n"
+        "          f32_gemm_config.mr = 5;\n"
+        "#endif",
+        _LARGER_TILES,
+    ),
 )
 
 
@@ -46,7 +103,10 @@ class SourceChanged(RuntimeError):
 
 
 def change(sources: Path) -> None:
-    """Makes the changes below `sources`. Raises SourceChanged where a text is not found exactly once."""
+    """Adds our files and makes the changes below `sources`. Raises SourceChanged where a text is not there once."""
+    (sources / ADDED_FOLDER).mkdir()
+    for path in ADDED:
+        shutil.copy2(path, sources / ADDED_FOLDER)
     for each in CHANGES:
         path = sources / each.file
         text = path.read_text()

@@ -202,3 +202,11 @@ def test_sizes_without_bound_stay_out_and_say_why() -> None:
     for size in (1, 1000):
         x = _r(size, 3)
         torch.testing.assert_close(method.execute((x,))[0], torch.tanh(x * 2))
+
+
+@pytest.mark.parametrize("columns", [1, 15, 16, 17, 40])
+@pytest.mark.parametrize("depth", [1, 3, 4, 9])
+def test_products_of_any_size_match_eager(depth: int, columns: int) -> None:
+    torch.manual_seed(0)
+    for rows in (1, 2, 5, 6, 7, 12, 13):
+        check(nn.Linear(depth, columns), (_r(rows, depth),), 1e-5)
