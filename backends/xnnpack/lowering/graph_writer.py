@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Sequence
 
@@ -15,6 +16,8 @@ from executorch.exir.named_data import NamedDataStore
 
 # XNNPACK packs weights and reads others by vectors.
 _CONSTANT_ALIGNMENT = 64
+# The operands of nodes that XNNPACK packs.
+_PACKED = ("filter_id", "bias_id")
 
 
 class GraphWriter:
@@ -85,9 +88,33 @@ class GraphWriter:
 
     def payload(self) -> bytes:
         """The payload's bytes; every output has been made."""
+        self._part_packed_from_read()
         self._graph.output_ids = [self._outputs[number] for number in range(len(self._outputs))]
         self._graph.num_externs = len(self._graph.input_ids) + len(self._graph.output_ids)
         return serialize_payload(self._graph, self._constants)
+
+    def _part_packed_from_read(self) -> None:
+        """Weights that are packed have values that nothing else reads: ExecuTorch 1.4 frees what has been packed."""
+        read = {
+            value
+            for each in self._graph.xnodes
+            for name, value in vars(each.xnode_union).items()
+            if name.endswith("_id") and name not in _PACKED
+        }
+        own: dict[int, int] = {}
+        for each in self._graph.xnodes:
+            for name in _PACKED:
+                shared = getattr(each.xnode_union, name, g.INVALID_ID)
+                if shared in read:
+                    setattr(each.xnode_union, name, own.setdefault(shared, len(self._graph.xvalues)))
+                    if own[shared] == len(self._graph.xvalues):
+                        self._copy(shared)
+
+    def _copy(self, value: int) -> None:
+        copied = copy.deepcopy(self._graph.xvalues[value])
+        made = copied.xvalue_union
+        (made.tensor_value if isinstance(made, g.QuantizedTensorValue) else made).id_out = len(self._graph.xvalues)
+        self._graph.xvalues.append(copied)
 
     def _tensor(
         self,
