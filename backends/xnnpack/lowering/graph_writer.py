@@ -99,7 +99,7 @@ class GraphWriter:
             value
             for each in self._graph.xnodes
             for name, value in vars(each.xnode_union).items()
-            if name.endswith("_id") and name not in _PACKED
+            if name.endswith("_id") and name not in _PACKED and value != g.INVALID_ID
         }
         own: dict[int, int] = {}
         for each in self._graph.xnodes:
