@@ -29,6 +29,7 @@ class GraphWriter:
         self._names = names
         self.file: str | None = None
         """Name of the file beside the program that constants go to from now on; None: the program."""
+        self._files: dict[str, str | None] = {}
         self._known: dict[tuple[str, tuple[int, ...], str], int] = {}
         self._outputs: dict[int, int] = {}
 
@@ -78,7 +79,8 @@ class GraphWriter:
         """
         content = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         key = hashlib.sha256(content).hexdigest()
-        self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT)
+        file = self._files.setdefault(key, self.file)
+        self._names.add_named_data(key, content, alignment=_CONSTANT_ALIGNMENT, external_tag=file)
         return key, len(content)
 
     def node(self, node: object, debug_handle: int, limits: tuple[float, float] | None = None) -> None:
