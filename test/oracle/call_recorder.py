@@ -74,6 +74,12 @@ def _tensors(values: Any) -> Iterator[torch.Tensor]:
             yield from _tensors(value)
 
 
+def _share_memory(values: Any, others: Any) -> bool:
+    """Whether a tensor of one stands in the memory of a tensor of the other."""
+    held = {tensor.untyped_storage().data_ptr() for tensor in _tensors(values) if tensor.numel()}
+    return any(tensor.numel() and tensor.untyped_storage().data_ptr() in held for tensor in _tensors(others))
+
+
 def _expected(name: str, position: int, value: Any, schema_type: str) -> bytes:
     first = next(_tensors(value), None)
     tolerance = tolerance_of(name, first.dtype) if first is not None else (0.0, 0.0)
@@ -85,6 +91,7 @@ class _Inputs:
     """Arguments as they were before the call, and those that it writes to."""
 
     encoded: list[bytes]
+    values: list[Any]
     dtypes: tuple[torch.dtype, ...]
     written: dict[int, torch.Tensor]
 
@@ -103,12 +110,15 @@ class CallRecorder:
         arguments = [a for a in schema.arguments if not a.is_out]
         encoded = [_value(v, str(a.real_type)) for v, a in zip(values, arguments, strict=True)]
         written = {i: values[i] for i, a in enumerate(arguments) if a.alias_info and a.alias_info.is_write}
-        return _Inputs(encoded, tuple(t.dtype for t in _tensors(values)), written)
+        return _Inputs(encoded, values, tuple(t.dtype for t in _tensors(values)), written)
 
     def add(
         self, schema: torch.FunctionSchema, inputs: _Inputs, room: list[Any], refused: bool, outputs: list[Any]
     ) -> None:
-        """``room``: the outputs as they were given; ``outputs``: as the kernel left them."""
+        """``room``: the outputs as they were given; ``outputs``: as the kernel left them. A call whose outputs stand in
+        its arguments' memory is left out: its record would not say so."""
+        if _share_memory(inputs.values, room):
+            return
         name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
         kind = (name, refused, inputs.dtypes, tuple(t.dtype for t in _tensors(room)))
         if self._of_a_kind[kind] >= MOST_OF_A_KIND:
