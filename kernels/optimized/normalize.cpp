@@ -3,6 +3,7 @@
 // the rest.
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/isa.h>
+#include <executorch/kernels/optimized/part_buffers.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
@@ -50,11 +51,6 @@ bool ends_with(const Tensor& tensor, ArrayRef<int64_t> sizes) {
   return true;
 }
 
-float* allocate(KernelRuntimeContext& ctx, int64_t count) {
-  const auto memory = ctx.allocate_temp(size_t(count * kSize), 64);
-  return memory.ok() ? static_cast<float*>(*memory) : nullptr;
-}
-
 /// A parameter as float32. False where there is no memory to convert it in.
 bool floats(KernelRuntimeContext& ctx, const std::optional<Tensor>& tensor, const float** values) {
   *values = nullptr;
@@ -64,11 +60,11 @@ bool floats(KernelRuntimeContext& ctx, const std::optional<Tensor>& tensor, cons
     *values = reinterpret_cast<const float*>(data);
     return true;
   }
-  float* const to = allocate(ctx, tensor->numel());
-  if (to == nullptr) return false;
-  portable::load(tensor->scalar_type(), Compute::Float)(reinterpret_cast<char*>(to), kSize, data,
+  const auto memory = ctx.allocate_temp(size_t(tensor->numel() * kSize), 64);
+  if (!memory.ok()) return false;
+  portable::load(tensor->scalar_type(), Compute::Float)(static_cast<char*>(*memory), kSize, data,
                                                         tensor->element_size(), tensor->numel());
-  *values = to;
+  *values = static_cast<const float*>(*memory);
   return true;
 }
 
@@ -84,10 +80,7 @@ class Regions {
         size_(size),
         division_(in.numel() / size, 1, in.numel(), kLeast) {
     if (dtype_ == ScalarType::Float) return;
-    buffers_ = allocate(ctx, division_.parts() * size);
-    if (buffers_ != nullptr || division_.parts() == 1) return;
-    division_.limit(1);
-    buffers_ = allocate(ctx, size);
+    buffers_ = reinterpret_cast<float*>(part_buffers(ctx, division_, size_t(size * kSize)));
   }
   bool ready() const { return dtype_ == ScalarType::Float || buffers_ != nullptr; }
 
@@ -121,15 +114,6 @@ class Regions {
   float* buffers_ = nullptr;
 };
 
-/// The outputs of a norm: fit for the input, resized and contiguous.
-bool prepare(KernelRuntimeContext& ctx, const Tensor& in, const portable::Shape& statistics,
-             const ThreeTensors& out) {
-  auto& [result, mean, rstd] = out;
-  return portable::resize_like(ctx, result, in) && portable::resize(ctx, mean, statistics) &&
-         portable::resize(ctx, rstd, statistics) && in_order(result) && in_order(mean) &&
-         in_order(rstd);
-}
-
 bool fits(const Tensor& in, const ThreeTensors& out) {
   return in.numel() > 0 && fits(in) && std::get<0>(out).scalar_type() == in.scalar_type() &&
          portable::is_floating(std::get<1>(out).scalar_type()) &&
@@ -141,6 +125,36 @@ void put(Tensor& tensor, int64_t index, float value) {
   portable::write<float>(value, data + index * tensor.element_size(), tensor.scalar_type());
 }
 
+/// What a region was normalized by.
+struct Statistics {
+  float mean, rstd;
+};
+
+/// Resizes the outputs, then calls f(region, from, to, weights, biases), which gives Statistics,
+/// for each region of n elements; `shape` is theirs. False where the portable kernel has to do it.
+template <class F>
+bool normalize(KernelRuntimeContext& ctx, const Tensor& in, int64_t n, const portable::Shape& shape,
+               const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+               const ThreeTensors& out, F&& f) {
+  auto& [result, mean, rstd] = out;
+  if (!portable::resize_like(ctx, result, in) || !portable::resize(ctx, mean, shape) ||
+      !portable::resize(ctx, rstd, shape) || !in_order(result) || !in_order(mean) ||
+      !in_order(rstd)) {
+    return false;
+  }
+  const float *weights, *biases;
+  if (!floats(ctx, weight, &weights) || !floats(ctx, bias, &biases)) return false;
+  const Regions regions(ctx, in, result, n);
+  if (!regions.ready()) return false;
+  Tensor &means = mean, &rstds = rstd;
+  regions.run([&](int64_t region, const float* from, float* to) {
+    const Statistics found = f(region, from, to, weights, biases);
+    put(means, region, found.mean);
+    put(rstds, region, found.rstd);
+  });
+  return true;
+}
+
 /// False where the portable kernel has to do it (or to refuse it).
 bool layer_norm(KernelRuntimeContext& ctx, const Tensor& in, ArrayRef<int64_t> sizes,
                 const std::optional<Tensor>& weight, const std::optional<Tensor>& bias, float eps,
@@ -148,26 +162,19 @@ bool layer_norm(KernelRuntimeContext& ctx, const Tensor& in, ArrayRef<int64_t> s
   if (!fits(in, out) || !ends_with(in, sizes) || !fits(weight, sizes) || !fits(bias, sizes)) {
     return false;
   }
-  portable::Shape statistics(in);
+  portable::Shape shape(in);
   int64_t n = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    statistics.sizes[statistics.rank - 1 - int(d)] = 1;
+    shape.sizes[shape.rank - 1 - int(d)] = 1;
     n *= sizes[d];
   }
-  const float *weights, *biases;
-  if (!prepare(ctx, in, statistics, out) || !floats(ctx, weight, &weights) ||
-      !floats(ctx, bias, &biases)) {
-    return false;
-  }
-  const Regions regions(ctx, in, std::get<0>(out), n);
-  if (!regions.ready()) return false;
-  regions.run([&](int64_t row, const float* from, float* to) {
-    float mean, rstd;
-    isa().layer_norm(from, to, n, weights, biases, eps, &mean, &rstd);
-    put(std::get<1>(out), row, mean);
-    put(std::get<2>(out), row, rstd);
-  });
-  return true;
+  return normalize(
+      ctx, in, n, shape, weight, bias, out,
+      [n, eps](int64_t, const float* from, float* to, const float* weights, const float* biases) {
+        Statistics found;
+        isa().layer_norm(from, to, n, weights, biases, eps, &found.mean, &found.rstd);
+        return found;
+      });
 }
 
 /// Calls f(first, n) for runs that are short enough for sums in float32.
@@ -184,32 +191,25 @@ bool group_norm(KernelRuntimeContext& ctx, const Tensor& in, const std::optional
                 const std::optional<Tensor>& bias, int64_t groups, int64_t pixels, double eps,
                 const ThreeTensors& out) {
   const int64_t channels = in.size(1) / groups, n = channels * pixels;
-  portable::Shape statistics;
-  statistics.append(in.size(0));
-  statistics.append(groups);
-  const float *weights, *biases;
-  if (!prepare(ctx, in, statistics, out) || !floats(ctx, weight, &weights) ||
-      !floats(ctx, bias, &biases)) {
-    return false;
-  }
-  const Regions regions(ctx, in, std::get<0>(out), n);
-  if (!regions.ready()) return false;
-  regions.run([&](int64_t region, const float* from, float* to) {
+  portable::Shape shape;
+  shape.append(in.size(0));
+  shape.append(groups);
+  const auto each = [=](int64_t region, const float* from, float* to, const float* weights,
+                        const float* biases) {
     const auto sum = [&](int64_t i, int64_t count) { return isa().sum(from + i, count); };
     const float mean = float(sum_of_runs(n, sum) / double(n));
     const auto squares = [&](int64_t i, int64_t count) {
       return isa().squares(from + i, count, mean);
     };
     const float rstd = float(1 / std::sqrt(sum_of_runs(n, squares) / double(n) + eps));
-    put(std::get<1>(out), region, mean);
-    put(std::get<2>(out), region, rstd);
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t channel = region % groups * channels + c;
       isa().scale(from + c * pixels, to + c * pixels, pixels, mean,
                   weights ? rstd * weights[channel] : rstd, biases ? biases[channel] : 0.0f);
     }
-  });
-  return true;
+    return Statistics{mean, rstd};
+  };
+  return normalize(ctx, in, n, shape, weight, bias, out, each);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // buffer.
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/isa.h>
+#include <executorch/kernels/optimized/part_buffers.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/loops/check.h>
 #include <executorch/kernels/portable/loops/convert.h>
@@ -78,15 +79,7 @@ bool softmax(KernelRuntimeContext& ctx, Isa::Map row_function, const Tensor& sel
     return true;
   }
   const size_t each = size_t(lines.length * kSize);
-  const auto take = [&]() -> char* {
-    const auto memory = ctx.allocate_temp(each * size_t(division.parts()), 64);
-    return memory.ok() ? static_cast<char*>(*memory) : nullptr;
-  };
-  char* buffers = take();
-  if (buffers == nullptr && division.parts() > 1) {
-    division.limit(1);
-    buffers = take();
-  }
+  char* const buffers = part_buffers(ctx, division, each);
   if (buffers == nullptr) return false;
   division.run([&](int64_t index, const LoopNest& part) {
     lines_through(part, lines, row_function, buffers + each * size_t(index));
