@@ -39,8 +39,8 @@ def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | No
     """
     if not isinstance(node, Node):
         return None
-    if node.op == "call_function" and operator_of(node).startswith(_FOLDED):
-        return _folded(program, node)
+    if _is_folded(node):
+        return _folded(program, node) if is_constant(program, node) else None
     if node.op != "placeholder":
         return None
     if is_param(program, node):
@@ -51,10 +51,19 @@ def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | No
     return get_lifted_tensor_constant(program, node) if is_lifted_tensor_constant(program, node) else None
 
 
-def _folded(program: ExportedProgram, node: Node) -> torch.Tensor | None:
+def is_constant(program: ExportedProgram, node: object) -> bool:
+    """Whether there is a `constant_tensor`, without dequantizing or repeating anything."""
+    if isinstance(node, Node) and _is_folded(node):
+        return all(is_constant(program, source) for source in node.all_input_nodes)
+    return constant_tensor(program, node) is not None
+
+
+def _is_folded(node: Node) -> bool:
+    return operator_of(node).startswith(_FOLDED)
+
+
+def _folded(program: ExportedProgram, node: Node) -> torch.Tensor:
     tensors = {source: constant_tensor(program, source) for source in node.all_input_nodes}
-    if any(tensor is None for tensor in tensors.values()):
-        return None
     place = lambda source: tensors[source]  # noqa: E731
     args, kwargs = map_arg(node.args, place), map_arg(node.kwargs, place)
     result: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]

@@ -20,6 +20,8 @@ from executorch.backends.xnnpack.operators.elementwise import CLAMPS, limits_of
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.operators.table import RULES, rule_of
 
+_CLAMPS = [RULES[f"aten.{name}"] for name in CLAMPS]
+
 
 def fusions(
     program: ExportedProgram, is_taken: Callable[[Node], bool] = lambda node: True
@@ -54,7 +56,7 @@ def _of_numbers(node: Node, rule: Rule, program: ExportedProgram, is_taken: Call
         (result,) = [user for user in norm.users if user.args[1] == 0]
         scale = scale_of_norm(norm, program)
     clamp = _only_user(result)
-    if clamp is not None and is_taken(clamp) and rule_of(clamp) in [RULES[f"aten.{name}"] for name in CLAMPS]:
+    if clamp is not None and is_taken(clamp) and rule_of(clamp) in _CLAMPS:
         result, limits = clamp, limits_of(clamp)
     return Fused(result, limits, scale)
 

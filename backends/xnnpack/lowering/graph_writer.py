@@ -107,16 +107,19 @@ class GraphWriter:
         for each in self._graph.xnodes:
             for name in _PACKED:
                 shared = getattr(each.xnode_union, name, g.INVALID_ID)
-                if shared in read:
-                    setattr(each.xnode_union, name, own.setdefault(shared, len(self._graph.xvalues)))
-                    if own[shared] == len(self._graph.xvalues):
-                        self._copy(shared)
+                if shared not in read:
+                    continue
+                if shared not in own:
+                    own[shared] = self._copy(shared)
+                setattr(each.xnode_union, name, own[shared])
 
-    def _copy(self, value: int) -> None:
+    def _copy(self, value: int) -> int:
+        made = len(self._graph.xvalues)
         copied = copy.deepcopy(self._graph.xvalues[value])
-        made = copied.xvalue_union
-        (made.tensor_value if isinstance(made, g.QuantizedTensorValue) else made).id_out = len(self._graph.xvalues)
+        held = copied.xvalue_union
+        (held.tensor_value if isinstance(held, g.QuantizedTensorValue) else held).id_out = made
         self._graph.xvalues.append(copied)
+        return made
 
     def _tensor(
         self,

@@ -17,7 +17,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.elements import Elements, numbers, per_row_while_running, per_tensor
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, rank, upper_bounds
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, rank, upper_bounds
 from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
 from executorch.backends.xnnpack.lowering.layout import (
     Order,
@@ -75,6 +75,10 @@ class Lowering:
         """The tensor of a constant of the program; None for what is computed."""
         return constant_tensor(self.program, self._integers.get(node, node))
 
+    def is_constant(self, node: Node) -> bool:
+        """Whether `constant` gives a tensor."""
+        return is_constant(self.program, self._integers.get(node, node))
+
     def elements(self, node: Node) -> Elements:
         """What the elements of a node's tensor are; of a node that is made as integers, those of its result."""
         made = self._fused[node].result if self.on_integers(node) else self._integers.get(node, node)
@@ -110,7 +114,7 @@ class Lowering:
 
     def orders_of(self, node: Node) -> list[Order]:
         """The orders in which a node can be read without transposing it; none for a constant, to which all are one."""
-        if self.constant(node) is not None:
+        if self.is_constant(node):
             return []
         root, permutation = self._root(node)
         return [seen_through(order, inverse(permutation)) for order in self._orders(root)]
@@ -121,7 +125,7 @@ class Lowering:
         """
         ranks = [rank(node) for node in operands]
         best = plain(max(ranks))
-        computed = [node for node in operands if self.constant(node) is None]
+        computed = [node for node in operands if not self.is_constant(node)]
         if any(rank(node) != max(ranks) for node in computed):
             return best
         bytes_in: dict[Order, int] = {best: 0}
@@ -133,7 +137,7 @@ class Lowering:
 
     def operand(self, node: Node, order: Order) -> int:
         """The value of an operand that is broadcast to results in `order`."""
-        return self.read(node, order if rank(node) == len(order) or self.constant(node) is not None else None)
+        return self.read(node, order if rank(node) == len(order) or self.is_constant(node) else None)
 
     def result(self, node: Node, order: Order | None = None) -> int:
         """A value for the node's result, which is about to be made in this order."""
@@ -154,7 +158,7 @@ class Lowering:
         """`node` is `source` with its dimensions permuted: nothing is made before it is read."""
         root, earlier = self._root(source)
         target = self._fused[node].result if node in self._fused else node
-        if self.constant(root) is not None:
+        if self.is_constant(root):
             self._values[target] = {plain(rank(node)): self.read(root, seen_through(permutation, earlier))}
         else:
             self._permuted[target] = root, seen_through(permutation, earlier)
@@ -200,7 +204,7 @@ class Lowering:
     def define_inputs(self, placeholders: Sequence[Node]) -> None:
         """The delegate's inputs, in order: those that are no constants."""
         for node in placeholders:
-            if self.constant(node) is None:
+            if not self.is_constant(node):
                 value = node.meta["val"]
                 order = order_in_memory(value)
                 self._values[node] = {order: self.writer.input(self.elements(node), self.shape(node, order))}
@@ -211,7 +215,7 @@ class Lowering:
         for number, node in enumerate(self._outputs):
             value = node.meta["val"]
             order = order_in_memory(value)
-            if self.constant(node) is None:
+            if not self.is_constant(node):
                 self._orders(self._root(node)[0])
             made = self._values.get(node, {}).get(order)
             if self._outputs.index(node) == number and made is not None and self.writer.is_output(made):
@@ -219,7 +223,7 @@ class Lowering:
             made = self.writer.output(number, self.elements(node), self.shape(node, order))
             root, permutation = self._root(node)
             wanted = seen_through(order, permutation)
-            if self.constant(node) is None and wanted not in self._orders(root):
+            if not self.is_constant(node) and wanted not in self._orders(root):
                 self._transpose(root, wanted, made)
             else:
                 self.writer.node(g.Copy(self.read(node, order), made), 0)

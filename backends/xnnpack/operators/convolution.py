@@ -9,7 +9,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, numbers_in, rank
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, numbers_in, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
@@ -36,10 +36,9 @@ class _Call(NamedTuple):
 
 def _refuse(node: Node, program: ExportedProgram) -> str | None:
     call = _Call(*node.args)  # type: ignore[arg-type]
-    weight = constant_tensor(program, call.weight)
-    if weight is None or (call.bias is not None and constant_tensor(program, call.bias) is None):
+    if any(each is not None and not is_constant(program, each) for each in (call.weight, call.bias)):
         return "its weight or bias is not constant"
-    if rank(call.source) not in (3, 4) or weight.dim() != rank(call.source):
+    if rank(call.source) not in (3, 4) or rank(call.weight) != rank(call.source):
         return f"its operand has {rank(call.source)} dimensions, expected 3 or 4"
     if rank(call.source) == 3 and not (
         numbers_in(call.source.meta["val"].shape) and numbers_in(node.meta["val"].shape)
@@ -178,7 +177,7 @@ def scale_of_norm(node: Node, program: ExportedProgram) -> tuple[torch.Tensor, t
 def _refuse_norm(node: Node, program: ExportedProgram) -> str | None:
     call = _Norm(*node.args)  # type: ignore[arg-type]
     operands = [each for each in (call.weight, call.bias, call.mean, call.variance) if each is not None]
-    if any(constant_tensor(program, each) is None for each in operands):
+    if any(not is_constant(program, each) for each in operands):
         return "its statistics are not constant"
     others = [user for user in node.users if user.args[1] != 0]
     return "its statistics are used" if any(user.users for user in others) else None

@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.elements import Elements, per_channel, per_tensor
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator_of
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, operator_of
 from executorch.backends.xnnpack.lowering.quantization import (
     DEQUANTIZE,
     Affine,
@@ -69,7 +69,7 @@ def if_weights(axis_of: Callable[[Node], int]) -> OnIntegers:
         if source is None or weights is None or weights.group or weights.axis not in (None, axis_of(node)):
             return False
         bias = node.args[2] if len(node.args) > 2 else None
-        if bias is not None and constant_tensor(program, bias) is None:
+        if bias is not None and not is_constant(program, bias):
             return False
         products = source.scale * weights.scales.double()
         ratios = products / result.scale

@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.elements import Elements, per_channel
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator_of, rank
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import Order, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Weights, dynamic_source, weights_of
@@ -26,7 +26,7 @@ _TRANSPOSED = 1  # XNNPACK's flag: the right operand has its rows where its colu
 
 def _refuse_linear(node: Node, program: ExportedProgram) -> str | None:
     source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
-    computed = [operand for operand in node.args[1:3] if operand and constant_tensor(program, operand) is None]
+    computed = [operand for operand in node.args[1:3] if operand and not is_constant(program, operand)]
     return "it is a product of two computed vectors" if computed and min(rank(source), rank(weight)) < 2 else None
 
 
@@ -41,7 +41,7 @@ def takes_quantized_rows(node: Node, program: ExportedProgram) -> bool:
     if operator_of(node) != "aten.linear.default" or dynamic_source(node.args[0]) is None:
         return False
     bias = _bias(node)
-    constant_bias = bias is None or constant_tensor(program, bias) is not None
+    constant_bias = bias is None or is_constant(program, bias)
     weights = weights_of(program, node.args[1])
     return weights is not None and constant_bias and _fits(weights, _GROUPS_OF)
 
@@ -71,7 +71,7 @@ def _integer_filters(low: Lowering, weights: Weights) -> int:
 
 def _linear(low: Lowering, node: Node) -> None:
     source, weight, bias = cast(Node, node.args[0]), cast(Node, node.args[1]), _bias(node)
-    if any(each is not None and low.constant(each) is None for each in (weight, bias)):
+    if any(each is not None and not low.is_constant(each) for each in (weight, bias)):
         _linear_of_computed(low, node)
         return
     if low.on_integers(node):

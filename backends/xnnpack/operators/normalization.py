@@ -10,7 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_static, numbers_in, rank, taken
+from executorch.backends.xnnpack.lowering.facts import is_constant, is_static, numbers_in, rank, taken
 from executorch.backends.xnnpack.lowering.layout import moved_last
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.reduction import image_mean
@@ -107,7 +107,7 @@ def _affine(low: Lowering, weight: object, bias: object, shape: Sequence[int]) -
 
 def _refuse_norm(node: Node, program: ExportedProgram, weights: tuple[int, int], sizes: Sequence[object]) -> str | None:
     operands = [node.args[place] for place in weights]
-    if any(isinstance(each, Node) and constant_tensor(program, each) is None for each in operands):
+    if any(isinstance(each, Node) and not is_constant(program, each) for each in operands):
         return "its weight or bias is not constant"
     if any(user.users for place, user in taken(node).items() if place != 0):
         return "its statistics are used"

@@ -16,7 +16,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, constant_tensor, operator_of
+from executorch.backends.xnnpack.lowering.facts import argument, is_constant, operator_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import (
     DEQUANTIZE,
@@ -77,7 +77,7 @@ def _nothing(low: Lowering, node: Node) -> None:
 
 
 def _refuse_computed(node: Node, program: ExportedProgram) -> str | None:
-    return None if constant_tensor(program, node) is not None else "it dequantizes what is not constant"
+    return None if is_constant(program, node) else "it dequantizes what is not constant"
 
 
 def _choice(node: Node) -> Node | None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator_of
+from executorch.backends.xnnpack.lowering.facts import is_constant, operator_of
 from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMIC, PER_CHANNEL, PER_GROUP, QUANTIZE
 from executorch.backends.xnnpack.operators import quantization
@@ -68,7 +68,7 @@ class Selection:
         """None for constants that are dequantized: they are whatever their readers are."""
         if operator_of(node) in _PART_OF_DYNAMIC or takes_quantized_rows(node, self._program):
             return ConfigPrecisionType.DYNAMIC_QUANT
-        if operator_of(node) in quantization.RULES and constant_tensor(self._program, node) is not None:
+        if operator_of(node) in quantization.RULES and is_constant(self._program, node):
             return None
         if operator_of(node) in (QUANTIZE, DEQUANTIZE) or node in self._in_integers:
             return ConfigPrecisionType.STATIC_QUANT

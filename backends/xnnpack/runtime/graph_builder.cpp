@@ -107,32 +107,15 @@ std::vector<bool> needed_nodes(const fb::XNNGraph& graph) {
   // Verified: each value is made before it is read.
   for (size_t i = nodes.size(); i-- > 0;) {
     const fb::XNode& node = *graph.xnodes()->Get(static_cast<uint32_t>(i));
-    if (node.xnode_union_type() == fb::XNodeUnion::NONE) {
-      continue;  // a verified node is of a kind, which the compiler cannot know
-    }
-    const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
-    const size_t kind = static_cast<size_t>(node.xnode_union_type()) - 1;
-    const auto visit = [&](bool results) {
-      for (const NodeField& row : rows::kNodeFields) {
-        const bool is_id = row.role <= Role::Result && (row.role == Role::Result) == results;
-        if (row.layout != rows::kNodeLayouts[kind] || !is_id) {
-          continue;
-        }
-        const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
-        if (id >= needed.size()) {
-          continue;  // an operand that is left out
-        }
-        if (results) {
-          nodes[i] = nodes[i] || needed[id];
-        } else {
-          needed[id] = true;
-        }
+    visit_numbers(node, [&](const NodeField& row, uint32_t id) {
+      nodes[i] = nodes[i] || (row.role == Role::Result && needed[id]);
+    });
+    visit_numbers(node, [&](const NodeField& row, uint32_t id) {
+      // Beyond all values: an operand that is left out.
+      if (nodes[i] && row.role < Role::Result && id < needed.size()) {
+        needed[id] = true;
       }
-    };
-    visit(/*results=*/true);
-    if (nodes[i]) {
-      visit(/*results=*/false);
-    }
+    });
   }
   return nodes;
 }

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The nodes of a payload as rows: what each field of each layout is. The verifier, and only it,
-// reads nodes by these rows; whoever defines nodes reads them by flatc's accessors.
+// The nodes of a payload as rows: what each field of each layout is. What asks the same of every
+// kind of node reads them by these rows; whoever defines nodes reads them by flatc's accessors.
 #pragma once
 
 #include <stddef.h>
@@ -215,4 +215,23 @@ constexpr Layout kNodeLayouts[] = {
 static_assert(sizeof(kNodeLayouts) == static_cast<size_t>(fb::XNodeUnion::MAX));
 
 }  // namespace rows
+
+/// The layout of a verified node.
+inline Layout layout_of(const fb_xnnpack::XNode& node) {
+  const auto kind = static_cast<size_t>(node.xnode_union_type());
+  // A verified node is of a kind, which the compiler cannot know.
+  return kind == 0 ? kNode1x1 : rows::kNodeLayouts[kind - 1];
+}
+
+/// Calls visit(row, number or id) for each field of a verified node that holds one.
+template <typename Visit>
+void visit_numbers(const fb_xnnpack::XNode& node, const Visit& visit) {
+  const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
+  for (const NodeField& row : rows::kNodeFields) {
+    if (row.layout == layout_of(node) && row.role != Role::Float && row.role != Role::Numbers) {
+      visit(row, table->GetField<uint32_t>(row.vtable_slot, 0));
+    }
+  }
+}
+
 }  // namespace executorch::backends::xnnpack

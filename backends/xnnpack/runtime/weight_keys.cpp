@@ -40,12 +40,6 @@ struct Weights {
   uint32_t bias = kInvalidId;
 };
 
-Layout layout_of(const fb::XNode& node) {
-  const auto kind = static_cast<size_t>(node.xnode_union_type());
-  // A verified node is of a kind, which the compiler cannot know.
-  return kind == 0 ? kNode1x1 : rows::kNodeLayouts[kind - 1];
-}
-
 Weights weights_of(const fb::XNode& node) {
   if (layout_of(node) == kConvolution) {
     const auto& convolution = *static_cast<const fb::Convolution*>(node.xnode_union());
@@ -59,17 +53,6 @@ Weights weights_of(const fb::XNode& node) {
     return {static_cast<const fb::Node2x1*>(node.xnode_union())->input2_id(), kInvalidId};
   }
   return {};
-}
-
-/// Calls visit(row, number or id) for each field of a node that holds one.
-template <typename Visit>
-void visit_numbers(const fb::XNode& node, const Visit& visit) {
-  const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
-  for (const NodeField& row : rows::kNodeFields) {
-    if (row.layout == layout_of(node) && row.role != Role::Float && row.role != Role::Numbers) {
-      visit(row, table->GetField<uint32_t>(row.vtable_slot, 0));
-    }
-  }
 }
 
 /// The constant that holds a value's scales; 0 if they are elsewhere.
