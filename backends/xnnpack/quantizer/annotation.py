@@ -1,0 +1,182 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Writing into a graph what is to be quantized, in the form that torchao's prepare functions read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped]
+    QuantizationAnnotation,
+    QuantizationConfig,
+    QuantizationSpec,
+    SharedQuantizationSpec,
+)
+from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY  # type: ignore[import-untyped]
+
+from executorch.backends.xnnpack.quantizer.patterns import (
+    BATCH_NORM,
+    TRANSPOSED,
+    Kind,
+    Pattern,
+    is_float32,
+    only_follower,
+)
+
+_LARGEST_OBSERVED = 3.4028235e15
+"""Beyond it torch's histogram of a single number fails."""
+
+_GROUPS = 6
+"""The place of an argument that all convolutions have in common."""
+
+
+def is_annotated(node: Node) -> bool:
+    """Whether something was decided for a node."""
+    found = node.meta.get(Q_ANNOTATION_KEY)
+    return bool(found is not None and found._annotated)
+
+
+def quantized_result(node: Node) -> Any:
+    """The annotation of a node's result; None if it stays in float."""
+    found = node.meta.get(Q_ANNOTATION_KEY)
+    return None if found is None else found.output_qspec
+
+
+def _write(node: Node, operands: dict[Node, Any], result: Any) -> None:
+    node.meta[Q_ANNOTATION_KEY] = QuantizationAnnotation(operands, result, _annotated=True)
+
+
+def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> str | None:
+    """Why a call stays in float; None if it can be quantized as configured."""
+    if config.input_activation is not None and config.input_activation.is_dynamic and not pattern.dynamic:
+        return "it has no weights: only linear layers and convolutions are quantized while running"
+    operands = tensors_read(node)
+    if not operands or not all(is_float32(each) for each in [*operands, node]):
+        dtypes = sorted({str(getattr(each.meta.get("val"), "dtype", None)) for each in [*operands, node]})
+        return f"its tensors are {' and '.join(dtypes)}, expected torch.float32"
+    return _refusal_of_weights(node, config) if pattern.kind is Kind.WEIGHTED else _refusal_of_operands(node)
+
+
+def tensors_read(node: Node) -> list[Node]:
+    """The operands of a call that may be quantized, in order: of normalization and weighted calls, the first alone."""
+    first = node.args[0]
+    if isinstance(first, (list, tuple)):
+        return [each for each in first if isinstance(each, Node)]
+    return [each for each in node.args[:2] if isinstance(each, Node)]
+
+
+def _refusal_of_operands(node: Node) -> str | None:
+    for each in tensors_read(node):
+        if each.op == "get_attr" and _is_huge(each):
+            return f"its constant {each.target} is beyond {_LARGEST_OBSERVED}"
+    return None
+
+
+def _is_huge(node: Node) -> bool:
+    owner = cast(GraphModule, node.graph.owning_module)
+    path, _, name = str(node.target).rpartition(".")
+    tensor = getattr(owner.get_submodule(path), name)
+    return bool(tensor.numel() == 1 and abs(float(tensor)) > _LARGEST_OBSERVED)
+
+
+def _is_constant(node: Node) -> bool:
+    """Whether a node is computed from the model's own tensors alone."""
+    return node.op == "get_attr" or (
+        node.op == "call_function" and bool(node.all_input_nodes) and all(map(_is_constant, node.all_input_nodes))
+    )
+
+
+def _groups(node: Node) -> int:
+    return cast(int, node.args[_GROUPS]) if len(node.args) > _GROUPS else cast(int, node.kwargs.get("groups", 1))
+
+
+def _refusal_of_weights(node: Node, config: QuantizationConfig) -> str | None:
+    weight = cast(Node, node.args[1])
+    if not _is_constant(weight):
+        return "its weights are computed while running"
+    several = config.weight is not None and config.weight.qscheme == torch.per_channel_symmetric
+    transposed = node.target in TRANSPOSED
+    if transposed and several and _groups(node) != 1:
+        return "a transposed convolution of several groups has no scale for each channel: configure it per tensor"
+    if config.input_activation is not None and config.input_activation.is_dynamic and "conv" in str(node.target):
+        sizes = weight.meta["val"].shape
+        if len(sizes) != 4:
+            return "only convolutions of images are quantized while running"
+        if not transposed and _groups(node) > 1:
+            return "convolutions of several groups are not quantized while running"
+    return None
+
+
+def annotate(node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen: Callable[[Node], bool]) -> None:
+    """Annotates a call that is not refused, and the calls that are made with it.
+
+    is_chosen: whether a call has the same configuration.
+    """
+    if pattern.kind is Kind.WEIGHTED:
+        _annotate_weighted(node, pattern, config, is_chosen)
+    elif pattern.kind is Kind.COMPUTED:
+        last = _last(node, pattern, config, is_chosen)
+        _annotate_chain(node, last, dict.fromkeys(tensors_read(node), config.input_activation), config)
+    elif pattern.kind is Kind.SHARED:
+        _annotate_shared(node, config)
+
+
+def _last(node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen: Callable[[Node], bool]) -> Node:
+    """The last call that is made with a call: batch norm while training, then an activation."""
+    if config.output_activation is None:
+        return node
+    last = node
+    for operators in (BATCH_NORM if pattern.kind is Kind.WEIGHTED and config.is_qat else (), pattern.followers):
+        follower = only_follower(last, operators)
+        if follower is not None and is_chosen(follower) and not is_annotated(follower):
+            last = follower
+    return last
+
+
+def _annotate_weighted(
+    node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen: Callable[[Node], bool]
+) -> None:
+    weight: QuantizationSpec | None = config.weight
+    if weight is not None and weight.ch_axis is not None and pattern.channels:
+        weight = replace(weight, ch_axis=pattern.channels)
+    operands = {node.args[0]: config.input_activation, node.args[1]: weight}
+    bias = node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
+    if isinstance(bias, Node):
+        operands[bias] = config.bias
+    _annotate_chain(node, _last(node, pattern, config, is_chosen), operands, config)
+
+
+def _annotate_chain(node: Node, last: Node, operands: dict[Any, Any], config: QuantizationConfig) -> None:
+    """The operands of the first call and the result of the last."""
+    step = node
+    while step is not last:
+        _write(step, {}, None)
+        (step,) = step.users
+    _write(node, operands, None)
+    operands = operands if node is last else {}
+    _write(last, operands, config.output_activation)
+
+
+def _annotate_shared(node: Node, config: QuantizationConfig) -> None:
+    """One operand is observed: the first whose maker is quantized, else the first. All others and the result share."""
+    sources = tensors_read(node)
+    if not isinstance(node.args[0], (list, tuple)):
+        sources = sources[:1]
+    owner = next((each for each in sources if quantized_result(each) is not None), sources[0])
+    shared = SharedQuantizationSpec((owner, node))
+    first = config.input_activation
+    if len(sources) == 1 and quantized_result(owner) is not None:
+        first = SharedQuantizationSpec(owner)
+    _write(node, {owner: first, **{each: shared for each in sources if each is not owner}}, shared)
+
+
+def pass_on(node: Node) -> None:
+    """Annotates a call that only moves or limits numbers, if what makes its operand is quantized."""
+    source = node.args[0]
+    if not isinstance(source, Node) or is_annotated(node) or quantized_result(source) is None or not is_float32(node):
+        return
+    shared = SharedQuantizationSpec(source)
+    _write(node, {source: shared}, shared)

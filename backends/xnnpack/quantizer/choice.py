@@ -1,0 +1,59 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Which configuration the user chose for a call: by the name or the type of its module, its operator, or for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.fx import Node
+from torchao.quantization.pt2e.quantizer import QuantizationConfig  # type: ignore[import-untyped]
+
+
+def modules_of(node: Node) -> list[tuple[str, str]]:
+    """Path and type (with its module, `torch.nn.modules.linear.Linear`) of the modules that a call is in, outermost
+    first.
+    """
+    found = []
+    for path, kind in node.meta.get("nn_module_stack", {}).values():
+        name = f"{kind.__module__}.{kind.__qualname__}" if isinstance(kind, type) else str(kind)
+        found.append((path.removeprefix("L['self']."), name))
+    return found
+
+
+def described(node: Node) -> str:
+    """A call as messages name it: `conv2d_1 (aten.conv2d.default, module features.0)`."""
+    modules = modules_of(node)
+    place = f", module {modules[-1][0]}" if modules and modules[-1][0] else ""
+    return f"{node.name} ({node.target}{place})" if node.op == "call_function" else f"{node.op} {node.name}"
+
+
+@dataclass
+class Choices:
+    """Later entries of a kind do not hide earlier ones: a call in modules of several names has the first's."""
+
+    names: dict[str, QuantizationConfig | None] = field(default_factory=dict)
+    types: dict[Callable[..., Any], QuantizationConfig | None] = field(default_factory=dict)
+    operators: dict[Any, QuantizationConfig | None] = field(default_factory=dict)
+    everywhere: QuantizationConfig | None = None
+
+    def are_empty(self) -> bool:
+        """Whether nothing was configured."""
+        configured = [*self.names.values(), *self.types.values(), *self.operators.values(), self.everywhere]
+        return all(each is None for each in configured)
+
+    def of(self, node: Node) -> tuple[QuantizationConfig | None, str]:
+        """The configuration of a call (None: it stays in float), and what chose it."""
+        modules = modules_of(node)
+        paths, kinds = {path for path, _ in modules}, {kind for _, kind in modules}
+        for name, config in self.names.items():
+            if name in paths:
+                return config, f"module name {name}"
+        for kind, config in self.types.items():
+            if f"{kind.__module__}.{kind.__qualname__}" in kinds:
+                return config, f"module type {kind.__qualname__}"
+        for operator, config in self.operators.items():
+            if operator in (node.target, getattr(node.target, "overloadpacket", None)):
+                return config, f"operator {operator}"
+        return self.everywhere, "all" if self.everywhere is not None else "nothing"

@@ -1,0 +1,52 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""torchao's observers of activations, refusing to give parameters that no data stand behind."""
+
+from __future__ import annotations
+
+import torch
+from torchao.quantization.pt2e import (  # type: ignore[import-untyped]
+    FusedMovingAvgObsFakeQuantize,
+    HistogramObserver,
+)
+
+Parameters = tuple[torch.Tensor, torch.Tensor]
+
+
+def _check_limits(observer: torch.nn.Module, source: torch.nn.Module, what_to_run: str) -> None:
+    place = getattr(observer, "place", "a tensor")
+    least, most = source.min_val, source.max_val
+    if least.numel() == 0 or bool((least > most).all()):
+        raise ValueError(f"{place} was never seen: run {what_to_run} before convert_pt2e")
+    if not bool(torch.isfinite(least).all() and torch.isfinite(most).all()):
+        raise ValueError(
+            f"{place} went from {least.tolist()} to {most.tolist()}: no scale stands for infinity or NaN. "
+            "Take what makes them out of the data, or leave the layer in float (set_module_name(name, None))"
+        )
+
+
+class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
+    """The range with the least squared error. ValueError if the model never ran, or met infinity or NaN."""
+
+    def forward(self, x_orig: torch.Tensor) -> torch.Tensor:
+        if not bool(torch.isfinite(x_orig).all()):
+            place = getattr(self, "place", "a tensor")
+            raise ValueError(
+                f"{place} is infinite or NaN in the calibration data: no scale stands for that. "
+                "Take what makes it out of the data, or leave the layer in float (set_module_name(name, None))"
+            )
+        seen: torch.Tensor = super().forward(x_orig)
+        return seen
+
+    def calculate_qparams(self) -> Parameters:
+        _check_limits(self, self, "the prepared model on calibration data")
+        found: Parameters = super().calculate_qparams()
+        return found
+
+
+class TrainedFakeQuantize(FusedMovingAvgObsFakeQuantize):  # type: ignore[misc]
+    """Moving averages of least and most while training. ValueError if the model never ran, or met infinity or NaN."""
+
+    def calculate_qparams(self) -> Parameters:
+        _check_limits(self, self.activation_post_process, "the prepared model on training data")
+        found: Parameters = super().calculate_qparams()
+        return found

@@ -1,0 +1,90 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The operators that the quantizer knows, each with what of it is quantized and which operators are made with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.fx import Node
+
+aten = torch.ops.aten
+
+
+class Kind(Enum):
+    """What of a call is quantized."""
+
+    WEIGHTED = "operand, constant weights and result"
+    COMPUTED = "operands and result, each with its own parameters"
+    SHARED = "operands and result, all with the same parameters"
+    PASSED = "as SHARED, where what makes the operand is quantized"
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """followers: a call of one of them with no other reader of the result is made together with the call; the result
+    that is quantized is theirs. dynamic: also where scales are found while running. channels: the dimension of the
+    weights that may have several scales.
+    """
+
+    kind: Kind
+    operators: tuple[OpOverload, ...]
+    followers: tuple[OpOverload, ...] = ()
+    dynamic: bool = False
+    channels: int = 0
+
+
+RELU = (aten.relu.default, aten.relu_.default)
+BATCH_NORM = (aten.batch_norm.default,)
+"""In a graph captured for training; before calibration it is a part of the convolution already."""
+
+_CONVOLUTIONS = (aten.conv1d.default, aten.conv2d.default, aten.conv1d.padding, aten.conv2d.padding)
+TRANSPOSED = (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
+
+PATTERNS = (
+    Pattern(Kind.WEIGHTED, (aten.linear.default,), RELU, dynamic=True),
+    Pattern(Kind.WEIGHTED, _CONVOLUTIONS, RELU, dynamic=True),
+    Pattern(Kind.WEIGHTED, TRANSPOSED, RELU, dynamic=True, channels=1),
+    Pattern(Kind.COMPUTED, (aten.add.Tensor, aten.add_.Tensor), RELU),
+    Pattern(Kind.COMPUTED, (aten.sub.Tensor, aten.sub_.Tensor), RELU),
+    Pattern(Kind.COMPUTED, (aten.mul.Tensor, aten.mul_.Tensor), RELU),
+    Pattern(
+        Kind.COMPUTED,
+        (
+            *(aten.sigmoid.default, aten.sigmoid_.default, aten.tanh.default, aten.tanh_.default),
+            *(aten.hardswish.default, aten.hardswish_.default, aten.elu.default, aten.elu_.default),
+            *(aten.leaky_relu.default, aten.leaky_relu_.default),
+        ),
+    ),
+    Pattern(Kind.SHARED, (aten.adaptive_avg_pool2d.default, aten.cat.default)),
+    Pattern(
+        Kind.PASSED,
+        (
+            *RELU,
+            *(aten.hardtanh.default, aten.hardtanh_.default, aten.clamp.default, aten.clamp_.default),
+            *(aten.max_pool2d.default, aten.mean.default, aten.mean.dim, aten.upsample_bilinear2d.vec),
+            *(aten.permute.default, aten.permute_copy.default, aten.transpose.int, aten.pixel_shuffle.default),
+            *(aten.squeeze.dim, aten.squeeze_copy.dim, aten.squeeze.dims, aten.unsqueeze.default),
+            *(aten.view.default, aten.view_copy.default, aten.reshape.default, aten.flatten.using_ints),
+            *(aten.slice.Tensor, aten.slice_copy.Tensor, aten.select.int, aten.pad.default),
+            *(aten.constant_pad_nd.default, aten.clone.default, aten.contiguous.default),
+        ),
+    ),
+)
+
+PATTERN_OF: dict[Any, Pattern] = {operator: pattern for pattern in PATTERNS for operator in pattern.operators}
+
+
+def only_follower(node: Node, operators: tuple[OpOverload, ...]) -> Node | None:
+    """The one reader of a result, if it is a call of these operators whose operand is the result."""
+    users = list(node.users)
+    found = len(users) == 1 and users[0].target in operators and users[0].args[0] is node
+    return users[0] if found else None
+
+
+def is_float32(value: object) -> bool:
+    """Whether an argument is a tensor that can be observed."""
+    return isinstance(value, Node) and getattr(value.meta.get("val"), "dtype", None) is torch.float32

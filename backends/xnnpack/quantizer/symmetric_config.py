@@ -1,0 +1,95 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""int8 as XNNPACK computes it: weights without zero points, activations with one scale and zero point a tensor."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+from torchao.quantization.pt2e import (  # type: ignore[import-untyped]
+    FakeQuantize,
+    FusedMovingAvgObsFakeQuantize,
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
+    PerChannelMinMaxObserver,
+    PlaceholderObserver,
+)
+from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped]
+    QuantizationConfig,
+    QuantizationSpec,
+)
+
+from executorch.backends.xnnpack.quantizer.observers import CalibratedHistogramObserver, TrainedFakeQuantize
+
+_LEAST_SCALE = 2**-12
+_INT8 = torch.iinfo(torch.int8)
+
+
+def _check_limits(kind: str, least: int, most: int) -> None:
+    if not (_INT8.min <= least < most <= _INT8.max):
+        raise ValueError(
+            f"{kind}_qmin={least} and {kind}_qmax={most}: expected qmin < qmax, both from {_INT8.min} to {_INT8.max}"
+        )
+
+
+def _activation(is_qat: bool, is_dynamic: bool, least: int, most: int) -> QuantizationSpec:
+    observers = {
+        (False, False): (CalibratedHistogramObserver, {}),
+        (False, True): (PlaceholderObserver, {}),
+        (True, False): (TrainedFakeQuantize, {}),
+        (True, True): (FakeQuantize, {"observer": MovingAverageMinMaxObserver.with_args(averaging_constant=1)}),
+    }
+    observer, settings = observers[is_qat, is_dynamic]
+    return QuantizationSpec(
+        dtype=torch.int8,
+        quant_min=least,
+        quant_max=most,
+        qscheme=torch.per_tensor_affine,
+        is_dynamic=is_dynamic,
+        observer_or_fake_quant_ctr=observer.with_args(eps=_LEAST_SCALE, **settings),
+    )
+
+
+def _weight(is_qat: bool, is_per_channel: bool, least: int, most: int) -> QuantizationSpec:
+    settings: dict[str, Any] = {}
+    if is_qat:
+        observer = FusedMovingAvgObsFakeQuantize
+        settings["observer"] = MovingAveragePerChannelMinMaxObserver if is_per_channel else MovingAverageMinMaxObserver
+    else:
+        observer = PerChannelMinMaxObserver if is_per_channel else MinMaxObserver
+    return QuantizationSpec(
+        dtype=torch.int8,
+        quant_min=least,
+        quant_max=most,
+        qscheme=torch.per_channel_symmetric if is_per_channel else torch.per_tensor_symmetric,
+        ch_axis=0,
+        is_dynamic=False,
+        observer_or_fake_quant_ctr=observer.with_args(eps=_LEAST_SCALE, **settings),
+    )
+
+
+@functools.lru_cache
+def get_symmetric_quantization_config(
+    is_per_channel: bool = False,
+    is_qat: bool = False,
+    is_dynamic: bool = False,
+    act_qmin: int = -128,
+    act_qmax: int = 127,
+    weight_qmin: int = -127,
+    weight_qmax: int = 127,
+) -> QuantizationConfig:
+    """How to quantize a layer.
+
+    is_per_channel: a scale for each output channel of the weights, not one for all.
+    is_qat: for `prepare_qat_pt2e`; else for `prepare_pt2e`.
+    is_dynamic: activations get their scale while running, row by row (linear layers and convolutions alone).
+    act_qmin, act_qmax, weight_qmin, weight_qmax: the integers used; weights of -8…7 or -7…7 are kept in four bits where
+    XNNPACK can. ValueError: limits beyond int8 or out of order.
+    """
+    _check_limits("act", act_qmin, act_qmax)
+    _check_limits("weight", weight_qmin, weight_qmax)
+    activation = _activation(is_qat, is_dynamic, act_qmin, act_qmax)
+    weight = _weight(is_qat, is_per_channel, weight_qmin, weight_qmax)
+    return QuantizationConfig(activation, None if is_dynamic else activation, weight, None, is_qat)

@@ -1,0 +1,194 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Says what of a captured model becomes integers that XNNPACK computes with: for torchao's `prepare_pt2e` and
+`prepare_qat_pt2e`, and `convert_pt2e` after calibration or training.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped]
+    OperatorConfig,
+    OperatorPatternType,
+    QuantizationConfig,
+    Quantizer,
+)
+
+from executorch.backends.xnnpack.quantizer.annotation import annotate, is_annotated, pass_on, refusal
+from executorch.backends.xnnpack.quantizer.choice import Choices, described
+from executorch.backends.xnnpack.quantizer.patterns import PATTERN_OF, Kind, is_float32
+from executorch.backends.xnnpack.quantizer.symmetric_config import get_symmetric_quantization_config
+
+_ARITHMETIC = (torch.ops.aten.add.Tensor, torch.ops.aten.sub.Tensor, torch.ops.aten.mul.Tensor)
+_HIGHER_ORDER = torch._ops.HigherOrderOperator
+_SHOWN_REASONS = 8
+
+_SUPPORTED: list[OperatorPatternType] = [
+    *([torch.nn.Conv2d, torch.nn.ReLU], [torch.nn.Conv2d, F.relu], [F.conv2d, torch.nn.ReLU], [F.conv2d, F.relu]),
+    *([torch.nn.Linear], [F.linear], [torch.add], [torch.nn.AdaptiveAvgPool2d], [F.adaptive_avg_pool2d]),
+]
+
+
+class NothingQuantizedError(ValueError):
+    """No call of the model could be quantized as configured; the message says why."""
+
+
+class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
+    """Configurations for parts of a model; of several that fit a call, the first of: the name of a module that it is
+    in, the type of such a module, its operator, the global one. None leaves the part in float.
+
+    `validate` (called by prepare) raises `NothingQuantizedError` for a model of which nothing is quantized.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._choices = Choices()
+        self._filter: Callable[[Node], bool] = lambda node: True
+        self._reasons: list[str] = []
+        self._bodies: weakref.WeakSet[GraphModule] = weakref.WeakSet()
+
+    def set_global(self, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
+        """For all that has no configuration of its own."""
+        self._choices.everywhere = quantization_config
+        return self
+
+    def set_operator_type(
+        self, operator_type: Any, quantization_config: QuantizationConfig | None
+    ) -> XNNPACKQuantizer:
+        """For calls of an operator of the captured graph, such as `torch.ops.aten.linear.default`, or of all of its
+        overloads: `torch.ops.aten.linear`.
+        """
+        self._choices.operators[operator_type] = quantization_config
+        return self
+
+    def set_module_type(
+        self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None
+    ) -> XNNPACKQuantizer:
+        """For all in modules of exactly this class."""
+        self._choices.types[module_type] = quantization_config
+        return self
+
+    def set_module_name(self, module_name: str, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
+        """For all in the module of this path, `features.0`."""
+        self._choices.names[module_name] = quantization_config
+        return self
+
+    def set_filter_function(self, filter_fn: Callable[[Node], bool]) -> XNNPACKQuantizer:
+        """Quantizes only those calls of the captured graph for which `filter_fn` is true."""
+        self._filter = filter_fn
+        return self
+
+    def transform_for_annotation(self, model: GraphModule) -> GraphModule:
+        """Numbers among the operands of sums and products that will be quantized become tensors."""
+        for node in list(model.graph.nodes):
+            config = self._config(node) if node.target in _ARITHMETIC else None
+            numbers = [place for place, each in enumerate(node.args[:2]) if isinstance(each, (int, float))]
+            if config is not None and numbers and is_float32(node) and not _is_dynamic(config):
+                _as_tensors(model, node, numbers)
+        model.recompile()
+        return model
+
+    def annotate(self, model: GraphModule) -> GraphModule:
+        """Decides for every call, in the order of the graph."""
+        if self._choices.are_empty():
+            raise NothingQuantizedError(
+                "the quantizer has no configuration: call set_global(get_symmetric_quantization_config()), or "
+                "set_module_name, set_module_type or set_operator_type"
+            )
+        # Statistics of batch norms that nothing reads hide that a convolution has one reader.
+        model.graph.eliminate_dead_code()
+        self._reasons = []
+        for node in model.graph.nodes:
+            if node.op == "call_function" and not is_annotated(node):
+                self._decide(node)
+        return model
+
+    def _config(self, node: Node) -> QuantizationConfig | None:
+        return self._choices.of(node)[0] if node.op == "call_function" and self._filter(node) else None
+
+    def _decide(self, node: Node) -> None:
+        pattern = PATTERN_OF.get(node.target)
+        if pattern is None:
+            return
+        config, source = self._choices.of(node)
+        if pattern.kind is Kind.PASSED:
+            if config is not None or source == "nothing":
+                pass_on(node)
+            return
+        if config is None or not self._filter(node):
+            reason: str | None = "no configuration, or the filter, asks for it"
+        else:
+            reason = refusal(node, pattern, config)
+        if reason is None:
+            annotate(node, pattern, config, lambda other: self._config(other) is config)
+        else:
+            self._reasons.append(f"{described(node)}: {reason}")
+
+    def validate(self, model: GraphModule) -> None:
+        """Raises `NothingQuantizedError` if nothing of the model, and of the loops in it, is quantized."""
+        bodies = [getattr(model, str(node.target), None) for node in model.graph.nodes if node.op == "get_attr"]
+        loops = any(isinstance(node.target, _HIGHER_ORDER) for node in model.graph.nodes)
+        if any(is_annotated(node) for node in model.graph.nodes):
+            self._bodies.update(body for body in bodies if isinstance(body, GraphModule))
+        elif model not in self._bodies and not loops:
+            shown = [*self._reasons[:_SHOWN_REASONS], *(["…"] if len(self._reasons) > _SHOWN_REASONS else [])]
+            known = sorted({str(operator) for operator, row in PATTERN_OF.items() if row.kind is not Kind.PASSED})
+            why = "; ".join(shown) if shown else f"it has none of the operators that can be: {', '.join(known)}"
+            raise NothingQuantizedError(f"nothing of the model is quantized: {why}")
+
+    def prepare_obs_or_fq_callback(self, model: GraphModule, edge_or_node_to_obs_or_fq: dict[Any, Any]) -> None:
+        """Tells observers which tensor they see, for their messages."""
+        for seen, observer in edge_or_node_to_obs_or_fq.items():
+            if observer is None:
+                continue
+            reader = seen[1] if isinstance(seen, tuple) else None
+            place = f"operand {seen[0].name} of {described(reader)}" if reader else f"the result of {described(seen)}"
+            observer.__dict__.setdefault("place", place)
+
+    @classmethod
+    def get_supported_quantization_configs(cls) -> list[QuantizationConfig]:
+        """Those of `get_symmetric_quantization_config` for static quantization."""
+        return [row.config for row in cls.get_supported_operators()]
+
+    @classmethod
+    def get_supported_operator_for_quantization_config(
+        cls, quantization_config: QuantizationConfig | None
+    ) -> list[OperatorPatternType]:
+        """The patterns of a configuration, or of all."""
+        rows = cls.get_supported_operators()
+        fitting = [row for row in rows if quantization_config in (None, row.config)]
+        return [pattern for row in fitting for pattern in row.operators]
+
+    @classmethod
+    def get_supported_operators(cls) -> list[OperatorConfig]:
+        """Configurations, and the layers for which they are meant."""
+        choices = [(per_channel, qat) for per_channel in (False, True) for qat in (False, True)]
+        return [
+            OperatorConfig(get_symmetric_quantization_config(is_per_channel=each, is_qat=qat), list(_SUPPORTED))
+            for each, qat in choices
+        ]
+
+
+def _is_dynamic(config: QuantizationConfig) -> bool:
+    return config.input_activation is not None and bool(config.input_activation.is_dynamic)
+
+
+def _as_tensors(model: GraphModule, node: Node, places: list[int]) -> None:
+    args = list(node.args)
+    for place in places:
+        value = torch.tensor(float(args[place]))  # type: ignore[arg-type]
+        name = f"_number_{sum(1 for key, _ in model.named_buffers() if key.startswith('_number_'))}"
+        model.register_buffer(name, value)
+        with model.graph.inserting_before(node):
+            constant = model.graph.get_attr(name)
+        constant.meta["val"] = node.meta["val"].fake_mode.from_tensor(value, static_shapes=True)
+        args[place] = constant
+    node.args = tuple(args)
+
+
+__all__ = ["NothingQuantizedError", "XNNPACKQuantizer", "get_symmetric_quantization_config"]
