@@ -12,9 +12,8 @@ from torchao.quantization.pt2e import (  # type: ignore[import-untyped]
 Parameters = tuple[torch.Tensor, torch.Tensor]
 
 
-def _check_limits(observer: torch.nn.Module, source: torch.nn.Module, what_to_run: str) -> None:
+def _check_limits(observer: torch.nn.Module, least: torch.Tensor, most: torch.Tensor, what_to_run: str) -> None:
     place = getattr(observer, "place", "a tensor")
-    least, most = source.min_val, source.max_val
     if least.numel() == 0 or bool((least > most).all()):
         raise ValueError(f"{place} was never seen: run {what_to_run} before convert_pt2e")
     if not bool(torch.isfinite(least).all() and torch.isfinite(most).all()):
@@ -38,7 +37,7 @@ class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         return seen
 
     def calculate_qparams(self) -> Parameters:
-        _check_limits(self, self, "the prepared model on calibration data")
+        _check_limits(self, self.min_val, self.max_val, "the prepared model on calibration data")
         found: Parameters = super().calculate_qparams()
         return found
 
@@ -47,6 +46,7 @@ class TrainedFakeQuantize(FusedMovingAvgObsFakeQuantize):  # type: ignore[misc]
     """Moving averages of least and most while training. ValueError if the model never ran, or met infinity or NaN."""
 
     def calculate_qparams(self) -> Parameters:
-        _check_limits(self, self.activation_post_process, "the prepared model on training data")
+        seen = self.activation_post_process
+        _check_limits(self, seen.min_val, seen.max_val, "the prepared model on training data")
         found: Parameters = super().calculate_qparams()
         return found

@@ -57,9 +57,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         self._choices.everywhere = quantization_config
         return self
 
-    def set_operator_type(
-        self, operator_type: Any, quantization_config: QuantizationConfig | None
-    ) -> XNNPACKQuantizer:
+    def set_operator_type(self, operator_type: Any, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
         """For calls of an operator of the captured graph, such as `torch.ops.aten.linear.default`, or of all of its
         overloads: `torch.ops.aten.linear`.
         """

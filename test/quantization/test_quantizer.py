@@ -1,0 +1,161 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What the quantizer makes integers, through torchao's flow to a program that runs, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from quantization.flow import lowered_on_xnnpack, quantized, run, sqnr
+from torch import nn
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    NothingQuantizedError,
+    XNNPACKQuantizer,
+    get_symmetric_quantization_config,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:torchao.*", "ignore::DeprecationWarning")
+
+
+class Images(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU6(inplace=True))
+        self.depthwise = nn.Sequential(nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.BatchNorm2d(16), nn.ReLU())
+        self.up = nn.ConvTranspose2d(16, 16, 2, 2)
+        self.head = nn.Linear(32, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.first(x)
+        z = torch.relu(y + self.depthwise(y)) * 0.5
+        wide = nn.functional.max_pool2d(torch.tanh(self.up(z)), 2)
+        pooled = nn.functional.adaptive_avg_pool2d(torch.cat([z, wide], 1), 1)
+        return self.head(pooled.flatten(1))
+
+
+def images(count: int = 4) -> list[tuple[torch.Tensor, ...]]:
+    torch.manual_seed(1)
+    return [(torch.randn(2, 3, 8, 8),) for _ in range(count)]
+
+
+def operators(graph: torch.fx.Graph) -> list[str]:
+    return [str(node.target) for node in graph.nodes if node.op == "call_function"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"is_per_channel": True}, {"is_per_channel": True, "is_qat": True}])
+def test_a_convolutional_model_is_one_delegate_of_integers(settings: dict[str, bool]) -> None:
+    torch.manual_seed(0)
+    model = Images()
+    with torch.no_grad():
+        for norm in (model.first[1], model.depthwise[1]):
+            norm.running_var.uniform_(0.5, 2)
+    config = get_symmetric_quantization_config(**settings)
+    converted = quantized(model, XNNPACKQuantizer().set_global(config), images(), is_qat=config.is_qat)
+    reference = converted(*images()[0])
+    if not config.is_qat:
+        assert sqnr(model.eval()(*images()[0]), reference) > 20
+    lowered = lowered_on_xnnpack(converted, images()[0])
+    outside = operators(lowered.exported_program().graph)
+    assert len([name for name in outside if "delegate" in name]) == 1 and len(outside) == 2, outside
+    # A quantum of the result is at most 1/40 of its range's half; XNNPACK may differ by one where the graph rounds.
+    assert sqnr(reference, run(lowered, images()[0])) > 25
+
+
+def test_linear_layers_are_quantized_while_running() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 10))
+    data = [(torch.randn(3, 64),) for _ in range(2)]
+    config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True)
+    converted = quantized(model, XNNPACKQuantizer().set_global(config), data)
+    lowered = lowered_on_xnnpack(converted, data[0])
+    assert len(operators(lowered.exported_program().graph)) == 2
+    assert sqnr(model(*data[0]), run(lowered, data[0])) > 35
+    assert len(lowered.to_executorch().buffer) < 0.4 * 4 * sum(each.numel() for each in model.parameters())
+
+
+def test_parts_are_configured_by_name_type_and_operator() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.Sequential(nn.Linear(8, 8)), nn.Conv1d(2, 2, 3))
+    config = get_symmetric_quantization_config()
+    left_out = XNNPACKQuantizer().set_global(config).set_module_name("1", None)
+    by_type = XNNPACKQuantizer().set_module_type(nn.Conv1d, config)
+    by_operator = XNNPACKQuantizer().set_operator_type(torch.ops.aten.linear, config)
+    by_filter = XNNPACKQuantizer().set_global(config).set_filter_function(lambda node: "conv" in node.name)
+    data = [(torch.randn(2, 2, 8),)]
+    found = []
+    for quantizer in (left_out, by_type, by_operator, by_filter):
+        graph = quantized(model, quantizer, data).graph
+        weighted = [node for node in graph.nodes if "linear" in str(node.target) or "conv1d" in str(node.target)]
+        found.append(["dequantize" in node.args[1].name for node in weighted])
+    assert found == [[True, False, True], [False, False, True], [True, True, False], [False, False, True]]
+
+
+def test_integers_and_numbers_beside_them_stay_as_they_are() -> None:
+    class Positions(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table, self.last = nn.Embedding(12, 8), nn.Linear(8, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.last(self.table(x + 2))
+
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config())
+    model, data = Positions(), [(torch.tensor([[0, 9]]),)]
+    assert sqnr(model(*data[0]), quantized(model, quantizer, data)(*data[0])) > 25
+
+
+class Sine(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x)
+
+
+NOTHING: dict[str, tuple[nn.Module, XNNPACKQuantizer, torch.Tensor, str]] = {
+    "no configuration": (nn.Linear(2, 2), XNNPACKQuantizer(), torch.ones(1, 2), "call set_global"),
+    "no such module": (
+        nn.Linear(2, 2),
+        XNNPACKQuantizer().set_module_name("elsewhere", get_symmetric_quantization_config()),
+        torch.ones(1, 2),
+        "no configuration, or the filter, asks for it",
+    ),
+    "no such operator": (
+        Sine(),
+        XNNPACKQuantizer().set_global(get_symmetric_quantization_config()),
+        torch.ones(1, 2),
+        "none of the operators that can be",
+    ),
+    "another dtype": (
+        nn.Linear(2, 2).double(),
+        XNNPACKQuantizer().set_global(get_symmetric_quantization_config()),
+        torch.ones(1, 2, dtype=torch.float64),
+        "expected torch.float32",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_quantizer_that_matches_nothing_says_why(name: str) -> None:
+    model, quantizer, x, why = NOTHING[name]
+    with pytest.raises(NothingQuantizedError, match=why):
+        prepare_pt2e(torch.export.export(model.eval(), (x,)).module(), quantizer)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"), [(None, "was never seen: run the prepared model"), (math.nan, "NaN"), (math.inf, "infinite")]
+)
+def test_calibration_that_gives_no_range_is_refused(value: float | None, why: str) -> None:
+    model: Any = torch.export.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),)).module()
+    prepared = prepare_pt2e(model, XNNPACKQuantizer().set_global(get_symmetric_quantization_config()))
+    with pytest.raises(ValueError, match=why) as found:
+        if value is not None:
+            prepared(torch.tensor([[1.0, value]]))
+        convert_pt2e(prepared)
+    assert "linear" in str(found.value)
+
+
+@pytest.mark.parametrize("limits", [{"act_qmin": 0, "act_qmax": 255}, {"weight_qmin": 7, "weight_qmax": -8}])
+def test_limits_beyond_int8_are_refused(limits: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="expected qmin < qmax"):
+        get_symmetric_quantization_config(**limits)
