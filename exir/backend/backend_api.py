@@ -16,7 +16,7 @@ from torch.export import ExportedProgram
 from executorch.exir.backend.backend_details import PreprocessResult, find_backend
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate_call import insert_delegate_calls
-from executorch.exir.backend.fallback import keep_fallbacks, reasons_collected
+from executorch.exir.backend.fallback import NodeKey, keep_fallbacks, reasons_collected
 from executorch.exir.backend.graph_identity import first_difference
 from executorch.exir.backend.partition_error import PartitionError
 from executorch.exir.backend.partition_program import make_partition_program
@@ -99,7 +99,7 @@ def _several_methods(spec: MethodProgramsPartitionerSpec) -> dict[str, ExportedP
             f"to_backend: partitioners for methods {unknown} without programs; "
             f"methods: {sorted(spec.method_to_edge_program)}"
         )
-    tagged: dict[str, tuple[ExportedProgram, dict[str, str]]] = {}
+    tagged: dict[str, tuple[ExportedProgram, dict[NodeKey, str]]] = {}
     to_lower: dict[str, list[tuple[TaggedPartition, ExportedProgram]]] = {}
     for method, partitioner in spec.method_to_partitioner.items():
         _require(partitioner, Partitioner, f"to_backend: partitioner of method {method!r}")
@@ -127,7 +127,7 @@ def _delegated(
     program: ExportedProgram,
     lowered: list[tuple[TaggedPartition, LoweredBackendModule]],
     partitioner: Partitioner,
-    reasons: dict[str, str],
+    reasons: dict[NodeKey, str],
 ) -> ExportedProgram:
     """The program with delegate calls, and on what is left, that and why the partitioner left it."""
     made = insert_delegate_calls(program, lowered)
@@ -163,8 +163,8 @@ def _lower_with(
 
 def _partition(
     program: ExportedProgram, partitioner: Partitioner
-) -> tuple[ExportedProgram, list[TaggedPartition], dict[str, str]]:
-    """A tagged copy of the program, its partitions, and by name why the partitioner left other nodes."""
+) -> tuple[ExportedProgram, list[TaggedPartition], dict[NodeKey, str]]:
+    """A tagged copy of the program, its partitions, and why the partitioner left other nodes."""
     name = type(partitioner).__name__
     with reasons_collected() as reasons:
         result = partitioner(copy_program(program))

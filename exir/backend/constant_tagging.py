@@ -7,26 +7,30 @@ Call these after all operators are tagged.
 from __future__ import annotations
 
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import OutputKind
 from torch.fx import Node
+
+from executorch.exir.backend.subgraph_constants import CONSTANT_KINDS
+from executorch.exir.backend.subgraph_programs import programs_of
 
 __all__ = ["is_constant_data", "tag_constant_data", "tag_mutated_buffer"]
 
 _TAG = "delegation_tag"
-_CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 def tag_constant_data(edge_program: ExportedProgram) -> None:
-    """Tags every constant that a tagged operator reads; buffers that the program updates are left alone.
+    """Tags every constant that a tagged operator reads, in the program and in the graphs that its control flow runs;
+    buffers that the program updates are left alone.
 
     One that several partitions read gets one of their tags, and lowering hands it to each of them (the tensor itself is
     shared; `meta["no_copy"] = True` on its node makes lowering refuse that instead).
     """
     updated = _updates(edge_program)
-    for node, fqn in _constants(edge_program):
-        tags = _reader_tags(node)
-        if tags and fqn not in updated:
-            node.meta[_TAG] = min(tags)
+    for program in programs_of(edge_program):
+        for node, fqn in _constants(program):
+            tags = _reader_tags(node)
+            if tags and fqn not in updated:
+                node.meta[_TAG] = min(tags)
 
 
 def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
@@ -47,13 +51,13 @@ def tag_mutated_buffer(edge_program: ExportedProgram) -> None:
 def is_constant_data(ep: ExportedProgram, node: Node) -> bool:
     """Whether `node` is a placeholder of a parameter, buffer or lifted tensor constant."""
     return node.op == "placeholder" and any(
-        spec.arg.name == node.name for spec in ep.graph_signature.input_specs if spec.kind in _CONSTANT_KINDS
+        spec.arg.name == node.name for spec in ep.graph_signature.input_specs if spec.kind in CONSTANT_KINDS
     )
 
 
 def _constants(program: ExportedProgram) -> list[tuple[Node, str]]:
     targets = {
-        spec.arg.name: str(spec.target) for spec in program.graph_signature.input_specs if spec.kind in _CONSTANT_KINDS
+        spec.arg.name: str(spec.target) for spec in program.graph_signature.input_specs if spec.kind in CONSTANT_KINDS
     }
     return [(n, targets[n.name]) for n in program.graph.find_nodes(op="placeholder") if n.name in targets]
 

@@ -9,10 +9,11 @@ from itertools import count
 
 from torch.export import ExportedProgram
 from torch.export.exported_program import ModuleCallEntry
-from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind, OutputSpec
+from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 from torch.fx import Node
 
 from executorch.exir.backend.program_copy import copy_call
+from executorch.exir.backend.subgraph_constants import drop_unread_operands
 from executorch.exir.backend.tagged_partitions import TAG, TaggedPartition
 from executorch.exir.delegate import executorch_call_delegate, get_lowered_module_name
 from executorch.exir.graph_module import all_graph_modules
@@ -33,15 +34,18 @@ def insert_delegate_calls(
     next_handle = count(max((handle for handle in handles if isinstance(handle, int)), default=0) + 1)
 
     renamed: dict[str, str] = {}
-    owned: dict[Node, None] = {}
+    owned: dict[Node, InputSpec] = {}
     for partition, module in lowered:
-        owned.update(dict.fromkeys(partition.constants))
+        owned.update(partition.constants)
         _drop_update_outputs(program, partition)
         new_names = _replace_by_call(partition, module, next(next_handle))
         if partition.host is program.graph_module:
             renamed.update(new_names)
 
-    dropped = [node for node in owned if not node.users]
+    drop_unread_operands(program, (node for node in owned if node.graph is not program.graph))
+    moved = {spec.target for spec in owned.values()}
+    names = {spec.arg.name for spec in program.graph_signature.input_specs if spec.target in moved}
+    dropped = [node for node in program.graph.find_nodes(op="placeholder") if node.name in names and not node.users]
     for node in dropped:
         program.graph.erase_node(node)
     for host in graph_modules:

@@ -25,7 +25,7 @@ from torch.utils import _pytree as pytree
 from executorch.exir.backend.partition_error import PartitionError, node_and_source
 from executorch.exir.backend.tagged_partitions import TaggedPartition
 
-__all__ = ["argument_spec", "make_partition_program"]
+__all__ = ["argument_spec", "flat_call", "make_partition_program"]
 
 _CONSTANT_ORDER = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
@@ -36,6 +36,7 @@ def make_partition_program(partition: TaggedPartition, parent: ExportedProgram) 
 
     Node names are those of the parent. Weights are shared with it. The parent is left as it is.
     """
+    border = f"partition {partition.tag!r}"
     constants = sorted(partition.constants.items(), key=lambda item: _CONSTANT_ORDER.index(item[1].kind))
     inputs, outputs = partition.inputs(), partition.outputs()
     by_name = {node.name: node for node in partition.nodes}
@@ -43,9 +44,9 @@ def make_partition_program(partition: TaggedPartition, parent: ExportedProgram) 
     graph = _copy_nodes(partition.nodes, [node for node, _ in constants] + inputs, updates + outputs)
 
     input_specs = [InputSpec(s.kind, TensorArgument(n.name), s.target, s.persistent) for n, s in constants]
-    input_specs += [InputSpec(InputKind.USER_INPUT, argument_spec(node, partition.tag), None) for node in inputs]
+    input_specs += [InputSpec(InputKind.USER_INPUT, argument_spec(node, border), None) for node in inputs]
     output_specs = [OutputSpec(s.kind, TensorArgument(s.arg.name), s.target) for s in partition.mutations]
-    output_specs += [OutputSpec(OutputKind.USER_OUTPUT, argument_spec(node, partition.tag), None) for node in outputs]
+    output_specs += [OutputSpec(OutputKind.USER_OUTPUT, argument_spec(node, border), None) for node in outputs]
     targets = [str(spec.target) for _, spec in constants]
     return ExportedProgram(
         root=partition.host,
@@ -53,15 +54,17 @@ def make_partition_program(partition: TaggedPartition, parent: ExportedProgram) 
         graph_signature=ExportGraphSignature(input_specs=input_specs, output_specs=output_specs),
         state_dict={name: parent.state_dict[name] for name in targets if name in parent.state_dict},
         range_constraints=dict(parent.range_constraints),
-        module_call_graph=[_flat_call(len(inputs), len(outputs))],
+        module_call_graph=[flat_call(len(inputs), len(outputs))],
         constants={name: parent.constants[name] for name in targets if name in parent.constants},
         verifiers=list(parent.verifiers),
     )
 
 
-def argument_spec(node: Node, tag: str) -> ArgumentSpec:
-    """How a signature describes the value of `node`. PartitionError if such a value cannot enter or leave a
-    delegate."""
+def argument_spec(node: object, border: str) -> ArgumentSpec:
+    """How a signature describes the value of `node`, or a constant. PartitionError if such a value cannot cross the
+    border."""
+    if not isinstance(node, Node):
+        return ConstantArgument(name="", value=node)  # type: ignore[arg-type]  # None or a number
     value = node.meta.get("val")
     if isinstance(value, torch.Tensor):
         return TensorArgument(name=node.name)
@@ -74,7 +77,7 @@ def argument_spec(node: Node, tag: str) -> ArgumentSpec:
     if value is None or isinstance(value, (bool, int, float, str)):
         return ConstantArgument(name=node.name, value=value)
     raise PartitionError(
-        f"{node_and_source(node)} crosses the border of partition {tag!r}, but its value is a "
+        f"{node_and_source(node)} crosses the border of {border}, but its value is a "
         f"{type(value).__name__}: only tensors and symbolic or plain numbers can"
     )
 
@@ -94,7 +97,7 @@ def _copy_nodes(nodes: list[Node], placeholders: list[Node], outputs: list[Node]
     return graph
 
 
-def _flat_call(inputs: int, outputs: int) -> ModuleCallEntry:
+def flat_call(inputs: int, outputs: int) -> ModuleCallEntry:
     """The call signature of a program that takes and returns a flat tuple (torch leaves out the names, too)."""
     in_spec = pytree.tree_structure((tuple(range(inputs)), {}))
     out_spec = pytree.tree_structure(tuple(range(outputs)))

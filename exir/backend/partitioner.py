@@ -40,7 +40,8 @@ class Partitioner(ABC):
 
     Nodes of one tag in one graph become one delegate. Together they must be convex: no value may leave the partition
     and come back into it; lowering refuses what is not, naming the nodes. Constants (parameters, buffers, lifted
-    tensors) that carry a tag move into the delegate.
+    tensors) that carry a tag move into the delegate. `backend.utils.programs_of` gives the graphs that control flow
+    runs as programs of their own, so that one function tags all graphs.
     """
 
     def __init__(self, spec: Mapping[str | int | float | bool, object] = MappingProxyType({})) -> None:

@@ -15,13 +15,13 @@ from torch.fx import GraphModule, Node
 from executorch.exir.backend.partition_error import PartitionError, node_and_source
 from executorch.exir.backend.partition_order import contracted_order
 from executorch.exir.backend.partitioner import DelegationSpec
+from executorch.exir.backend.subgraph_constants import CONSTANT_KINDS, constants_in_subgraphs
 from executorch.exir.graph_module import get_control_flow_submodules
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 
 __all__ = ["TAG", "TaggedPartition", "find_partitions"]
 
 TAG = "delegation_tag"
-_CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 @dataclass
@@ -30,8 +30,8 @@ class TaggedPartition:
 
     host: the graph it is in (the program's, or a control-flow subgraph).
     nodes: its operators (and attributes), topologically sorted, next to each other in the host's graph.
-    constants: the placeholders of `host` whose tensors move into it. mutations: those outputs of the program that
-    update a buffer in `constants`.
+    constants: the placeholders of `host` whose tensors move into it, as the program knows these tensors. mutations:
+    those outputs of the program that update a buffer in `constants`.
     """
 
     tag: str
@@ -78,14 +78,15 @@ def find_partitions(program: ExportedProgram, delegations: dict[str, DelegationS
     _hand_over_constants(program, partitions, delegations)
     visited = {id(program.graph_module)}
     delegated = {node for partition in partitions for node in partition.nodes}
+    known = constants_in_subgraphs(program)
     pending = [program.graph_module]
     while pending:
         for _, subgraph, caller in get_control_flow_submodules(pending.pop(0)):
             if caller in delegated or id(subgraph) in visited:
                 continue  # a subgraph of a delegated operator moves into the delegate as it is
             visited.add(id(subgraph))
-            _refuse_tagged_placeholders(subgraph, delegations)
             found = _partitions_of_graph(subgraph, delegations)
+            _hand_over_inner_constants(subgraph, found, delegations, known)
             delegated.update(node for partition in found for node in partition.nodes)
             partitions.extend(found)
             pending.append(subgraph)
@@ -137,13 +138,24 @@ def _take_subgraphs_along(host: GraphModule, partition_of: dict[Node, str]) -> N
             partition_of[node] = tags.pop()
 
 
-def _refuse_tagged_placeholders(host: GraphModule, delegations: dict[str, DelegationSpec]) -> None:
-    for node in host.graph.nodes:
-        if node.op == "placeholder" and node.meta.get(TAG) in delegations:
+def _hand_over_inner_constants(
+    host: GraphModule,
+    partitions: list[TaggedPartition],
+    delegations: dict[str, DelegationSpec],
+    known: dict[Node, InputSpec],
+) -> None:
+    """Gives every tagged operand of a control-flow graph that is a constant to each partition that reads it."""
+    partition_of = {node: partition for partition in partitions for node in partition.nodes}
+    for node in host.graph.find_nodes(op="placeholder"):
+        if node.meta.get(TAG) not in delegations:
+            continue
+        if node not in known:
             raise PartitionError(
                 f"placeholder {node.name} of a control-flow subgraph carries tag {node.meta[TAG]!r}: it is an operand "
                 "of the call, not a constant, and cannot move into a delegate"
             )
+        for partition in [partition_of[user] for user in node.users if user in partition_of]:
+            partition.constants[node] = known[node]
 
 
 def _hand_over_constants(
@@ -159,7 +171,7 @@ def _hand_over_constants(
     for node in program.graph.find_nodes(op="placeholder"):
         tag = node.meta.get(TAG)
         spec = specs[node.name]
-        if tag in delegations and spec.kind not in _CONSTANT_KINDS:
+        if tag in delegations and spec.kind not in CONSTANT_KINDS:
             raise PartitionError(
                 f"placeholder {node.name} carries tag {tag!r}, but it is a {spec.kind.name}: only parameters, buffers "
                 "and lifted tensor constants can move into a delegate"

@@ -20,6 +20,7 @@ from executorch.exir.backend.delegation_info import (
 from executorch.exir.backend.graph_identity import is_identical_graph
 from executorch.exir.backend.partition_report import ReportRejected, WhyNoPartition, WhyNoPartitionReporter
 from executorch.exir.backend.shape_dynamism import is_shape_dynamic
+from executorch.exir.backend.subgraph_programs import programs_of
 
 __all__ = [
     "DelegateMappingBuilder",
@@ -38,6 +39,7 @@ __all__ = [
     "is_shape_dynamic",
     "print_delegated_graph",
     "print_delegation_info",
+    "programs_of",
     "tag_constant_data",
     "tag_mutated_buffer",
 ]

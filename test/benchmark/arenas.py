@@ -16,6 +16,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+# Not from this folder: libraries take its `kernels.py` for a package of that name.
+sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from models import LARGE_NAMES, NAMES, make
 from tabulate import tabulate
@@ -84,6 +86,7 @@ def main() -> None:
         rows.append(
             (name, ours["tensors"], ours["arena"], ours["bound"], f"{over:.2%}", ours["optimal"], theirs, ratio)
         )
+        tqdm.write(tabulate(rows[-1:], tablefmt="plain", floatfmt=".3f"), file=sys.stderr)
     headers = ("model", "tensors", "arena", "lower bound", "over", "optimal", "peer", "ours / peer")
     print(tabulate(rows, headers=headers, floatfmt=".3f"))
     seconds, gap = planning_seconds(TENSORS)

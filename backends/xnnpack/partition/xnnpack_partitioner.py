@@ -18,6 +18,7 @@ from executorch.exir.backend.canonical_partitioners.largest_partitions import la
 from executorch.exir.backend.constant_tagging import tag_constant_data
 from executorch.exir.backend.partition_report import WhyNoPartition
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.subgraph_programs import programs_of
 
 _WHOLE = [
     torch.ops.aten.linear.default,
@@ -73,28 +74,31 @@ class XnnpackPartitioner(Partitioner):
         return list(_WHOLE), _is_wanted_whole
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        tags: dict[str, DelegationSpec] = {}
+        for program in programs_of(exported_program):
+            for nodes in self._partitions(program):
+                tag = f"xnnpack_{len(tags)}"
+                tags[tag] = self._delegation
+                for node in nodes:
+                    node.meta["delegation_tag"] = tag
+        tag_constant_data(exported_program)
+        return PartitionResult(exported_program, tags)
+
+    def _partitions(self, program: ExportedProgram) -> list[list[Node]]:
+        """Of the program, or of a graph that its control flow runs."""
         why = WhyNoPartition(self._logger)
-        selection = Selection(exported_program, self._names, self._precisions)
+        selection = Selection(program, self._names, self._precisions)
 
         def is_supported(node: Node) -> bool:
             if node.op != "call_function":
                 return False
-            reason = refusal(node, exported_program) or selection.refusal(node)
+            reason = refusal(node, program) or selection.refusal(node)
             if reason is not None:
                 why(node, reason)
             return reason is None
 
-        found = largest_partitions(exported_program.graph, is_supported)
-        if self._per_op_mode:
-            found = [group for nodes in found for group in selection.apart(nodes)]
-        tags: dict[str, DelegationSpec] = {}
-        for number, nodes in enumerate(found):
-            tag = f"xnnpack_{number}"
-            tags[tag] = self._delegation
-            for node in nodes:
-                node.meta["delegation_tag"] = tag
-        tag_constant_data(exported_program)
-        return PartitionResult(exported_program, tags)
+        found = largest_partitions(program.graph, is_supported)
+        return [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):

@@ -17,6 +17,7 @@ from executorch.exir.backend.canonical_partitioners.pattern_op_partitioner impor
 )
 from executorch.exir.backend.constant_tagging import is_constant_data
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.subgraph_programs import programs_of
 
 __all__ = ["ConfigerationBasedPartitioner", "PartitionerConfig", "format_target_name", "is_constant_data"]
 
@@ -94,21 +95,25 @@ class ConfigerationBasedPartitioner(Partitioner):
         return list({id(group): group for group in group_of.values()}.values())
 
     def generate_partitions(self, ep: ExportedProgram) -> list[Partition]:
-        """The partitions to delegate. A backend may override it."""
+        """The partitions to delegate of a program, or of a graph that its control flow runs (as a program with the
+        constants that it is given). A backend may override it."""
         return generate_grouped_partitions_from_list_of_nodes(ep.graph_module, self.get_matched_nodes_from_configs(ep))
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         partition_tags: dict[str, DelegationSpec] = {}
-        for partition in self.generate_partitions(exported_program):
-            tag = f"tag{partition.id}"
-            for node in partition.nodes:
-                if "delegation_tag" in node.meta:
-                    raise RuntimeError(
-                        f"{type(self).__name__}: node {node} is in partition {node.meta['delegation_tag']} and in {tag}"
-                    )
-                node.meta["delegation_tag"] = tag
-                partition_tags[tag] = self.delegation_spec
+        for program in programs_of(exported_program):
+            for partition in self.generate_partitions(program):
+                self._tag(partition, f"tag{len(partition_tags)}")
+                partition_tags[f"tag{len(partition_tags)}"] = self.delegation_spec
         return PartitionResult(exported_program, partition_tags)
+
+    def _tag(self, partition: Partition, tag: str) -> None:
+        for node in partition.nodes:
+            if "delegation_tag" in node.meta:
+                raise RuntimeError(
+                    f"{type(self).__name__}: node {node} is in partition {node.meta['delegation_tag']} and in {tag}"
+                )
+            node.meta["delegation_tag"] = tag
 
     def _config_of(self, node: Node) -> PartitionerConfig | None:
         if node.op != "call_function":

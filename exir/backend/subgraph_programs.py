@@ -1,0 +1,63 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The graphs that a program's control flow runs, each as a program, so that a partitioner can treat all alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
+from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_leaves
+
+from executorch.exir.backend.partition_program import argument_spec, flat_call
+from executorch.exir.backend.subgraph_constants import constants_in_subgraphs
+from executorch.exir.graph_module import all_graph_modules
+
+__all__ = ["programs_of"]
+
+
+def programs_of(program: ExportedProgram) -> Iterator[ExportedProgram]:
+    """`program` itself, then each graph that its control flow runs, outermost first.
+
+    They hold the very nodes of `program`: what is tagged in one is tagged in `program`. A placeholder that every call
+    of a graph gives the same parameter, buffer or constant of `program` is that in the graph's signature, too (unless
+    `program` updates it); all others are inputs. Nodes must not be added or removed.
+    """
+    yield program
+    _, *below = all_graph_modules(program.graph_module)
+    constants = constants_in_subgraphs(program) if below else {}
+    for held in below:
+        yield _program_of(held, program, constants)
+
+
+class _PartOfProgram(ExportedProgram):
+    """Not checked again: the program was, with all its graphs, and these may return one value without a tuple, or
+    lists of them, which programs may not."""
+
+    def validate(self) -> None:
+        pass
+
+
+def _program_of(held: GraphModule, parent: ExportedProgram, constants: dict[Node, InputSpec]) -> ExportedProgram:
+    graph = held.graph
+    placeholders = graph.find_nodes(op="placeholder", sort=True)
+    values = tree_leaves(graph.output_node().args[0])
+    border = "a control-flow graph"
+    targets = {str(spec.target) for spec in constants.values()}
+    own = [InputSpec(InputKind.USER_INPUT, argument_spec(node, border), None) for node in placeholders]
+    inputs = [constants.get(node, spec) for node, spec in zip(placeholders, own, strict=True)]
+    results = [OutputSpec(OutputKind.USER_OUTPUT, argument_spec(value, border), None) for value in values]
+    owner, code = graph.owning_module, graph._codegen
+    made = _PartOfProgram(
+        root=held,
+        graph=graph,
+        graph_signature=ExportGraphSignature(inputs, results),
+        state_dict={name: tensor for name, tensor in parent.state_dict.items() if name in targets},
+        range_constraints=dict(parent.range_constraints),
+        module_call_graph=[flat_call(len(placeholders), len(values))],
+        constants={name: value for name, value in parent.constants.items() if name in targets},
+        verifiers=list(parent.verifiers),
+    )
+    graph.owning_module, graph._codegen = owner, code  # the graph stays the parent's
+    return made
