@@ -100,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--memory-plan", metavar="FILE", help="draw the planned memory (time x address) to a .svg or .html file"
     )
+    parser.add_argument("--delegation", metavar="FILE", help="draw what runs where, and why, to an .html file")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--verbose", action="store_true", help="show warnings, logs, and the trace of an error")
@@ -118,8 +119,9 @@ def _run(options: argparse.Namespace) -> str:
         from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 
         config = EdgeCompileConfig(strict=options.strict)
-        methods = {options.method: program}
-        edge = to_edge_transform_and_lower(methods, partitioner=partitioners or None, compile_config=config)
+        edge = to_edge_transform_and_lower(
+            {options.method: program}, partitioner=partitioners or None, compile_config=config
+        )
     with steps.step("plan and emit"):
         manager = edge.to_executorch(ExecutorchBackendConfig(check_target=not options.no_check_target))
     with steps.step("write"):
@@ -129,6 +131,10 @@ def _run(options: argparse.Namespace) -> str:
             from executorch.exir.memory.picture import write_memory_plan
 
             write_memory_plan(manager.memory_plans, options.memory_plan)
+        if options.delegation:
+            from executorch.exir.program.delegation_picture import write_delegation
+
+            write_delegation({name: manager.exported_program(name) for name in manager.methods}, options.delegation)
 
     from executorch.export.program_summary import summarize
     from executorch.export.summary_table import render

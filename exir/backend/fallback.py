@@ -15,12 +15,12 @@ from torch.fx import GraphModule, Node
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
 
-__all__ = ["FALLBACK", "NO_REASON", "NodeKey", "keep_fallbacks", "reasons_collected", "tell_reason"]
+__all__ = ["FALLBACK", "NOT_DELEGATED", "NO_REASON", "NodeKey", "keep_fallbacks", "reasons_collected", "tell_reason"]
 
 FALLBACK = "fallback"
 NO_REASON = "the partitioner does not take it and gives no reason"
 # Sizes and numbers are the runtime's own business, whatever the backend.
-_NOT_DELEGATED = ("executorch_prim",)
+NOT_DELEGATED = ("executorch_prim",)
 
 # A node by its name, and, as names repeat in the graphs that control flow runs, its number: copies have both.
 NodeKey = tuple[str, object]
@@ -50,7 +50,7 @@ def keep_fallbacks(graph_module: GraphModule, partitioner: str, reasons: dict[No
     """Notes on every operator that is still outside of delegates that `partitioner` left it, and why."""
     for held in all_graph_modules(graph_module):
         for node in held.graph.nodes:
-            if isinstance(node.target, EdgeOpOverload) and node.target.namespace not in _NOT_DELEGATED:
+            if isinstance(node.target, EdgeOpOverload) and node.target.namespace not in NOT_DELEGATED:
                 told = (partitioner, reasons.get(_key(node), NO_REASON))
                 node.meta[FALLBACK] = (*node.meta.get(FALLBACK, ()), told)
 

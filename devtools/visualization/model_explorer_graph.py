@@ -1,0 +1,80 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Programs as graphs for Google's Model Explorer, in its JSON format (github.com/google-ai-edge/model-explorer, "JSON
+graph format"): nodes with a namespace, which is drawn as a layer around them, and edges named by where they end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.devtools.visualization.page import visualize
+from executorch.exir.error import module_path, operator_name, source_line
+from executorch.exir.program.graph_picture import describe_value
+
+_LABEL = "Executorch"
+
+
+def visualize_with_clusters(
+    exported_program: ExportedProgram,
+    json_file_name: str | None = None,
+    no_open_in_browser: bool = False,
+    reuse_server: bool = False,
+    get_node_partition_name: Callable[[Node], str | None] = lambda node: node.meta.get("delegation_tag"),
+    get_node_qdq_cluster_name: Callable[[Node], str | None] = lambda node: node.meta.get("cluster"),
+) -> Path:
+    """A program whose partitions and quantized clusters are drawn as layers.
+
+    json_file_name: a file that Model Explorer opens. None: a page of ours, without the layers, is shown at once.
+    The functions name the partition and the cluster of a node, None for neither. Returns the path of what was written.
+    """
+    if json_file_name is None:
+        return visualize(exported_program, reuse_server, no_open_in_browser)
+    partitions: dict[str, int] = {}
+
+    def layer(node: Node) -> str:
+        partition, cluster = get_node_partition_name(node), get_node_qdq_cluster_name(node)
+        names = []
+        if partition is not None:
+            names.append(f"partition {partitions.setdefault(partition, len(partitions))} ({_one_layer(partition)})")
+        if cluster is not None:
+            names.append(f"cluster ({_one_layer(cluster)})")
+        return "/".join(names)
+
+    graph = {
+        "id": "forward",
+        "collectionLabel": _LABEL,
+        "nodes": [_node(node, layer(node)) for node in exported_program.graph.nodes],
+    }
+    content = {"label": _LABEL, "graphs": [graph], "graphsWithLevel": [{"graph": graph, "level": 0}]}
+    Path(json_file_name).write_text(json.dumps(content), encoding="utf-8")
+    return Path(json_file_name)
+
+
+def _one_layer(name: str) -> str:
+    return name.replace("/", ":")
+
+
+def _node(node: Node, namespace: str) -> dict[str, Any]:
+    label = operator_name(node.target).replace("::", ".") if node.op == "call_function" else node.op
+    facts = {
+        "name": node.name,
+        "target": str(node.target),
+        "value": describe_value(node),
+        "module": module_path(node),
+        "source": source_line(node),
+    }
+    return {
+        "id": node.name,
+        "label": label,
+        "namespace": namespace,
+        "attrs": [{"key": key, "value": value} for key, value in facts.items() if value],
+        "incomingEdges": [
+            {"sourceNodeId": source.name, "sourceNodeOutputId": "0", "targetNodeInputId": str(place)}
+            for place, source in enumerate(node.all_input_nodes)
+        ],
+    }

@@ -1,0 +1,196 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What runs where, as a page of HTML that needs nothing else: shares of the cost, the graph, what is inside its
+delegates, and why the rest was left."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+
+from executorch.exir import memory
+from executorch.exir.backend.fallback import FALLBACK, NOT_DELEGATED
+from executorch.exir.backend.subgraph_constants import CONSTANT_KINDS, constants_in_subgraphs
+from executorch.exir.delegate import executorch_call_delegate
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.error import module_path, operator_name, source_line
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
+from executorch.exir.program.cost import Cost, cost_of
+from executorch.exir.program.graph_picture import Box, describe_value, draw_graph
+
+__all__ = ["delegation_html", "write_delegation"]
+
+_KERNELS = "kernels"
+_COLOURS = {_KERNELS: "#f2c9c9", "input": "#e8e8e8", "control flow": "#fdf3c4", "size": "#f4f4f4"}
+_STYLE = """
+body{font:14px sans-serif;margin:24px;color:#222} svg{height:auto} .scroll{overflow:auto;border:1px solid #ddd}
+table{border-collapse:collapse;margin:8px 0} td,th{border:1px solid #ccc;padding:3px 8px;text-align:left}
+td.n{text-align:right} .bar{display:flex;height:26px;max-width:900px;border:1px solid #888}
+.bar div{overflow:hidden;white-space:nowrap;font-size:12px;line-height:26px;padding-left:4px} summary{cursor:pointer}
+""".replace("\n", " ").strip()
+
+
+@dataclass
+class _Share:
+    """What one backend, or our kernels, have of a program."""
+
+    delegates: int = 0
+    operators: int = 0
+    cost: Cost = field(default_factory=Cost)
+
+
+def write_delegation(methods: Mapping[str, ExportedProgram], path: str | Path) -> None:
+    """`delegation_html(methods)`, written to a file."""
+    Path(path).write_text(delegation_html(methods), encoding="utf-8")
+
+
+def delegation_html(methods: Mapping[str, ExportedProgram]) -> str:
+    """The page for programs by method name, partitioned or not, with the graphs that their control flow runs."""
+    parts = ["<!doctype html>", f'<html><head><meta charset="utf-8"><title>Delegation</title><style>{_STYLE}</style>']
+    parts.append("</head><body><h1>What runs where</h1>")
+    for name, program in methods.items():
+        module, constants = program.graph_module, _constants(program)
+        shares = _shares(module)
+        colours = _COLOURS | {backend: _colour(n) for n, backend in enumerate(x for x in shares if x != _KERNELS)}
+        parts += [f"<h2>{escape(name)}</h2>", _bar(shares, colours), _share_table(shares)]
+        for place, held in enumerate(all_graph_modules(module)):
+            parts += _graph(held, "graph" if place == 0 else f"control flow: graph {place}", colours, constants)
+        parts.append(_fallback_table(module))
+    return "\n".join([*parts, "</body></html>"])
+
+
+def _constants(program: ExportedProgram) -> set[Node]:
+    """The placeholders of parameters, buffers and constants, in all graphs."""
+    weights = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind in CONSTANT_KINDS}
+    outer = {node for node in program.graph.find_nodes(op="placeholder") if node.name in weights}
+    return outer.union(constants_in_subgraphs(program))
+
+
+def _graph(held: GraphModule, title: str, colours: Mapping[str, str], constants: set[Node]) -> list[str]:
+    parts = [f'<h3>{title}</h3><div class="scroll">', _picture(held, colours, constants), "</div>"]
+    for number, module in enumerate(get_lowered_backend_modules(held)):
+        inner = module.original_module
+        head = f"delegate {number}: {module.backend_id}, {len(_operators(inner.graph_module))} operators"
+        own = {**colours, _KERNELS: colours[module.backend_id]}
+        parts.append(f'<details><summary>{escape(head)}</summary><div class="scroll">')
+        parts += [_picture(inner.graph_module, own, _constants(inner)), "</div></details>"]
+    return parts
+
+
+def _picture(held: GraphModule, colours: Mapping[str, str], constants: set[Node]) -> str:
+    return draw_graph(held.graph, lambda node: None if node in constants else _box(held, node, colours))
+
+
+def _box(held: GraphModule, node: Node, colours: Mapping[str, str]) -> Box | None:
+    """Memory and taking elements are left out."""
+    value = describe_value(node)
+    if node.op == "output":
+        return Box("output", "", colours["input"], "what the graph returns")
+    if node.op == "placeholder":
+        return Box(node.name, value, colours["input"], f"input {node.name}") if node.users else None
+    if node.op != "call_function" or node.target is operator.getitem or node.target is memory.alloc:
+        return None
+    where = [each for each in (value, module_path(node), source_line(node)) if each]
+    module = _delegate(held, node)
+    if module is not None:
+        inside = _operators(module.original_module.graph_module)
+        lines = [f"{len(inside)} operators, {len(module.processed_bytes):,} bytes", *(_name(each) for each in inside)]
+        return Box(module.backend_id, lines[0], colours[module.backend_id], "\n".join(lines[:40]))
+    why = [f"{partitioner}: {reason}" for partitioner, reason in node.meta.get(FALLBACK, ())]
+    kind = _KERNELS if _is_operator(node) else "control flow" if _runs_graphs(held, node) else "size"
+    return Box(_name(node), value, colours[kind], "\n".join([node.name, *where, *why]))
+
+
+def _delegate(held: GraphModule, node: Node) -> LoweredBackendModule | None:
+    if node.target is not executorch_call_delegate:
+        return None
+    module = held.get_submodule(str(node.args[0].target))  # type: ignore[union-attr]  # a call's first argument names it
+    return module if isinstance(module, LoweredBackendModule) else None
+
+
+def _runs_graphs(held: GraphModule, node: Node) -> bool:
+    named = [each for each in node.all_input_nodes if each.op == "get_attr"]
+    return any(isinstance(getattr(held, str(each.target), None), GraphModule) for each in named)
+
+
+def _is_operator(node: Node) -> bool:
+    return isinstance(node.target, (OpOverload, EdgeOpOverload)) and node.target.namespace not in NOT_DELEGATED
+
+
+def _operators(module: GraphModule) -> list[Node]:
+    return [node for held in all_graph_modules(module) for node in held.graph.nodes if _is_operator(node)]
+
+
+def _name(node: Node) -> str:
+    return operator_name(node.target).replace("::", ".")
+
+
+def _shares(module: GraphModule) -> dict[str, _Share]:
+    """By backend, what is left last."""
+    shares: dict[str, _Share] = {}
+    for held in all_graph_modules(module):
+        for lowered in get_lowered_backend_modules(held):
+            share = shares.setdefault(lowered.backend_id, _Share())
+            share.delegates += 1
+            _add(share, _operators(lowered.original_module.graph_module))
+    left = _Share()
+    _add(left, _operators(module))
+    return shares | {_KERNELS: left}
+
+
+def _add(share: _Share, nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        share.operators += 1
+        share.cost += cost_of(node)
+
+
+def _bar(shares: Mapping[str, _Share], colours: Mapping[str, str]) -> str:
+    total = sum(share.cost.flops for share in shares.values())
+    cells = [
+        f'<div style="width:{share.cost.flops / total:.2%};background:{colours[name]}">'
+        f"{escape(name)} {share.cost.flops / total:.1%}</div>"
+        for name, share in shares.items()
+        if total and share.cost.flops
+    ]
+    return f'<p>Share of the floating-point operations:</p><div class="bar">{"".join(cells)}</div>'
+
+
+def _share_table(shares: Mapping[str, _Share]) -> str:
+    rows = [
+        (name, share.delegates or "", share.operators, f"{share.cost.flops:,}", f"{share.cost.bytes:,}")
+        for name, share in shares.items()
+    ]
+    return _table(("runs on", "delegates", "operators", "FLOPs", "bytes moved"), rows)
+
+
+def _fallback_table(module: GraphModule) -> str:
+    left = [(node, cost_of(node)) for node in _operators(module) if FALLBACK in node.meta]
+    if not left:
+        return ""
+    rows = [
+        (
+            _name(node),
+            f"{cost.flops:,}",
+            "; ".join(f"{partitioner}: {reason}" for partitioner, reason in node.meta[FALLBACK]),
+            source_line(node) or module_path(node) or node.name,
+        )
+        for node, cost in sorted(left, key=lambda pair: -pair[1].flops)
+    ]
+    return "<h3>Left to the kernels</h3>" + _table(("operator", "FLOPs", "reason", "source"), rows)
+
+
+def _table(headers: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    head = "".join(f"<th>{escape(each)}</th>" for each in headers)
+    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _colour(number: int) -> str:
+    return f"hsl({(210 + 137 * number) % 360}, 60%, 78%)"

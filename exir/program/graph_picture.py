@@ -1,0 +1,125 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A picture of one graph as SVG: values flow downwards, a box a call, delegates as one box each.
+
+x ─▶ [XnnpackBackend: 12 operators] ─▶ [aten.sort] ─▶ output
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import torch
+from torch.fx import Graph, Node
+
+__all__ = ["Box", "describe_value", "draw_graph"]
+
+_WIDTH, _HEIGHT, _GAP, _STEP, _MARGIN = 190, 34, 18, 66, 12
+_STYLE = (
+    "text{font:11px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222} .edge{stroke:#999;fill:none} "
+    ".box{stroke:#555;stroke-width:.8} .box:hover{stroke:#000;stroke-width:2} .detail{font-size:9px;fill:#444}"
+)
+
+
+@dataclass(frozen=True)
+class Box:
+    """How a node looks. title: what a pointer over it shows."""
+
+    label: str
+    detail: str
+    colour: str
+    title: str
+
+
+def draw_graph(graph: Graph, box_of: Callable[[Node], Box | None]) -> str:
+    """The graph as SVG. box_of: None for nodes that are left out; what reads them is joined to what they read."""
+    boxes = {node: box for node in graph.nodes if (box := box_of(node)) is not None}
+    edges = {node: _sources(node, boxes) for node in boxes}
+    rows = _rows(boxes, edges)
+    widest = max((len(row) for row in rows), default=1)
+    width = 2 * _MARGIN + widest * (_WIDTH + _GAP) - _GAP
+    height = 2 * _MARGIN + max(0, len(rows) - 1) * _STEP + _HEIGHT
+    place = {
+        node: ((width - len(row) * (_WIDTH + _GAP) + _GAP) / 2 + column * (_WIDTH + _GAP), _MARGIN + depth * _STEP)
+        for depth, row in enumerate(rows)
+        for column, node in enumerate(row)
+    }
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
+            f'<style>{_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>',
+            *(_edge(place[source], place[node]) for node, sources in edges.items() for source in sources),
+            *(_box(*place[node], box) for node, box in boxes.items()),
+            "</svg>",
+        ]
+    )
+
+
+def describe_value(node: Node) -> str:
+    """dtype and sizes of what a node gives, such as `float32[1, 64, 56, 56]`."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return ", ".join(
+        f"{str(each.dtype).removeprefix('torch.')}[{', '.join(map(str, each.shape))}]"
+        for each in values
+        if isinstance(each, torch.Tensor)
+    )
+
+
+def _sources(node: Node, boxes: Mapping[Node, Box]) -> list[Node]:
+    """The drawn nodes that a node reads, through those that are left out."""
+    found: dict[Node, None] = {}
+    waiting = list(node.all_input_nodes)
+    while waiting:
+        source = waiting.pop()
+        if source in boxes:
+            found[source] = None
+        elif source.target is operator.getitem:
+            waiting += source.all_input_nodes
+    return list(found)
+
+
+def _rows(boxes: Mapping[Node, Box], edges: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
+    """Nodes by depth; inputs stand right above their first reader; each row in the order of what it reads."""
+    depth: dict[Node, int] = {}
+    for node in boxes:
+        depth[node] = 1 + max((depth[source] for source in edges[node]), default=-1)
+    for node in boxes:
+        readers = [depth[reader] for reader in boxes if node in edges[reader]] if node.op == "placeholder" else []
+        depth[node] = max(depth[node], min(readers, default=1) - 1)
+    rows: list[list[Node]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    for node in boxes:
+        rows[depth[node]].append(node)
+    centre: dict[Node, float] = {}
+    for row in rows:
+        wanted = {node: _mean([centre[source] for source in edges[node] if source in centre]) for node in row}
+        row.sort(key=lambda node: wanted[node])
+        centre.update({node: column - (len(row) - 1) / 2 for column, node in enumerate(row)})
+    return rows
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
+    x, y, to_x, to_y = start[0] + _WIDTH / 2, start[1] + _HEIGHT, end[0] + _WIDTH / 2, end[1]
+    half = (to_y - y) / 2
+    curve = f"C{x:.0f} {y + half:.0f} {to_x:.0f} {to_y - half:.0f} {to_x:.0f} {to_y:.0f}"
+    return f'<path class="edge" d="M{x:.0f} {y:.0f} {curve}"/>'
+
+
+def _box(x: float, y: float, box: Box) -> str:
+    return (
+        f'<g><title>{escape(box.title)}</title><rect class="box" x="{x:.0f}" y="{y:.0f}" rx="4" width="{_WIDTH}" '
+        f'height="{_HEIGHT}" fill="{box.colour}"/>'
+        f'<text x="{x + 6:.0f}" y="{y + 14:.0f}">{escape(_short(box.label))}</text>'
+        f'<text class="detail" x="{x + 6:.0f}" y="{y + 27:.0f}">{escape(_short(box.detail, 38))}</text></g>'
+    )
+
+
+def _short(text: str, most: int = 29) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
