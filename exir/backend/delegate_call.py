@@ -42,8 +42,8 @@ def insert_delegate_calls(
         if partition.host is program.graph_module:
             renamed.update(new_names)
 
-    drop_unread_operands(program, (node for node in owned if node.graph is not program.graph))
     moved = {spec.target for spec in owned.values()}
+    drop_unread_operands(program, moved)
     names = {spec.arg.name for spec in program.graph_signature.input_specs if spec.target in moved}
     dropped = [node for node in program.graph.find_nodes(op="placeholder") if node.name in names and not node.users]
     for node in dropped:

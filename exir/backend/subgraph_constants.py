@@ -6,7 +6,7 @@ cond(p, then, otherwise, (x, weight))       in `then` and `otherwise`, the secon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 import torch
 from torch.export import ExportedProgram
@@ -57,10 +57,9 @@ def constants_in_subgraphs(program: ExportedProgram) -> dict[Node, InputSpec]:
     }
 
 
-def drop_unread_operands(program: ExportedProgram, placeholders: Iterable[Node]) -> None:
-    """Takes those placeholders of control-flow graphs that nothing reads any more out of all graphs that the call runs,
-    and their operands out of the call."""
-    wanted = set(placeholders)
+def drop_unread_operands(program: ExportedProgram, targets: Collection[str | None]) -> None:
+    """Takes those of these constants that no graph of a call reads any more out of the graphs and the call."""
+    wanted = {node for node, spec in constants_in_subgraphs(program).items() if spec.target in targets}
     for host in reversed(list(all_graph_modules(program.graph_module))):  # innermost first: they free outer ones
         for call in [node for node in host.graph.nodes if node.target in _OPERANDS]:
             _drop_from_call(host, call, wanted)
