@@ -21,7 +21,7 @@ install(TARGETS executorch_headers ${libraries} executorch_kernels executorch_ex
         ARCHIVE DESTINATION lib COMPONENT sdk)
 install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION lib/cmake/executorch COMPONENT sdk)
 
-foreach(folder runtime extension kernels)
+foreach(folder runtime extension kernels devtools)
   install(
     DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/
     DESTINATION include/executorch/${folder}

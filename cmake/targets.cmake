@@ -11,6 +11,9 @@ target_compile_features(executorch_headers INTERFACE cxx_std_17)
 if(NOT EXECUTORCH_ENABLE_LOGGING)
   target_compile_definitions(executorch_headers INTERFACE ET_LOG_ENABLED=0)
 endif()
+if(NOT EXECUTORCH_ENABLE_EVENT_TRACER)
+  target_compile_definitions(executorch_headers INTERFACE ET_EVENT_TRACER_DISABLED)
+endif()
 
 # How our own sources are compiled.
 add_library(executorch_strict INTERFACE)

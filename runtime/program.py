@@ -133,10 +133,16 @@ class Program:
         """
         return self._program.method_meta(method_name)
 
-    def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str) -> None:
-        """Not implemented: no events are recorded.
+    def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str | None = None) -> None:
+        """Writes what was recorded since the program was loaded, for `executorch.devtools.Inspector`.
+
+        Args:
+            etdump_path: where the events are written (`.etdp`).
+            debug_buffer_path: where the values that operators computed are written, if `debug_buffer_size` asked for
+                them.
 
         Raises:
-            NotSupportedError: always.
+            InvalidStateError: the program was not loaded with `enable_etdump=True`, or no method has been loaded.
+            AccessError: a file cannot be written.
         """
         self._program.write_etdump_result_to_file(etdump_path, debug_buffer_path)

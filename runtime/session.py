@@ -55,8 +55,10 @@ class Runtime:
             data: a path, which is mapped into memory; `bytes`, which are used where they are; or a `bytearray`,
                 `memoryview` or binary file, which are copied, because they may change.
             verification: accepted for scripts that choose one; every program is verified in full.
-            enable_etdump: event dumps are not implemented; True raises NotSupportedError.
-            debug_buffer_size: only has a meaning with `enable_etdump`.
+            enable_etdump: record what runs how long (`Program.write_etdump_result_to_file`). Methods of the program
+                take turns then.
+            debug_buffer_size: with `enable_etdump`, how many bytes of the values that operators compute are recorded as
+                well; 0: none. What there is no room for is left out, with a message in the log.
             data_path: weights that live beside the program: the path of a `.ptd` file, or its bytes.
             share_memory_arenas: methods share the memory of values within an execution, so that they take turns, and
                 the state that was planned to be shared (`MemoryPlanningPass(share_mutable_buffers=True)`). Output

@@ -33,7 +33,11 @@ class FlatbufferReader:
         expected = self._format.identifier
         if identifier != expected:
             raise MalformedProgramError(f"byte 4: expected the identifier {expected!r}; found {identifier!r}")
-        value: _T = self._table(table, self._number("I", 0))
+        return self.table_at(table, self._number("I", 0))
+
+    def table_at(self, table: type[_T], at: int) -> _T:
+        """The table at a position. Raises MalformedProgramError."""
+        value: _T = self._table(table, at)
         return value
 
     def _number(self, code: str, at: int) -> Any:

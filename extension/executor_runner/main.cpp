@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/executor_runner/event_record.h>
 #include <executorch/extension/executor_runner/failure.h>
 #include <executorch/extension/executor_runner/listing.h>
 #include <executorch/extension/executor_runner/options.h>
@@ -128,9 +129,10 @@ void run(const Program& program, const Options& options) {
   const std::unique_ptr<MethodMemory> memory =
       require(MethodMemory::allocate(meta), "no memory for '" + name + "'");
   const std::unique_ptr<DataFiles> data = load_data_files(options);
+  EventRecord record(options);
   const et_timestamp_t load_begin = runtime::pal_current_ticks();
   Method method =
-      require(program.load_method(name.c_str(), memory->manager(), nullptr, data->map()),
+      require(program.load_method(name.c_str(), memory->manager(), record.tracer(), data->map()),
               "cannot load the method '" + name + "'");
   printf(
       "loaded '%s' in %.3f ms\n", name.c_str(),
@@ -157,6 +159,7 @@ void run(const Program& program, const Options& options) {
       }
     }
   }
+  record.write();
 }
 
 }  // namespace

@@ -87,6 +87,14 @@ constexpr Row kRows[] = {
      [](Options& options, const char* text) { options.print_output = print_output_named(text); }},
     {"output_file", "PREFIX", "write the bytes of output tensor I to PREFIX-I.bin",
      [](Options& options, const char* text) { options.output_file = text; }},
+    {"etdump_path", "FILE", "record what runs how long, and write it there (.etdp)",
+     [](Options& options, const char* text) { options.etdump_path = text; }},
+    {"debug_output_path", "FILE", "with it: record every operator's outputs too, their bytes there",
+     [](Options& options, const char* text) { options.debug_output_path = text; }},
+    {"debug_buffer_size", "BYTES", "room for those bytes; default: 67108864",
+     [](Options& options, const char* text) {
+       options.debug_buffer_size = positive_number("debug_buffer_size", text);
+     }},
     {"list", nullptr, "print methods, inputs, outputs, operators, backends and memory; run nothing",
      [](Options& options, const char*) { options.list = true; }},
     {"help", nullptr, "print this", [](Options& options, const char*) { options.help = true; }},
@@ -118,6 +126,9 @@ Options parse_options(int argc, char** argv) {
   }
   if (options.model_path.empty() && !options.help) {
     fail("--model_path is required; see --help");
+  }
+  if (!options.debug_output_path.empty() && options.etdump_path.empty()) {
+    fail("--debug_output_path needs --etdump_path, which says what the bytes are; see --help");
   }
   return options;
 }

@@ -28,6 +28,12 @@ struct Options {
   PrintOutput print_output = PrintOutput::Short;
   /// Empty: outputs are not written.
   std::string output_file;
+  /// Where the events of the run are written; empty: none are recorded.
+  std::string etdump_path;
+  /// Where the tensors that it computes are written; empty: they are not recorded.
+  std::string debug_output_path;
+  /// Room for them, in bytes.
+  size_t debug_buffer_size = 64 << 20;
   bool list = false;
   bool help = false;
 };

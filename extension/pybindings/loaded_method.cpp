@@ -53,6 +53,10 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
   Error error = Error::Ok;
   {
     const py::gil_scoped_release release;
+    std::unique_lock<std::mutex> turn(method->turns_->mutex, std::defer_lock);
+    if (method->program_->records_events()) {
+      turn.lock();
+    }
     const threadpool::ThreadPoolScope scope(method->pool_.get());
     MethodMemory::Given given;
     given.arenas = method->program_->arenas();
@@ -61,8 +65,8 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
     if (memory.ok()) {
       method->memory_ = std::move(*memory);
       Result<runtime::Method> loaded = method->program_->program().load_method(
-          name.c_str(), method->memory_->manager(), nullptr, method->program_->data_map(),
-          method->program_->backend_options());
+          name.c_str(), method->memory_->manager(), method->program_->tracer(),
+          method->program_->data_map(), method->program_->backend_options());
       error = loaded.error();
       if (loaded.ok()) {
         method->method_.emplace(std::move(*loaded));

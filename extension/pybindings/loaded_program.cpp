@@ -102,7 +102,29 @@ void LoadedProgram::share_arenas() {
     raise_error(arenas.error(), "methods of the program from " + source_ + " cannot share arenas");
   }
   arenas_.emplace(std::move(*arenas));
+  if (shared_turns_ == nullptr) {
+    shared_turns_ = std::make_shared<Turns>();
+  }
+}
+
+void LoadedProgram::record_events(size_t debug_buffer_size) {
+  events_ = std::make_unique<EventRecord>(debug_buffer_size);
   shared_turns_ = std::make_shared<Turns>();
+}
+
+void LoadedProgram::write_events(const std::string& path,
+                                 const std::optional<std::string>& debug_buffer_path) {
+  if (events_ == nullptr) {
+    raise_error(runtime::Error::InvalidState,
+                "write_etdump_result_to_file(): no events are recorded; load the program with "
+                "enable_etdump=True");
+  }
+  std::unique_lock<std::mutex> turn(shared_turns_->mutex, std::defer_lock);
+  {
+    const py::gil_scoped_release release;
+    turn.lock();
+  }
+  events_->write(path, debug_buffer_path);
 }
 
 std::vector<std::string> LoadedProgram::method_names() const {

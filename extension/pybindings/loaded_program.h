@@ -13,6 +13,7 @@
 #include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/pybindings/backend_choices.h>
+#include <executorch/extension/pybindings/event_record.h>
 #include <executorch/extension/pybindings/python_reference.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/data_loader.h>
@@ -43,7 +44,7 @@ class LoadedProgram final {
 
   const runtime::Program& program() const { return *program_; }
 
-  /// The right to execute: of one method, or of all that share arenas.
+  /// The right to execute: of one method, or of all that share something.
   struct Turns {
     std::mutex mutex;
     std::atomic<std::thread::id> running_in{};
@@ -52,7 +53,7 @@ class LoadedProgram final {
   void share_arenas();
   /// Null if methods do not share them.
   const SharedArenas* arenas() const { return arenas_.has_value() ? &*arenas_ : nullptr; }
-  /// One for each method, or the same for all that share arenas.
+  /// One for each method, or the same for all that share arenas or a record of events.
   std::shared_ptr<Turns> turns() const {
     return shared_turns_ != nullptr ? shared_turns_ : std::make_shared<Turns>();
   }
@@ -64,6 +65,15 @@ class LoadedProgram final {
     choices_ = BackendChoices(choices);
   }
   const runtime::LoadBackendOptionsMap* backend_options() const { return choices_.map(); }
+  /// Records what happens in methods that are loaded from now on, which take turns then. Raises as
+  /// EventRecord.
+  void record_events(size_t debug_buffer_size);
+  bool records_events() const { return events_ != nullptr; }
+  runtime::EventTracer* tracer() const { return events_ == nullptr ? nullptr : events_->tracer(); }
+  /// Writes what is recorded so far, when no method is running. Raises InvalidStateError if nothing
+  /// is, AccessError if a file cannot be written.
+  void write_events(const std::string& path, const std::optional<std::string>& debug_buffer_path);
+
   /// For messages: the file's path, or what was loaded instead.
   const std::string& source() const { return source_; }
 
@@ -86,6 +96,7 @@ class LoadedProgram final {
   PythonReference data_memory_;
   std::unique_ptr<DataFiles> data_;
   std::optional<SharedArenas> arenas_;
+  std::unique_ptr<EventRecord> events_;
   std::shared_ptr<Turns> shared_turns_;
   std::shared_ptr<threadpool::ThreadPool> pool_;
   BackendChoices choices_;

@@ -25,13 +25,6 @@ namespace {
 using runtime::Error;
 using Verification = runtime::Program::Verification;
 
-/// A parameter of the documented functions whose subject is not part of this build.
-void refuse_event_dumps(bool enable_etdump) {
-  if (enable_etdump) {
-    raise_error(Error::NotImplemented, "enable_etdump=True: event dumps are not implemented");
-  }
-}
-
 using DataPath = std::optional<std::string>;
 using DataBytes = std::optional<py::bytes>;
 
@@ -43,23 +36,28 @@ void add_data(LoadedProgram& program, const DataPath& path, const DataBytes& byt
   }
 }
 
-std::shared_ptr<LoadedProgram> load_program(const std::string& path, bool enable_etdump, size_t,
-                                            Verification verification, const DataPath& data_path,
-                                            const DataBytes& data) {
-  refuse_event_dumps(enable_etdump);
+std::shared_ptr<LoadedProgram> load_program(const std::string& path, bool enable_etdump,
+                                            size_t debug_buffer_size, Verification verification,
+                                            const DataPath& data_path, const DataBytes& data) {
   std::shared_ptr<LoadedProgram> program = LoadedProgram::from_file(path, verification);
   add_data(*program, data_path, data);
+  if (enable_etdump) {
+    program->record_events(debug_buffer_size);
+  }
   return program;
 }
 
 std::shared_ptr<LoadedProgram> load_program_from_buffer(py::bytes buffer, bool enable_etdump,
-                                                        size_t, Verification verification,
+                                                        size_t debug_buffer_size,
+                                                        Verification verification,
                                                         const DataPath& data_path,
                                                         const DataBytes& data) {
-  refuse_event_dumps(enable_etdump);
   std::shared_ptr<LoadedProgram> program =
       LoadedProgram::from_bytes(std::move(buffer), verification);
   add_data(*program, data_path, data);
+  if (enable_etdump) {
+    program->record_events(debug_buffer_size);
+  }
   return program;
 }
 
@@ -147,7 +145,9 @@ void bind_program(py::module_& module) {
                              const ThreadChoice& threads) { self.use_threads(pool_of(threads)); })
       .def("share_memory_arenas", &LoadedProgram::share_arenas)
       .def("method_meta", describe_method, py::arg("method_name"))
-      .def("has_etdump", [](const LoadedProgram&) { return false; });
+      .def("has_etdump", &LoadedProgram::records_events)
+      .def("write_etdump_result_to_file", &LoadedProgram::write_events, py::arg("path"),
+           py::arg("debug_buffer_path") = py::none());
 }
 
 void bind_method(py::module_& module) {
@@ -190,7 +190,13 @@ void bind_module(py::module_& module) {
           py::arg("method_name"))
       .def("method_names",
            [](const LoadedModule& self) { return names_of(self.program()->method_names()); })
-      .def("has_etdump", [](const LoadedModule&) { return false; });
+      .def("has_etdump", [](const LoadedModule& self) { return self.program()->records_events(); })
+      .def(
+          "write_etdump_result_to_file",
+          [](const LoadedModule& self, const std::string& path, const DataPath& debug_path) {
+            self.program()->write_events(path, debug_path);
+          },
+          py::arg("path"), py::arg("debug_buffer_path") = py::none());
 }
 
 void bind_loading(py::module_& module) {

@@ -14,7 +14,7 @@ With `clone_outputs=True` outputs have memory of their own. With `clone_outputs=
 where that is possible: no copy is made, they stay valid memory after method, program and source are gone, and the next
 call of the method overwrites what they show.
 
-Names of the documented interface whose subject is not there yet (bundled programs, event dumps, profiling) raise
+Names of the documented interface whose subject is not there (bundled programs, the old profiler) raise
 `NotSupportedError` when they are called.
 
 While a program loads or runs, other Python threads run. Errors are the classes of `executorch.runtime.errors`.

@@ -10,7 +10,6 @@ namespace py = pybind11;
 namespace executorch::extension::pybindings {
 namespace {
 
-constexpr char kEventDumps[] = "event dumps are not implemented";
 constexpr char kBundledPrograms[] = "bundled programs are not implemented";
 constexpr char kProfiling[] = "the runtime was built without a profiler";
 
@@ -22,8 +21,6 @@ struct Name {
 };
 
 constexpr Name kNames[] = {
-    {"ExecuTorchProgram", "write_etdump_result_to_file", kEventDumps},
-    {"ExecuTorchModule", "write_etdump_result_to_file", kEventDumps},
     {"ExecuTorchModule", "load_bundled_input", kBundledPrograms},
     {"ExecuTorchModule", "verify_result_with_bundled_expected_output", kBundledPrograms},
     {"BundledModule", "__init__", kBundledPrograms},

@@ -1,9 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The executor's side of event tracing. Without ET_EVENT_TRACER_ENABLED all of it compiles to
-// nothing; with it, a null tracer costs one comparison.
+// The executor's side of event tracing. With ET_EVENT_TRACER_DISABLED all of it compiles to
+// nothing; without, a null tracer costs one comparison.
 #pragma once
 
 #include <executorch/runtime/core/event_tracer.h>
+
+// The documented name, for code that asks whether there are events.
+#if !defined(ET_EVENT_TRACER_DISABLED) && !defined(ET_EVENT_TRACER_ENABLED)
+#define ET_EVENT_TRACER_ENABLED
+#endif
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {

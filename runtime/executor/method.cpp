@@ -7,6 +7,7 @@
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/executor/call_failure.h>
 #include <executorch/runtime/executor/delegate_loader.h>
+#include <executorch/runtime/executor/event_name.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/value_loader.h>
 #include <executorch/runtime/platform/log.h>
@@ -252,22 +253,33 @@ Error Method::run_next_traced(KernelRuntimeContext& context) {
   const Instruction& instruction = block_.instructions[next_];
   const internal::EventTracerProfileInstructionScope place(event_tracer_, 0,
                                                            static_cast<DebugHandle>(next_));
-  const bool is_kernel = instruction.opcode == Opcode::Kernel;
-  const bool is_call = is_kernel || instruction.opcode == Opcode::Delegate;
   Error error = Error::Ok;
-  if (is_call) {
-    const internal::EventTracerProfileOpScope scope(event_tracer_,
-                                                    is_kernel ? "OPERATOR_CALL" : "DELEGATE_CALL");
+  if (instruction.opcode == Opcode::Kernel) {
+    char name[executorch::runtime::internal::kEventNameSize];
+    executorch::runtime::internal::write_event_name(*plan_, next_, name);
+    const internal::EventTracerProfileOpScope call(event_tracer_, "OPERATOR_CALL");
+    const internal::EventTracerProfileOpScope scope(event_tracer_, name);
+    error = run_next(context);
+  } else if (instruction.opcode == Opcode::Delegate) {
+    const internal::EventTracerProfileOpScope scope(event_tracer_, "DELEGATE_CALL");
     error = run_next(context);
   } else {
-    error = run_next(context);
+    return run_next(context);
   }
-  // The last argument is what the operator returns.
-  if (error == Error::Ok && is_call && instruction.number > 0) {
-    internal::event_tracer_log_evalue(event_tracer_,
-                                      *instruction.arguments[instruction.number - 1]);
+  if (error == Error::Ok) {
+    log_results(instruction);
   }
   return error;
+}
+
+void Method::log_results(const Instruction& instruction) {
+  // The last argument is what an operator returns; a delegate's outputs cannot be told from its
+  // inputs, which are the outputs of others.
+  const uint32_t first =
+      instruction.opcode == Opcode::Kernel && instruction.number > 0 ? instruction.number - 1 : 0;
+  for (uint32_t i = first; i < instruction.number; ++i) {
+    internal::event_tracer_log_evalue(event_tracer_, *instruction.arguments[i]);
+  }
 }
 
 Error Method::fail(Error error) {

@@ -137,6 +137,7 @@ class Method final {
   /// Runs instruction next_ and sets it to the following one.
   Error run_next(KernelRuntimeContext& context);
   Error run_next_traced(KernelRuntimeContext& context);
+  void log_results(const internal::Instruction& instruction);
   Error run_delegate(const internal::Instruction& instruction);
   Error check_late_memory(const internal::Instruction& instruction) const;
   Error fail(Error error);

@@ -23,7 +23,8 @@ using executorch::runtime::internal::items;
 
 Result<Method> MethodLoader::load(const MethodRequest& request) {
   internal::event_tracer_create_event_block(request.event_tracer, "Default");
-  const internal::EventTracerProfileMethodScope scope(request.event_tracer, "Method::init");
+  const internal::EventTracerProfileMethodScope load(request.event_tracer, "Program::load_method");
+  const internal::EventTracerProfileMethodScope init(request.event_tracer, "Method::init");
   Method method(&request.program, &request.plan, &request.memory, request.event_tracer);
   // If a step fails, the method gives back what the ones before have made.
   ET_CHECK_OK_OR_RETURN_ERROR(MethodLoader(request, &method).run());

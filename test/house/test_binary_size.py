@@ -57,6 +57,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f"-DPython3_EXECUTABLE={sys.executable}",
             "-DCMAKE_BUILD_TYPE=MinSizeRel",
             "-DEXECUTORCH_ENABLE_LOGGING=OFF",
+            "-DEXECUTORCH_ENABLE_EVENT_TRACER=OFF",
             "-DEXECUTORCH_BUILD_RUNNER=OFF",
             "-DEXECUTORCH_BUILD_SIZE_TEST=ON",
             f"-DEXECUTORCH_SIZE_PROGRAM={mobilenet}",

@@ -44,6 +44,9 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector", "extension/threadpool"},
     "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"},
     "extension": {"extension", "runtime"},
+    "extension/executor_runner": {"extension", "runtime", "devtools"},
+    "extension/pybindings": {"extension", "runtime", "devtools"},
+    "devtools": {"devtools", "runtime/core", "runtime/platform"},
 }
 
 

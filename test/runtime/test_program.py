@@ -14,7 +14,6 @@ from executorch.runtime import (
     ExecuTorchError,
     InvalidProgramError,
     MethodNotFoundError,
-    NotSupportedError,
     Runtime,
     Verification,
 )
@@ -162,11 +161,6 @@ def test_a_file_of_text_is_a_type_error() -> None:
 def test_other_objects_are_a_type_error(data: Any) -> None:
     with pytest.raises(TypeError, match=type(data).__name__):
         Runtime.get().load_program(data)
-
-
-def test_event_dumps_are_refused() -> None:
-    with pytest.raises(NotSupportedError, match="enable_etdump"):
-        Runtime.get().load_program(ADD, enable_etdump=True)
 
 
 def test_registries_say_what_there_is() -> None:

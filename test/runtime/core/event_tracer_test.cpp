@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The hooks with tracing compiled in; without it they are empty functions.
-#define ET_EVENT_TRACER_ENABLED
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <gtest/gtest.h>
 

@@ -1,0 +1,135 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/devtools/etdump/trace_tables.h>
+
+namespace executorch::etdump {
+namespace {
+
+constexpr size_t kFields = sizeof(TableLayout::offsets) / sizeof(uint16_t);
+constexpr char kIdentifier[4] = {'E', 'D', '0', '0'};
+
+uint32_t read_u32(const uint8_t* bytes) {
+  uint32_t value = 0;
+  memcpy(&value, bytes, sizeof(value));
+  return value;
+}
+
+void write_u32(uint8_t* bytes, uint32_t value) { memcpy(bytes, &value, sizeof(value)); }
+
+/// FNV-1a.
+size_t hash_of(const char* text, size_t length) {
+  uint32_t hash = 2166136261U;
+  for (size_t i = 0; i < length; ++i) {
+    hash = (hash ^ static_cast<uint8_t>(text[i])) * 16777619U;
+  }
+  return hash ^ (hash >> 16);
+}
+
+}  // namespace
+
+void TraceTables::clear() {
+  vtable_count_ = 0;
+  memset(strings_, 0, sizeof(strings_));
+}
+
+Place TraceTables::vtable(const TableLayout& layout, uint32_t present) {
+  for (size_t i = 0; i < vtable_count_; ++i) {
+    if (vtables_[i].layout == &layout && vtables_[i].present == present) {
+      return vtables_[i].place;
+    }
+  }
+  uint16_t words[2 + kFields] = {0, layout.size};
+  size_t count = 2;
+  for (size_t i = 0; i < kFields && (present >> i) != 0; ++i) {
+    words[count++] = (present >> i & 1) != 0 ? layout.offsets[i] : 0;
+  }
+  words[0] = static_cast<uint16_t>(count * sizeof(uint16_t));
+  const Place place = buffer_.take(words[0], sizeof(uint16_t));
+  memcpy(buffer_.at(place), words, words[0]);
+  if (vtable_count_ < kVtables) {
+    vtables_[vtable_count_++] = {&layout, present, place};
+  }
+  return place;
+}
+
+Place TraceTables::table(const TableLayout& layout, uint32_t present) {
+  const Place shape = vtable(layout, present);
+  const Place place = buffer_.take(layout.size, 8);
+  // The distance back from the table to its vtable; this one lies after it.
+  write_u32(buffer_.at(place), shape - place);
+  return place;
+}
+
+void TraceTables::refer_at(uint8_t* field, Place target) {
+  write_u32(field, static_cast<uint32_t>(buffer_.at(target) - field));
+}
+
+Place TraceTables::vector(size_t count, size_t element, size_t trailing) {
+  // What is aligned is the elements, which follow the count.
+  const size_t bytes = count * element + trailing;
+  if (element > sizeof(uint32_t)) {
+    buffer_.take(bytes, element);
+    const Place place = buffer_.take(sizeof(uint32_t), sizeof(uint32_t));
+    write_u32(buffer_.at(place), static_cast<uint32_t>(count));
+    return place;
+  }
+  const Place place = buffer_.take(sizeof(uint32_t) + bytes, sizeof(uint32_t));
+  write_u32(buffer_.at(place), static_cast<uint32_t>(count));
+  return place;
+}
+
+Place TraceTables::bytes(const void* data, size_t length) {
+  const Place place = vector(length, 1, 0);
+  if (length != 0) {
+    memcpy(buffer_.at(place) + sizeof(uint32_t), data, length);
+  }
+  return place;
+}
+
+Place TraceTables::string(const char* text, size_t length) {
+  Place& known = strings_[hash_of(text, length) % kStrings];
+  if (known != 0) {
+    const uint8_t* other = buffer_.at(known);
+    if (read_u32(other) == length && memcmp(other + sizeof(uint32_t), text, length) == 0) {
+      return known;
+    }
+  }
+  known = vector(length, 1, 1);
+  memcpy(buffer_.at(known) + sizeof(uint32_t), text, length);
+  return known;
+}
+
+Place TraceTables::longs(const int64_t* values, size_t count) {
+  const Place place = vector(count, sizeof(int64_t), 0);
+  if (count != 0) {
+    memcpy(buffer_.at(place) + sizeof(uint32_t), values, count * sizeof(int64_t));
+  }
+  return place;
+}
+
+Place TraceTables::tables(const Place* places, size_t count) {
+  const Place place = vector(count, sizeof(uint32_t), 0);
+  for (size_t i = 0; i < count; ++i) {
+    refer_at(buffer_.at(place) + (i + 1) * sizeof(uint32_t), places[i]);
+  }
+  return place;
+}
+
+Place TraceTables::listed_tables(size_t first, size_t count) {
+  const Place place = vector(count, sizeof(uint32_t), 0);
+  for (size_t i = 0; i < count; ++i) {
+    refer_at(buffer_.at(place) + (i + 1) * sizeof(uint32_t), buffer_.listed(first + i));
+  }
+  return place;
+}
+
+Place TraceTables::finish(Place root) {
+  // Size, root, identifier: 12 bytes whose end need not be aligned, but whose beginning must.
+  const Place place = buffer_.take(3 * sizeof(uint32_t), 8);
+  uint8_t* header = buffer_.at(place);
+  write_u32(header, place - static_cast<uint32_t>(sizeof(uint32_t)));
+  refer_at(header + sizeof(uint32_t), root);
+  memcpy(header + 2 * sizeof(uint32_t), kIdentifier, sizeof(kIdentifier));
+  return place;
+}
+
+}  // namespace executorch::etdump

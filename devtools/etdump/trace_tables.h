@@ -1,0 +1,92 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The tables of an execution trace (identifier ED00) as bytes of a flatbuffer
+// (https://flatbuffers.dev/internals).
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <executorch/devtools/etdump/trace_buffer.h>
+
+namespace executorch::etdump {
+
+/// Where a table's fields lie. A field's number is its position in `offsets`, from the table's
+/// beginning, whose first 4 bytes name the layout.
+struct TableLayout {
+  uint16_t size;
+  uint16_t offsets[8];
+};
+
+// A field that is absent is 0, so that trace.py can read tables whose layout a truncated file lacks.
+inline constexpr TableLayout kDumpLayout = {12, {4, 8}};
+inline constexpr TableLayout kRunLayout = {20, {4, 8, 12, 16}};
+inline constexpr TableLayout kAllocatorLayout = {8, {4}};
+inline constexpr TableLayout kEventLayout = {16, {4, 8, 12}};
+inline constexpr TableLayout kProfileLayout = {48, {4, 24, 28, 32, 36, 40, 8, 16}};
+inline constexpr TableLayout kAllocationLayout = {16, {4, 8}};
+inline constexpr TableLayout kDebugLayout = {32, {8, 16, 20, 24, 28, 4}};
+inline constexpr TableLayout kValueLayout = {16, {4, 8, 8, 8, 8, 8, 8, 12}};
+inline constexpr TableLayout kTensorLayout = {24, {4, 8, 12, 16}};
+inline constexpr TableLayout kTensorListLayout = {8, {4}};
+inline constexpr TableLayout kLongLayout = {16, {8}};  // Int, Double
+inline constexpr TableLayout kShortLayout = {8, {4}};  // Bool
+
+/// Writes tables, strings and vectors. What a table refers to is written before it. Every string
+/// and every vtable is written once, as far as it is still known.
+class TraceTables final {
+ public:
+  explicit TraceTables(TraceBuffer& buffer) : buffer_(buffer) {}
+
+  void clear();
+
+  /// What table() takes at most, layout and alignment included.
+  static constexpr size_t kMostTableBytes = 48 + 20 + 16;
+  /// What string() and vector() take at most.
+  static constexpr size_t bytes_of(size_t length, size_t element) { return length * element + 16; }
+
+  /// A table with the fields of the mask `present`, all 0 for now.
+  Place table(const TableLayout& layout, uint32_t present);
+
+  template <typename T>
+  void set(Place table, const TableLayout& layout, size_t field, T value) {
+    memcpy(buffer_.at(table) + layout.offsets[field], &value, sizeof(T));
+  }
+  void refer(Place table, const TableLayout& layout, size_t field, Place target) {
+    refer_at(buffer_.at(table) + layout.offsets[field], target);
+  }
+
+  Place string(const char* text, size_t length);
+  /// Null-terminated text.
+  Place string(const char* text) { return string(text, strlen(text)); }
+  Place bytes(const void* data, size_t length);
+  Place longs(const int64_t* values, size_t count);
+  /// A vector of `count` tables that the buffer lists from `first` on.
+  Place listed_tables(size_t first, size_t count);
+  Place tables(const Place* places, size_t count);
+
+  /// Ends the flatbuffer, preceded by its size: returns where it begins.
+  Place finish(Place root);
+
+ private:
+  struct Vtable {
+    const TableLayout* layout;
+    uint32_t present;
+    Place place;
+  };
+  static constexpr size_t kVtables = 32;
+  static constexpr size_t kStrings = 256;
+
+  Place vtable(const TableLayout& layout, uint32_t present);
+  Place vector(size_t count, size_t element, size_t trailing);
+  /// What refers forward says how far: both places are in the same bytes.
+  void refer_at(uint8_t* field, Place target);
+
+  TraceBuffer& buffer_;
+  Vtable vtables_[kVtables] = {};
+  size_t vtable_count_ = 0;
+  /// The last string of each hash; 0: none.
+  Place strings_[kStrings] = {};
+};
+
+}  // namespace executorch::etdump
