@@ -18,7 +18,8 @@ struct TableLayout {
   uint16_t offsets[8];
 };
 
-// A field that is absent is 0, so that trace.py can read tables whose layout a truncated file lacks.
+// A field that is absent is 0, so that trace.py can read tables whose layout a truncated file
+// lacks.
 inline constexpr TableLayout kDumpLayout = {12, {4, 8}};
 inline constexpr TableLayout kRunLayout = {20, {4, 8, 12, 16}};
 inline constexpr TableLayout kAllocatorLayout = {8, {4}};
