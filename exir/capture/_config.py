@@ -50,6 +50,8 @@ class ExecutorchBackendConfig:
         weight's placeholder node to the name of its file (without ending), None for the program itself.
     external_mutable_weights: parameters whose gradients a method returns go to a .ptd file.
     emit_mutable_buffer_names: those buffers carry their names.
+    do_quant_fusion_and_const_prop: quantized patterns become operators on integers, and what depends on constants alone
+        is computed, before anything else (passes/quant_fusion_pass.py).
     run_reinplace_pass: write parts of state (KV caches) where it is instead of copying it.
     reinplace_extra_ops: edge operators to be done in place too where that is safe (see passes/reinplace.py).
     check_target: refuse calls that the target has no kernel for, by operator, dtypes and dim order, and delegates that
@@ -92,7 +94,4 @@ class ExecutorchBackendConfig:
                 )
 
 
-_NOT_SUPPORTED = (
-    "propagate_device_config",
-    "do_quant_fusion_and_const_prop",
-)
+_NOT_SUPPORTED = ("propagate_device_config",)

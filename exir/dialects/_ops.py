@@ -19,7 +19,7 @@ from executorch.exir.dialects.backend._ops import (
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 
 # Libraries that PyTorch defines once these are imported, which takes too long to do for everybody.
-_DEFINED_BY = {"quantized_decomposed": "torch.ao.quantization.fx._decomposed"}
+_DEFINED_BY = {"quantized_decomposed": "executorch.exir.operator.quantized"}
 
 
 class _OpNamespace:

@@ -27,7 +27,7 @@ def _parameters(node: fx.Node) -> dict[str, Any]:
     return {name: argument(node, name) for name in _ALIKE if name in names}
 
 
-def _undoes(node: fx.Node, source: Any) -> bool:
+def undoes(node: fx.Node, source: Any) -> bool:
     """Whether `node` quantizes what `source` dequantized, without clamping: all integers of the dtype are allowed."""
     name, other = _name(node), _name(source)
     if not (name.startswith(_QUANTIZE) and other.startswith(_DEQUANTIZE)):
@@ -50,7 +50,7 @@ class FoldQuantizationPass(PassBase):
         for held in all_graph_modules(graph_module):
             outputs = set(held.graph.output_node().all_input_nodes)
             for node in list(held.graph.nodes):
-                if node.op != "call_function" or node in outputs or not _undoes(node, node.args[0]):
+                if node.op != "call_function" or node in outputs or not undoes(node, node.args[0]):
                     continue
                 replace_by(node, node.args[0].args[0])
                 modified = True

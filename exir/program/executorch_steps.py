@@ -14,6 +14,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
 from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
+from executorch.exir.passes.quant_fusion_pass import quant_fusion_and_const_prop_pass
 from executorch.exir.passes.shared_state import read_as_state, updated_buffers
 from executorch.exir.program.edge_manager import run_passes
 from executorch.exir.program.pipeline import for_method, steps_to_out_variants
@@ -71,6 +72,8 @@ def _out_variants(name: str, program: ExportedProgram, config: ExecutorchBackend
     verifiers = list(program.verifiers)
     copied = copy_program(program)
     copied._verifiers = [WellFormed]
+    if config.do_quant_fusion_and_const_prop:
+        copied = quant_fusion_and_const_prop_pass(copied)
     if config.passes:
         copied = run_passes(copied, config.passes)
         for verifier in verifiers:
