@@ -7,7 +7,7 @@ et_other_name(extension_module_static extension_module)
 et_other_name(optimized_native_cpu_ops_lib portable_ops_lib optimized_ops_lib)
 get_property(libraries GLOBAL PROPERTY EXECUTORCH_LIBRARIES)
 # All libraries of a kind: executorch::kernels, executorch::extensions.
-set(kernels portable_ops_lib optimized_ops_lib)
+set(kernels portable_ops_lib optimized_ops_lib quantized_ops_lib)
 set(extensions ${libraries})
 list(FILTER extensions INCLUDE REGEX "^extension_")
 set(kinds kernels extensions)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import cache
 
 import torch
@@ -40,7 +41,13 @@ def is_view(op: OpOverload) -> bool:
     return not schema.is_mutable and any(item.alias_info is not None for item in schema.returns)
 
 
+# Namespaces whose out variants are defined by a module of ours, which takes too long to import for everybody.
+_DEFINED_BY = {"quantized_decomposed": "executorch.exir.operator.quantized"}
+
+
 def _overloads(op: OpOverload) -> list[OpOverload]:
+    if op.namespace in _DEFINED_BY:
+        importlib.import_module(_DEFINED_BY[op.namespace])
     # Asked anew: a packet remembers the names that there were when it was first used.
     _, names = torch._C._jit_get_operation(op._schema.name)
     return [getattr(op.overloadpacket, name or "default") for name in names]

@@ -1,70 +1,195 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The operators on quantized tensors that fusing makes: ExecuTorch 1.4's schemas, their meaning in torch's operators.
+"""Operators `quantized_decomposed::…` beside torch's own: those on packed weights, and all out variants.
 
-An integer q stands for (q - zero_point) * scale, between quant_min and quant_max.
+Their schemas are those of `kernels/quantized/functions.yaml`; what an operator computes is said here in torch's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
-import torch.ao.quantization.fx._decomposed  # defines the library
-from torch import Tensor
+from torch.ao.quantization.fx import _decomposed  # noqa: F401  # defines the namespace
 
-_LIBRARY = torch.library.Library("quantized_decomposed", "FRAGMENT")
-_OPERAND = "Tensor {0}, float {0}_scale, int {0}_zero_point, int {0}_quant_min, int {0}_quant_max"
-_RESULT = "float out_scale, int out_zero_point, int out_quant_min, int out_quant_max"
-_SUM = f"{_OPERAND.format('a')}, {_OPERAND.format('b')}, {_RESULT}"
-_ROWS = (
-    "Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, "
-    "Tensor indices"
+NAMESPACE = "quantized_decomposed"
+_YAML = Path(__file__).resolve().parents[2] / "kernels" / "quantized" / "functions.yaml"
+_SCHEMA = re.compile(rf"^- func: {NAMESPACE}::((\w+)\.(\w+)\((.*)\) -> .*)$", re.MULTILINE)
+
+library = torch.library.Library(NAMESPACE, "FRAGMENT")
+decomposed = torch.ops.quantized_decomposed
+
+_TABLE = "Tensor weight, Tensor weight_scales, Tensor? weight_zero_points"
+_LOOK_UP = f"{_TABLE}, int weight_quant_min, int weight_quant_max, Tensor indices"
+_SUMMANDS = ", ".join(
+    f"Tensor {name}, float {name}_scale, int {name}_zero_point, int {name}_quant_min, int {name}_quant_max"
+    for name in ("a", "b")
+)
+_FUNCTIONAL = (
+    *(f"embedding_{bits}({_LOOK_UP}) -> Tensor" for bits in ("2bit", "4bit", "byte")),
+    *(f"embedding_{bits}.dtype({_LOOK_UP}, *, ScalarType? dtype=None) -> Tensor" for bits in ("2bit", "4bit", "byte")),
+    f"mixed_linear(Tensor input, {_TABLE}, ScalarType? dtype=None) -> Tensor",
+    f"mixed_mm(Tensor input, {_TABLE}) -> Tensor",
+    f"add({_SUMMANDS}, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
 )
 
 
-def _add(a: Tensor, a_scale: float, a_zero: int, a_min: int, a_max: int, b: Tensor, *rest: Any) -> Tensor:
-    ops = torch.ops.quantized_decomposed
-    operand = ops.dequantize_per_tensor(a, a_scale, a_zero, a_min, a_max, a.dtype)
-    total = operand + ops.dequantize_per_tensor(b, *rest[:4], b.dtype)
-    result: Tensor = ops.quantize_per_tensor(total, *rest[4:], a.dtype)
-    return result
+def unpacked(weight: torch.Tensor, bits: int) -> torch.Tensor:
+    """Integers of `bits` bits, (rows, columns), from (rows, bytes): see `packed`."""
+    if bits == 8:
+        return weight
+    places = range(8 // bits) if bits == 2 else reversed(range(8 // bits))
+    parts = [(weight >> (place * bits)) & (2**bits - 1) for place in places]
+    made: torch.Tensor = torch.stack(parts, -1).flatten(1).to(torch.int8) - 2 ** (bits - 1)
+    return made
 
 
-def _embedding_byte(
-    weight: Tensor,
-    scales: Tensor,
-    zero_points: Tensor | None,
-    quant_min: int,
-    quant_max: int,
-    indices: Tensor,
+def packed(integers: torch.Tensor, bits: int) -> torch.Tensor:
+    """Integers of `bits` bits as `embedding_4bit` and `embedding_2bit` take them: raised to be positive, the first of a
+    pair in the high half of its byte, the first of four in the lowest bits. ValueError: rows that do not fill bytes.
+    """
+    if bits == 8:
+        return integers
+    in_a_byte = 8 // bits
+    if integers.shape[1] % in_a_byte:
+        raise ValueError(f"rows of {integers.shape[1]} integers of {bits} bits do not fill bytes")
+    raised = (integers + 2 ** (bits - 1)).to(torch.uint8).unflatten(1, (-1, in_a_byte))
+    places = range(in_a_byte) if bits == 2 else reversed(range(in_a_byte))
+    made: torch.Tensor = torch.zeros_like(raised[..., 0])
+    for index, place in enumerate(places):
+        made |= raised[..., index] << (place * bits)
+    return made
+
+
+def _numbers(
+    integers: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor | None, dtype: torch.dtype
+) -> torch.Tensor:
+    """(rows, columns) dequantized, each row, or group of it, with its parameters."""
+    groups = scales.shape[1] if scales.dim() == 2 else 1
+    rows = integers.unflatten(1, (groups, -1))
+    taken = rows if zero_points is None else rows - zero_points.reshape(-1, groups, 1)
+    made: torch.Tensor = (taken * scales.reshape(-1, groups, 1)).flatten(1).to(dtype)
+    return made
+
+
+def _look_up(bits: int) -> Callable[..., torch.Tensor]:
+    def compute(
+        weight: torch.Tensor,
+        scales: torch.Tensor,
+        zero_points: torch.Tensor | None,
+        least: int,
+        most: int,
+        indices: torch.Tensor,
+        dtype: torch.dtype | None = None,
+    ) -> torch.Tensor:
+        if bits < 8 and (least, most) != (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1):
+            raise ValueError(f"expected integers of {bits} bits, found limits {least} and {most}")
+        # The rows alone that are looked up: each with its parameters.
+        chosen = indices.reshape(-1)
+        zeros = None if zero_points is None else zero_points[chosen]
+        found = _numbers(unpacked(weight[chosen], bits), scales[chosen], zeros, dtype or scales.dtype)
+        return found.reshape(*indices.shape, found.shape[-1])
+
+    return compute
+
+
+def _look_up_fake(bits: int) -> Callable[..., torch.Tensor]:
+    def fake(
+        weight: torch.Tensor,
+        scales: torch.Tensor,
+        zero_points: torch.Tensor | None,
+        least: int,
+        most: int,
+        indices: torch.Tensor,
+        dtype: torch.dtype | None = None,
+    ) -> torch.Tensor:
+        return weight.new_empty([*indices.shape, weight.shape[1] * (8 // bits)], dtype=dtype or scales.dtype)
+
+    return fake
+
+
+def _mixed_linear(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    scales: torch.Tensor,
+    zero_points: torch.Tensor | None,
     dtype: torch.dtype | None = None,
-) -> Tensor:
-    """weight: [rows, columns], int8 or uint8. scales, zero_points: [rows], or [rows, groups of columns]."""
-    rows = weight[indices].to(scales.dtype).unflatten(-1, (1 if scales.dim() == 1 else scales.shape[1], -1))
-    of_rows = scales.reshape(scales.shape[0], -1)[indices].unsqueeze(-1)
-    if zero_points is not None:
-        rows = rows - zero_points.reshape(scales.shape[0], -1)[indices].unsqueeze(-1)
-    result: Tensor = (rows * of_rows).flatten(-2).to(dtype or scales.dtype)
-    return result
+) -> torch.Tensor:
+    filters = _numbers(weight, scales.float(), None if zero_points is None else zero_points.float(), torch.float32)
+    return (input.float() @ filters.t()).to(dtype or input.dtype)
 
 
-def _define(name: str, overload: str, arguments: str, function: Callable[..., Tensor], keywords: str = "") -> None:
-    """The operator, and its out variant."""
-
-    def out_variant(*args: Any, out: Tensor, **kwargs: Any) -> Tensor:
-        made = function(*args, **kwargs)
-        written: Tensor = out.resize_(made.shape).copy_(made)
-        return written
-
-    functional, writing = (f"{name}.{overload}", f"{name}.{overload}_out") if overload else (name, f"{name}.out")
-    given = f"{arguments}, *, {keywords}" if keywords else arguments
-    _LIBRARY.define(f"{functional}({given}) -> Tensor")
-    _LIBRARY.define(f"{writing}({given}, {'' if keywords else '*, '}Tensor(a!) out) -> Tensor(a!)")
-    _LIBRARY.impl(functional, function, "CompositeExplicitAutograd")
-    _LIBRARY.impl(writing, out_variant, "CompositeExplicitAutograd")
+def _mixed_mm(
+    input: torch.Tensor, weight: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor | None
+) -> torch.Tensor:
+    numbers = _numbers(weight, scales.float(), None if zero_points is None else zero_points.float(), torch.float32)
+    return (input.float() @ numbers).to(input.dtype)
 
 
-_define("add", "", _SUM, _add)
-_define("embedding_byte", "", _ROWS, _embedding_byte)
-_define("embedding_byte", "dtype", _ROWS, _embedding_byte, "ScalarType? dtype=None")
+def _mixed_fake(columns: int) -> Callable[..., torch.Tensor]:
+    def fake(
+        input: torch.Tensor,
+        weight: torch.Tensor,
+        scales: torch.Tensor,
+        zero_points: torch.Tensor | None,
+        dtype: torch.dtype | None = None,
+    ) -> torch.Tensor:
+        return input.new_empty([input.shape[0], weight.shape[columns]], dtype=dtype or input.dtype)
+
+    return fake
+
+
+def _add(a: torch.Tensor, *parameters: Any) -> torch.Tensor:
+    b = parameters[4]
+    left = decomposed.dequantize_per_tensor(a, *parameters[:4], a.dtype)
+    right = decomposed.dequantize_per_tensor(b, *parameters[5:9], b.dtype)
+    made: torch.Tensor = decomposed.quantize_per_tensor(left + right, *parameters[9:], a.dtype)
+    return made
+
+
+def _add_fake(a: torch.Tensor, *parameters: Any) -> torch.Tensor:
+    return a.new_empty(torch.broadcast_shapes(a.shape, parameters[4].shape))
+
+
+_IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
+    **{
+        f"embedding_{name}{overload}": (_look_up(bits), _look_up_fake(bits))
+        for name, bits in (("2bit", 2), ("4bit", 4), ("byte", 8))
+        for overload in ("", ".dtype")
+    },
+    "mixed_linear": (_mixed_linear, _mixed_fake(0)),
+    "mixed_mm": (_mixed_mm, _mixed_fake(1)),
+    "add": (_add, _add_fake),
+}
+
+
+def _written(name: str, overload: str, outputs: list[str]) -> Callable[..., Any]:
+    """An out variant in eager: what the functional one gives, copied."""
+    functional = {"out": "default"}.get(overload, overload.removesuffix("_out").lower())
+
+    def write(*args: Any, **kwargs: Any) -> Any:
+        targets = [kwargs.pop(each) for each in outputs]
+        results = getattr(getattr(decomposed, name), functional)(*args, **kwargs)
+        for target, result in zip(targets, results if len(targets) > 1 else (results,), strict=True):
+            target.resize_(result.shape).copy_(result)
+        return tuple(targets) if len(targets) > 1 else targets[0]
+
+    return write
+
+
+def _define() -> None:
+    for schema in _FUNCTIONAL:
+        name = schema.partition("(")[0]
+        compute, fake = _IMPLEMENTATIONS[name]
+        library.define(schema)
+        library.impl(name, compute, "CompositeExplicitAutograd")
+        torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)
+    for schema, name, overload, arguments in _SCHEMA.findall(_YAML.read_text()):
+        outputs = re.findall(r"Tensor\(\w!\) (\w+)", arguments)
+        library.define(schema)
+        library.impl(f"{name}.{overload}", _written(name, overload, outputs), "CompositeExplicitAutograd")
+
+
+_define()

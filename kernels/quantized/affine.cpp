@@ -1,0 +1,257 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/portable/loops/promote.h>
+#include <executorch/kernels/portable/loops/wide.h>
+#include <executorch/kernels/quantized/affine.h>
+
+#include <cmath>
+#include <limits>
+
+namespace executorch::kernels::quantized {
+
+using namespace portable;
+
+namespace {
+
+// To the nearest integer, of two as near to the even one: beyond 2^23 (2^52) all are integers.
+template <class C>
+inline C round_even(C value) {
+  constexpr C kWhole = std::is_same_v<C, float> ? C(8388608.0) : C(4503599627370496.0);
+  const C size = std::fabs(value);
+  const C rounded = size < kWhole ? (size + kWhole) - kWhole : size;
+  return std::copysign(rounded, value);
+}
+
+// How each step is rounded when it is not in C anyway.
+struct Steps {
+  ScalarType first, second;
+  bool are_exact;
+};
+
+template <class C>
+inline C step(ScalarType dtype, C value) {
+  return static_cast<C>(rounded_to(dtype, static_cast<double>(value)));
+}
+
+// Comparisons that leave NaN as it is, which then becomes what the conversion makes of it.
+template <class C>
+inline C clamp(C value, C least, C most) {
+  value = value < least ? least : value;
+  return value > most ? most : value;
+}
+
+template <class C>
+struct Row {
+  const C* from;
+  C* to;
+  int64_t n;
+  C least, most;
+};
+
+template <class C, Added added>
+void quantize_alike(const Row<C>* row, C scale, C zero) {
+  const C least = row->least, most = row->most;
+  for (int64_t i = 0; i < row->n; ++i) {
+    const C product = row->from[i] * scale;
+    const C sum =
+        added == Added::BeforeRounding ? round_even(product + zero) : round_even(product) + zero;
+    row->to[i] = clamp(sum, least, most);
+  }
+}
+
+template <class C, Added added>
+void quantize_each(const Row<C>& row, const Steps& steps, const char* parameters, int64_t stride) {
+  for (int64_t i = 0; i < row.n; ++i) {
+    const auto& p = *reinterpret_cast<const Parameters*>(parameters + i * stride);
+    const C product = step(steps.first, row.from[i] * static_cast<C>(p.scale));
+    const C zero = static_cast<C>(p.zero);
+    const C sum = added == Added::BeforeRounding ? round_even(step(steps.second, product + zero))
+                                                 : step(steps.second, round_even(product) + zero);
+    row.to[i] = clamp(sum, row.least, row.most);
+  }
+}
+
+template <class C, Added added>
+void quantize_in(const Strided& out, const Strided& numbers, const Strided& places,
+                 const Steps& steps, int64_t least, int64_t most) {
+  const LoopNest nest(out, numbers, places);
+  const Convert store_integers = store(compute_type<C>, out.dtype);
+  Reader<C> reader(numbers.dtype);
+  // The reference clamps in the dtype of the sum, too.
+  const C lowest = step(steps.second, static_cast<C>(least));
+  const C highest = step(steps.second, static_cast<C>(most));
+  C made[kBlock];
+  nest.for_each_row([&](char* const* at) {
+    for (int64_t first = 0; first < nest.row(); first += kBlock) {
+      const int64_t n = nest.row() - first < kBlock ? nest.row() - first : kBlock;
+      const C* const from = reader(at[1] + first * nest.stride(1), nest.stride(1), n);
+      const Row<C> row{from, made, n, lowest, highest};
+      const char* const parameters = at[2] + first * nest.stride(2);
+      if (nest.stride(2) == 0 && steps.are_exact) {
+        const auto& p = *reinterpret_cast<const Parameters*>(parameters);
+        in_vectors(
+            [](const Row<C>* r, C scale, C zero) { quantize_alike<C, added>(r, scale, zero); },
+            &row, static_cast<C>(p.scale), static_cast<C>(p.zero));
+      } else {
+        quantize_each<C, added>(row, steps, parameters, nest.stride(2));
+      }
+      store_integers(at[0] + first * nest.stride(0), nest.stride(0),
+                     reinterpret_cast<const char*>(made), sizeof(C), n);
+    }
+  });
+}
+
+template <class C>
+void quantize_in(const Strided& out, const Strided& numbers, const Strided& places, Added added,
+                 const Steps& steps, int64_t least, int64_t most) {
+  if (added == Added::BeforeRounding) {
+    quantize_in<C, Added::BeforeRounding>(out, numbers, places, steps, least, most);
+  } else {
+    quantize_in<C, Added::AfterRounding>(out, numbers, places, steps, least, most);
+  }
+}
+
+// The difference of two integers, cut to the dtype that torch computes it in.
+inline int64_t cut(int64_t value, ScalarType dtype) {
+  switch (dtype) {
+    case ScalarType::Byte:
+      return static_cast<uint8_t>(value);
+    case ScalarType::Char:
+      return static_cast<int8_t>(value);
+    case ScalarType::Short:
+      return static_cast<int16_t>(value);
+    case ScalarType::Int:
+      return static_cast<int32_t>(value);
+    case ScalarType::UInt16:
+      return static_cast<uint16_t>(value);
+    default:
+      return value;
+  }
+}
+
+struct Difference {
+  bool of_integers;
+  ScalarType dtype;  // of integers: cut to it; else rounded to it
+};
+
+// Of 8-bit integers with one small zero point: exact in 32 bits, and in vectors.
+template <class T, class C>
+void dequantize_alike(const char* from, C* to, int64_t n, C scale, int32_t zero) {
+  const T* const integers = reinterpret_cast<const T*>(from);
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = static_cast<C>(static_cast<int32_t>(integers[i]) - zero) * scale;
+  }
+}
+
+template <class C>
+void dequantize_each(const int64_t* from, C* to, int64_t n, const Difference& difference,
+                     ScalarType computed, const char* parameters, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i) {
+    const auto& p = *reinterpret_cast<const Parameters*>(parameters + i * stride);
+    C value;
+    if (difference.of_integers) {
+      const auto wide = static_cast<int64_t>(static_cast<uint64_t>(from[i]) -
+                                             static_cast<uint64_t>(p.integer_zero));
+      value = step(computed, static_cast<C>(cut(wide, difference.dtype)));
+    } else {
+      const C x = step(difference.dtype, static_cast<C>(from[i]));
+      value = step(difference.dtype, x - static_cast<C>(p.zero));
+    }
+    to[i] = step(computed, value * static_cast<C>(p.scale));
+  }
+}
+
+bool is_small(const Parameters& p) {
+  return p.integer_zero > -(int64_t(1) << 30) && p.integer_zero < (int64_t(1) << 30);
+}
+
+template <class C>
+void dequantize_in(const Strided& out, const Strided& integers, const Strided& places,
+                   const Difference& difference, ScalarType computed) {
+  const LoopNest nest(out, integers, places);
+  const Convert store_numbers = store(compute_type<C>, out.dtype);
+  const bool exact = computed == dtype_of(compute_type<C>);
+  const bool is_byte = integers.dtype == ScalarType::Byte;
+  // A difference that is cut to as few bits as its operands have wraps around.
+  const bool wraps = difference.of_integers && size_of(difference.dtype) < 4;
+  const bool narrow = exact && !wraps && size_of(integers.dtype) == 1;
+  Reader<int64_t> reader(integers.dtype);
+  C made[kBlock];
+  nest.for_each_row([&](char* const* at) {
+    for (int64_t first = 0; first < nest.row(); first += kBlock) {
+      const int64_t n = nest.row() - first < kBlock ? nest.row() - first : kBlock;
+      const char* const from = at[1] + first * nest.stride(1);
+      const char* const parameters = at[2] + first * nest.stride(2);
+      const auto& p = *reinterpret_cast<const Parameters*>(parameters);
+      if (narrow && nest.stride(1) == 1 && nest.stride(2) == 0 && is_small(p) &&
+          (difference.of_integers || p.zero == static_cast<double>(p.integer_zero))) {
+        const auto loop = is_byte ? dequantize_alike<uint8_t, C> : dequantize_alike<int8_t, C>;
+        loop(from, made, n, static_cast<C>(p.scale), static_cast<int32_t>(p.integer_zero));
+      } else {
+        dequantize_each(reader(from, nest.stride(1), n), made, n, difference, computed, parameters,
+                        nest.stride(2));
+      }
+      store_numbers(at[0] + first * nest.stride(0), nest.stride(0),
+                    reinterpret_cast<const char*>(made), sizeof(C), n);
+    }
+  });
+}
+
+}  // namespace
+
+double rounded_to(ScalarType dtype, double value) {
+  switch (dtype) {
+    case ScalarType::Float:
+      return static_cast<float>(value);
+    case ScalarType::Half:
+      return static_cast<float>(Half(static_cast<float>(value)));
+    case ScalarType::BFloat16:
+      return static_cast<float>(BFloat16(static_cast<float>(value)));
+    default:
+      return value;
+  }
+}
+
+bool integer_limits(ScalarType dtype, int64_t* least, int64_t* most) {
+  bool known = false;
+  const auto take = [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 4 &&
+                  !std::is_same_v<T, uint32_t>) {
+      *least = std::numeric_limits<T>::min();
+      *most = std::numeric_limits<T>::max();
+      known = true;
+    }
+  };
+  return visit(dtype, take) && known;
+}
+
+void quantize(const Strided& out, const Strided& numbers, const ParameterPlaces& parameters,
+              Added added, int64_t least, int64_t most) {
+  const ScalarType product = promote(numbers.dtype, parameters.scales);
+  const ScalarType sum =
+      parameters.has_integer_zeros() ? product : promote(product, parameters.zeros);
+  const bool in_double = product == ScalarType::Double || sum == ScalarType::Double;
+  const ScalarType own = in_double ? ScalarType::Double : ScalarType::Float;
+  const Steps steps{product, sum, product == own && sum == own};
+  if (in_double) {
+    quantize_in<double>(out, numbers, parameters.places, added, steps, least, most);
+  } else {
+    quantize_in<float>(out, numbers, parameters.places, added, steps, least, most);
+  }
+}
+
+void dequantize(const Strided& out, const Strided& integers, const ParameterPlaces& parameters,
+                ScalarType computed) {
+  const bool of_integers = parameters.has_integer_zeros();
+  const Difference difference{
+      of_integers, of_integers ? promote(integers.dtype, parameters.zeros) : parameters.zeros};
+  if (computed == ScalarType::Double || difference.dtype == ScalarType::Double) {
+    dequantize_in<double>(out, integers, parameters.places, difference, computed);
+  } else {
+    dequantize_in<float>(out, integers, parameters.places, difference, computed);
+  }
+}
+
+}  // namespace executorch::kernels::quantized

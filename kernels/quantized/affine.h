@@ -1,0 +1,54 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Numbers and the integers that stand for them, integer = number / scale + zero point, with the
+// parameters of a tensor, a channel, a row or a group: which is a matter of strides.
+//
+// Results have the bits of torch's reference (torch/ao/quantization/fx/_decomposed.py): every step
+// is rounded to the dtype that the reference computes it in.
+#pragma once
+
+#include <executorch/kernels/portable/loops/check.h>
+#include <executorch/kernels/portable/loops/strided.h>
+
+namespace executorch::kernels::quantized {
+
+using portable::ArrayRef;
+using portable::KernelRuntimeContext;
+using portable::ScalarType;
+using portable::Strided;
+using portable::Tensor;
+
+/// What the elements of one channel, row or group have in common. For quantizing, `scale` is what
+/// numbers are multiplied with.
+struct Parameters {
+  double scale;
+  double zero;
+  int64_t integer_zero;
+};
+
+/// Memory of `Parameters`, of a tensor's sizes, with stride 0 where they do not change.
+struct ParameterPlaces {
+  Strided places;
+  ScalarType scales;  // the dtype that they come in
+  ScalarType zeros;
+
+  bool has_integer_zeros() const { return !portable::is_floating(zeros); }
+};
+
+/// Whether zero points are added before rounding (rows, groups) or after (tensors, channels).
+enum class Added : uint8_t { AfterRounding, BeforeRounding };
+
+/// Writes integers for numbers. The dtypes and sizes are checked.
+void quantize(const Strided& out, const Strided& numbers, const ParameterPlaces& parameters,
+              Added added, int64_t least, int64_t most);
+/// Writes numbers for integers. `computed`: the dtype of the result, before it is converted to
+/// out's.
+void dequantize(const Strided& out, const Strided& integers, const ParameterPlaces& parameters,
+                ScalarType computed);
+
+/// Rounds to a floating dtype, as computing in it does.
+double rounded_to(ScalarType dtype, double value);
+
+/// The integers of a dtype that quantized tensors may have; false for another dtype.
+bool integer_limits(ScalarType dtype, int64_t* least, int64_t* most);
+
+}  // namespace executorch::kernels::quantized

@@ -1,0 +1,75 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/portable/loops/convert.h>
+#include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/quantized/parameters.h>
+
+namespace executorch::kernels::quantized {
+
+using namespace portable;
+
+namespace {
+
+// Every element of a tensor in its logical order, read as C and handed to `take(index, value)`.
+template <class C, class Take>
+void each_element(const Tensor& tensor, Take&& take) {
+  const Strided memory(tensor);
+  const int64_t n = memory.numel();
+  int64_t index[Strided::kCapacity] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    const char* from = memory.data;
+    for (int d = 0; d < memory.rank; ++d) from += index[d] * memory.strides[d];
+    take(i, read<C>(from, memory.dtype));
+    for (int d = memory.rank - 1; d >= 0 && ++index[d] == memory.sizes[d]; --d) index[d] = 0;
+  }
+}
+
+}  // namespace
+
+Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
+                            const Tensor* zero_points, Towards towards, ParameterPlaces& made) {
+  if (!expect_floating(ctx, "scales", scales)) return nullptr;
+  const int64_t n = scales.numel();
+  if (zero_points != nullptr &&
+      (!expect_number(ctx, "zero_points", *zero_points) ||
+       !ET_EXPECT(ctx, zero_points->numel() == n,
+                  "there must be a zero point for each scale, found %s and %s",
+                  ShapeText(*zero_points).text, ShapeText(scales).text))) {
+    return nullptr;
+  }
+  auto* const list = allocate<Parameters>(ctx, n);
+  if (list == nullptr) return nullptr;
+  const ScalarType dtype = scales.scalar_type();
+  each_element<double>(scales, [&](int64_t i, double scale) {
+    const bool inverse = towards == Towards::Integers;
+    list[i] = {inverse ? rounded_to(dtype, 1.0 / scale) : scale, 0.0, 0};
+  });
+  if (zero_points != nullptr) {
+    each_element<double>(*zero_points, [&](int64_t i, double zero) { list[i].zero = zero; });
+    each_element<int64_t>(*zero_points,
+                          [&](int64_t i, int64_t zero) { list[i].integer_zero = zero; });
+  }
+  made.scales = dtype;
+  // What is not given takes nothing away, in whatever dtype the integers are.
+  made.zeros = zero_points != nullptr ? zero_points->scalar_type() : ScalarType::Long;
+  made.places.data = reinterpret_cast<char*>(list);
+  return list;
+}
+
+bool expect_integers(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
+                     ScalarType dtype, int64_t quant_min, int64_t quant_max) {
+  int64_t least = 0, most = 0;
+  return ET_EXPECT(ctx, integer_limits(dtype, &least, &most),
+                   "dtype must be uint8, int8, uint16, int16 or int32, found %s", name_of(dtype)) &&
+         expect_dtype(ctx, name, tensor, dtype) &&
+         ET_EXPECT(ctx, least <= quant_min && quant_max <= most,
+                   "quant_min and quant_max must be from %" PRId64 " to %" PRId64 ", found %" PRId64
+                   " and %" PRId64,
+                   least, most, quant_min, quant_max);
+}
+
+bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
+  return ET_EXPECT(ctx, is_floating(tensor.scalar_type()),
+                   "%s must be of a floating dtype, found %s", name, name_of(tensor.scalar_type()));
+}
+
+}  // namespace executorch::kernels::quantized

@@ -1,0 +1,26 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// A call's scales and zero points, read once into memory that loops can walk beside the elements.
+#pragma once
+
+#include <executorch/kernels/quantized/affine.h>
+
+#include <optional>
+
+namespace executorch::kernels::quantized {
+
+/// Whether parameters are for multiplying numbers (1 / scale) or integers (scale).
+enum class Towards : uint8_t { Integers, Numbers };
+
+/// Scales and zero points as they are in tensors, one for each element of `scales`, in its order.
+/// Zero points that are not given are 0. nullptr after failing the context.
+Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
+                            const Tensor* zero_points, Towards towards, ParameterPlaces& made);
+
+/// `quant_min` and `quant_max` are among the integers of `dtype`, and `tensor` (called `name`) has
+/// it.
+bool expect_integers(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
+                     ScalarType dtype, int64_t quant_min, int64_t quant_max);
+/// The tensor is of a floating dtype.
+bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
+
+}  // namespace executorch::kernels::quantized

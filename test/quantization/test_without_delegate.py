@@ -1,0 +1,36 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Quantized models run with the kernels alone, as eager runs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from quantization.flow import quantized, run
+from quantization.test_quantizer import Images, images
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.codegen.binding import KERNELS
+from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.exir.error import VerificationError
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:torchao.*", "ignore::DeprecationWarning")
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_a_quantized_model_runs_as_in_eager(is_dynamic: bool) -> None:
+    torch.manual_seed(0)
+    config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic)
+    converted = quantized(Images(), XNNPACKQuantizer().set_global(config), images())
+    edge = to_edge(torch.export.export(converted, images()[0]))
+    torch.testing.assert_close(run(edge, images()[0]), converted(*images()[0]), rtol=0, atol=1e-6)
+
+
+def test_a_target_without_quantized_kernels_is_told_at_export() -> None:
+    config = get_symmetric_quantization_config()
+    model, x = torch.nn.Linear(4, 4), (torch.randn(2, 4),)
+    edge = to_edge(torch.export.export(quantized(model, XNNPACKQuantizer().set_global(config), [x]), x))
+    portable: Path = KERNELS / "portable" / "functions.yaml"
+    with pytest.raises(VerificationError, match=r"no kernel for quantized_decomposed::quantize_per_tensor\.out"):
+        edge.to_executorch(ExecutorchBackendConfig(target_manifest=portable))
