@@ -1,2 +1,32 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tools around programs: what was delegated."""
+"""Tools around programs: what was delegated, what ran how long, and where the numbers part.
+
+Names are loaded when they are first used, so that what needs no torch or pandas is there without them.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from executorch.devtools import inspector
+    from executorch.devtools.bundled_program.core import BundledProgram
+    from executorch.devtools.etrecord import ETRecord, generate_etrecord, parse_etrecord
+    from executorch.devtools.inspector import Inspector
+
+__all__ = ["BundledProgram", "ETRecord", "Inspector", "generate_etrecord", "inspector", "parse_etrecord"]
+
+_HOME = {
+    "BundledProgram": "bundled_program.core",
+    "ETRecord": "etrecord",
+    "Inspector": "inspector",
+    "generate_etrecord": "etrecord",
+    "parse_etrecord": "etrecord",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    if name == "inspector":
+        return importlib.import_module(f"{__name__}.inspector")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

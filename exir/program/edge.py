@@ -65,15 +65,12 @@ def to_edge(
     """Lowers exported programs to the edge dialect.
 
     programs: one program (method `forward`) or programs by method name. constant_methods: values that methods of these
-    names return. generate_etrecord is not supported yet and raises `ExportError`.
+    names return. generate_etrecord: `get_etrecord()` of the program that it becomes gives an
+    `executorch.devtools.ETRecord`.
     """
-    refuse_etrecord(generate_etrecord)
     config = compile_config or EdgeCompileConfig()
     edge = {name: edge_program(program, config) for name, program in methods_of(programs).items()}
-    return EdgeProgramManager(edge, constant_methods, config)
-
-
-def refuse_etrecord(wanted: bool) -> None:
-    """Raises `ExportError` if an ETRecord is asked for."""
-    if wanted:
-        raise ExportError(ExportErrorType.NOT_SUPPORTED, "generate_etrecord=True is not supported yet")
+    manager = EdgeProgramManager(edge, constant_methods, config)
+    if generate_etrecord:
+        manager.record_from(programs)
+    return manager

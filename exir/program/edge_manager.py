@@ -17,6 +17,7 @@ from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_manager import ExportedProgramPassManager, PassManager
 from executorch.exir.passes.debug_handle_generator_pass import generate_missing_debug_handles
 from executorch.exir.program.program_graph import set_verifiers, with_graph
+from executorch.exir.program.record import new_record
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class EdgeProgramManager:
             {"forward": edge_programs} if isinstance(edge_programs, ExportedProgram) else dict(edge_programs)
         )
         self._config_methods = dict(constant_methods or {})
+        self._etrecord: Any = None
         for program in self._edge_programs.values():
             set_verifiers(program, [self._verifier(self.compile_config)])
 
@@ -70,7 +72,15 @@ class EdgeProgramManager:
     def _with(
         self, programs: dict[str, ExportedProgram], config: EdgeCompileConfig | None = None
     ) -> EdgeProgramManager:
-        return EdgeProgramManager(programs, self._config_methods, config or self.compile_config, self._allowed)
+        made = EdgeProgramManager(programs, self._config_methods, config or self.compile_config, self._allowed)
+        made._etrecord = self._etrecord
+        return made
+
+    def record_from(self, exported_programs: ExportedProgram | dict[str, ExportedProgram]) -> None:
+        """Begins an `executorch.devtools.ETRecord`: of the programs that these were made of, and of these."""
+        self._etrecord = new_record()
+        self._etrecord.add_exported_program(exported_programs)
+        self._etrecord.add_edge_dialect_program(self)
 
     def transform(
         self,
@@ -109,7 +119,11 @@ class EdgeProgramManager:
 
         config = config or ExecutorchBackendConfig()
         planned, named_data = to_executorch_programs(self._edge_programs, config, self.compile_config.strict)
-        return ExecutorchProgramManager(planned, self._config_methods, config, named_data)
+        made = ExecutorchProgramManager(planned, self._config_methods, config, named_data)
+        if self._etrecord is not None:
+            made._etrecord = self._etrecord.copy()
+            made._etrecord.add_executorch_program(made)
+        return made
 
 
 def run_passes(program: ExportedProgram, passes: Sequence[Any] | PassManager) -> ExportedProgram:

@@ -49,6 +49,7 @@ class ExecutorchProgramManager:
             self._config_methods,
             self._config.emit_mutable_buffer_names,
         )
+        self._etrecord: Any = None
         self._serialized: Cord | None = None
         self._data: dict[str, Cord] | None = None
         self._bytes: bytes | None = None
@@ -91,6 +92,12 @@ class ExecutorchProgramManager:
     def instruction_id_to_num_outs_map(self) -> dict[str, dict[int, int]]:
         """Method → delegate call → number of outputs."""
         return self._emitter_output.instruction_id_to_num_outs_map
+
+    def get_etrecord(self) -> Any:
+        """The `executorch.devtools.ETRecord` that `generate_etrecord=True` asked for; RuntimeError without."""
+        if self._etrecord is None:
+            raise RuntimeError("there is no ETRecord: ask for one with generate_etrecord=True in to_edge or its kin")
+        return self._etrecord
 
     @property
     def memory_plans(self) -> dict[str, MemoryPlan]:

@@ -14,7 +14,7 @@ from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.pass_manager import PassManager
-from executorch.exir.program.edge import edge_program, methods_of, refuse_etrecord
+from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.late_decomposition import calls_of, decompose_calls
 
@@ -59,8 +59,8 @@ def to_edge_transform_and_lower(
 
     Operators that a partitioner's `ops_to_not_decompose` names reach it whole; what no partitioner takes is decomposed
     after all. Without partitioners this is `to_edge` with passes. partitioner: one list, or a list by method name.
+    generate_etrecord: `get_etrecord()` of the program that it becomes gives an `executorch.devtools.ETRecord`.
     """
-    refuse_etrecord(generate_etrecord)
     config = compile_config or EdgeCompileConfig()
     methods = methods_of(programs)
     chosen = {name: _partitioners_of(partitioner, name) for name in methods}
@@ -70,6 +70,8 @@ def to_edge_transform_and_lower(
     manager = EdgeProgramManager(edge, constant_methods, config, sorted(kept, key=str))
     if transform_passes is not None:
         manager = manager.transform(transform_passes)
+    if generate_etrecord:
+        manager.record_from(programs)
     for position in range(max((len(wanted) for wanted in chosen.values()), default=0)):
         manager = manager.to_backend(
             {name: wanted[position] for name, wanted in chosen.items() if position < len(wanted)}
@@ -78,4 +80,6 @@ def to_edge_transform_and_lower(
         program = manager.exported_program(name)
         decompose_calls(program, calls_of(program, kept), config)
     finished = {name: manager.exported_program(name) for name in methods}
-    return EdgeProgramManager(finished, constant_methods, config)
+    lowered_manager = EdgeProgramManager(finished, constant_methods, config)
+    lowered_manager._etrecord = manager._etrecord
+    return lowered_manager

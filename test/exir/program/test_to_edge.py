@@ -104,8 +104,6 @@ def test_methods_and_constant_methods_are_kept_by_name():
 def test_anything_but_an_exported_program_is_refused_by_name():
     with pytest.raises(ExportError, match=r"'forward'.*found Linear"):
         to_edge(nn.Linear(1, 1))
-    with pytest.raises(ExportError, match="etrecord"):
-        to_edge(export(*CASES["linear"]), generate_etrecord=True)
 
 
 def test_operators_can_be_preserved():

@@ -1,0 +1,92 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What a `.bpte` file says, as values, and its layout (identifier BP08)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from executorch.exir.schema import ScalarType
+from executorch.exir.serialize import tables as t
+
+BUNDLED_PROGRAM_SCHEMA_VERSION = 0
+
+
+@dataclass
+class Tensor:
+    """`data`: the elements, densely, the last of `dim_order` running fastest."""
+
+    scalar_type: ScalarType
+    sizes: list[int]
+    data: bytes
+    dim_order: list[int]
+
+
+@dataclass
+class Int:
+    int_val: int
+
+
+@dataclass
+class Bool:
+    bool_val: bool
+
+
+@dataclass
+class Double:
+    double_val: float
+
+
+@dataclass
+class Value:
+    val: Tensor | Int | Bool | Double
+
+
+@dataclass
+class BundledMethodTestCase:
+    inputs: list[Value]
+    expected_outputs: list[Value]
+
+
+@dataclass
+class BundledMethodTestSuite:
+    method_name: str
+    test_cases: list[BundledMethodTestCase]
+
+
+@dataclass
+class BundledProgram:
+    """`program`: the bytes of the `.pte` file."""
+
+    version: int
+    method_test_suites: list[BundledMethodTestSuite]
+    program: bytes
+
+
+BUNDLED_PROGRAM = t.Format(
+    b"BP08",
+    {
+        BundledProgram: (
+            t.Field("version", t.U32),
+            t.Field("method_test_suites", t.TableVector(BundledMethodTestSuite)),
+            t.Field("program", t.Bytes(32)),
+        ),
+        BundledMethodTestSuite: (
+            t.Field("method_name", t.String()),
+            t.Field("test_cases", t.TableVector(BundledMethodTestCase)),
+        ),
+        BundledMethodTestCase: (
+            t.Field("inputs", t.TableVector(Value)),
+            t.Field("expected_outputs", t.TableVector(Value)),
+        ),
+        Value: (t.Field("val", t.Union("ValueUnion", (Tensor, Int, Bool, Double))),),
+        Tensor: (
+            t.Field("scalar_type", t.Enum(ScalarType)),
+            t.Field("sizes", t.Vector(t.I32)),
+            t.Field("data", t.Bytes(16)),
+            t.Field("dim_order", t.Vector(t.U8)),
+        ),
+        Int: (t.Field("int_val", t.I64),),
+        Bool: (t.Field("bool_val", t.BOOL),),
+        Double: (t.Field("double_val", t.F64),),
+    },
+)

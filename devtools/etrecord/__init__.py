@@ -1,0 +1,7 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""ETRecord: what export knew of a program, kept for reading what the program did."""
+
+from executorch.devtools.etrecord.generate import generate_etrecord, parse_etrecord
+from executorch.devtools.etrecord.record import ETRecord
+
+__all__ = ["ETRecord", "generate_etrecord", "parse_etrecord"]

@@ -1,0 +1,45 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Records in one call: made of the stages' programs and saved, or read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import IO
+
+from torch.export import ExportedProgram
+
+from executorch.devtools.bundled_program.core import BundledProgram
+from executorch.devtools.etrecord.file import read_record
+from executorch.devtools.etrecord.record import ETRecord, Programs
+from executorch.exir.program import EdgeProgramManager, ExecutorchProgramManager
+
+
+def generate_etrecord(
+    et_record: str | os.PathLike[str] | IO[bytes],
+    edge_dialect_program: EdgeProgramManager | ExportedProgram,
+    executorch_program: ExecutorchProgramManager | BundledProgram,
+    exported_program: Programs | None = None,
+    extra_recorded_export_modules: Mapping[str, ExportedProgram | EdgeProgramManager] | None = None,
+) -> None:
+    """Saves a record of the programs at `et_record`.
+
+    Args:
+        et_record: a path, or a file opened for writing bytes.
+        edge_dialect_program: what `to_edge` returned, copied before it was delegated.
+        executorch_program: what `to_executorch` returned, or a bundled program, whose cases are recorded too.
+        exported_program: what `torch.export.export` returned.
+        extra_recorded_export_modules: others, by names of your own.
+    """
+    record = ETRecord()
+    record.add_exported_program(exported_program)
+    record.add_edge_dialect_program(edge_dialect_program)
+    record.add_executorch_program(executorch_program)
+    if extra_recorded_export_modules is not None:
+        record.add_extra_export_modules(extra_recorded_export_modules)
+    record.save(et_record)
+
+
+def parse_etrecord(etrecord_path: str | os.PathLike[str] | IO[bytes]) -> ETRecord:
+    """The record in a file. Raises RuntimeError, saying what is wrong, if it is none."""
+    return read_record(etrecord_path)

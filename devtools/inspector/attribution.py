@@ -1,0 +1,114 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""From a trace's events to the nodes of the exported program, by the maps of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.devtools.etrecord.record import ETRecord
+from executorch.devtools.inspector.event import Event
+from executorch.devtools.inspector.event_block import EventBlock
+from executorch.exir.graph_module import bfs_trace_with_node_process
+
+RUNTIME_EVENTS = ("Method::init", "Program::load_method", "Method::execute")
+OPERATOR_CALL, DELEGATE_CALL = "OPERATOR_CALL", "DELEGATE_CALL"
+
+
+def method_of(record: ETRecord, wanted: str | None) -> str:
+    """The method whose maps are used: the one asked for, 'forward', or the only one. Raises ValueError naming them."""
+    methods = sorted(record._debug_handle_map or {})
+    if wanted is None:
+        wanted = "forward" if "forward" in methods or len(methods) != 1 else methods[0]
+    if wanted not in methods:
+        raise ValueError(f"the record has no maps of the method '{wanted}'; it has {methods}")
+    return wanted
+
+
+def handles_of(event: Event) -> tuple[int, ...]:
+    """The event's debug handles, none if it has none."""
+    if event.debug_handles is None:
+        return ()
+    return (event.debug_handles,) if isinstance(event.debug_handles, int) else tuple(event.debug_handles)
+
+
+def nodes_by_handle(program: ExportedProgram) -> dict[int, list[fx.Node]]:
+    """The calls of a program, those of branches and bodies included, by debug handle, in graph order."""
+    found: dict[int, list[fx.Node]] = {}
+
+    def collect(node: fx.Node) -> None:
+        handle = node.meta.get("debug_handle")
+        if node.op == "call_function" and handle is not None:
+            for each in [handle] if isinstance(handle, int) else handle:
+                found.setdefault(each, []).append(node)
+
+    bfs_trace_with_node_process(program.graph_module, collect)
+    return found
+
+
+def attribute(blocks: Sequence[EventBlock], record: ETRecord, method: str, program: ExportedProgram | None) -> None:
+    """Sets what the record knows of each event. Raises ValueError if trace and record are not of one program."""
+    handles = _by_instruction(record._debug_handle_map, method)
+    delegates = _by_instruction(record._delegate_map, method)
+    outputs = _by_instruction(record._instruction_id_to_num_outs_map, method)
+    nodes = {} if program is None else nodes_by_handle(program)
+    for block in blocks:
+        for event in block.events:
+            if event._instruction_id is None or event.name in RUNTIME_EVENTS:
+                continue
+            _set_handles(event, event._instruction_id, handles, delegates, outputs)
+            _set_sources(event, nodes)
+
+
+def _by_instruction(maps: Mapping[str, Any] | None, method: str) -> dict[int, Any]:
+    # Read from a file, numbers are texts.
+    return {int(key): value for key, value in ((maps or {}).get(method) or {}).items()}
+
+
+def _set_handles(
+    event: Event, instruction: int, handles: dict[int, Any], delegates: dict[int, Any], outputs: dict[int, Any]
+) -> None:
+    event.num_outputs = int(outputs.get(instruction, 1))
+    event.debug_handles = handles.get(instruction)
+    if event.name == DELEGATE_CALL and instruction not in delegates:
+        raise ValueError(
+            f"trace and record are of different programs: instruction {instruction} called a delegate, and the "
+            f"record's delegates are called by {sorted(delegates) or 'none'}"
+        )
+    if event.name.startswith("native_call_") and instruction in delegates:
+        raise ValueError(
+            f"trace and record are of different programs: instruction {instruction} called the kernel of "
+            f"{event.name.removeprefix('native_call_')}, and in the record it calls {delegates[instruction]['name']}"
+        )
+    if instruction not in delegates:
+        return
+    event.delegate_backend_name = delegates[instruction].get("name", "")
+    if event.delegate_debug_identifier is not None:
+        event.debug_handles = _inside(event.delegate_debug_identifier, delegates[instruction].get("delegate_map") or {})
+
+
+def _inside(identifier: int | str, delegate_map: Mapping[Any, Any]) -> Any:
+    """The handles of what a delegate names so: by number, by text, or by a text that contains the key."""
+    for key in (identifier, str(identifier)):
+        if key in delegate_map:
+            return delegate_map[key]
+    if isinstance(identifier, str):
+        return next((value for key, value in delegate_map.items() if _is_part(key, identifier)), None)
+    return None
+
+
+def _set_sources(event: Event, nodes: Mapping[int, Sequence[fx.Node]]) -> None:
+    for handle in handles_of(event):
+        for node in nodes.get(handle, ()):
+            if node.name not in event.stack_traces:
+                event.stack_traces[node.name] = node.meta.get("stack_trace")
+                event.module_hierarchy[node.name] = node.meta.get("nn_module_stack")
+            event.op_types.append(str(node.target))
+
+
+def _is_part(key: Any, identifier: str) -> bool:
+    """Whether a text is in the identifier; not for numbers, which are texts in a file: digits are everywhere."""
+    return isinstance(key, str) and not key.isdigit() and key in identifier

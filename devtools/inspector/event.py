@@ -1,0 +1,119 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Event: an operator's (or a step of the runtime's) times in all runs of a block, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+MetadataParser = Callable[[list[Any]], Any]
+
+
+class PerfData:
+    """Durations, one for each run, in the unit that the Inspector was asked for."""
+
+    def __init__(self, raw: Sequence[float]) -> None:
+        self.raw = list(raw)
+
+    @property
+    def p10(self) -> float:
+        return float(np.percentile(self.raw, 10))
+
+    @property
+    def p50(self) -> float:
+        return float(np.percentile(self.raw, 50))
+
+    @property
+    def p90(self) -> float:
+        return float(np.percentile(self.raw, 90))
+
+    @property
+    def avg(self) -> float:
+        return float(np.mean(self.raw))
+
+    @property
+    def min(self) -> float:
+        return min(self.raw)
+
+    @property
+    def max(self) -> float:
+        return max(self.raw)
+
+
+@dataclass
+class Event:
+    """An operator's call, a delegate's, one inside of a delegate, or a step of the runtime.
+
+    name: the event's, or for one inside of a delegate its identifier. delegate_debug_identifier: the number or text by
+    which the delegate named it. debug_handles, op_types, stack_traces, module_hierarchy (by node name): of the nodes
+    of the exported program that it runs, if there is a record. num_outputs: of a delegate's call. debug_data: the
+    values that it computed, if they were recorded. start_time: of each run, in ticks.
+    """
+
+    name: str
+    perf_data: PerfData | None = None
+    op_types: list[str] = field(default_factory=list)
+    delegate_debug_identifier: int | str | None = None
+    debug_handles: int | Sequence[int] | None = None
+    num_outputs: int = 1
+    stack_traces: dict[str, str | None] = field(default_factory=dict)
+    module_hierarchy: dict[str, Any] = field(default_factory=dict)
+    is_delegated_op: bool | None = None
+    delegate_backend_name: str | None = None
+    _delegate_debug_metadatas: list[Any] = field(default_factory=list)
+    debug_data: list[Any] = field(default_factory=list)
+    _instruction_id: int | None = None
+    _delegate_metadata_parser: MetadataParser | None = None
+    _start_time: list[int] | None = None
+
+    @cached_property
+    def delegate_debug_metadatas(self) -> Any:
+        """The delegate's metadata, one for each run, parsed if there is a parser."""
+        if not self.is_delegated_op or self._delegate_metadata_parser is None:
+            return self._delegate_debug_metadatas
+        return self._delegate_metadata_parser(self._delegate_debug_metadatas)
+
+    @property
+    def raw_delegate_debug_metadatas(self) -> list[Any]:
+        return self._delegate_debug_metadatas
+
+    @property
+    def start_time(self) -> list[int] | None:
+        return self._start_time
+
+    def asdict(self, _units: str = "") -> dict[str, Any]:
+        """The row of a table; `_units` follows the names of columns of times."""
+        times = {
+            name + _units: getattr(self.perf_data, name) if self.perf_data else None
+            for name in ("p10", "p50", "p90", "avg", "min", "max")
+        }
+        return {
+            "event_name": self.name,
+            "raw": self.perf_data.raw if self.perf_data else None,
+            **times,
+            "op_types": self.op_types if len(self.op_types) < 5 else _shortened(self.op_types),
+            "delegate_debug_identifier": self.delegate_debug_identifier,
+            "stack_traces": self.stack_traces,
+            "module_hierarchy": self.module_hierarchy,
+            "is_delegated_op": self.is_delegated_op,
+            "delegate_backend_name": self.delegate_backend_name,
+            "debug_data": self.debug_data,
+            "start_time": self._start_time,
+        }
+
+    def to_dataframe(self, _units: str = "") -> pd.DataFrame:
+        """A table of one row."""
+        import pandas as pd
+
+        return pd.DataFrame([self.asdict(_units)])
+
+
+def _shortened(names: list[str]) -> str:
+    return f"['{names[0]}', '{names[1]}' ... '{names[-1]}'] ({len(names)} total)"

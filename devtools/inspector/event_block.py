@@ -1,0 +1,162 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""EventBlock: runs with the same events, in one; made of a trace by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from executorch.devtools.etdump.schema_flatcc import DebugEvent
+from executorch.devtools.etdump.trace import ProfileColumns, Run, Trace
+from executorch.devtools.inspector.event import Event, MetadataParser, PerfData
+from executorch.devtools.inspector.time_scale import TimeScale, scale_factor
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+TimeConverter = Callable[[int | str, int | float], int | float]
+# Instruction, and the number and text of what a delegate runs: what a value and a time have in common.
+_Place = tuple[int, int, str | None]
+_WRAP = 2**32
+
+
+@dataclass
+class EventBlock:
+    """Events that happened in the same order in one run or more: loading a method, executing it.
+
+    bundled_input_index: the test case that was run. run_output: what the first of the runs returned, if it was
+    recorded; reference_output: what it should have, from the record.
+    """
+
+    name: str
+    events: list[Event] = field(default_factory=list)
+    source_time_scale: TimeScale = TimeScale.NS
+    target_time_scale: TimeScale = TimeScale.MS
+    bundled_input_index: int | None = None
+    run_output: list[Any] | None = None
+    reference_output: Any = None
+
+    def to_dataframe(self, include_units: bool = False, include_delegate_debug_data: bool = False) -> pd.DataFrame:
+        """A table with a row for each event.
+
+        Args:
+            include_units: whether the names of columns of times say their unit.
+            include_delegate_debug_data: add what delegates said: a column, or one for each key of parsed metadata.
+        """
+        import pandas as pd
+
+        units = f" ({self.target_time_scale.value})" if include_units else ""
+        rows = []
+        for event in self.events:
+            row = {"event_block_name": self.name, **event.asdict(units)}
+            if include_delegate_debug_data and event.delegate_debug_metadatas:
+                metadata = event.delegate_debug_metadatas
+                row |= metadata if isinstance(metadata, dict) else {"delegate_debug_metadata": metadata}
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class BlockSettings:
+    """How times and values of a trace are read."""
+
+    source: TimeScale
+    target: TimeScale
+    inflate: Callable[[Any], Any]
+    metadata_parser: MetadataParser | None = None
+    time_converter: TimeConverter | None = None
+
+
+def blocks_of(trace: Trace, settings: BlockSettings) -> list[EventBlock]:
+    """The trace's runs, those with the same name, test case and events as one block."""
+    groups: dict[Any, list[Run]] = {}
+    for run in trace.runs:
+        groups.setdefault(_signature(run), []).append(run)
+    return [_block(trace, runs, settings) for runs in groups.values()]
+
+
+def _signature(run: Run) -> Any:
+    profile = run.profile
+    columns = (profile.name, profile.instruction, profile.delegate_number, profile.delegate_text)
+    values = tuple((*_place(each), _is_output(each)) for each in run.debug)
+    return (run.name, run.bundled_input_index, *(column.tobytes() for column in columns), values)
+
+
+def _place(event: DebugEvent) -> _Place:
+    return (event.instruction_id, event.delegate_debug_id_int, event.delegate_debug_id_str)
+
+
+def _is_output(event: DebugEvent) -> bool:
+    return event.debug_entry is not None and event.debug_entry.output is not None
+
+
+def _block(trace: Trace, runs: list[Run], settings: BlockSettings) -> EventBlock:
+    first = runs[0]
+    values: dict[_Place, list[Any]] = {}
+    outputs = []
+    for each in first.debug:
+        if each.debug_entry is None:
+            continue
+        if _is_output(each):
+            outputs.append(settings.inflate(each.debug_entry))
+        else:
+            values.setdefault(_place(each), []).append(settings.inflate(each.debug_entry))
+    events = [_event(trace, runs, index, settings) for index in range(len(first.profile))]
+    places = [_profile_place(trace, first.profile, index) for index in range(len(first.profile))]
+    for event, place in zip(events, places, strict=True):
+        event.debug_data = values.get(place, [])
+    # Values of what was not timed.
+    events += [_named(Event(""), place, data) for place, data in values.items() if place not in set(places)]
+    block = EventBlock(first.name, events, settings.source, settings.target, first.bundled_input_index)
+    block.run_output = outputs
+    return block
+
+
+def _profile_place(trace: Trace, profile: ProfileColumns, index: int) -> _Place:
+    text = int(profile.delegate_text[index])
+    number = int(profile.delegate_number[index])
+    return (int(profile.instruction[index]), number, trace.texts[text] if text >= 0 else None)
+
+
+def _named(event: Event, place: _Place, data: list[Any]) -> Event:
+    instruction, number, text = place
+    event._instruction_id = instruction if instruction >= 0 else None
+    event.delegate_debug_identifier = text or (number if number >= 0 else None)
+    event.is_delegated_op = event.delegate_debug_identifier is not None
+    if event.is_delegated_op:
+        event.name = str(event.delegate_debug_identifier)
+    event.debug_data = data
+    return event
+
+
+def _event(trace: Trace, runs: list[Run], index: int, settings: BlockSettings) -> Event:
+    name = int(runs[0].profile.name[index])
+    event = _named(Event(trace.texts[name] if name >= 0 else ""), _profile_place(trace, runs[0].profile, index), [])
+    start = np.array([run.profile.start[index] for run in runs], np.uint64)
+    end = np.array([run.profile.end[index] for run in runs], np.uint64)
+    if event.is_delegated_op and settings.time_converter is not None:
+        convert = settings.time_converter
+        raw = [
+            float(convert(event.name, int(last)) - convert(event.name, int(begin)))
+            for begin, last in zip(start, end, strict=True)
+        ]
+    else:
+        raw = list(_elapsed(start, end, event.name) / scale_factor(settings.source, settings.target))
+    event.perf_data = PerfData([float(each) for each in raw])
+    event._start_time = [int(each) for each in start]
+    metadata = [run.profile.metadata[index] for run in runs]
+    event._delegate_debug_metadatas = [each or "" for each in metadata] if any(metadata) else []
+    event._delegate_metadata_parser = settings.metadata_parser
+    return event
+
+
+def _elapsed(start: npt.NDArray[np.uint64], end: npt.NDArray[np.uint64], name: str) -> npt.NDArray[np.float64]:
+    """Ticks from start to end; a clock of 32 bits may have begun again in between."""
+    backwards = start > end
+    if (np.maximum(start, end)[backwards] >= _WRAP).any():
+        raise ValueError(f"event '{name}' ends before it starts, and its clock is not one of 32 bits")
+    return np.where(backwards, end + np.uint64(_WRAP) - start, end - start).astype(np.float64)

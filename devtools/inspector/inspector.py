@@ -1,0 +1,267 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Inspector: the tables that are made of a trace and a record."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from torch.export import ExportedProgram
+
+from executorch.devtools.etdump.schema_flatcc import Value
+from executorch.devtools.etdump.trace import read_trace
+from executorch.devtools.etrecord.generate import parse_etrecord
+from executorch.devtools.etrecord.record import ETRecord
+from executorch.devtools.inspector.attribution import (
+    DELEGATE_CALL,
+    OPERATOR_CALL,
+    attribute,
+    handles_of,
+    method_of,
+)
+from executorch.devtools.inspector.debug_values import inflate
+from executorch.devtools.inspector.event import MetadataParser
+from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, TimeConverter, blocks_of
+from executorch.devtools.inspector.numeric_gap import pairs_of
+from executorch.devtools.inspector.numerical_comparator import (
+    L1Comparator,
+    MSEComparator,
+    NumericalComparatorBase,
+    OutputMapping,
+    SNRComparator,
+)
+from executorch.devtools.inspector.time_scale import TimeScale
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+_EDGE = "edge_dialect_exported_program"
+_NOT_PRINTED = ["raw", "delegate_debug_identifier", "stack_traces", "module_hierarchy", "debug_data"]
+_COMPARATORS: dict[str, type[NumericalComparatorBase]] = {
+    "MSE": MSEComparator,
+    "L1": L1Comparator,
+    "SNR": SNRComparator,
+}
+
+
+class Inspector:
+    """What a run recorded: `event_blocks`, tables, sums by module, distances from the exported program.
+
+    Args:
+        etdump_path: the trace (`.etdp`), or `etdump_data`: its bytes.
+        etrecord: the record of the export, or its path; without it there are times and values, and no sources.
+        source_time_scale: the unit of the trace's clock: nanoseconds by default, as the runtime's.
+        target_time_scale: the unit of the tables.
+        debug_buffer_path: the bytes of recorded values.
+        delegate_metadata_parser: makes a list or dict of what a delegate said with an event in each run.
+        delegate_time_scale_converter: (event's name, time) → time in `target_time_scale`, for events inside of
+            delegates whose clock is another one.
+        enable_module_hierarchy: accepted; the modules of nodes are always there.
+        reference_graph_name: accepted; sources are nodes of the edge program.
+        method_name: whose maps are used (ours); by default 'forward', or the record's only method.
+
+    `missing` says what cannot be read of a truncated trace, with a warning. Raises ValueError for what is asked for in
+    no way or in two, and if trace and record are of different programs; MalformedProgramError if the trace is none.
+    """
+
+    def __init__(
+        self,
+        etdump_path: str | os.PathLike[str] | None = None,
+        etdump_data: bytes | None = None,
+        etrecord: ETRecord | str | os.PathLike[str] | None = None,
+        source_time_scale: TimeScale = TimeScale.NS,
+        target_time_scale: TimeScale = TimeScale.MS,
+        debug_buffer_path: str | os.PathLike[str] | None = None,
+        delegate_metadata_parser: MetadataParser | None = None,
+        delegate_time_scale_converter: TimeConverter | None = None,
+        enable_module_hierarchy: bool = False,
+        reference_graph_name: str = "edge_dialect_graph_module",
+        method_name: str | None = None,
+    ) -> None:
+        if (etdump_path is None) == (etdump_data is None):
+            raise ValueError("expected either etdump_path or etdump_data")
+        if etrecord is not None and not isinstance(etrecord, (ETRecord, str, os.PathLike)):
+            raise TypeError(f"etrecord: expected an ETRecord or a path; found {type(etrecord).__name__}")
+        self._etrecord = etrecord if etrecord is None or isinstance(etrecord, ETRecord) else parse_etrecord(etrecord)
+        trace = read_trace(Path(etdump_path).read_bytes() if etdump_path is not None else etdump_data or b"")
+        self.missing = trace.missing
+        if trace.missing:
+            warnings.warn("; ".join(trace.missing), stacklevel=2)
+        buffer = None if debug_buffer_path is None else Path(debug_buffer_path).read_bytes()
+
+        def value_of(value: Value) -> Any:
+            return inflate(value, buffer)
+
+        self.event_blocks: list[EventBlock] = blocks_of(
+            trace,
+            BlockSettings(
+                source_time_scale,
+                target_time_scale,
+                value_of,
+                delegate_metadata_parser,
+                delegate_time_scale_converter,
+            ),
+        )
+        self._method = None if self._etrecord is None else method_of(self._etrecord, method_name)
+        if self._etrecord is not None and self._method is not None:
+            attribute(self.event_blocks, self._etrecord, self._method, self._edge_program())
+            self._set_reference_outputs(self._etrecord, self._method)
+
+    def _edge_program(self) -> ExportedProgram | None:
+        if self._etrecord is None or self._method is None:
+            return None
+        programs = self._etrecord.edge_programs()
+        # A file does not say the name of its only method.
+        return programs.get(self._method, next(iter(programs.values())) if len(programs) == 1 else None)
+
+    def _set_reference_outputs(self, record: ETRecord, method: str) -> None:
+        cases = (record._reference_outputs or {}).get(method)
+        for block in self.event_blocks:
+            index = block.bundled_input_index
+            if cases is not None and index is not None:
+                if index >= len(cases):
+                    raise ValueError(f"the trace is of test case {index}; the record has {len(cases)}")
+                block.reference_output = cases[index]
+
+    def to_dataframe(self, include_units: bool = True, include_delegate_debug_data: bool = False) -> pd.DataFrame:
+        """A table with a row for each event of all blocks; see `EventBlock.to_dataframe`."""
+        import pandas as pd
+
+        frames = [block.to_dataframe(include_units, include_delegate_debug_data) for block in self.event_blocks]
+        frames = [frame for frame in frames if len(frame)]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def _printed(self, include_units: bool, include_delegate_debug_data: bool) -> pd.DataFrame:
+        frame = self.to_dataframe(include_units, include_delegate_debug_data)
+        if not len(frame):
+            return frame
+        frame = frame.drop(columns=_NOT_PRINTED)
+        return frame[frame["event_name"] != OPERATOR_CALL].reset_index(drop=True)
+
+    def print_data_tabular(
+        self,
+        file: IO[str] = sys.stdout,
+        include_units: bool = True,
+        include_delegate_debug_data: bool = False,
+    ) -> None:
+        """Prints the events, those that only frame a kernel's call left out; in a notebook, shows them."""
+        from tabulate import tabulate
+
+        frame = self._printed(include_units, include_delegate_debug_data)
+        shell = sys.modules.get("IPython")
+        if shell is not None and shell.get_ipython() is not None:
+            importlib.import_module("IPython.display").display(frame)
+            return
+        print(tabulate(frame, headers="keys", tablefmt="fancy_grid"), file=file)
+
+    def save_data_to_tsv(
+        self, file: IO[str], include_units: bool = True, include_delegate_debug_data: bool = False
+    ) -> None:
+        """Writes the same with tabs in between, for spreadsheets."""
+        self._printed(include_units, include_delegate_debug_data).to_csv(file, sep="\t")
+
+    def find_total_for_module(self, module_name: str) -> float:
+        """The average time of all operators of modules whose path contains `module_name`, in the tables' unit.
+
+        A delegate whose operators were timed one by one counts by those.
+        """
+        total = 0.0
+        for block in self.event_blocks:
+            inside = {event._instruction_id for event in block.events if event.is_delegated_op and event.debug_handles}
+            for event in block.events:
+                is_frame = event.name == DELEGATE_CALL and event._instruction_id in inside
+                if event.name == OPERATOR_CALL or is_frame or event.perf_data is None:
+                    continue
+                if any(_is_within(module_name, stack) for stack in event.module_hierarchy.values()):
+                    total += event.perf_data.avg
+        return total
+
+    def get_exported_program(self, graph: str | None = None) -> Any:
+        """The record's edge program, or another by its name; None without a record."""
+        if self._etrecord is None:
+            return None
+        return self._etrecord.edge_dialect_program if graph is None else (self._etrecord.graph_map or {}).get(graph)
+
+    def _reference_program(self, name: str | None) -> ExportedProgram:
+        if self._etrecord is None:
+            raise ValueError("a numeric gap needs a record: Inspector(etrecord=…)")
+        others = self._etrecord.graph_map or {}
+        found = self._edge_program() if name in (None, _EDGE) else others.get(f"{name}/forward", others.get(str(name)))
+        if found is None:
+            raise ValueError(f"the record has no program '{name or _EDGE}' to compare with; it has {[_EDGE, *others]}")
+        return found
+
+    def calculate_numeric_gap(
+        self,
+        distance: str | NumericalComparatorBase = "MSE",
+        disable_debug_handle_valdiation: bool = False,
+        reference_graph: str | None = None,
+    ) -> pd.DataFrame:
+        """How far the runtime's values are from those of the exported program, operator by operator.
+
+        Args:
+            distance: 'MSE', 'L1', 'SNR', or a comparator of your own.
+            disable_debug_handle_valdiation: accepted; nodes are found by the handles that they have.
+            reference_graph: 'edge_dialect_exported_program' (default), or a program of the record's `graph_map`.
+
+        Returns: a table with aot_debug_handle, aot_ops, aot_intermediate_output, runtime_debug_handle, runtime_ops,
+            runtime_intermediate_output, gap (a list), stacktraces (by operator).
+
+        Raises: ValueError if there is no record, no representative inputs in it, or no recorded values.
+        """
+        import pandas as pd
+
+        program = self._reference_program(reference_graph)
+        assert self._etrecord is not None
+        inputs = self._etrecord._representative_inputs
+        if inputs is None:
+            raise ValueError("the record has no representative inputs: ETRecord.update_representative_inputs()")
+        events = [event for block in self.event_blocks for event in block.events]
+        if not any(event.debug_data for event in events):
+            raise ValueError("the trace has no values: record them with debug_buffer_size, and give debug_buffer_path")
+        comparator = _comparator(distance)
+        comparator.inspector = comparator.inspector or self
+        pairs = pairs_of(program, inputs, events)
+        mapping: OutputMapping = {}
+        by_key: dict[tuple[int, ...], Any] = {}
+        for pair in pairs:
+            handle = pair.node.meta["debug_handle"]
+            key = ((handle,) if isinstance(handle, int) else tuple(handle), pair.expected)
+            mapping[key] = (handles_of(pair.event), pair.found)
+            by_key[key[0]] = pair
+        rows = []
+        for (handles, expected), (runtime_handles, found) in comparator.preprocessing(mapping).items():
+            if expected is None or found is None:
+                continue
+            pair = by_key[handles]
+            rows.append(
+                {
+                    "aot_debug_handle": handles,
+                    "aot_ops": [pair.node.name],
+                    "aot_intermediate_output": expected,
+                    "runtime_ops": [pair.event.name],
+                    "runtime_debug_handle": runtime_handles,
+                    "runtime_intermediate_output": found,
+                    "gap": comparator.distances(expected, found),
+                    "stacktraces": {pair.node.name: pair.node.meta.get("stack_trace")},
+                }
+            )
+        return pd.DataFrame(rows)
+
+
+def _comparator(distance: str | NumericalComparatorBase) -> NumericalComparatorBase:
+    if isinstance(distance, NumericalComparatorBase):
+        return distance
+    name = distance.strip().upper()
+    if name not in _COMPARATORS:
+        raise ValueError(f"distance: expected one of {sorted(_COMPARATORS)}; found {distance!r}")
+    return _COMPARATORS[name]()
+
+
+def _is_within(module_name: str, stack: Any) -> bool:
+    """Whether a node's modules (key → (path, class)) have one of this name."""
+    return any(module_name in text for key, module in (stack or {}).items() for text in (key, module[0]))

@@ -1,0 +1,103 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What the nodes of an exported program compute, beside what the runtime computed for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.devtools.inspector.attribution import OPERATOR_CALL, handles_of
+from executorch.devtools.inspector.event import Event
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The last node with a handle, and the event that ran it."""
+
+    node: fx.Node
+    expected: Any
+    event: Event
+    found: Any
+
+
+class _Recorder(fx.Interpreter):
+    def __init__(self, module: fx.GraphModule) -> None:
+        super().__init__(module)
+        self.values: dict[fx.Node, Any] = {}
+
+    def run_node(self, n: fx.Node) -> Any:
+        value = super().run_node(n)
+        if n.op == "call_function":
+            # What follows may write into it.
+            self.values[n] = value.detach().clone() if isinstance(value, torch.Tensor) else value
+        return value
+
+
+def pairs_of(program: ExportedProgram, inputs: Sequence[Any], events: Sequence[Event]) -> list[Pair]:
+    """The values of the program's nodes, run on `inputs`, with those that the events recorded, in graph order."""
+    recorder = _Recorder(program.module())
+    with torch.no_grad():
+        recorder.run(*inputs)
+    values = {node: value for node, value in recorder.values.items() if node.meta.get("debug_handle") is not None}
+    order = {node: position for position, node in enumerate(values)}
+    pairs = [pair for event in _last_of_each_handle(events) for pair in _pairs_of(event, values)]
+    return sorted(pairs, key=lambda pair: order[pair.node])
+
+
+def _last_of_each_handle(events: Sequence[Event]) -> list[Event]:
+    """Of events with the same handles the last instruction's, whose value is that of the last node."""
+    chosen: dict[tuple[int, ...], Event] = {}
+    for event in events:
+        handles = handles_of(event)
+        if handles and event.debug_data and event.name != OPERATOR_CALL:
+            known = chosen.get(handles)
+            if known is None or (event._instruction_id or 0) >= (known._instruction_id or 0):
+                chosen[handles] = event
+    return list(chosen.values())
+
+
+def _pairs_of(event: Event, values: Mapping[fx.Node, Any]) -> list[Pair]:
+    handles = set(handles_of(event))
+    inside = [node for node in values if _handles(node) & handles]
+    if not inside:
+        return []
+    if len(handles) == 1:
+        node = inside[-1]
+        return [Pair(node, values[node], event, event.debug_data[-1])]
+    # A delegate: its outputs are the last of its arguments, and the nodes that others read.
+    members = set(inside)
+    results = [node for node in inside if any(user not in members for user in node.users)]
+    found = event.debug_data[-event.num_outputs :]
+    if len(found) == 1 and isinstance(found[0], list):
+        found = found[0]
+    return [Pair(node, values[node], event, value) for node, value in _matched(results, values, found)]
+
+
+def _handles(node: fx.Node) -> set[int]:
+    handle = node.meta["debug_handle"]
+    return {handle} if isinstance(handle, int) else set(handle)
+
+
+def _matched(
+    nodes: Sequence[fx.Node], values: Mapping[fx.Node, Any], found: Sequence[Any]
+) -> list[tuple[fx.Node, Any]]:
+    """Each value with the first node not taken yet whose value has its shape and dtype."""
+    left = list(nodes)
+    matched = []
+    for value in found:
+        node = next((each for each in left if _alike(values[each], value)), None)
+        if node is not None:
+            left.remove(node)
+            matched.append((node, value))
+    return matched
+
+
+def _alike(expected: Any, found: Any) -> bool:
+    if isinstance(expected, torch.Tensor) and isinstance(found, torch.Tensor):
+        return expected.shape == found.shape and expected.dtype == found.dtype
+    return type(expected) is type(found)

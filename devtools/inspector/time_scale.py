@@ -1,0 +1,22 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Units of time."""
+
+from enum import Enum
+
+
+class TimeScale(Enum):
+    NS = "ns"
+    US = "us"
+    MS = "ms"
+    S = "s"
+    CYCLES = "cycles"
+
+
+_IN_A_SECOND = {TimeScale.NS: 10**9, TimeScale.US: 10**6, TimeScale.MS: 10**3, TimeScale.S: 1, TimeScale.CYCLES: 1}
+
+
+def scale_factor(source: TimeScale, target: TimeScale) -> float:
+    """How many units of `source` one of `target` is. Raises RuntimeError if one of them alone is cycles."""
+    if (source is TimeScale.CYCLES) != (target is TimeScale.CYCLES):
+        raise RuntimeError(f"cycles are no time: found source {source.value} and target {target.value}")
+    return _IN_A_SECOND[source] / _IN_A_SECOND[target]

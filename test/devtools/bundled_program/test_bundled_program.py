@@ -1,0 +1,122 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from executorch.devtools import BundledProgram
+from executorch.devtools.bundled_program import schema
+from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.bundled_program.serialize import (
+    deserialize_from_flatbuffer_to_bundled_program,
+    serialize_from_bundled_program_to_flatbuffer,
+)
+from executorch.exir import ExecutorchProgramManager, to_edge
+from executorch.exir.serialize.errors import MalformedProgramError
+
+X = torch.arange(6.0).reshape(2, 3)
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, x: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+        return x * by
+
+
+@pytest.fixture(scope="module")
+def program() -> ExecutorchProgramManager:
+    return to_edge(torch.export.export(Scaled(), (X, X + 1))).to_executorch()
+
+
+def suite(*cases: MethodTestCase, method: str = "forward") -> list[MethodTestSuite]:
+    return [MethodTestSuite(method, list(cases))]
+
+
+def test_a_bundle_survives_its_file(program: ExecutorchProgramManager, tmp_path: Path) -> None:
+    cases = [MethodTestCase((X, X * i), X * X * i) for i in range(3)] + [MethodTestCase((X, X))]
+    bundle = BundledProgram(program, suite(*cases))
+    data = serialize_from_bundled_program_to_flatbuffer(bundle)
+    assert data[4:8] == b"BP08"
+    read = deserialize_from_flatbuffer_to_bundled_program(data)
+    assert read == bundle.serialize_to_schema()
+    assert read.program == program.buffer
+    assert [len(case.expected_outputs) for case in read.method_test_suites[0].test_cases] == [1, 1, 1, 0]
+    (tmp_path / "program.pte").write_bytes(program.buffer)
+    again = BundledProgram(method_test_suites=suite(*cases), pte_file_path=str(tmp_path / "program.pte"))
+    assert serialize_from_bundled_program_to_flatbuffer(again) == data
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_tensors_are_dense_bytes_in_their_dim_order(dtype: torch.dtype) -> None:
+    plain = (torch.arange(24).reshape(1, 2, 3, 4) % 5).to(dtype)
+    last = plain.to(memory_format=torch.channels_last)
+
+    class Cast(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.reshape(-1)
+
+    made = to_edge(torch.export.export(Cast(), (plain,))).to_executorch()
+    bundle = BundledProgram(made, suite(MethodTestCase((plain,)), MethodTestCase((last,)), MethodTestCase((plain.mT,))))
+    cases = bundle.serialize_to_schema().method_test_suites[0].test_cases
+    for tensor, case in zip((plain, last, plain.mT), cases, strict=True):
+        value = case.inputs[0].val
+        assert isinstance(value, schema.Tensor)
+        dense = torch.frombuffer(bytearray(value.data), dtype=dtype)
+        sizes = [value.sizes[dim] for dim in value.dim_order]
+        back = dense.reshape(sizes).permute([value.dim_order.index(dim) for dim in range(4)])
+        assert torch.equal(back, tensor)
+
+
+def test_numbers_are_kept_as_what_they_are() -> None:
+    assert [type(leaf) for leaf in MethodTestCase({"a": [1, 2.5], "b": (True,)}).inputs] == [int, float, bool]
+    with pytest.raises(TypeError, match="input 1: expected a tensor, int, bool or float; found str"):
+        MethodTestCase((X, "text"))
+
+
+def test_what_does_not_fit_the_program_is_named(program: ExecutorchProgramManager) -> None:
+    wrong = {
+        r"test suite of 'other': the program has the methods \['forward'\]": suite(method="other"),
+        "'forward', test case 0, inputs: expected 2; found 1": suite(MethodTestCase((X,))),
+        "test case 1, input 1: expected FLOAT; found LONG": suite(
+            MethodTestCase((X, X)), MethodTestCase((X, X.long()))
+        ),
+        "input 1: expected FLOAT; found LONG": suite(MethodTestCase((X, X.long()))),
+        "input 0: expected Tensor; found Int": suite(MethodTestCase((3, X))),
+        "expected outputs: expected 1; found 2": suite(MethodTestCase((X, X), (X, X))),
+    }
+    for message, suites in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            BundledProgram(program, suites)
+    with pytest.raises(RuntimeError, match="either executorch_program or pte_file_path"):
+        BundledProgram(method_test_suites=suite())
+    with pytest.raises(RuntimeError, match="method_test_suites"):
+        BundledProgram(program)
+
+
+def test_what_is_no_bundle_is_refused(program: ExecutorchProgramManager) -> None:
+    for data in (b"", b"no bundle at all", program.buffer):
+        with pytest.raises(MalformedProgramError):
+            deserialize_from_flatbuffer_to_bundled_program(data)
+
+
+@pytest.mark.skipif("EXECUTORCH_PEER_PYTHON" not in os.environ, reason="needs ExecuTorch 1.4 beside")
+def test_bundles_are_exchanged_with_the_reference(program: ExecutorchProgramManager, tmp_path: Path) -> None:
+    bundle = BundledProgram(program, suite(MethodTestCase((X, X), X * X)))
+    (tmp_path / "ours").write_bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
+    script = (
+        "from executorch.devtools.bundled_program.serialize import *\n"
+        "from executorch.extension.pybindings.portable_lib import _load_bundled_program_from_buffer\n"
+        f"data = open({str(tmp_path / 'ours')!r}, 'rb').read()\n"
+        "bundle = _load_bundled_program_from_buffer(data)\n"
+        "print(bundle.verify_result_with_bundled_expected_output('forward', 0))\n"
+        "read = deserialize_from_flatbuffer_to_bundled_program(data)\n"
+        f"open({str(tmp_path / 'theirs')!r}, 'wb').write(convert_to_flatbuffer("
+        "serialize_from_bundled_program_to_json(read)))\n"
+    )
+    peer = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [os.environ["EXECUTORCH_PEER_PYTHON"], "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, env=peer, check=False)
+    assert done.returncode == 0, done.stderr
+    read = deserialize_from_flatbuffer_to_bundled_program((tmp_path / "theirs").read_bytes())
+    assert read == bundle.serialize_to_schema()

@@ -1,0 +1,115 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+import io
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from recorded_run import Block, TwoBlocks
+
+from executorch.devtools import BundledProgram, ETRecord, generate_etrecord, parse_etrecord
+from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.exir import ExecutorchProgramManager, to_edge
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+
+X = torch.arange(8.0).reshape(2, 4) / 8
+
+
+def program(model: torch.nn.Module) -> ExecutorchProgramManager:
+    return to_edge(torch.export.export(model, (X,)), generate_etrecord=True).to_executorch()
+
+
+def calls(record: ETRecord) -> list[tuple[str, str, object]]:
+    (edge,) = record.edge_programs().values()
+    nodes = [node for node in edge.graph.nodes if node.op == "call_function"]
+    assert all(isinstance(node.target, EdgeOpOverload) for node in nodes)
+    return [(node.name, str(node.target), node.meta["debug_handle"]) for node in nodes]
+
+
+def test_a_record_survives_its_file(tmp_path: Path) -> None:
+    model = TwoBlocks().eval()
+    record = program(model).get_etrecord()
+    record.update_representative_inputs([X])
+    record.update_reference_outputs([[model(X).detach()]])
+    record.add_extra_export_modules({"other": torch.export.export(Block().eval(), (X,))})
+    record.save(tmp_path / "record.bin")
+    read = parse_etrecord(tmp_path / "record.bin")
+    assert calls(read) == calls(record)
+    assert read._debug_handle_map == {"forward": {str(k): v for k, v in record._debug_handle_map["forward"].items()}}
+    for stage in (read.exported_program, read.edge_dialect_program):
+        torch.testing.assert_close(stage.module()(X), model(X))
+    torch.testing.assert_close(read._reference_outputs["forward"][0][0], model(X))
+    torch.testing.assert_close(read._representative_inputs, [X])
+    assert set(read.graph_map) == {"other/forward"}
+    last = [node for node in read.edge_dialect_program.graph.nodes if node.op == "call_function"][-1]
+    assert "recorded_run.py" in last.meta["stack_trace"]
+
+
+def test_generate_etrecord_takes_bundled_programs_and_open_files() -> None:
+    model = TwoBlocks().eval()
+    edge = to_edge(torch.export.export(model, (X,)))
+    case = MethodTestCase((X,), model(X).detach())
+    bundled = BundledProgram(edge.to_executorch(), [MethodTestSuite("forward", [case])])
+    file = io.BytesIO()
+    generate_etrecord(file, edge, bundled)
+    read = parse_etrecord(file)
+    torch.testing.assert_close(read._reference_outputs["forward"], [[model(X)]])
+    torch.testing.assert_close(read._representative_inputs, [X])
+
+
+def test_what_a_record_lacks_or_has_already_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="generate_etrecord=True"):
+        to_edge(torch.export.export(Block().eval(), (X,))).to_executorch().get_etrecord()
+    with pytest.raises(RuntimeError, match="no edge program"):
+        ETRecord().save(tmp_path / "record.bin")
+    made = program(Block().eval())
+    record = made.get_etrecord()
+    with pytest.raises(RuntimeError, match="already"):
+        record.add_executorch_program(made)
+    with pytest.raises(RuntimeError, match="'delegate_map'"):
+        record.add_extra_export_modules({"delegate_map": record.exported_program})
+
+
+def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no record")
+    with pytest.raises(RuntimeError, match="no ETRecord"):
+        parse_etrecord(tmp_path / "text")
+    with zipfile.ZipFile(tmp_path / "zip", "w") as archive:
+        archive.writestr("else", "")
+    with pytest.raises(RuntimeError, match="no entry 'ETRECORD_V0'"):
+        parse_etrecord(tmp_path / "zip")
+
+
+PEER = """
+import torch
+from executorch.devtools import Inspector, parse_etrecord
+from executorch.exir import to_edge
+read = parse_etrecord({ours!r})
+print([node.meta["debug_handle"] for node in read.edge_dialect_program.graph.nodes if node.op == "call_function"])
+torch.save(read.edge_dialect_program.module()(torch.load({x!r})), {out!r})
+class Two(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) + 1
+program = to_edge(torch.export.export(Two(), (torch.ones(2, 4),)), generate_etrecord=True).to_executorch()
+program.get_etrecord().save({theirs!r})
+"""
+
+
+@pytest.mark.skipif("EXECUTORCH_PEER_PYTHON" not in os.environ, reason="needs ExecuTorch 1.4 beside")
+def test_records_are_exchanged_with_the_reference(tmp_path: Path) -> None:
+    model = TwoBlocks().eval()
+    record = program(model).get_etrecord()
+    record.save(tmp_path / "ours")
+    torch.save(X, tmp_path / "x")
+    paths = {name: str(tmp_path / name) for name in ("ours", "theirs", "x", "out")}
+    peer = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [os.environ["EXECUTORCH_PEER_PYTHON"], "-c", PEER.format(**paths)]
+    done = subprocess.run(command, capture_output=True, text=True, env=peer, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str([handle for _, _, handle in calls(record)])
+    torch.testing.assert_close(torch.load(tmp_path / "out"), model(X))
+    read = parse_etrecord(tmp_path / "theirs")
+    assert next(name for name, _, _ in calls(read)) == "aten_relu_default"
+    torch.testing.assert_close(read.edge_dialect_program.module()(X), torch.relu(X) + 1)

@@ -1,0 +1,180 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from recorded_run import Recorded, recorded
+
+from executorch.devtools import ETRecord, Inspector
+from executorch.devtools.etdump.schema_flatcc import ETDumpFlatCC, Event, ProfileEvent, RunData
+from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
+from executorch.devtools.inspector import TimeScale, compare_results
+from executorch.devtools.inspector.numerical_comparator import NumericalComparatorBase
+from executorch.exir.backend.program_copy import copy_program
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return recorded(tmp_path_factory.mktemp("run"))
+
+
+def inspector(run: Recorded, **others: Any) -> Inspector:
+    return Inspector(run.trace, **{"etrecord": run.record, "debug_buffer_path": run.debug} | others)
+
+
+def test_runs_alike_are_one_block_with_a_time_each(run: Recorded) -> None:
+    load, execute = inspector(run).event_blocks
+    assert [event.name for event in load.events] == ["Method::init", "Program::load_method"]
+    kernels = [event for event in execute.events if event.name.startswith("native_call")]
+    assert [event.name for event in kernels][:3] == [
+        "native_call_addmm.out",
+        "native_call_relu.out",
+        "native_call_add.out",
+    ]
+    assert all(event.perf_data is not None and len(event.perf_data.raw) == 3 for event in execute.events)
+    for perf in (event.perf_data for event in execute.events):
+        assert perf is not None
+        assert perf.min <= perf.p10 <= perf.p50 <= perf.p90 <= perf.max
+        assert perf.min <= perf.avg <= perf.max
+
+
+def test_events_say_operators_modules_and_source_lines(run: Recorded) -> None:
+    (_, execute) = inspector(run).event_blocks
+    relu = [event for event in execute.events if event.name == "native_call_relu.out"]
+    assert [event.op_types for event in relu] == [["aten.relu.default"]] * 2
+    assert 'recorded_run.py", line' in str(next(iter(relu[0].stack_traces.values())))
+    assert [path for path, _ in next(iter(relu[1].module_hierarchy.values())).values()] == ["", "two"]
+
+
+def test_times_of_a_module_are_those_of_its_operators(run: Recorded) -> None:
+    found = inspector(run)
+    one, two = found.find_total_for_module("one"), found.find_total_for_module("two")
+    assert one > 0 and two > 0
+    assert found.find_total_for_module("three") == 0
+    kernels = [event for event in found.event_blocks[1].events if event.name.startswith("native_call")]
+    in_blocks = [event.perf_data.avg for event in kernels if event.perf_data and "erf" not in event.name]
+    assert one + two == pytest.approx(sum(in_blocks))
+
+
+def test_tables_have_the_documented_columns_and_units(run: Recorded, tmp_path: Path) -> None:
+    frame = inspector(run, target_time_scale=TimeScale.US).to_dataframe()
+    assert {"event_block_name", "event_name", "avg (us)", "op_types", "is_delegated_op"} <= set(frame.columns)
+    text = io.StringIO()
+    inspector(run).print_data_tabular(text)
+    assert "native_call_addmm.out" in text.getvalue() and "OPERATOR_CALL" not in text.getvalue()
+    with open(tmp_path / "table.tsv", "w") as file:
+        inspector(run).save_data_to_tsv(file)
+    assert "\tavg (ms)\t" in (tmp_path / "table.tsv").read_text().splitlines()[0]
+
+
+def test_the_gap_is_nothing_where_eager_and_runtime_agree(run: Recorded) -> None:
+    gap = inspector(run).calculate_numeric_gap("MSE")
+    assert len(gap) == 8
+    assert max(max(each) for each in gap["gap"]) < 1e-12
+    assert list(gap["aot_ops"].map(lambda names: names[0]))[-1] == "aten_erf_default_1"
+    out = inspector(run).event_blocks[1].run_output
+    assert out is not None
+    torch.testing.assert_close(out[0], run.model(run.x))
+
+
+def test_the_gap_begins_at_the_operator_that_is_wrong(run: Recorded) -> None:
+    record = run.record.copy()
+    record.add_executorch_program(run.program)
+    record.update_representative_inputs([run.x])
+    program = copy_program(record.edge_programs()["forward"])
+    record.edge_dialect_program = program
+    weight = program.state_dict["two.lin.weight"].detach().clone()
+    weight[0, 0] += 1
+    program._state_dict = program.state_dict | {"two.lin.weight": torch.nn.Parameter(weight)}
+    gap = inspector(run, etrecord=record).calculate_numeric_gap("L1")
+    first = next(names[0] for names, each in zip(gap["aot_ops"], gap["gap"], strict=True) if max(each) > 1e-6)
+    assert first == "aten_addmm_default_1"
+
+
+def test_a_distance_of_ones_own_is_used(run: Recorded) -> None:
+    class Largest(NumericalComparatorBase):
+        def element_compare(self, a: Any, b: Any) -> float:
+            assert self.inspector is not None
+            return float((a - b).abs().max()) + 7
+
+    gap = inspector(run).calculate_numeric_gap(Largest())
+    assert all(each == pytest.approx([7]) for each in gap["gap"])
+    with pytest.raises(ValueError, match="'FAR'"):
+        inspector(run).calculate_numeric_gap("FAR")
+
+
+def test_what_is_lacking_for_a_gap_is_said(run: Recorded) -> None:
+    with pytest.raises(ValueError, match="needs a record"):
+        inspector(run, etrecord=None).calculate_numeric_gap("MSE")
+    bare = run.record.copy()
+    bare.add_executorch_program(run.program)
+    with pytest.raises(ValueError, match="representative inputs"):
+        inspector(run, etrecord=bare).calculate_numeric_gap("MSE")
+    with pytest.raises(ValueError, match=r"no program 'other'.*edge_dialect"):
+        inspector(run).calculate_numeric_gap("MSE", reference_graph="other")
+
+
+def test_a_record_of_another_program_is_refused(run: Recorded) -> None:
+    other = ETRecord(_debug_handle_map={"forward": {0: 1}}, _delegate_map={"forward": {0: {"name": "Other"}}})
+    with pytest.raises(ValueError, match=r"different programs: instruction 0.*addmm.out.*Other"):
+        Inspector(run.trace, etrecord=other)
+    several = ETRecord(_debug_handle_map={"encode": {}, "decode": {}})
+    with pytest.raises(ValueError, match=r"'forward'; it has \['decode', 'encode'\]"):
+        Inspector(run.trace, etrecord=several)
+
+
+def test_a_truncated_trace_is_read_with_a_warning(run: Recorded) -> None:
+    data = Path(run.trace).read_bytes()
+    with pytest.warns(UserWarning, match="truncated"):
+        found = Inspector(etdump_data=data[: len(data) * 3 // 4])
+    assert found.event_blocks
+    assert "truncated" in found.missing[0]
+
+
+def test_a_debug_buffer_that_is_too_short_is_said(run: Recorded, tmp_path: Path) -> None:
+    (tmp_path / "short").write_bytes(Path(run.debug).read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"debug buffer, which has 100"):
+        inspector(run, debug_buffer_path=tmp_path / "short")
+
+
+def made(*events: ProfileEvent) -> bytes:
+    return serialize_to_etdump_flatcc(ETDumpFlatCC(0, [RunData("Execute", -1, [], [Event(each) for each in events])]))
+
+
+def test_a_clock_of_32_bits_may_begin_again() -> None:
+    found = Inspector(etdump_data=made(ProfileEvent("a", 0, 0, start_time=2**32 - 10, end_time=20)))
+    (event,) = found.event_blocks[0].events
+    assert event.perf_data is not None and event.perf_data.raw == [30 / 1e6]
+    with pytest.raises(ValueError, match="'a' ends before it starts"):
+        Inspector(etdump_data=made(ProfileEvent("a", 0, 0, start_time=2**32 + 10, end_time=20)))
+
+
+def test_delegates_may_have_a_clock_and_metadata_of_their_own() -> None:
+    data = made(ProfileEvent(None, 0, 0, 5, None, b"\x07", 100, 300))
+    found = Inspector(
+        etdump_data=data,
+        delegate_time_scale_converter=lambda name, time: time * (2 if name == "5" else 1),
+        delegate_metadata_parser=lambda all_of_it: {"seven": [each[0] for each in all_of_it]},
+    )
+    (event,) = found.event_blocks[0].events
+    assert (event.name, event.delegate_debug_identifier, event.is_delegated_op) == ("5", 5, True)
+    assert event.perf_data is not None and event.perf_data.raw == [400]
+    assert found.to_dataframe(include_delegate_debug_data=True)["seven"][0] == [7]
+
+
+def test_arguments_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match="etdump_path or etdump_data"):
+        Inspector()
+    with pytest.raises(RuntimeError, match="cycles"):
+        Inspector(etdump_data=made(ProfileEvent("a")), source_time_scale=TimeScale.CYCLES)
+
+
+def test_results_are_compared_by_metrics(capsys: pytest.CaptureFixture[str]) -> None:
+    a = torch.tensor([3.0, 4.0])
+    found = compare_results([a, 3], [a * 1.1, 3])
+    assert found["mse"] == [pytest.approx(0.125), None]
+    assert found["snr"] == [pytest.approx(20), None]
+    assert found["cosine_similarity"] == [pytest.approx(1), None]
+    assert "mse" in capsys.readouterr().out
