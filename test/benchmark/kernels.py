@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from operator_cases import Case, best, functional_of, operator_cases
+from operator_cases import Case, applied, best, functional_of, operator_cases
 from oracle.kernel_entry import prepare_kernel
 
 R, TURNS = torch.randn, 4
@@ -101,10 +101,14 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
 }
 
 
+def _room_for(result: Any) -> Any:
+    return [torch.empty_like(r) for r in result] if isinstance(result, list) else torch.empty_like(result)
+
+
 def prepare(name: str, args: tuple[Any, ...]) -> Callable[[], Any]:
     """A call of our kernel. Raises ``RuntimeError`` if the kernel fails."""
-    expected = functional_of(name)(*args)
-    outs = [torch.empty_like(e) for e in (expected if isinstance(expected, tuple) else (expected,))]
+    expected = applied(functional_of(name), args)
+    outs = [_room_for(e) for e in (expected if isinstance(expected, tuple) else (expected,))]
     run = prepare_kernel(name, *args, out=outs)
     if (call := run()).error:
         raise RuntimeError(f"{name}: {call.message}")
@@ -114,7 +118,7 @@ def prepare(name: str, args: tuple[Any, ...]) -> Callable[[], Any]:
 def measure(name: str, args: tuple[Any, ...]) -> tuple[float, float]:
     """Ours and eager's time, taken in turn. Raises ``RuntimeError`` if the kernel fails."""
     function, run = functional_of(name), prepare(name, args)
-    turns = [(best(run, 5), best(lambda: function(*args), 5)) for _ in range(TURNS)]
+    turns = [(best(run, 5), best(lambda: applied(function, args), 5)) for _ in range(TURNS)]
     return min(ours for ours, _ in turns), min(eager for _, eager in turns)
 
 

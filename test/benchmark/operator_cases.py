@@ -96,6 +96,13 @@ def functional_of(name: str) -> Any:
     raise LookupError(f"{name} has no functional variant")
 
 
+def applied(operator: Any, args: tuple[Any, ...]) -> Any:
+    """What an overload gives for arguments in its schema's order."""
+    names = [a.name for a in operator._schema.arguments if a.kwarg_only]
+    positional = len(operator._schema.arguments) - len(names)
+    return operator(*args[:positional], **dict(zip(names, args[positional:], strict=False)))
+
+
 def best(run: Callable[[], Any], rounds: int = 8) -> float:
     """Seconds of the fastest call, in processor time: others may use the machine too."""
     run()
@@ -265,8 +272,89 @@ def _more(n: int) -> Iterator[Case]:
     yield "dropout", "aten::native_dropout.out", (x, 0.5, True)
 
 
+def _numbers(n: int) -> Iterator[Case]:
+    """With numbers for tensors, modes of rounding, whole tensors reduced."""
+    x, y, whole = torch.randn(n, n), torch.rand(n, n) + 0.5, torch.randint(1, 9, (n, n)).int()
+    for name in ("mul", "sub", "div"):
+        yield f"{name} number", f"aten::{name}.Scalar_out", (x, 3)
+    for name in ("fmod", "remainder"):
+        yield f"{name} number", f"aten::{name}.Scalar_out", (x, 3)
+        yield f"{name} number int32", f"aten::{name}.Scalar_out", (whole, 3)
+    for mode in ("floor", "trunc"):
+        yield f"div {mode}", "aten::div.out_mode", (x, y, mode)
+        yield f"div {mode} int32", "aten::div.out_mode", (whole, whole, mode)
+        yield f"div {mode} number", "aten::div.Scalar_mode_out", (x, 3, mode)
+    yield "number pow", "aten::pow.Scalar_out", (2, x)
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        yield f"{name} number", f"aten::{name}.Scalar_out", (whole, 5)
+    yield "bitwise_or int32", "aten::bitwise_or.Tensor_out", (whole, whole)
+    for side in ("left", "right"):
+        yield f"shift {side} number", f"aten::bitwise_{side}_shift.Tensor_Scalar_out", (whole, 2)
+    yield "shift right", "aten::bitwise_right_shift.Tensor_out", (whole, whole)
+    for name in ("max", "min"):
+        yield f"{name} of all", f"aten::{name}.unary_out", (x,)
+    yield "any of all", "aten::any.all_out", (x > 9,)
+    yield "any of one", "aten::any.out", (x > 9, 1)
+    yield "prod of all", "aten::prod.out", (x,)
+    yield "mean of all", "aten::mean.dtype_out", (x,)
+    yield "var of all", "aten::var.out", (x, [0, 1], True)
+
+
+def _same(n: int) -> Iterator[Case]:
+    """What copies whole tensors or parts of them, and what fills them."""
+    x = torch.randn(n, n)
+    for name in ("alias_copy", "detach_copy", "lift_fresh_copy", "_conj_physical"):
+        yield name, f"aten::{name}.out", (x,)
+    yield "t_copy", "aten::t_copy.out", (x,)
+    yield "copy", "aten::copy.out", (x, x + 1)
+    yield "copy row", "aten::copy.out", (x, x[0].contiguous())
+    for dtype in (torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8, torch.bool):
+        yield f"to {dtype}", "aten::copy.out", (x.abs().to(dtype), x)
+        yield f"from {dtype}", "aten::copy.out", (x, x.abs().to(dtype))
+    yield "_to_copy", "aten::_to_copy.out", (x,)
+    yield "as_strided", "aten::as_strided_copy.out", (x, [n, n], [1, n])
+    yield "narrow", "aten::narrow_copy.out", (x, 1, 1, n - 2)
+    yield "split", "aten::split_copy.Tensor_out", (x, n // 4, 1)
+    yield "split sizes", "aten::split_with_sizes_copy.out", (x, [n // 4, n - n // 4], 0)
+    yield "unbind", "aten::unbind_copy.int_out", (x.reshape(4, n // 4, n), 0)
+    yield "squeeze", "aten::squeeze_copy.dim_out", (x.unsqueeze(1), 1)
+    yield "squeeze dims", "aten::squeeze_copy.dims_out", (x.unsqueeze(1), [1])
+    yield "unsqueeze", "aten::unsqueeze_copy.out", (x, 1)
+    for name in ("zeros", "ones", "empty"):
+        yield name, f"aten::{name}.out", ([n, n],)
+    yield "full", "aten::full.out", ([n, n], 3)
+    yield "fill", "aten::fill.Scalar_out", (x, 3)
+    yield "fill from tensor", "aten::fill.Tensor_out", (x, torch.tensor(3.0))
+    yield "arange from 0", "aten::arange.out", (n * n,)
+
+
+def _learn(n: int) -> Iterator[Case]:
+    """Backward operators, norms with the batch's own statistics, padding of other ranks."""
+    x = torch.randn(n, n)
+    images = x.reshape(1, n // 32, 32, n)
+    _, places = torch.nn.functional.max_pool2d(images, 3, 2, 1, return_indices=True)
+    pooled = torch.randn(places.shape)
+    yield (
+        "max_pool2d_backward",
+        "aten::max_pool2d_with_indices_backward.grad_input",
+        (pooled, images, [3, 3], [2, 2], [1, 1], [1, 1], False, places),
+    )
+    weight = torch.randn(8, n // 32, 3, 3)
+    steps = ([1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True])
+    yield (
+        "convolution_backward",
+        "aten::convolution_backward.out",
+        (torch.randn(1, 8, 32, n), images, weight, [8], *steps),
+    )
+    one = torch.ones(n // 32)
+    yield "batch_norm of batch", "aten::_native_batch_norm_legit.no_stats_out", (images, one, one, True, 0.1, 1e-5)
+    for name in ("reflection", "replication"):
+        yield f"{name}_pad1d", f"aten::{name}_pad1d.out", (x, [2, 2])
+        yield f"{name}_pad3d", f"aten::{name}_pad3d.out", (x.reshape(1, 8, 8, 4, n), [1] * 6)
+
+
 def operator_cases(n: int) -> Iterator[Case]:
     """``(label, out variant, arguments)`` on n by n elements."""
     torch.manual_seed(0)
-    for family in (_unary, _binary, _reduce, _copy, _place, _window, _product, _more):
+    for family in (_unary, _binary, _reduce, _copy, _place, _window, _product, _more, _numbers, _same, _learn):
         yield from family(n)

@@ -33,7 +33,7 @@ import torch
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer as load
-from operator_cases import best, functional_of, operator_cases
+from operator_cases import applied, best, functional_of, operator_cases
 torch.set_num_threads(1)
 planning = MemoryPlanningPass(alloc_graph_input=False, alloc_graph_output=False)
 
@@ -51,7 +51,7 @@ def prepare(name, args):
                 filled[i] = given.pop(0)
             for i in lists:
                 filled[i] = [given.pop(0) for _ in args[i]]
-            return operator(*filled)
+            return applied(operator, filled)
 
     exported = torch.export.export(Module(), tensors)
     config = EdgeCompileConfig(_check_ir_validity=False, _core_aten_ops_exception_list=[operator])

@@ -3,6 +3,7 @@
 #include <executorch/kernels/portable/gemm/gemm.h>
 #include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/kernels/portable/gemm/tile_product.h>
+#include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 #include <algorithm>
@@ -338,6 +339,11 @@ const GemmTiles& plain_gemm_tiles() {
   // any.
   static constexpr GemmTiles kTiles = {gemm_tile<float, 16, 4, 2>(), gemm_tile<double, 16, 4, 2>(),
                                        gemm_tile<uint64_t, 16, 2, 1>()};
+#if ET_WIDE_VECTORS
+  static constexpr GemmTiles kFused = {gemm_tile<float, 32, 6, 2, Fused>(),
+                                       gemm_tile<double, 32, 6, 2, Fused>(), kTiles.u64};
+  if (has_fused()) return kFused;
+#endif
   return kTiles;
 }
 

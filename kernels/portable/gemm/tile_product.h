@@ -196,25 +196,32 @@ void lane_sum(const T* const* in, const T* const* weights, int64_t taps, const T
   }
 }
 
-template <class T, int kBytes, int kVectors, int... kRows>
+/// A function for the instruction set that the source file is compiled for.
+template <auto function>
+struct AsCompiled {
+  static constexpr auto run = function;
+};
+
+template <template <auto> class For, class T, int kBytes, int kVectors, int... kRows>
 constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
-  return {sizeof...(kRows),
-          kVectors * Vector<T, kBytes>::kLanes,
-          {&tile_product<T, kBytes, kRows + 1, kVectors>...},
-          {&few_rows<T, kBytes, 1>, &few_rows<T, kBytes, 2>, &few_rows<T, kBytes, 3>,
-           &few_rows<T, kBytes, 4>},
-          {&few_rows_transposed<T, kBytes, 1>, &few_rows_transposed<T, kBytes, 2>,
-           &few_rows_transposed<T, kBytes, 3>, &few_rows_transposed<T, kBytes, 4>},
-          &tap_sum<T, kBytes>,
-          &lane_sum<T, kBytes>};
+  return {
+      sizeof...(kRows),
+      kVectors * Vector<T, kBytes>::kLanes,
+      {For<&tile_product<T, kBytes, kRows + 1, kVectors>>::run...},
+      {For<&few_rows<T, kBytes, 1>>::run, For<&few_rows<T, kBytes, 2>>::run,
+       For<&few_rows<T, kBytes, 3>>::run, For<&few_rows<T, kBytes, 4>>::run},
+      {For<&few_rows_transposed<T, kBytes, 1>>::run, For<&few_rows_transposed<T, kBytes, 2>>::run,
+       For<&few_rows_transposed<T, kBytes, 3>>::run, For<&few_rows_transposed<T, kBytes, 4>>::run},
+      For<&tap_sum<T, kBytes>>::run,
+      For<&lane_sum<T, kBytes>>::run};
 }
 
 /// The tile of kRows by kVectors vectors of kBytes; the functions for fewer rows serve the lower
 /// edge. Empty in a build without the dtypes that T computes.
-template <class T, int kBytes, int kRows, int kVectors>
+template <class T, int kBytes, int kRows, int kVectors, template <auto> class For = AsCompiled>
 constexpr GemmTile<T> gemm_tile() {
   if constexpr (is_computed<T>) {
-    return make_tile<T, kBytes, kVectors>(std::make_integer_sequence<int, kRows>{});
+    return make_tile<For, T, kBytes, kVectors>(std::make_integer_sequence<int, kRows>{});
   } else {
     return {};
   }

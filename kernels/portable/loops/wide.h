@@ -17,6 +17,20 @@ template <class Loop, class... Arguments>
 inline void in_vectors(Loop loop, Arguments... arguments) {
   __builtin_cpu_supports("avx2") ? in_wide_vectors(loop, arguments...) : loop(arguments...);
 }
+
+/// A function for AVX2 with fused multiplication: for sums whose last bits may differ. run() is the
+/// function, with all that it calls compiled into it.
+template <auto function>
+struct Fused;
+template <class... Arguments, void (*function)(Arguments...)>
+struct Fused<function> {
+  __attribute__((target("avx2,fma"), flatten)) static void run(Arguments... arguments) {
+    function(arguments...);
+  }
+};
+inline bool has_fused() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
 #else
 template <class Loop, class... Arguments>
 inline void in_vectors(Loop loop, Arguments... arguments) {
