@@ -50,14 +50,10 @@ class PlaneSums {
   /// Adds n values at the flat indices that stand `stride` bytes apart; the number of those before
   /// one that lies outside of the plane.
   int64_t add(const char* places, int64_t stride, const T* values, int64_t n) {
-    const int64_t limit = size(), step = sums_.strides[2];
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t flat = *reinterpret_cast<const int64_t*>(places + i * stride);
-      if (flat < 0 || flat >= limit) return i;
-      T* const total = reinterpret_cast<T*>(even_ ? sums_.data + flat * step : place(flat));
-      *total = sum(*total, values[i]);
-    }
-    return n;
+    if (!even_) return add_at(places, stride, values, n, [this](int64_t i) { return place(i); });
+    return add_at(
+        places, stride, values, n,
+        [base = sums_.data, step = sums_.strides[2]](int64_t i) { return base + i * step; });
   }
 
   void add(const Window& window, T value) {
@@ -78,6 +74,18 @@ class PlaneSums {
   }
 
  private:
+  template <class At>
+  int64_t add_at(const char* places, int64_t stride, const T* values, int64_t n, At&& at) const {
+    const auto limit = static_cast<uint64_t>(size());
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t flat = *reinterpret_cast<const int64_t*>(places + i * stride);
+      if (static_cast<uint64_t>(flat) >= limit) return i;
+      T* const total = reinterpret_cast<T*>(at(flat));
+      *total = sum(*total, values[i]);
+    }
+    return n;
+  }
+
   char* place(int64_t flat) const {
     const int64_t index[] = {flat / (sizes_[1] * sizes_[2]), flat / sizes_[2] % sizes_[1],
                              flat % sizes_[2]};

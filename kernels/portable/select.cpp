@@ -83,6 +83,54 @@ Tensor& masked_fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, co
   return masked_fill(ctx, self, mask, Strided(value), out);
 }
 
+namespace {
+
+// Calls f(line, its step, line of the mask, its step, length) along the last dimension of both.
+template <class F>
+void for_each_masked_line(const Strided& memory, const Strided& mask, F&& f) {
+  const int last = memory.rank - 1;
+  const Strided outer = without(memory, last), outer_mask = without(mask, last);
+  IndexWalk lines(outer), masks(outer_mask);
+  for (int64_t left = outer.numel(); left > 0; --left) {
+    char* const line = lines.next();
+    f(line, line_stride(memory, last), masks.next(), line_stride(mask, last),
+      line_length(memory, last));
+  }
+}
+
+// The elements where the mask is true, in the order of their indices, to [to, end). Every element
+// is written, and the next one over those that were not chosen: which are is hard to foresee.
+template <class T>
+void gather(const Strided& from, const Strided& mask, T* to, const T* end) {
+  for_each_masked_line(
+      from, mask,
+      [&](const char* line, int64_t step, const char* chosen, int64_t mask_step, int64_t length) {
+        for (int64_t i = 0; i < length && to != end; ++i) {
+          *to = *reinterpret_cast<const T*>(line + i * step);
+          to += chosen[i * mask_step] != 0;
+        }
+      });
+}
+
+// The values, in the order of their indices, to where the mask is true.
+template <class T>
+void scatter(const Strided& to, const Strided& mask, const Strided& from) {
+  const bool dense = in_index_order(from);
+  const auto* next = reinterpret_cast<const T*>(from.data);
+  IndexWalk values(from);
+  for_each_masked_line(
+      to, mask,
+      [&](char* line, int64_t step, const char* chosen, int64_t mask_step, int64_t length) {
+        for (int64_t i = 0; i < length; ++i) {
+          if (chosen[i * mask_step] == 0) continue;
+          *reinterpret_cast<T*>(line + i * step) =
+              dense ? *next++ : *reinterpret_cast<const T*>(values.next());
+        }
+      });
+}
+
+}  // namespace
+
 Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
                           Tensor& out) {
   Shape shape, selected;
@@ -91,44 +139,16 @@ Tensor& masked_select_out(KernelRuntimeContext& ctx, const Tensor& self, const T
     return out;
   }
   const Strided from = expanded(Strided(self), shape), chosen = expanded(Strided(mask), shape);
-  selected.append(count_true(chosen));
+  const int64_t count = count_true(chosen);
+  selected.append(count);
   if (!resize(ctx, out, selected)) return out;
-  const Convert mover = move(from.element_size());
-  IndexWalk source(from), where(chosen);
-  auto* to = static_cast<char*>(out.mutable_data_ptr());
-  for (int64_t i = 0, n = shape.numel(); i < n; ++i) {
-    const char* const element = source.next();
-    if (*where.next() == 0) continue;
-    mover(to, 0, element, 0, 1);
-    to += from.element_size();
-  }
+  visit_width(from.element_size(), [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    auto* const to = static_cast<T*>(out.mutable_data_ptr());
+    gather<T>(from, chosen, to, to + count);
+  });
   return out;
 }
-
-namespace {
-
-// The values, in the order of their indices, to where the mask is true.
-template <class T>
-void scatter(const Strided& to, const Strided& mask, const Strided& from) {
-  const int last = to.rank - 1;
-  const int64_t step = line_stride(to, last), mask_step = line_stride(mask, last);
-  const int64_t length = line_length(to, last);
-  const Strided outer = without(to, last), outer_mask = without(mask, last);
-  const bool dense = in_index_order(from);
-  const auto* next = reinterpret_cast<const T*>(from.data);
-  IndexWalk lines(outer), masks(outer_mask), values(from);
-  for (int64_t left = outer.numel(); left > 0; --left) {
-    char* const line = lines.next();
-    const char* const chosen = masks.next();
-    for (int64_t i = 0; i < length; ++i) {
-      if (chosen[i * mask_step] == 0) continue;
-      *reinterpret_cast<T*>(line + i * step) =
-          dense ? *next++ : *reinterpret_cast<const T*>(values.next());
-    }
-  }
-}
-
-}  // namespace
 
 Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
                            const Tensor& source, Tensor& out) {
@@ -149,6 +169,55 @@ Tensor& masked_scatter_out(KernelRuntimeContext& ctx, const Tensor& self, const 
   return out;
 }
 
+namespace {
+
+// The sum of the counts. Fails the context where one is negative or the sum too large.
+template <class T>
+bool sum_counts(KernelRuntimeContext& ctx, const Strided& counts, int64_t* sum) {
+  *sum = 0;
+  for (int64_t i = 0; i < counts.sizes[0]; ++i) {
+    const int64_t times = *reinterpret_cast<const T*>(counts.data + i * counts.strides[0]);
+    if (!ET_EXPECT(ctx, times >= 0 && times <= INT32_MAX - *sum,
+                   "repeats[%" PRId64 "] = %" PRId64 " is out of range", i, times)) {
+      return false;
+    }
+    *sum += times;
+  }
+  return true;
+}
+
+// Each index as often as its count says, `left` in all: were the counts' memory out's, they would
+// not be what they were.
+template <class T>
+void repeat_indices(const Strided& counts, T* to, int64_t left) {
+  constexpr int64_t kFew =
+      4;  // so many are written in any case: how many counts is hard to foresee
+  for (int64_t i = 0; i < counts.sizes[0]; ++i) {
+    const int64_t count = *reinterpret_cast<const T*>(counts.data + i * counts.strides[0]);
+    const int64_t times = std::clamp(count, int64_t(0), left);
+    std::fill_n(to, left >= kFew && times <= kFew ? kFew : times, static_cast<T>(i));
+    to += times;
+    left -= times;
+  }
+}
+
+template <class T>
+void repeat_interleave(KernelRuntimeContext& ctx, const Tensor& repeats,
+                       std::optional<int64_t> output_size, Tensor& out) {
+  const Strided counts(repeats);
+  Shape shape;
+  shape.append(0);
+  if (sum_counts<T>(ctx, counts, &shape.sizes[0]) &&
+      ET_EXPECT(ctx, !output_size.has_value() || *output_size == shape.sizes[0],
+                "repeats add up to %" PRId64 ", not to output_size %" PRId64, shape.sizes[0],
+                output_size.value_or(0)) &&
+      resize(ctx, out, shape)) {
+    repeat_indices(counts, static_cast<T*>(out.mutable_data_ptr()), shape.sizes[0]);
+  }
+}
+
+}  // namespace
+
 Tensor& repeat_interleave_tensor_out(KernelRuntimeContext& ctx, const Tensor& repeats,
                                      std::optional<int64_t> output_size, Tensor& out) {
   if (!expect_index_dtype(ctx, "repeats", repeats) ||
@@ -157,42 +226,9 @@ Tensor& repeat_interleave_tensor_out(KernelRuntimeContext& ctx, const Tensor& re
                  static_cast<int>(repeats.dim()))) {
     return out;
   }
-  const Strided counts(repeats);
-  const Convert reader = load(counts.dtype, Compute::Int64);
-  const auto times_of = [&](int64_t i) {
-    int64_t times;
-    reader(reinterpret_cast<char*>(&times), 0, counts.data + i * counts.strides[0], 0, 1);
-    return times;
-  };
-  Shape shape;
-  shape.append(0);
-  for (int64_t i = 0; i < counts.sizes[0]; ++i) {
-    const int64_t times = times_of(i);
-    if (!ET_EXPECT(ctx, times >= 0 && times <= INT32_MAX - shape.sizes[0],
-                   "repeats[%" PRId64 "] = %" PRId64 " is out of range", i, times)) {
-      return out;
-    }
-    shape.sizes[0] += times;
-  }
-  if (!ET_EXPECT(ctx, !output_size.has_value() || *output_size == shape.sizes[0],
-                 "repeats add up to %" PRId64 ", not to output_size %" PRId64, shape.sizes[0],
-                 output_size.value_or(0)) ||
-      !resize(ctx, out, shape)) {
-    return out;
-  }
-  const Strided to(out);
-  const Convert writer = store(Compute::Int64, to.dtype), mover = move(to.element_size());
-  char* at = to.data;
-  int64_t left =
-      shape.sizes[0];  // Were the repeats' memory out's, they would not be what they were.
-  for (int64_t i = 0; i < counts.sizes[0]; ++i) {
-    alignas(8) char place[8];
-    const int64_t times = std::clamp(times_of(i), int64_t(0), left);
-    writer(place, 0, reinterpret_cast<const char*>(&i), 0, 1);
-    mover(at, to.strides[0], place, 0, times);
-    at += times * to.strides[0];
-    left -= times;
-  }
+  const bool is_long = repeats.scalar_type() == ScalarType::Long;
+  is_long ? repeat_interleave<int64_t>(ctx, repeats, output_size, out)
+          : repeat_interleave<int32_t>(ctx, repeats, output_size, out);
   return out;
 }
 

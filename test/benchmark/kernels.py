@@ -105,11 +105,15 @@ def _room_for(result: Any) -> Any:
     return [torch.empty_like(r) for r in result] if isinstance(result, list) else torch.empty_like(result)
 
 
+def outputs(name: str, args: tuple[Any, ...]) -> list[Any]:
+    """Memory for the results of a call, in the order of the kernel's outputs."""
+    expected = applied(functional_of(name), args)
+    return [_room_for(e) for e in (expected if isinstance(expected, tuple) else (expected,))]
+
+
 def prepare(name: str, args: tuple[Any, ...]) -> Callable[[], Any]:
     """A call of our kernel. Raises ``RuntimeError`` if the kernel fails."""
-    expected = applied(functional_of(name), args)
-    outs = [_room_for(e) for e in (expected if isinstance(expected, tuple) else (expected,))]
-    run = prepare_kernel(name, *args, out=outs)
+    run = prepare_kernel(name, *args, out=outputs(name, args))
     if (call := run()).error:
         raise RuntimeError(f"{name}: {call.message}")
     return run

@@ -350,7 +350,7 @@ def _learn(n: int) -> Iterator[Case]:
     yield "batch_norm of batch", "aten::_native_batch_norm_legit.no_stats_out", (images, one, one, True, 0.1, 1e-5)
     for name in ("reflection", "replication"):
         yield f"{name}_pad1d", f"aten::{name}_pad1d.out", (x, [2, 2])
-        yield f"{name}_pad3d", f"aten::{name}_pad3d.out", (x.reshape(1, 8, 8, 4, n), [1] * 6)
+        yield f"{name}_pad3d", f"aten::{name}_pad3d.out", (x.reshape(1, n // 32, 8, 4, n), [1] * 6)
 
 
 def operator_cases(n: int) -> Iterator[Case]:

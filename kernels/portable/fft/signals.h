@@ -6,11 +6,13 @@
 #include <executorch/kernels/portable/loops/dtype.h>
 #include <executorch/kernels/portable/loops/lines.h>
 
+#include <algorithm>
 #include <type_traits>
 
 namespace executorch::kernels::portable::fft {
 
 inline constexpr int64_t kLanes = 8;
+typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias));
 // Elements of all lanes together up to which they are worth more than the cache that they fill.
 inline constexpr int64_t kLanesLimit = 32768;
 
@@ -53,39 +55,88 @@ void with_lanes(int64_t lanes, F&& f) {
   f(std::integral_constant<int64_t, kLanes>());
 }
 
-// The first `n` complex numbers of each line to (and from) their places among the lanes.
+// Two pairs of floats from each of four lines become four vectors over the lines.
+inline void turn_pairs(const char* const* lines, int64_t offset, float* re, float* im,
+                       int64_t step) {
+  using V = FourFloats;
+  V line[4];
+  for (int k = 0; k < 4; ++k) line[k] = *reinterpret_cast<const V*>(lines[k] + offset);
+  const V firsts[] = {{line[0][0], line[1][0], line[0][1], line[1][1]},
+                      {line[2][0], line[3][0], line[2][1], line[3][1]}};
+  const V seconds[] = {{line[0][2], line[1][2], line[0][3], line[1][3]},
+                       {line[2][2], line[3][2], line[2][3], line[3][3]}};
+  for (const V* const pair : {firsts, seconds}) {
+    items<V>(re) = V{pair[0][0], pair[0][1], pair[1][0], pair[1][1]};
+    items<V>(im) = V{pair[0][2], pair[0][3], pair[1][2], pair[1][3]};
+    re += step, im += step;
+  }
+}
+
+// The first `n` complex numbers of each line to their places among the lanes: real parts stand
+// `step` bytes apart, imaginary ones `gap` bytes behind them.
 template <class T>
-void read_complex(const Job& job, char* const* from, int64_t lanes, int64_t n, const Parts<T>& to) {
-  const int64_t stride = line_stride(job.from, job.dim);
+void read_pairs(char* const* from, int64_t step, int64_t gap, int64_t lanes, int64_t n,
+                const Parts<T>& to) {
+  int64_t first = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    const bool packed = lanes == kLanes && gap == sizeof(T) && step == 2 * gap;
+    for (; packed && first + 2 <= n; first += 2) {
+      for (int64_t lane = 0; lane < kLanes; lane += 4) {
+        const int64_t place = first * kLanes + lane;
+        turn_pairs(from + lane, first * step, to.re + place, to.im + place, kLanes);
+      }
+    }
+  }
   with_lanes(lanes, [&](auto width) {
-    T *re = to.re, *im = to.im;
-    for (int64_t i = 0; i < n; ++i, re += width, im += width) {
+    T *re = to.re + first * width, *im = to.im + first * width;
+    for (int64_t i = first; i < n; ++i, re += width, im += width) {
       for (int64_t lane = 0; lane < width; ++lane) {
-        const auto* const number = reinterpret_cast<const T*>(from[lane] + i * stride);
-        re[lane] = number[0], im[lane] = number[1];
+        const char* const at = from[lane] + i * step;
+        re[lane] = *reinterpret_cast<const T*>(at);
+        im[lane] = *reinterpret_cast<const T*>(at + gap);
       }
     }
   });
 }
 
 template <class T>
-void write_complex(const Job& job, char* const* to, int64_t count, int64_t lanes, int64_t n,
-                   const Parts<T>& from) {
+void read_complex(const Job& job, char* const* from, int64_t lanes, int64_t n, const Parts<T>& to) {
+  read_pairs(from, line_stride(job.from, job.dim), sizeof(T), lanes, n, to);
+}
+
+// One number of each of some lanes, of which those up to `count` are wanted, to its line. V is T,
+// or several of them side by side.
+template <class V, class T>
+inline void write_numbers(char* const* to, int64_t offset, int64_t lane, int64_t count, V re, V im,
+                          T scale) {
+  constexpr int64_t kItems = kItemsOf<V, T>;
+  T all_re[kItems], all_im[kItems];
+  items<V>(all_re) = re * scale, items<V>(all_im) = im * scale;
+  for (int64_t i = 0; i < std::min(kItems, count - lane); ++i) {
+    auto* const number = reinterpret_cast<T*>(to[lane + i] + offset);
+    number[0] = all_re[i], number[1] = all_im[i];
+  }
+}
+
+template <class V, class T>
+void write_rows(const Job& job, char* const* to, int64_t count, int64_t lanes, int64_t n,
+                const Parts<T>& from) {
   const int64_t stride = line_stride(job.to, job.dim);
   const T scale = static_cast<T>(job.scale);
-  with_lanes(lanes, [&](auto width) {
-    const T *re = from.re, *im = from.im;
-    for (int64_t i = 0; i < n; ++i, re += width, im += width) {
-      T scaled_re[width], scaled_im[width];
-      for (int64_t lane = 0; lane < width; ++lane) {
-        scaled_re[lane] = re[lane] * scale, scaled_im[lane] = im[lane] * scale;
-      }
-      for (int64_t lane = 0; lane < count; ++lane) {
-        auto* const number = reinterpret_cast<T*>(to[lane] + i * stride);
-        number[0] = scaled_re[lane], number[1] = scaled_im[lane];
-      }
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t l = 0; l < lanes; l += kItemsOf<V, T>) {
+      const int64_t place = i * lanes + l;
+      write_numbers<V, T>(to, i * stride, l, count, items<V>(from.re + place),
+                          items<V>(from.im + place), scale);
     }
-  });
+  }
+}
+
+template <class T>
+void write_complex(const Job& job, char* const* to, int64_t count, int64_t lanes, int64_t n,
+                   const Parts<T>& from) {
+  in_lanes<T>(lanes,
+              [&](auto item) { write_rows<ET_TYPE_OF(item)>(job, to, count, lanes, n, from); });
 }
 
 // The second half of a real signal's spectrum mirrors the first.
@@ -108,7 +159,7 @@ bool complex_to_complex(KernelRuntimeContext& ctx, const Job& job) {
   if (!transform.prepare(ctx, job.n, lanes)) return false;
   for_each_group(job, lanes, [&](char* const* to, char* const* from, int64_t count) {
     read_complex(job, from, lanes, job.n, transform.input());
-    write_complex(job, to, count, lanes, job.n, transform.run(job.forward).values);
+    write_complex(job, to, count, lanes, job.n, transform.run(job.forward));
   });
   return true;
 }
@@ -116,8 +167,10 @@ bool complex_to_complex(KernelRuntimeContext& ctx, const Job& job) {
 // A real signal of even length is taken as half as many complex numbers: even elements are their
 // real parts, odd ones the imaginary. `w` holds e^(-2πi k/n).
 template <class V, class T>
-void split_spectrum(const Parts<T>& z, const Parts<T>& w, int64_t half, int64_t lanes,
-                    const Parts<T>& x) {
+void write_split(const Job& job, char* const* to, int64_t count, const Parts<T>& z,
+                 const Parts<T>& w, int64_t lanes) {
+  const int64_t stride = line_stride(job.to, job.dim), half = job.n / 2;
+  const T scale = static_cast<T>(job.scale);
   for (int64_t k = 0; k <= half; ++k) {
     const int64_t here = (k == half ? 0 : k) * lanes, there = (k == 0 ? 0 : half - k) * lanes;
     for (int64_t l = 0; l < lanes; l += kItemsOf<V, T>) {
@@ -125,13 +178,13 @@ void split_spectrum(const Parts<T>& z, const Parts<T>& w, int64_t half, int64_t 
       const V here_im = items<V>(z.im + here + l), there_im = items<V>(z.im + there + l);
       const V even_re = (here_re + there_re) * T(0.5), even_im = (here_im - there_im) * T(0.5);
       const V odd_re = (here_im + there_im) * T(0.5), odd_im = (there_re - here_re) * T(0.5);
-      items<V>(x.re + k * lanes + l) = even_re + w.re[k] * odd_re - w.im[k] * odd_im;
-      items<V>(x.im + k * lanes + l) = even_im + w.re[k] * odd_im + w.im[k] * odd_re;
+      write_numbers<V, T>(to, k * stride, l, count, even_re + w.re[k] * odd_re - w.im[k] * odd_im,
+                          even_im + w.re[k] * odd_im + w.im[k] * odd_re, scale);
     }
   }
 }
 
-// The inverse of split_spectrum but for a factor of two, by which a sum over half as many elements
+// The inverse of write_split but for a factor of two, by which a sum over half as many elements
 // is too small.
 template <class V, class T>
 void join_spectrum(const Parts<T>& x, const Parts<T>& w, int64_t half, int64_t lanes,
@@ -169,19 +222,11 @@ struct RealTransform {
 
 template <class T>
 void read_real(const Job& job, char* const* from, const RealTransform<T>& real) {
-  const int64_t stride = line_stride(job.from, job.dim), step = real.folded ? 2 * stride : stride;
-  const int64_t length = real.transform.length(), next = real.folded ? stride : 0;
-  const bool is_folded = real.folded;
-  with_lanes(real.lanes, [&](auto width) {
-    T *re = real.transform.input().re, *im = real.transform.input().im;
-    for (int64_t i = 0; i < length; ++i, re += width, im += width) {
-      for (int64_t lane = 0; lane < width; ++lane) {
-        const char* const at = from[lane] + i * step;
-        re[lane] = *reinterpret_cast<const T*>(at);
-        im[lane] = is_folded ? *reinterpret_cast<const T*>(at + next) : T(0);
-      }
-    }
-  });
+  const int64_t stride = line_stride(job.from, job.dim), length = real.transform.length();
+  const Parts<T> to = real.transform.input();
+  if (real.folded) return read_pairs(from, 2 * stride, stride, real.lanes, length, to);
+  read_pairs(from, stride, 0, real.lanes, length, to);
+  std::fill_n(to.im, length * real.lanes, T(0));
 }
 
 template <class T>
@@ -191,15 +236,14 @@ bool real_to_complex(KernelRuntimeContext& ctx, const Job& job) {
   const bool whole = line_length(job.to, job.dim) == job.n;
   for_each_group(job, real.lanes, [&](char* const* to, char* const* from, int64_t count) {
     read_real(job, from, real);
-    const auto result = real.transform.run(true);
+    const Parts<T> found = real.transform.run(true);
     if (real.folded) {
       in_lanes<T>(real.lanes, [&](auto item) {
-        split_spectrum<ET_TYPE_OF(item)>(result.values, real.w, job.n / 2, real.lanes,
-                                         result.spare);
+        write_split<ET_TYPE_OF(item)>(job, to, count, found, real.w, real.lanes);
       });
+    } else {
+      write_complex(job, to, count, real.lanes, job.n / 2 + 1, found);
     }
-    write_complex(job, to, count, real.lanes, job.n / 2 + 1,
-                  real.folded ? result.spare : result.values);
     if (whole) write_mirrored<T>(job, to, count);
   });
   return true;
@@ -237,7 +281,7 @@ bool complex_to_real(KernelRuntimeContext& ctx, const Job& job) {
   const T scale = static_cast<T>(job.scale);
   for_each_group(job, lanes, [&](char* const* to, char* const* from, int64_t count) {
     read_spectrum(job, from, real);
-    const Parts<T> x = real.transform.run(false).values;
+    const Parts<T> x = real.transform.run(false);
     const int64_t step = real.folded ? 2 * stride : stride;
     for (int64_t lane = 0; lane < count; ++lane) {
       for (int64_t i = 0; i < real.transform.length(); ++i) {

@@ -278,17 +278,13 @@ class Transform {
   const Parts<T>& input() const { return input_; }
   const Parts<T>& spare() const { return other_; }
 
-  struct Result {
-    Parts<T> values, spare;
-  };
-  /// The sums of x[j] e^(∓2πi jk/n), and a buffer that is free. `forward` takes the minus.
-  Result run(bool forward) const {
+  /// The sums of x[j] e^(∓2πi jk/n). `forward` takes the minus.
+  Parts<T> run(bool forward) const {
     // With the parts exchanged before and after, the same passes turn the other way.
     const Parts<T> x = forward ? input_ : input_.swapped();
     const Parts<T> y = forward ? other_ : other_.swapped();
-    Parts<T> found = chirped_ ? run_chirped(x, y) : passes_.run(x, y, lanes_);
-    const Parts<T> spare = found.re == x.re ? y : x;
-    return {forward ? found : found.swapped(), forward ? spare : spare.swapped()};
+    const Parts<T> found = chirped_ ? run_chirped(x, y) : passes_.run(x, y, lanes_);
+    return forward ? found : found.swapped();
   }
 
  private:

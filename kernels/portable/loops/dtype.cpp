@@ -11,6 +11,7 @@
 #include <executorch/runtime/platform/compiler.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace executorch::kernels::portable {
@@ -162,9 +163,39 @@ To converted(const char* from) {
 }
 
 template <class To, class From>
-void convert_adjacent(To* to, const From* from, int64_t n) {
+void convert_each(To* to, const From* from, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     to[i] = converted<To, From>(reinterpret_cast<const char*>(from + i));
+  }
+}
+
+// Vectors convert to int32 alone. Where all of a run is held by it, an int64 would be cut to the
+// same.
+template <class To>
+void convert_by_int32(To* to, const float* from, int64_t n) {
+  constexpr int64_t kRun = 256;
+  for (int64_t first = 0; first < n; first += kRun) {
+    const int64_t count = std::min(kRun, n - first);
+    const float* const x = from + first;
+    uint32_t outside = 0;
+    for (int64_t i = 0; i < count; ++i) outside |= !(std::fabs(x[i]) < 2147483648.0f);
+    if (outside != 0) {
+      convert_each(to + first, x, count);
+      continue;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      to[first + i] = static_cast<To>(static_cast<int32_t>(x[i]));
+    }
+  }
+}
+
+template <class To, class From>
+void convert_adjacent(To* to, const From* from, int64_t n) {
+  if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> &&
+                !std::is_same_v<To, bool> && sizeof(To) <= sizeof(int32_t)) {
+    convert_by_int32(to, from, n);
+  } else {
+    convert_each(to, from, n);
   }
 }
 
@@ -276,7 +307,8 @@ Convert move(int64_t bytes) {
 void repeat(char* to, const char* element, int64_t bytes, int64_t n) {
   visit_width(bytes, [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    std::fill_n(reinterpret_cast<T*>(to), n, *reinterpret_cast<const T*>(element));
+    in_vectors([](T* at, T value, int64_t count) { std::fill_n(at, count, value); },
+               reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(element), n);
   });
 }
 

@@ -64,8 +64,9 @@ struct Extra {
   }
 };
 
-/// Mathematics that has, for float32, a formula which compilers turn into vectors, beside the exact
-/// one. `covers` tells for which arguments the formula may stand for it. See float_math.h.
+/// Mathematics that has, for float32 and perhaps int32, a formula which compilers turn into
+/// vectors, beside the exact one. `covers`, which takes the types that there is a formula for,
+/// tells for which arguments it may stand for the exact one. See float_math.h.
 template <class Exact, class Fast, class Covers>
 struct Approximated {
   Exact exact;
@@ -105,6 +106,25 @@ template <class>
 inline constexpr bool is_approximated = false;
 template <class Exact, class Fast, class Covers>
 inline constexpr bool is_approximated<Approximated<Exact, Fast, Covers>> = true;
+
+// Converts to C alone.
+template <class C>
+struct Exactly {
+  template <class T, class = std::enable_if_t<std::is_same_v<T, C>>>
+  operator T() const;
+};
+// Whether the mathematics has a formula for C, of one or two elements and perhaps the parameters.
+template <class F, class C>
+constexpr bool has_formula() {
+  if constexpr (is_approximated<F>) {
+    using Covers = decltype(F::covers);
+    using X = Exactly<C>;
+    return std::is_invocable_v<Covers, X> || std::is_invocable_v<Covers, X, const Extra<C>&> ||
+           std::is_invocable_v<Covers, X, X>;
+  } else {
+    return false;
+  }
+}
 
 template <class F, class C, class... In>
 auto call(const F& math, const Extra<C>& extra, In... in) {
@@ -151,7 +171,7 @@ template <const auto& math, int arity, class C, class First>
 inline void Row<math, arity, C, First>::operator()(const Parameters& parameters, char* out,
                                                    const char* const* in, int64_t n) const {
   const Extra<C> extra(parameters);
-  if constexpr (std::is_same_v<C, float> && is_approximated<std::decay_t<decltype(math)>>) {
+  if constexpr (has_formula<std::decay_t<decltype(math)>, C>()) {
     constexpr int64_t kRun = 256;  // What one element outside of the formula costs is this many.
     for (int64_t first = 0; first < n; first += kRun) {
       const int64_t last = n - first < kRun ? n : first + kRun;
@@ -173,7 +193,7 @@ inline void Row<math, arity, C, First>::operator()(const Parameters& parameters,
 template <const auto& math, int arity, class C, class First>
 void row(const Parameters& parameters, char* out, const char* const* in, int64_t n) {
   constexpr Row<math, arity, C, First> compute;
-  if constexpr (std::is_same_v<C, float> || std::is_same_v<C, bool>) {
+  if constexpr (std::is_same_v<C, float> || std::is_same_v<C, bool> || std::is_same_v<C, int32_t>) {
     in_vectors([](const Parameters* p, char* to, const char* const* from,
                   int64_t count) { Row<math, arity, C, First>()(*p, to, from, count); },
                &parameters, out, in, n);
@@ -198,8 +218,7 @@ constexpr RowFunction row_for() {
 
 template <const auto& math, int arity, Domain domain, ScalarType dtype, class C>
 constexpr RowFunction small_row() {
-  if constexpr (domain == Domain::Floating || domain == Domain::Integral ||
-                domain == Domain::Logical || !is_selected(dtype)) {
+  if constexpr (domain == Domain::Floating || domain == Domain::Logical || !is_selected(dtype)) {
     return nullptr;
   } else {
     return row<math, arity, C, std::conditional_t<domain == Domain::Choice, bool, C>>;

@@ -7,6 +7,7 @@
 #include <executorch/kernels/portable/loops/index_order.h>
 #include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/loops/strided.h>
+#include <executorch/kernels/portable/loops/wide.h>
 
 #include <cstring>
 #include <utility>
@@ -229,6 +230,16 @@ bool copy_transposed(const LoopNest& nest, int64_t bytes) {
   });
 }
 
+// The last of `from` first.
+template <class T>
+void reverse(char* to, const char* from, int64_t n) {
+  in_vectors(
+      [](T* target, const T* last, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) target[i] = last[-i];
+      },
+      reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), n);
+}
+
 void copy_rows(const LoopNest& nest, int64_t bytes) {
   if (copy_transposed(nest, bytes)) return;
   const int64_t n = nest.row(), to_stride = nest.stride(0), from_stride = nest.stride(1);
@@ -238,6 +249,10 @@ void copy_rows(const LoopNest& nest, int64_t bytes) {
         [&](char* const* at) { std::memmove(at[0], at[1], static_cast<size_t>(n * bytes)); });
   } else if (to_stride == bytes && from_stride == 0) {
     nest.for_each_row([&](char* const* at) { repeat(at[0], at[1], bytes, n); });
+  } else if (to_stride == bytes && from_stride == -bytes) {
+    visit_width(bytes, [&](auto tag) {
+      nest.for_each_row([&](char* const* at) { reverse<ET_TYPE_OF(tag)>(at[0], at[1], n); });
+    });
   } else {
     const Convert mover = move(bytes);
     nest.for_each_row([&](char* const* at) { mover(at[0], to_stride, at[1], from_stride, n); });
@@ -265,7 +280,8 @@ void widen_unsigned(const char* from, int64_t stride, double* to, int64_t n) {
 // In one step where either dtype is computed in, else by way of a block.
 void convert_rows(const LoopNest& nest, ScalarType to, ScalarType from) {
   const bool wide = from == ScalarType::UInt64 && is_floating(to);
-  const Compute through = wide ? Compute::Double : compute_of(from);
+  const bool becomes_floating = is_floating(to) && is_integral(from);
+  const Compute through = wide ? Compute::Double : compute_of(becomes_floating ? to : from);
   const Convert reader = load(from, through), writer = store(through, to);
   const int64_t width = size_of(through);
   if (!wide && (from == dtype_of(through) || to == dtype_of(through))) {
@@ -333,6 +349,12 @@ bool fill(KernelRuntimeContext& ctx, const Strided& to, const Scalar& value) {
   one.data = element;
   one.dtype = to.dtype;
   if (!copy(ctx, one, number.strided())) return false;
+  const int64_t bytes = to.element_size();
+  if (std::memcmp(element, element + 1, static_cast<size_t>(bytes - 1)) == 0 &&
+      in_index_order(to)) {
+    std::memset(to.data, element[0], static_cast<size_t>(to.numel() * bytes));
+    return true;
+  }
   for (int d = 0; d < to.rank; ++d) one.append(to.sizes[d], 0);
   return copy(ctx, to, one);
 }

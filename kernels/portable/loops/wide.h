@@ -28,9 +28,7 @@ struct Fused<function> {
     function(arguments...);
   }
 };
-inline bool has_fused() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
+inline bool has_fused() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 #else
 template <class Loop, class... Arguments>
 inline void in_vectors(Loop loop, Arguments... arguments) {

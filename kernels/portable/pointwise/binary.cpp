@@ -13,11 +13,23 @@ namespace executorch::kernels::portable {
 
 namespace {
 
-// Shifts by a negative number of bits or by more than there are.
-int64_t shift_left(int64_t x, int64_t bits) {
-  return bits < 0 || bits > 63 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) << bits);
+// Shifts by a negative number of bits, or by as many as there are and more, leave none or the sign.
+template <class C>
+C shift_left(C x, C bits) {
+  constexpr C kBits = 8 * sizeof(C);
+  const bool is_inside = (bits >= 0) & (bits < kBits);
+  const auto shifted = static_cast<C>(static_cast<Wrapping<C>>(x) << (is_inside ? bits : 0));
+  return is_inside ? shifted : C(0);
 }
-int64_t shift_right(int64_t x, int64_t bits) { return x >> (bits < 0 || bits > 63 ? 63 : bits); }
+template <class C>
+C shift_right(C x, C bits) {
+  constexpr C kBits = 8 * sizeof(C), kMost = kBits - std::is_signed_v<C>;
+  if constexpr (sizeof(C) < sizeof(int)) {
+    return static_cast<C>(x >> ((bits < 0) | (bits > kMost) ? kMost : bits));
+  } else {
+    return x >> ((bits < 0) | (bits > kMost) ? kMost : bits);
+  }
+}
 
 // The neighbour of x towards y among the numbers of T, a 16-bit float.
 template <class T, class C>
@@ -44,19 +56,48 @@ constexpr auto has_quick_modulo = [](float x, float y) {
   return quotient < 268435456.0f && std::fabs(y) < 1e38f;
 };
 
+// The quotient of int32 by way of float64, which tells any two of them apart: for divisors other
+// than 0, and quotients in int32.
+int32_t quick_quotient(int32_t x, int32_t y) {
+  return static_cast<int32_t>(static_cast<double>(x) / static_cast<double>(y));
+}
+int32_t quick_modulo(int32_t x, int32_t y) { return x - quick_quotient(x, y) * y; }
+constexpr auto has_quick_quotient = [](int32_t x, int32_t y) {
+  return (y != 0) & ((y != -1) | (x != INT32_MIN));
+};
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+constexpr Overloaded has_quick_division{has_quick_modulo, has_quick_quotient};
+
 constexpr auto fmod_math =
     Approximated{[](auto x, auto y, const auto& extra) { return modulo_trunc(x, y, extra); },
-                 [](float x, float y) { return quick_modulo(x, y); }, has_quick_modulo};
+                 Overloaded{[](float x, float y) { return quick_modulo(x, y); },
+                            [](int32_t x, int32_t y) { return quick_modulo(x, y); }},
+                 has_quick_division};
 constexpr auto remainder_math = Approximated{
     [](auto x, auto y, const auto& extra) { return floored(modulo_trunc(x, y, extra), y); },
-    [](float x, float y) { return floored(quick_modulo(x, y), y); }, has_quick_modulo};
-constexpr auto floor_divide_math =
-    Approximated{[](auto x, auto y, const auto& extra) { return divide_floor(x, y, extra); },
-                 [](float x, float y) {
-                   return floor_of_quotient(x, y, quick_modulo(x, y),
-                                            [](float v) { return float_floor<float, int32_t>(v); });
-                 },
-                 has_quick_modulo};
+    Overloaded{[](float x, float y) { return floored(quick_modulo(x, y), y); },
+               [](int32_t x, int32_t y) { return floored(quick_modulo(x, y), y); }},
+    has_quick_division};
+constexpr auto floor_divide_math = Approximated{
+    [](auto x, auto y, const auto& extra) { return divide_floor(x, y, extra); },
+    Overloaded{[](float x, float y) {
+                 return floor_of_quotient(x, y, quick_modulo(x, y),
+                                          [](float v) { return float_floor<float, int32_t>(v); });
+               },
+               [](int32_t x, int32_t y) {
+                 const int32_t quotient = quick_quotient(x, y);
+                 return quotient - ((quotient * y != x) & ((x < 0) != (y < 0)));
+               }},
+    has_quick_division};
+constexpr auto div_trunc_math =
+    Approximated{[](auto x, auto y, const auto& extra) { return divide_trunc(x, y, extra); },
+                 [](int32_t x, int32_t y) { return quick_quotient(x, y); }, has_quick_quotient};
 constexpr auto atan2_math =
     Approximated{[](auto y, auto x) { return std::atan2(y, x); },
                  [](float y, float x) { return float_atan2<float, int32_t>(y, x); },
@@ -115,15 +156,14 @@ TENSORS(logical_and, Logical, static_cast<bool>(x & y))
 TENSORS(logical_or,  Logical, static_cast<bool>(x | y))
 TENSORS(logical_xor, Logical, x != y)
 KERNEL(atan2_out, Tensor, atan2, Floating)
-TENSORS(gcd,      Integral, static_cast<int64_t>(common_divisor(x, y)))
-TENSORS(lcm,      Integral, common_multiple(x, y))
+TENSORS(gcd,      Integral, static_cast<C>(common_divisor(x, y)))
+TENSORS(lcm,      Integral, common_multiple<C>(x, y))
 TENSORS(hypot,    Floating, std::hypot(x, y))
 TENSORS(copysign, Floating, std::copysign(x, y))
 TENSORS(maximum,  Any,      (x != x) | (x > y) ? x : y)
 TENSORS(minimum,  Any,      (x != x) | (x < y) ? x : y)
 TENSORS(fmax,     Any,      (y != y) | (x > y) ? x : y)
 TENSORS(fmin,     Any,      (y != y) | (x < y) ? x : y)
-MATH(div_trunc,   divide_trunc(x, y, extra))
 MATH(add,         plus(x, y))
 MATH(add_scaled,  plus(x, times(extra.a, y)))
 MATH(rsub,        minus(y, times(extra.a, x)))

@@ -116,11 +116,12 @@ inline uint64_t common_divisor(int64_t x, int64_t y) {
   }
   return b;
 }
-inline int64_t common_multiple(int64_t x, int64_t y) {
-  const auto divisor = static_cast<int64_t>(common_divisor(x, y));
+template <class C>
+C common_multiple(C x, C y) {
+  const auto divisor = static_cast<C>(common_divisor(x, y));
   if (divisor == 0) return 0;
-  const int64_t multiple = times(x / divisor, y);
-  return multiple < 0 ? minus(int64_t(0), multiple) : multiple;
+  const C multiple = times(static_cast<C>(x / divisor), y);
+  return multiple < 0 ? minus(C(0), multiple) : multiple;
 }
 
 /// Integers by squaring, wrapping; a negative exponent leaves 1, -1 or 0.

@@ -215,7 +215,13 @@ constexpr auto logit_clamped_math = [](auto x, const auto& extra) {
   return std::log(clamped / (1 - clamped));
 };
 constexpr auto polygamma_math = [](auto x, const auto& extra) {
-  return static_cast<decltype(x)>(polygamma(extra.a, x));
+  using C = decltype(x);
+  // Where trigamma is infinite below 0, eager leaves what rounding makes of pi and its sine.
+  if (extra.a == 1 && x < 0 && x == std::floor(x)) {
+    const C sine = std::sin(static_cast<C>(kPi) * x);
+    return static_cast<C>(kPi * kPi) / (sine * sine);
+  }
+  return static_cast<C>(polygamma(extra.a, x));
 };
 constexpr auto round_decimals_math = [](auto x, const auto& extra) {
   return extra.b != 0 ? std::nearbyint(x / extra.a) * extra.a

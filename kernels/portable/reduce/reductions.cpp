@@ -253,22 +253,27 @@ using Largest = Extreme<true, C>;
 template <class C>
 using Smallest = Extreme<false, C>;
 
-struct AnyTrue : Tireless<AnyTrue> {
+// Whether any element is kSought: any() where that is true, all() where it is false.
+template <bool kSought>
+struct Truth : Tireless<Truth<kSought>, 1> {
   using In = bool;
   using Out = bool;
-  bool value = false;
-  void take(bool x) { value = static_cast<bool>(value | x); }
-  void merge(const AnyTrue& other) { take(other.value); }
-  bool result(int64_t, double) const { return value; }
+  bool found = false;
+  void take(bool x) { found = static_cast<bool>(found | (x == kSought)); }
+  void take_run(const bool* x, int64_t n) {
+    constexpr int64_t kRun = 1024;  // Once found, no more is looked at.
+    for (int64_t first = 0; first < n && !found; first += kRun) {
+      const int64_t last = std::min(n, first + kRun);
+      uint8_t any = 0;
+      for (int64_t i = first; i < last; ++i) any |= static_cast<uint8_t>(x[i] == kSought);
+      found = any != 0;
+    }
+  }
+  void merge(const Truth& other) { found = static_cast<bool>(found | other.found); }
+  bool result(int64_t, double) const { return found == kSought; }
 };
-struct AllTrue : Tireless<AllTrue> {
-  using In = bool;
-  using Out = bool;
-  bool value = true;
-  void take(bool x) { value = static_cast<bool>(value & x); }
-  void merge(const AllTrue& other) { take(other.value); }
-  bool result(int64_t, double) const { return value; }
-};
+using AnyTrue = Truth<true>;
+using AllTrue = Truth<false>;
 
 // Sums of differences from the first element, which keep their digits where the mean is far from
 // zero.

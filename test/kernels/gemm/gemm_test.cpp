@@ -61,15 +61,15 @@ void check_product(const GemmTile<T>& tile, KernelRuntimeContext& ctx, int64_t m
   EXPECT_EQ(out[m * n], T(9)) << "wrote beyond the end";
 }
 
-void check_all(const Isa& isa, KernelRuntimeContext& ctx, MemoryAllocator* allocator) {
+void check_all(const GemmTiles& tiles, KernelRuntimeContext& ctx, MemoryAllocator* allocator) {
   const std::tuple<int, int, int> shapes[] = {
       {1, 1, 1},    {1, 40, 70}, {3, 33, 5},   {4, 300, 9},  {5, 17, 0},   {13, 31, 300},
       {6, 32, 257}, {12, 64, 8}, {25, 500, 3}, {200, 7, 20}, {14, 241, 40}};
   for (const auto& [m, n, k] : shapes) {
     for (const bool transposed : {false, true}) {
-      check_product(isa.gemm.f32, ctx, m, n, k, transposed);
-      check_product(isa.gemm.f64, ctx, m, n, k, transposed);
-      check_product(isa.gemm.u64, ctx, m, n, k, transposed);
+      check_product(tiles.f32, ctx, m, n, k, transposed);
+      check_product(tiles.f64, ctx, m, n, k, transposed);
+      check_product(tiles.u64, ctx, m, n, k, transposed);
       if (allocator) allocator->reset();
     }
   }
@@ -82,8 +82,14 @@ TEST(GemmTest, every_instruction_set_multiplies_exactly) {
     SCOPED_TRACE(isa->name);
     MemoryAllocator allocator(static_cast<uint32_t>(memory.size()), memory.data());
     KernelRuntimeContext ctx(nullptr, &allocator);
-    check_all(*isa, ctx, &allocator);
+    check_all(isa->gemm, ctx, &allocator);
   }
+}
+
+TEST(GemmTest, the_tiles_of_portable_kernels_multiply_exactly) {
+  executorch::runtime::runtime_init();
+  KernelRuntimeContext ctx;
+  check_all(plain_gemm_tiles(), ctx, nullptr);
 }
 
 TEST(GemmTest, multiplies_without_temporary_memory) {
@@ -91,7 +97,7 @@ TEST(GemmTest, multiplies_without_temporary_memory) {
   for (const Isa* isa : instruction_sets()) {
     SCOPED_TRACE(isa->name);
     KernelRuntimeContext ctx;
-    check_all(*isa, ctx, nullptr);
+    check_all(isa->gemm, ctx, nullptr);
   }
 }
 

@@ -63,6 +63,67 @@ def test_polygamma_far_below_zero_takes_no_steps_to_it(n: int) -> None:
     torch.testing.assert_close(found, torch.polygamma(n, near - 10**6), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int16])
+def test_trigamma_at_its_poles_is_what_eager_makes_of_it(dtype: torch.dtype) -> None:
+    poles = torch.tensor([-3, -2, -1, 0, 1, -40]).to(dtype)
+    expected = torch.polygamma(1, poles)
+    torch.testing.assert_close(_result("aten::polygamma.out", 1, poles, out=torch.empty_like(expected)), expected)
+
+
+LOWEST, HIGHEST = -(2**31), 2**31 - 1
+DIVIDERS = {
+    "aten::fmod.Tensor_out": torch.fmod,
+    "aten::remainder.Tensor_out": torch.remainder,
+    "aten::floor_divide.out": torch.floor_divide,
+}
+
+
+@pytest.mark.parametrize("name", DIVIDERS)
+def test_the_ends_of_int32_are_divided_exactly(name: str) -> None:
+    ends = torch.tensor([LOWEST, LOWEST + 1, -(2**30) - 1, -7, -2, -1, 1, 3, 2**30, HIGHEST - 1, HIGHEST])
+    x, y = (t.flatten().int() for t in torch.meshgrid(ends, ends, indexing="ij"))
+    kept = ~((x == LOWEST) & (y == -1))  # By which processors cannot divide.
+    x, y = x[kept].repeat(5), y[kept].repeat(5)
+    assert torch.equal(_result(name, x, y, out=torch.empty_like(x)), DIVIDERS[name](x, y))
+    lowest, minus_one = torch.full((9,), LOWEST).int(), torch.full((9,), -1).int()
+    expected = torch.zeros(9).int() if "divide" not in name else lowest
+    assert torch.equal(_result(name, lowest, minus_one, out=torch.empty_like(x)), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_bits_are_shifted_by_any_number(side: str, dtype: torch.dtype) -> None:
+    limits = torch.iinfo(dtype)
+    values = torch.tensor([limits.min, limits.max, 1, 77, 0, limits.max // 3], dtype=dtype)
+    bits = torch.arange(0 if dtype is torch.uint8 else -2, 70).to(dtype)
+    x, by = values.repeat(len(bits)), bits.repeat_interleave(len(values))
+    expected = torch.bitwise_left_shift(x, by) if side == "left" else torch.bitwise_right_shift(x, by)
+    assert torch.equal(_result(f"aten::bitwise_{side}_shift.Tensor_out", x, by, out=torch.empty_like(x)), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+def test_floats_beyond_int32_become_in_long_runs_what_they_become_alone(dtype: torch.dtype) -> None:
+    x = torch.randn(700) * 1000
+    x[[3, 300, 699]] = torch.tensor([2.0**31, -3e9, 1e20])
+    alone = [
+        _result("aten::copy.out", torch.empty(1, dtype=dtype), one, out=torch.empty(1, dtype=dtype))
+        for one in x.split(1)
+    ]
+    found = _result("aten::copy.out", torch.empty(700, dtype=dtype), x, out=torch.empty(700, dtype=dtype))
+    assert torch.equal(found, torch.cat(alone))
+
+
+@pytest.mark.parametrize("sought", [True, False])
+def test_one_element_decides_any_and_all_of_a_long_line(sought: bool) -> None:
+    name = "any" if sought else "all"
+    for place in (None, 0, 1023, 1024, 2999):
+        x = torch.full((2, 3000), not sought)
+        if place is not None:
+            x[1, place] = sought
+        found = _result(f"aten::{name}.out", x, 1, out=torch.empty(2, dtype=torch.bool))
+        assert torch.equal(found, getattr(torch, name)(x, 1))
+
+
 def test_rows_of_nothing_are_embedded() -> None:
     weight, indices = torch.empty(5, 0), torch.tensor([[0, 4], [1, 1]])
     assert _result("aten::embedding.out", weight, indices, out=torch.empty(2, 2, 0)).shape == (2, 2, 0)
