@@ -100,7 +100,9 @@ def _select_offset(node: fx.Node) -> int | None:
 
 def _slice_offset(node: fx.Node) -> int | None:
     start, step = argument(node, "start") or 0, argument(node, "step")
-    if not _is_base(node.args[0]) or not isinstance(start, int) or step != 1 or 0 in node.meta["val"].shape:
+    if not _is_base(node.args[0]) or not isinstance(start, int) or step != 1:
+        return None
+    if any(isinstance(length, int) and length == 0 for length in node.meta["val"].shape):
         return None
     size = node.args[0].meta["val"].shape[argument(node, "dim")]  # type: ignore[union-attr]
     if not isinstance(size, int):

@@ -17,6 +17,12 @@ from executorch.exir.passes.node_rewrite import insert_before, origin_of
 
 _NUMBERS = (int, float, bool)
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_aten = torch.ops.aten
+_OF_TRUTH_VALUES: dict[Any, OpOverload] = {
+    _aten.bitwise_and.Scalar: _aten.bitwise_and.Tensor,
+    _aten.bitwise_or.Scalar: _aten.bitwise_or.Tensor,
+    _aten.bitwise_xor.Scalar: _aten.bitwise_xor.Tensor,
+}
 
 
 def promoted_dtype(values: list[Any]) -> torch.dtype:
@@ -56,11 +62,19 @@ class ScalarToTensorPass(PassBase):
         return PassResult(graph_module, modified)
 
 
+def _keep_truth_values(node: fx.Node) -> None:
+    """`x ^ True` of truth values is one: told from `x ^ 1`, an integer, by the dtype that only a tensor has."""
+    tensor_form = _OF_TRUTH_VALUES.get(node.target)
+    if tensor_form is not None and isinstance(node.args[1], bool) and _value(node.args[0]).dtype is torch.bool:
+        node.target = tensor_form
+
+
 def _value(argument: Any) -> Any:
     return argument.meta.get("val") if isinstance(argument, fx.Node) else argument
 
 
 def _convert(graph_module: fx.GraphModule, node: fx.Node) -> bool:
+    _keep_truth_values(node)
     schema = node.target._schema.arguments  # type: ignore[union-attr]
     wants_tensor = [index for index, item in enumerate(schema) if str(item.type) in ("Tensor", "Optional[Tensor]")]
     given = {index: _value(node.args[index]) for index in wants_tensor if index < len(node.args)}

@@ -152,6 +152,7 @@ FAMILIES: dict[str, list[Member]] = {
         _of(lambda x: (x.cumsum(1), x.cumprod(0), x.logcumsumexp(1)), (3, 4)),
         _of(lambda s, v: (torch.searchsorted(s.sort()[0], v, right=True), torch.bucketize(v, s.sort()[0])), (6,), (3,)),
         _of(lambda x: x.nonzero().sum(), (5,)),
+        _of(lambda x: (x ^ True, x | False, x & True, x ^ 1), torch.tensor([[True, False], [True, True]])),
         _of(lambda x: (x.cummax(1), x.cummin(0), x.mode(1), x.nanmedian(), x.nanmedian(1)), (4, 5)),
         _of(lambda x: (x.unique(return_inverse=True, return_counts=True), x.unique_consecutive()), (6,)),
         _of(lambda x, i, s: (x.index_reduce(0, i, s, "amax"), x.put(i, s[0, :3])), (5, 4), IDS[0, :3] % 5, (3, 4)),
@@ -226,6 +227,16 @@ def test_a_position_taken_from_a_tensor_selects_what_is_read() -> None:
 def test_a_cache_written_at_a_position_from_a_tensor_matches_eager() -> None:
     row, first = torch.randn(1, 3), torch.tensor([1])
     assert run(to_program(Cache(), (row, first)), (row, first))[0].tolist() == Cache()(row, first).tolist()
+
+
+def test_a_length_taken_from_a_tensor_may_be_none_of_it() -> None:
+    def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+        length = count.item()
+        torch._check(length >= 0)
+        torch._check(length <= x.shape[0])
+        return x[:length].sum(0)
+
+    assert_matches_eager(Function(first), *((torch.randn(5, 2), torch.tensor(n)) for n in (3, 0, 5)))
 
 
 def test_powers_and_roots_of_sizes_follow_the_size() -> None:
