@@ -14,7 +14,7 @@ from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.delegate_mapping import debug_handles, one_to_one
+from executorch.exir.backend.delegate_mapping import debug_handles
 from executorch.exir.named_data import NamedDataStore
 from executorch.exir.passes.external_constants_pass import delegate_file
 
@@ -40,9 +40,11 @@ class XnnpackBackend(BackendDetails):
             low.writer.file = _file_of_constants(node)
             rule.emit(low, node)
         low.define_outputs()
+        # The runtime names an operator "Fully Connected (NC, F32) GEMM #1 [7]": 7 is its node's handle.
+        handles: dict[str, tuple[int, ...]] = {f"[{each}]": (each,) for each in debug_handles(edge_program.graph)}
         return PreprocessResult(
             processed_bytes=low.writer.payload(),
-            debug_handle_map=one_to_one(debug_handles(edge_program.graph)),
+            debug_handle_map=handles,
             data_store_output=names.get_named_data_store_output(),
         )
 

@@ -265,8 +265,9 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
     unsaved_->save();
     unsaved_.reset();
   }
-  return is_profiled_ && tracer != nullptr ? report_operator_times(runtime_.get(), begin, *tracer)
-                                           : Error::Ok;
+  return is_profiled_ && tracer != nullptr
+             ? times_.report(runtime_.get(), *payload_.graph, begin, *tracer)
+             : Error::Ok;
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -8,6 +8,7 @@
 
 #include <executorch/backends/xnnpack/runtime/backend_options.h>
 #include <executorch/backends/xnnpack/runtime/constants.h>
+#include <executorch/backends/xnnpack/runtime/operator_times.h>
 #include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
 #include <executorch/backends/xnnpack/runtime/weights_session.h>
@@ -86,6 +87,7 @@ class Delegate final {
   /// To be saved when all delegates of the method are there: at the first run, or the end.
   std::shared_ptr<PackedFile> unsaved_;
   bool is_profiled_ = false;
+  OperatorTimes times_;
   std::unique_ptr<xnn_runtime, RuntimeDeleter> runtime_;
   size_t inputs_ = 0;
   std::vector<Argument> arguments_;

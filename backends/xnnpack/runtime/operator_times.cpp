@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-#include <map>
-#include <string>
-#include <vector>
-
+#include <executorch/backends/xnnpack/runtime/operator_labels.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
@@ -38,25 +35,34 @@ et_timestamp_t ticks_of(uint64_t microseconds) {
   return microseconds * 1000 * ratio.denominator / ratio.numerator;
 }
 
+/// Names follow each other, each with its NUL.
+Result<std::vector<std::string>> names_of(xnn_runtime_t runtime, size_t count) {
+  const std::vector<char> text = ET_UNWRAP(read<char>(runtime, xnn_profile_info_operator_name, 0));
+  std::vector<std::string> names;
+  for (size_t at = 0; names.size() < count && at < text.size(); at += names.back().size() + 1) {
+    names.emplace_back(text.data() + at, strnlen(text.data() + at, text.size() - at));
+  }
+  return names;
+}
+
 }  // namespace
 
-Error report_operator_times(xnn_runtime_t runtime, et_timestamp_t begin,
-                            ET_RUNTIME_NAMESPACE::EventTracer& tracer) {
-  const std::vector<size_t> count =
-      ET_UNWRAP(read<size_t>(runtime, xnn_profile_info_num_operators, 1));
-  // Names follow each other, each with its NUL.
-  const std::vector<char> names = ET_UNWRAP(read<char>(runtime, xnn_profile_info_operator_name, 0));
-  const std::vector<uint64_t> times =
-      ET_UNWRAP(read<uint64_t>(runtime, xnn_profile_info_operator_timing, count[0]));
-  std::map<std::string, int> seen;
-  const char* name = names.data();
+Error OperatorTimes::report(xnn_runtime_t runtime, const fb_xnnpack::XNNGraph& graph,
+                            et_timestamp_t begin, ET_RUNTIME_NAMESPACE::EventTracer& tracer) {
+  if (labels_.empty()) {
+    const std::vector<size_t> count =
+        ET_UNWRAP(read<size_t>(runtime, xnn_profile_info_num_operators, 1));
+    labels_ = operator_labels(ET_UNWRAP(names_of(runtime, count[0])), graph);
+  }
+  const std::vector<uint64_t> microseconds =
+      ET_UNWRAP(read<uint64_t>(runtime, xnn_profile_info_operator_timing, labels_.size()));
   uint64_t elapsed = 0;
-  for (const uint64_t time : times) {
-    const std::string numbered = std::string(name) + " #" + std::to_string(++seen[name]);
-    tracer.log_profiling_delegate(numbered.c_str(), ET_RUNTIME_NAMESPACE::kUnsetDelegateDebugIntId,
+  for (size_t i = 0; i < labels_.size() && i < microseconds.size(); ++i) {
+    const uint64_t time = microseconds[i];
+    tracer.log_profiling_delegate(labels_[i].c_str(),
+                                  ET_RUNTIME_NAMESPACE::kUnsetDelegateDebugIntId,
                                   begin + ticks_of(elapsed), begin + ticks_of(elapsed + time));
     elapsed += time;
-    name += strlen(name) + 1;
   }
   return Error::Ok;
 }

@@ -1,0 +1,139 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A file's bytes by what they are: every byte is counted once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from executorch.exir.schema import BytesLike, DataLocation, KernelCall, Program, Tensor
+from executorch.exir.serialize import deserialize_pte
+from executorch.exir.serialize.header import find_extended_header
+from executorch.exir.serialize.reader import FlatbufferReader
+from executorch.exir.serialize.tables import PROGRAM
+
+
+@dataclass(frozen=True)
+class Part:
+    """Bytes of one constant, mutable buffer, delegate or piece of named data.
+
+    `name` is what the file knows of it, `uses` how many tensors or delegates refer to it, `same_as` the name of a part
+    with equal bytes that comes before it.
+    """
+
+    kind: str
+    name: str
+    nbytes: int
+    uses: int = 1
+    same_as: str | None = None
+
+
+@dataclass(frozen=True)
+class Size:
+    """`totals`: bytes by kind, whose sum is the file; alignment between constants is theirs. `parts`: largest first.
+
+    `operators`, `delegates`: calls of each in all methods. `duplicates`: bytes of parts that are there already.
+    """
+
+    file: int
+    totals: dict[str, int]
+    parts: list[Part]
+    operators: dict[str, int]
+    delegates: dict[str, int]
+    duplicates: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as numbers, texts, lists and dicts, for JSON."""
+        return asdict(self)
+
+
+def size_of(data: BytesLike) -> Size:
+    """The breakdown of a `.pte` file's bytes. Raises MalformedProgramError if they are none."""
+    view = memoryview(data).cast("B")
+    parts = list(_marked(_parts(view)))
+    program = deserialize_pte(view).program
+    return Size(
+        file=len(view),
+        totals=_totals(view),
+        parts=sorted(parts, key=lambda part: -part.nbytes),
+        operators=_operators(program),
+        delegates=dict(Counter(each.id for plan in program.execution_plan for each in plan.delegates)),
+        duplicates=sum(part.nbytes for part in parts if part.same_as is not None),
+    )
+
+
+def _totals(view: memoryview) -> dict[str, int]:
+    header = find_extended_header(view)
+    end = header.program_size if header else len(view)
+    program = FlatbufferReader(view[:end], PROGRAM).root(Program)
+    delegated = {
+        each.processed.index
+        for plan in program.execution_plan
+        for each in plan.delegates
+        if each.processed.location is DataLocation.SEGMENT
+    }
+    named = {row.segment_index for row in program.named_data or []}
+    mutable = {row.segment_index for row in program.mutable_data_segments or []}
+    totals: Counter[str] = Counter()
+    for index, segment in enumerate(program.segments):
+        kinds = {"delegates": delegated, "named data": named, "mutable buffers": mutable}
+        kind = next((name for name, indices in kinds.items() if index in indices), "constants")
+        totals[kind] += segment.size
+    totals["constants"] += sum(len(buffer.storage) for buffer in program.constant_buffer)
+    totals["delegates"] += sum(len(each.data) for each in program.backend_delegate_data)
+    inline = sum(len(buffer.storage) for buffer in program.constant_buffer)
+    inline += sum(len(each.data) for each in program.backend_delegate_data)
+    totals["program"] = end - inline
+    totals["padding"] = len(view) - sum(totals.values())
+    return {name: size for name, size in totals.items() if size}
+
+
+def _parts(view: memoryview) -> Iterator[tuple[Part, BytesLike]]:
+    file = deserialize_pte(view)
+    uses: Counter[tuple[bool, int]] = Counter()
+    names: dict[tuple[bool, int], str] = {}
+    for plan in file.program.execution_plan:
+        for index, value in enumerate(plan.values):
+            if isinstance(value.val, Tensor) and value.val.data_buffer_idx:
+                tensor = value.val
+                key = (tensor.allocation_info is not None, tensor.data_buffer_idx)
+                uses[key] += 1
+                shape = " x ".join(map(str, tensor.sizes)) or "scalar"
+                told = tensor.extra_tensor_info.fully_qualified_name if tensor.extra_tensor_info else None
+                names.setdefault(key, f"{told or f'{plan.name} %{index}'} {tensor.scalar_type.name.lower()} {shape}")
+    groups = (("constant", False, file.program.constant_buffer), ("mutable buffer", True, file.mutable_data or []))
+    for kind, is_mutable, buffers in groups:
+        for index, buffer in enumerate(buffers):
+            if len(buffer.storage):
+                key = (is_mutable, index)
+                yield Part(kind, names.get(key, f"buffer {index}"), len(buffer.storage), uses[key]), buffer.storage
+    calls = Counter(each.processed.index for plan in file.program.execution_plan for each in plan.delegates)
+    ids = {each.processed.index: each.id for plan in file.program.execution_plan for each in plan.delegates}
+    for index, payload in enumerate(file.program.backend_delegate_data):
+        name = f"{ids.get(index, 'no delegate')} payload {index}"
+        yield Part("delegate", name, len(payload.data), calls[index]), payload.data
+    for key_name, blob in file.named_data.items():
+        yield Part("named data", key_name, len(blob.data)), blob.data
+
+
+def _marked(parts: Iterator[tuple[Part, BytesLike]]) -> Iterator[Part]:
+    seen: dict[bytes, str] = {}
+    for part, data in parts:
+        digest = hashlib.sha256(data).digest()
+        yield replace(part, same_as=seen[digest]) if digest in seen else part
+        seen.setdefault(digest, part.name)
+
+
+def _operators(program: Program) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for plan in program.execution_plan:
+        for chain in plan.chains:
+            for instruction in chain.instructions:
+                call = instruction.instr_args
+                if isinstance(call, KernelCall):
+                    operator = plan.operators[call.op_index]
+                    found[f"{operator.name}.{operator.overload}".removesuffix(".")] += 1
+    return dict(found.most_common())

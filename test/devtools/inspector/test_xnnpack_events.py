@@ -1,0 +1,56 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The events of XNNPACK's operators, back to the operators of the model."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from recorded_run import Recorded, recorded
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.devtools import Inspector
+from executorch.runtime import Runtime
+
+pytestmark = pytest.mark.skipif(
+    not Runtime.get().backend_registry.is_available("XnnpackBackend"), reason="built without XNNPACK"
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return recorded(tmp_path_factory.mktemp("xnnpack"), [XnnpackPartitioner()])
+
+
+def test_every_operator_of_xnnpack_is_one_of_the_model(run: Recorded, tmp_path: Path) -> None:
+    run.record.save(tmp_path / "record")
+    for record in (run.record, tmp_path / "record"):
+        inside = [
+            event for event in Inspector(run.trace, etrecord=record).event_blocks[1].events if event.is_delegated_op
+        ]
+        assert len(inside) == 4
+        assert [event.op_types for event in inside] == [["aten.linear.default"], ["aten.add.Tensor"]] * 2
+        assert {event.delegate_backend_name for event in inside} == {"XnnpackBackend"}
+        paths = [[path for path, _ in next(iter(event.module_hierarchy.values())).values()] for event in inside]
+        assert paths == [["", "one", "one.lin"], ["", "one"], ["", "two", "two.lin"], ["", "two"]]
+
+
+def test_what_a_delegate_returns_is_compared(run: Recorded) -> None:
+    gap = Inspector(run.trace, etrecord=run.record, debug_buffer_path=run.debug).calculate_numeric_gap("L1")
+    assert [names[0] for names in gap["aot_ops"]][::2] == ["aten_add_tensor", "aten_add_tensor_1"]
+    assert max(max(each) for each in gap["gap"]) < 1e-4
+
+
+@pytest.mark.skipif("EXECUTORCH_PEER_PYTHON" not in os.environ, reason="needs ExecuTorch 1.4 beside")
+def test_the_reference_inspector_finds_the_same(run: Recorded, tmp_path: Path) -> None:
+    run.record.save(tmp_path / "record")
+    script = (
+        "from executorch.devtools import Inspector\n"
+        f"blocks = Inspector(etdump_path={run.trace!r}, etrecord={str(tmp_path / 'record')!r}).event_blocks\n"
+        "print([event.op_types for event in blocks[1].events if event.is_delegated_op])\n"
+    )
+    peer = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [os.environ["EXECUTORCH_PEER_PYTHON"], "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, env=peer, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("linear") == 2 and done.stdout.count("add") == 2, done.stdout
