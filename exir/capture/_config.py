@@ -28,6 +28,9 @@ class EdgeCompileConfig:
     preserve_ops: operators that are not decomposed, and may stay in the graph.
     strict: `to_executorch` refuses a program in which a requested partitioner left operators (ours; see
         program/verdict.py).
+    unroll_recurrent: write out each step of LSTM, GRU and RNN layers, for runtimes whose kernels have no operators
+        `recurrent::…`, and backends that take the steps; sequences then have one length (ours; see
+        dialects/recurrent_ops.py).
     """
 
     _check_ir_validity: bool = True
@@ -35,6 +38,7 @@ class EdgeCompileConfig:
     _core_aten_ops_exception_list: list[OpOverload] = field(default_factory=list)
     preserve_ops: list[OpOverload] = field(default_factory=list)
     strict: bool = False
+    unroll_recurrent: bool = False
 
 
 @dataclass

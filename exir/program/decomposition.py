@@ -18,7 +18,9 @@ from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import decompositions_beyond_core
+from executorch.exir.program.call_body import Table
 from executorch.exir.program.graph_decomposition import decompose_graph, has_fixed_sizes
+from executorch.exir.program.recurrent_layers import RECURRENT_DECOMPOSITIONS
 
 _TORCH_CANNOT_TRACE = ("FunctionalTensor on its own", "is not in the state dict")
 """What torch says when a subgraph meets a value of another trace, and of constants in graphs inside of graphs."""
@@ -29,30 +31,34 @@ def _tables() -> tuple[dict[Any, Any], dict[Any, Any]]:
     """PyTorch's table to Core ATen, and ours that are added to it or replace what is there."""
     of_pytorch = dict(torch.export.default_decompositions().items())
     added = {op: made for op, made in decompositions_beyond_core().items() if op not in of_pytorch}
-    return of_pytorch, {**added, **ATTENTION_DECOMPOSITION}
+    return of_pytorch, {**added, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
 
 
-def decomposition_table(preserve: Iterable[OpOverload] = ()) -> dict[Any, Any]:
+def decomposition_table(preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False) -> dict[Any, Any]:
     """PyTorch's table to Core ATen with our decompositions in it, without the operators to preserve."""
     of_pytorch, ours = _tables()
-    whole = set(preserve)
-    return {op: made for op, made in {**of_pytorch, **ours}.items() if op not in whole}
+    left_out = {*preserve, *(RECURRENT_DECOMPOSITIONS if unroll_recurrent else ())}
+    return {op: made for op, made in {**of_pytorch, **ours}.items() if op not in left_out}
 
 
-def decompose(program: ExportedProgram, preserve: Iterable[OpOverload] = ()) -> ExportedProgram:
+def decompose(
+    program: ExportedProgram, preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False
+) -> ExportedProgram:
     """A new program of Core ATen operators and `preserve`; functional, with weights shared with `program`.
 
+    unroll_recurrent: write out each step of recurrent layers, as PyTorch does, instead of keeping them whole.
     Raises `ExportError` for nested control flow that neither torch nor a rewrite call by call covers."""
     kept = list(preserve)
-    rewritten = _rewritten(program, kept) if has_fixed_sizes(program) else None
+    table = decomposition_table(kept, unroll_recurrent)
+    rewritten = _rewritten(program, table, kept) if has_fixed_sizes(program) else None
     if rewritten is not None:
         return rewritten
     try:
-        return _traced(program, kept)
+        return _traced(program, kept, unroll_recurrent)
     except (RuntimeError, SpecViolationError) as error:
         if not any(words in str(error) for words in _TORCH_CANNOT_TRACE):
             raise
-        rewritten = _rewritten(program, kept)  # sizes vary: a trace shares their arithmetic, and is tried first
+        rewritten = _rewritten(program, table, kept)  # sizes vary: a trace shares their arithmetic, and is tried first
         if rewritten is not None:
             return rewritten
         control = [node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes]
@@ -61,23 +67,24 @@ def decompose(program: ExportedProgram, preserve: Iterable[OpOverload] = ()) -> 
         raise ExportError("decomposition", first, why) from error
 
 
-def _rewritten(program: ExportedProgram, kept: list[OpOverload]) -> ExportedProgram | None:
+def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -> ExportedProgram | None:
     made = copy_program(program)
-    return made if decompose_graph(made, decomposition_table(kept), kept) else None
+    return made if decompose_graph(made, table, kept) else None
 
 
-def _traced(program: ExportedProgram, kept: list[OpOverload]) -> ExportedProgram:
+def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: bool) -> ExportedProgram:
     with warnings.catch_warnings():
         # PyTorch's own calls of its deprecated pytree test: nothing that a user could change.
         warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)
-        traced: ExportedProgram = program.run_decompositions(_table_to_trace_with(kept))
+        traced: ExportedProgram = program.run_decompositions(_table_to_trace_with(kept, unroll_recurrent))
     return traced
 
 
-def _table_to_trace_with(kept: list[OpOverload]) -> dict[Any, Any]:
+def _table_to_trace_with(kept: list[OpOverload], unroll_recurrent: bool) -> dict[Any, Any]:
     """`decomposition_table` with the composite operators that were registered since it was made."""
     table = torch.export.default_decompositions()
-    table.update(_tables()[1])
+    ours = _tables()[1]
+    table.update({op: ours[op] for op in ours if not (unroll_recurrent and op in RECURRENT_DECOMPOSITIONS)})
     for op in kept:
         table.pop(op, None)
     return table

@@ -45,7 +45,7 @@ def edge_program(
     allowed = [*config._core_aten_ops_exception_list, *kept]
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
-    made = decompose(program, kept)
+    made = decompose(program, kept, config.unroll_recurrent)
     made._verifiers = [WellFormed]
     for position, step in enumerate(steps_to_edge(config)):
         step(made)

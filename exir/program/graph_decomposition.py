@@ -42,7 +42,7 @@ def decompose_graph(program: ExportedProgram, table: Table, kept: Collection[OpO
     False, and a program to throw away, for: calls that are neither operators nor control flow; writes to parameters, or
     to memory that is read under another name; weights that are tensor subclasses.
     """
-    if not _is_plain(program, kept):
+    if not _is_plain(program, table, kept):
         return False
     if not all(_decompose_one(program, held, table, kept) for held in all_graph_modules(program.graph_module)):
         return False
@@ -78,25 +78,25 @@ def _remove_calls(graph: fx.Graph, identity: OpOverload) -> None:
         replace_by(node, node.args[0])
 
 
-def _is_plain(program: ExportedProgram, kept: Collection[OpOverload]) -> bool:
+def _is_plain(program: ExportedProgram, table: Table, kept: Collection[OpOverload]) -> bool:
     tensors = [*program.state_dict.values(), *program.constants.values()]
     if not all(type(held) in (torch.Tensor, torch.nn.Parameter) for held in tensors):
         return False
     keeps_composites = any(is_composite(op) for op in kept)
     return all(
-        _is_plain_node(node, keeps_composites)
+        _is_plain_node(node, table, keeps_composites)
         for held in all_graph_modules(program.graph_module)
         for node in held.graph.nodes
     )
 
 
-def _is_plain_node(node: fx.Node, keeps_composites: bool) -> bool:
+def _is_plain_node(node: fx.Node, table: Table, keeps_composites: bool) -> bool:
     if node.op == "output":
         return True
     if node.op == "call_function" and node.target not in _NO_OPERATORS:
         if not isinstance(node.target, OpOverload) or writes_in_hiding(node):
             return False
-        if keeps_composites and node.target.name().startswith(_OF_COMPOSITES):
+        if keeps_composites and node.target not in table and node.target.name().startswith(_OF_COMPOSITES):
             return False
     return node.op in ("call_function", "get_attr", "placeholder")
 

@@ -33,7 +33,7 @@ def decompose_calls(
     """Replaces each call by its decomposition to Core ATen, in the edge dialect, in place."""
     if not calls:
         return
-    table = decomposition_table()
+    table = decomposition_table(unroll_recurrent=config.unroll_recurrent)
     for graph_module, node in calls:
         mode = fake_mode_of(graph_module)
         inline_body(graph_module, node, traced_body(node, table, mode), mode)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <executorch/kernels/portable/gemm/tiles.h>
+#include <executorch/kernels/portable/recurrent/cell.h>
 
 #include <cstdint>
 
@@ -15,6 +16,7 @@ struct Isa {
 
   const char* name;
   portable::GemmTiles gemm;
+  portable::Cells cells;
   Map exp, sigmoid, tanh, erf, gelu, gelu_tanh;
   /// exp(x - max) / sum, and its logarithm, of one row.
   Map softmax, log_softmax;

@@ -5,6 +5,7 @@
 
 #include <executorch/kernels/optimized/isa.h>
 #include <executorch/kernels/optimized/vector_math.h>
+#include <executorch/kernels/portable/recurrent/cell_loops.h>
 
 namespace executorch::kernels::optimized {
 namespace {
@@ -200,6 +201,7 @@ template <int kBytes>
 constexpr Isa vector_isa(const char* name, const portable::GemmTiles& tiles) {
   return {name,
           tiles,
+          {portable::cell_steps<float, kBytes>(), portable::cell_steps<double, kBytes>()},
           &exp_row<kBytes>,
           &sigmoid_row<kBytes>,
           &tanh_row<kBytes>,

@@ -6,12 +6,15 @@ from __future__ import annotations
 import torch
 from oracle.kernel_dtypes import Example
 
+from executorch.exir.dialects import recurrent_ops
+
 aten, dim_order_ops = torch.ops.aten, torch.ops.dim_order_ops
 IMAGE, LINE, VOLUME, CHANNELS = torch.ones(1, 4, 4, 4), torch.ones(1, 4, 6), torch.ones(1, 4, 4, 4, 4), torch.ones(4)
 POOLED_IMAGE, POOLED_VOLUME = torch.ones(1, 4, 2, 2), torch.ones(1, 4, 2, 2, 2)
 COMPLEX = torch.ones(3, 4, dtype=torch.complex64)
 MATRIX, MASK, INDEX = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.bool), torch.zeros(2, dtype=torch.int64)
 INTEGERS = torch.ones(3, 4, dtype=torch.int64)
+STEPS, STATE = torch.ones(2, 1, 3), torch.ones(1, 1, 4)
 # Calls of operators that OpInfo's functions do not end in, or not with all their tensors.
 EXAMPLES = [
     Example(aten._conj_physical.default, (MATRIX,)),
@@ -54,6 +57,14 @@ EXAMPLES = [
     Example(aten.upsample_nearest2d.vec, (IMAGE, [6, 6], None)),
     Example(aten.upsample_nearest3d.default, (VOLUME, [6, 6, 6])),
     Example(aten.var.dim, (MATRIX, [0])),
+    *(
+        Example(
+            getattr(torch.ops.recurrent, name).default,
+            (STEPS, [STATE] * 2 if name == "lstm" else STATE)
+            + ([torch.ones(4 * gates, 3), torch.ones(4 * gates, 4)], False, 1, False, False),
+        )
+        for name, gates in zip(recurrent_ops.LAYERS, (4, 3, 1, 1), strict=True)
+    ),
     Example(dim_order_ops._clone_dim_order.default, (IMAGE,)),
     Example(dim_order_ops._empty_dim_order.default, ([2, 2],)),
     Example(dim_order_ops._to_dim_order_copy.default, (IMAGE,)),

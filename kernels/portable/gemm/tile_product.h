@@ -92,33 +92,93 @@ void few_rows(int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t
   }
 }
 
-/// c[kRows, n] = a[kRows, k] * b[n, k]ᵀ for few rows: inner products along both operands' rows.
+/// Sums of neighbours: of a's lanes, then of b's.
+template <class V, int... lane>
+inline V neighbour_sums(V a, V b, std::integer_sequence<int, lane...>) {
+  return __builtin_shufflevector(a, b, (2 * lane)...) +
+         __builtin_shufflevector(a, b, (2 * lane + 1)...);
+}
+
+/// The sum of each vector's lanes, in as many lanes; kCount is a power of two.
+template <class V, int kLanes, int kCount>
+inline V lane_sums(const V* vectors) {
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes>{};
+  if constexpr (kCount > 1) {
+    return neighbour_sums(lane_sums<V, kLanes, kCount / 2>(vectors),
+                          lane_sums<V, kLanes, kCount / 2>(vectors + kCount / 2), kAll);
+  } else {
+    return vectors[0];
+  }
+}
+
+/// sum[i][j] += a vector of row i of `a` times one of row j of `b`.
+template <class T, int kBytes, int kRows, int kColumns>
+inline __attribute__((always_inline)) void add_products(
+    const T* a, int64_t lda, const T* b, int64_t ldb,
+    typename Vector<T, kBytes>::type (*sum)[kColumns]) {
+  using V = typename Vector<T, kBytes>::type;
+  V left[kRows];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) left[i] = *reinterpret_cast<const V*>(a + i * lda);
+#pragma GCC unroll 16
+  for (int j = 0; j < kColumns; ++j) {
+    const V right = *reinterpret_cast<const V*>(b + j * ldb);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) sum[i][j] += left[i] * right;
+  }
+}
+
+/// kColumns columns of few_rows_transposed().
+template <class T, int kBytes, int kRows, int kColumns>
+inline void inner_products(int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
+                           int64_t ldc) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  constexpr int kLine = 64 / sizeof(T);
+  V sum[kRows][kColumns] = {};
+  int64_t p = 0;
+  for (; p + kLine <= k; p += kLine) {
+    // The rows that come next: so many streams at a time are more than processors see coming.
+#pragma GCC unroll 16
+    for (int j = 0; j < kColumns; ++j) __builtin_prefetch(b + (j + kColumns) * ldb + p);
+#pragma GCC unroll 4
+    for (int q = 0; q < kLine; q += kLanes) {
+      add_products<T, kBytes, kRows, kColumns>(a + p + q, lda, b + p + q, ldb, sum);
+    }
+  }
+  for (; p + kLanes <= k; p += kLanes) {
+    add_products<T, kBytes, kRows, kColumns>(a + p, lda, b + p, ldb, sum);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) {
+    V total = lane_sums<V, kLanes, kColumns>(sum[i]);
+#pragma GCC unroll 4
+    for (int lanes = kColumns; lanes < kLanes; lanes *= 2) {
+      total = neighbour_sums(total, total, std::make_integer_sequence<int, kLanes>{});
+    }
+    for (int j = 0; j < kColumns; ++j) {
+      T rest(0);
+      for (int64_t q = p; q < k; ++q) rest += a[i * lda + q] * b[j * ldb + q];
+      c[i * ldc + j] = total[j] + rest;
+    }
+  }
+}
+
+/// c[kRows, n] = a[kRows, k] * b[n, k]ᵀ for few rows: inner products along both operands' rows, of
+/// as many of b's at a time as keep the processor's adders busy.
 template <class T, int kBytes, int kRows>
 void few_rows_transposed(int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
                          T* c, int64_t ldc) {
-  using V = typename Vector<T, kBytes>::type;
   constexpr int kLanes = Vector<T, kBytes>::kLanes;
-  for (int64_t j = 0; j < n; ++j) {
-    const T* row = b + j * ldb;
-    V sum[kRows][2] = {};
-    int64_t p = 0;
-    for (; p + 2 * kLanes <= k; p += 2 * kLanes) {
-#pragma GCC unroll 2
-      for (int q = 0; q < 2; ++q) {
-        const V part = *reinterpret_cast<const V*>(row + p + q * kLanes);
-#pragma GCC unroll 4
-        for (int i = 0; i < kRows; ++i) {
-          sum[i][q] += *reinterpret_cast<const V*>(a + i * lda + p + q * kLanes) * part;
-        }
-      }
-    }
-    for (int i = 0; i < kRows; ++i) {
-      T total(0);
-      const V both = sum[i][0] + sum[i][1];
-      for (int lane = 0; lane < kLanes; ++lane) total += both[lane];
-      for (int64_t q = p; q < k; ++q) total += a[i * lda + q] * row[q];
-      c[i * ldc + j] = total;
-    }
+  constexpr int kSums = kBytes == 64 ? 16 : 8;
+  constexpr int kWanted = kRows == 1 ? kSums : kRows == 2 ? kSums / 2 : kRows == 3 ? 4 : kSums / 4;
+  constexpr int kColumns = kWanted < kLanes ? kWanted : kLanes;
+  int64_t j = 0;
+  for (; j + kColumns <= n; j += kColumns) {
+    inner_products<T, kBytes, kRows, kColumns>(k, a, lda, b + j * ldb, ldb, c + j, ldc);
+  }
+  for (; j < n; ++j) {
+    inner_products<T, kBytes, kRows, 1>(k, a, lda, b + j * ldb, ldb, c + j, ldc);
   }
 }
 

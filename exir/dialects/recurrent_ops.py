@@ -1,0 +1,100 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators `recurrent::…`: stacks of recurrent layers kept whole, where PyTorch's decomposition writes out each step.
+
+`recurrent::lstm`, `gru`, `rnn_tanh`, `rnn_relu` take what `aten::lstm.input` and its kin do, but for what is training's:
+input (steps, batch, features), or (batch, steps, features) with batch_first; hx: states (layers * directions, batch,
+size), of the LSTM a list of the hidden state and the cells'; params: for each layer and direction weights of the input
+and of the hidden state, both biases if has_biases, weights of the projection if the two states differ in size. They
+return the last layer's hidden states, contiguous and laid out as the input, and the final states. No steps leave the
+states as they are. Any floating dtype, the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+library = torch.library.Library("recurrent", "DEF")
+
+_REST = "Tensor[] params, bool has_biases, int num_layers, bool bidirectional, bool batch_first"
+_TWO_OUT = "*, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))"
+_THREE_OUT = "*, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))"
+LAYERS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+
+
+def _states(name: str) -> str:
+    return "Tensor[] hx" if name == "lstm" else "Tensor hx"
+
+
+def _output(
+    input: torch.Tensor, states: list[torch.Tensor], bidirectional: bool, batch_first: bool
+) -> list[torch.Tensor]:
+    width = states[0].shape[2] * (2 if bidirectional else 1)
+    finals = [input.new_empty(state.shape) for state in states]
+    return [input.new_empty([input.shape[0], input.shape[1], width]), *finals]
+
+
+def _compute(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
+    layers: Any = getattr(torch, name)
+
+    def compute(
+        input: torch.Tensor,
+        hx: Any,
+        params: list[torch.Tensor],
+        has_biases: bool,
+        num_layers: int,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[torch.Tensor, ...]:
+        if input.shape[1 if batch_first else 0] == 0:  # PyTorch refuses it
+            states = hx if name == "lstm" else [hx]
+            made = _output(input, states, bidirectional, batch_first)
+            return (made[0], *(state.clone() for state in states))
+        made = layers(input, hx, params, has_biases, num_layers, 0.0, False, bidirectional, batch_first)
+        return tuple(tensor.contiguous() for tensor in made)
+
+    return compute
+
+
+def _fake(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
+    def fake(
+        input: torch.Tensor,
+        hx: Any,
+        params: list[torch.Tensor],
+        has_biases: bool,
+        num_layers: int,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[torch.Tensor, ...]:
+        return tuple(_output(input, hx if name == "lstm" else [hx], bidirectional, batch_first))
+
+    return fake
+
+
+def _write(name: str) -> Callable[..., tuple[torch.Tensor, ...]]:
+    compute = _compute(name)
+
+    def write(*args: Any, **outs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        for out, made in zip(outs.values(), compute(*args), strict=True):
+            out.resize_(made.shape).copy_(made)
+        return tuple(outs.values())
+
+    return write
+
+
+def _given(*_: Any, **outs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return tuple(outs.values())
+
+
+for _name in LAYERS:
+    _results = "(Tensor, Tensor, Tensor)" if _name == "lstm" else "(Tensor, Tensor)"
+    library.define(f"{_name}(Tensor input, {_states(_name)}, {_REST}) -> {_results}")
+    library.define(
+        f"{_name}.out(Tensor input, {_states(_name)}, {_REST}, {_THREE_OUT if _name == 'lstm' else _TWO_OUT}"
+    )
+    library.impl(_name, _compute(_name), "CompositeExplicitAutograd")
+    library.impl(f"{_name}.out", _write(_name), "CompositeExplicitAutograd")
+    torch.library.register_fake(f"recurrent::{_name}", _fake(_name), lib=library)
+    torch.library.register_fake(f"recurrent::{_name}.out", _given, lib=library)

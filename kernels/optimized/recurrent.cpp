@@ -1,0 +1,65 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/optimized/NativeFunctions.h>
+#include <executorch/kernels/optimized/isa.h>
+#include <executorch/kernels/portable/recurrent/layers.h>
+
+namespace executorch::kernels::optimized {
+namespace {
+
+using portable::Recurrence;
+using portable::RecurrentLayers;
+
+portable::RecurrentLoops loops() { return {isa().gemm, isa().cells}; }
+
+using TwoTensors = std::tuple<Tensor&, Tensor&>;
+
+TwoTensors one_state(KernelRuntimeContext& ctx, const RecurrentLayers& arguments, Tensor& out0,
+                     Tensor& out1) {
+  Tensor* const finals[] = {&out1};
+  portable::run_layers(ctx, loops(), arguments, out0, finals);
+  return {out0, out1};
+}
+
+}  // namespace
+
+std::tuple<Tensor&, Tensor&, Tensor&> lstm_out(KernelRuntimeContext& ctx, const Tensor& input,
+                                               ArrayRef<Tensor> hx, ArrayRef<Tensor> params,
+                                               bool has_biases, int64_t num_layers,
+                                               bool bidirectional, bool batch_first, Tensor& out0,
+                                               Tensor& out1, Tensor& out2) {
+  Tensor* const finals[] = {&out1, &out2};
+  portable::run_layers(
+      ctx, loops(),
+      {Recurrence::Lstm, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
+      out0, finals);
+  return {out0, out1, out2};
+}
+
+TwoTensors gru_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
+                   ArrayRef<Tensor> params, bool has_biases, int64_t num_layers, bool bidirectional,
+                   bool batch_first, Tensor& out0, Tensor& out1) {
+  return one_state(ctx,
+                   {Recurrence::Gru, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
+                    num_layers, bidirectional, batch_first},
+                   out0, out1);
+}
+
+TwoTensors rnn_tanh_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
+                        ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
+                        bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
+  return one_state(ctx,
+                   {Recurrence::Tanh, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
+                    num_layers, bidirectional, batch_first},
+                   out0, out1);
+}
+
+TwoTensors rnn_relu_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
+                        ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
+                        bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
+  return one_state(ctx,
+                   {Recurrence::Relu, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
+                    num_layers, bidirectional, batch_first},
+                   out0, out1);
+}
+
+}  // namespace executorch::kernels::optimized
