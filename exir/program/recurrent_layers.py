@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._decomp import global_decomposition_table
 
 from executorch.exir.dialects import recurrent_ops
 
@@ -15,6 +16,7 @@ Decomposition = Callable[..., Any]
 
 def _kept(name: str) -> Decomposition:
     layers = getattr(torch.ops.recurrent, name).default
+    written_out: Decomposition = global_decomposition_table["post_autograd"][getattr(torch.ops.aten, name).input]
 
     def keep(
         input: torch.Tensor,
@@ -27,8 +29,8 @@ def _kept(name: str) -> Decomposition:
         bidirectional: bool,
         batch_first: bool,
     ) -> Any:
-        if train and dropout > 0:
-            return NotImplemented  # between layers: PyTorch then writes it all out
+        if train and dropout > 0:  # between layers
+            return written_out(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
         return layers(input, hx, params, has_biases, num_layers, bidirectional, batch_first)
 
     return keep

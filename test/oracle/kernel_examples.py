@@ -60,8 +60,12 @@ EXAMPLES = [
     *(
         Example(
             getattr(torch.ops.recurrent, name).default,
-            (STEPS, [STATE] * 2 if name == "lstm" else STATE)
-            + ([torch.ones(4 * gates, 3), torch.ones(4 * gates, 4)], False, 1, False, False),
+            (
+                STEPS,
+                [STATE] * 2 if name == "lstm" else STATE,
+                [torch.ones(4 * gates, 3), torch.ones(4 * gates, 4)],
+                *(False, 1, False, False),
+            ),
         )
         for name, gates in zip(recurrent_ops.LAYERS, (4, 3, 1, 1), strict=True)
     ),

@@ -92,22 +92,33 @@ void few_rows(int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t
   }
 }
 
-/// Sums of neighbours: of a's lanes, then of b's.
-template <class V, int... lane>
-inline V neighbour_sums(V a, V b, std::integer_sequence<int, lane...>) {
-  return __builtin_shufflevector(a, b, (2 * lane)...) +
-         __builtin_shufflevector(a, b, (2 * lane + 1)...);
+/// Sums of neighbours: of a's lanes, then of b's. Vectors go by address: as values, they are no
+/// matter of the ABI on processors without any.
+template <class T, int kBytes, int... lane>
+inline void neighbour_sums(const typename Vector<T, kBytes>::type* a,
+                           const typename Vector<T, kBytes>::type* b,
+                           typename Vector<T, kBytes>::type* to,
+                           std::integer_sequence<int, lane...>) {
+  *to = __builtin_shufflevector(*a, *b, (2 * lane)...) +
+        __builtin_shufflevector(*a, *b, (2 * lane + 1)...);
 }
 
-/// The sum of each vector's lanes, in as many lanes; kCount is a power of two.
-template <class V, int kLanes, int kCount>
-inline V lane_sums(const V* vectors) {
+/// The sum of each vector's lanes, in as many of the first lanes of vectors[0]; kCount is a power
+/// of two. Overwrites them all.
+template <class T, int kBytes, int kCount>
+inline void lane_sums(typename Vector<T, kBytes>::type* vectors) {
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
   constexpr auto kAll = std::make_integer_sequence<int, kLanes>{};
-  if constexpr (kCount > 1) {
-    return neighbour_sums(lane_sums<V, kLanes, kCount / 2>(vectors),
-                          lane_sums<V, kLanes, kCount / 2>(vectors + kCount / 2), kAll);
-  } else {
-    return vectors[0];
+#pragma GCC unroll 4
+  for (int count = kCount; count > 1; count /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < count; i += 2) {
+      neighbour_sums<T, kBytes>(vectors + i, vectors + i + 1, vectors + i / 2, kAll);
+    }
+  }
+#pragma GCC unroll 4
+  for (int lanes = kCount; lanes < kLanes; lanes *= 2) {
+    neighbour_sums<T, kBytes>(vectors, vectors, vectors, kAll);
   }
 }
 
@@ -151,15 +162,11 @@ inline void inner_products(int64_t k, const T* a, int64_t lda, const T* b, int64
   }
 #pragma GCC unroll 4
   for (int i = 0; i < kRows; ++i) {
-    V total = lane_sums<V, kLanes, kColumns>(sum[i]);
-#pragma GCC unroll 4
-    for (int lanes = kColumns; lanes < kLanes; lanes *= 2) {
-      total = neighbour_sums(total, total, std::make_integer_sequence<int, kLanes>{});
-    }
+    lane_sums<T, kBytes, kColumns>(sum[i]);
     for (int j = 0; j < kColumns; ++j) {
       T rest(0);
       for (int64_t q = p; q < k; ++q) rest += a[i * lda + q] * b[j * ldb + q];
-      c[i * ldc + j] = total[j] + rest;
+      c[i * ldc + j] = sum[i][0][j] + rest;
     }
   }
 }

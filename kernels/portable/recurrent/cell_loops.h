@@ -59,6 +59,11 @@ struct Units {
   using Together = FloatUnits<kBytes>;
   using Single = FloatUnit;
 };
+template <>
+struct Units<float, 4> {
+  using Together = FloatUnit;
+  using Single = FloatUnit;
+};
 template <int kBytes>
 struct Units<double, kBytes> {
   using Together = DoubleUnit;

@@ -295,7 +295,7 @@ class Stack {
 }  // namespace
 
 const Cells& plain_cells() {
-  static constexpr Cells kCells = {cell_steps<float, 16>(), cell_steps<double, 16>()};
+  static constexpr Cells kCells = {cell_steps<float, 4>(), cell_steps<double, 8>()};
   return kCells;
 }
 

@@ -1,0 +1,93 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Recurrent layers stay one operator from module to program, or are written out where that is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from oracle.pipeline import assert_matches_eager, run, to_program
+from torch import nn
+
+from executorch.exir import EdgeCompileConfig, to_edge
+from executorch.runtime import Runtime
+
+pytestmark = pytest.mark.filterwarnings("ignore:The tensor attributes", "ignore:LSTM with projections")
+
+
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    torch.manual_seed(0)
+
+
+def operators(model: nn.Module, inputs: tuple[Any, ...], **options: Any) -> list[str]:
+    """What the edge program calls, but for what prepares states."""
+    graph = to_edge(torch.export.export(model, inputs), **options).exported_program().graph
+    return [str(node.target) for node in graph.nodes if node.op == "call_function" and "full" not in str(node.target)]
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (nn.LSTM(4, 6, 2, batch_first=True), "lstm"),
+        (nn.LSTM(4, 6, proj_size=3), "lstm"),
+        (nn.GRU(4, 6, 2, bidirectional=True, bias=False), "gru"),
+        (nn.RNN(4, 6), "rnn_tanh"),
+        (nn.RNN(4, 6, nonlinearity="relu"), "rnn_relu"),
+        (nn.LSTM(4, 6, 2, dropout=0.5).eval(), "lstm"),
+    ],
+    ids=str,
+)
+def test_a_stack_is_one_operator_and_matches_eager(model: nn.Module, name: str) -> None:
+    inputs = (torch.randn(5, 3, 4),)
+    assert f"recurrent.{name}.default" in operators(model.eval(), inputs)
+    assert len([op for op in operators(model.eval(), inputs) if "getitem" not in op]) == 1
+    assert_matches_eager(model.eval(), inputs)
+
+
+def test_states_come_in_and_go_out() -> None:
+    model = nn.LSTM(4, 6, 2)
+    states = (torch.randn(2, 3, 6), torch.randn(2, 3, 6))
+    assert_matches_eager(model, (torch.randn(5, 3, 4), states), (torch.randn(5, 3, 4), states))
+
+
+def test_a_sequence_without_a_batch_matches_eager() -> None:
+    assert_matches_eager(nn.GRU(4, 6), (torch.randn(5, 4),))
+
+
+def test_batches_may_vary() -> None:
+    batch = torch.export.Dim("batch", min=1, max=9)
+    model = nn.LSTM(4, 6, 2, batch_first=True, bidirectional=True)
+    more = [(torch.randn(size, 5, 4),) for size in (1, 9)]
+    assert_matches_eager(model, (torch.randn(3, 5, 4),), *more, dynamic_shapes=({0: batch},))
+
+
+def test_steps_are_written_out_by_option() -> None:
+    model, inputs = nn.LSTM(4, 6), (torch.randn(5, 1, 4),)
+    unrolled = EdgeCompileConfig(unroll_recurrent=True)
+    found = operators(model, inputs, compile_config=unrolled)
+    assert len(found) > 5
+    assert not [op for op in found if "recurrent" in op]
+    assert_matches_eager(model, inputs, edge=unrolled)
+
+
+def test_dropout_of_training_is_written_out() -> None:
+    model = nn.GRU(4, 6, 2, dropout=0.5).train()
+    assert not [op for op in operators(model, (torch.randn(2, 1, 4),)) if "recurrent" in op]
+
+
+def test_results_are_the_same_to_the_bit_on_any_number_of_threads() -> None:
+    for model, batch in ((nn.LSTM(32, 256), 1), (nn.GRU(32, 192, bidirectional=True), 1), (nn.RNN(16, 256), 5)):
+        inputs = (torch.randn(40, batch, model.input_size),)
+        program = Runtime.get().load_program(to_program(model, inputs))
+        alone, *others = (program.load_method("forward", threads=n).execute(list(inputs)) for n in (1, 2, 3))
+        for other in others:
+            assert all(torch.equal(one, two) for one, two in zip(alone, other, strict=True))
+
+
+def test_eager_runs_edge_programs() -> None:
+    model, x = nn.LSTM(4, 6, bidirectional=True), torch.randn(5, 3, 4)
+    edge = to_edge(torch.export.export(model, (x,)))
+    torch.testing.assert_close(edge.exported_program().module()(x)[0], model(x)[0])
+    assert len(run(edge.to_executorch().buffer, (x,))) == 3
