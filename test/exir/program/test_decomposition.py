@@ -28,8 +28,8 @@ class Calls(torch.nn.Module):
         return self.function(*inputs)
 
 
-def _traced(program: ExportedProgram, kept: list[Any]) -> ExportedProgram:
-    return program.run_decompositions(decomposition._table_to_trace_with(kept))
+def _traced(program: ExportedProgram, kept: list[Any], unroll: bool = False) -> ExportedProgram:
+    return program.run_decompositions(decomposition._table_to_trace_with(kept, unroll))
 
 
 def _operators(program: ExportedProgram) -> Counter[str]:
@@ -39,13 +39,13 @@ def _operators(program: ExportedProgram) -> Counter[str]:
     return Counter(name for name in found if name not in ignored and "assert" not in name)
 
 
-@pytest.mark.parametrize("name", ["resnet18", "lstm"])
+@pytest.mark.parametrize(("name", "unroll"), [("resnet18", False), ("lstm", False), ("lstm", True)])
 @pytest.mark.filterwarnings("ignore:The tensor attributes", "ignore:.*LeafSpec:FutureWarning")
-def test_models_get_the_operators_that_a_trace_gives(name: str) -> None:
+def test_models_get_the_operators_that_a_trace_gives(name: str, unroll: bool) -> None:
     program = export(*make(name))
     made = copy_program(program)
-    assert decompose_graph(made, decomposition_table(), [])
-    assert _operators(made) == _operators(_traced(program, []))
+    assert decompose_graph(made, decomposition_table(unroll_recurrent=unroll), [])
+    assert _operators(made) == _operators(_traced(program, [], unroll))
 
 
 IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
@@ -174,7 +174,9 @@ def test_kept_operators_stay_whole_wherever_they_are_called() -> None:
     program = export(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Softmax(-1)), (torch.randn(2, 3),))
     assert [node.target for node in decompose(program, [linear]).graph.nodes if node.target is linear]
     lstm = export(torch.nn.LSTM(3, 4), (torch.randn(2, 1, 3),))
-    assert [node.target for node in decompose(lstm, [linear]).graph.nodes if node.target is linear]
+    assert [
+        node.target for node in decompose(lstm, [linear], unroll_recurrent=True).graph.nodes if node.target is linear
+    ]
 
 
 def test_what_a_call_becomes_comes_from_its_line_and_module() -> None:
