@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from executorch.devtools import inspector
     from executorch.devtools.bundled_program.core import BundledProgram
+    from executorch.devtools.comparison import compare
     from executorch.devtools.etrecord import ETRecord, generate_etrecord, parse_etrecord
     from executorch.devtools.inspector import Inspector
 
-__all__ = ["BundledProgram", "ETRecord", "Inspector", "generate_etrecord", "inspector", "parse_etrecord"]
+__all__ = ["BundledProgram", "ETRecord", "Inspector", "compare", "generate_etrecord", "inspector", "parse_etrecord"]
 
 _HOME = {
     "BundledProgram": "bundled_program.core",
     "ETRecord": "etrecord",
     "Inspector": "inspector",
+    "compare": "comparison",
     "generate_etrecord": "etrecord",
     "parse_etrecord": "etrecord",
 }

@@ -1,0 +1,104 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Planted errors: the comparison names the operator that is wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from recorded_run import TwoBlocks
+
+from executorch.devtools import compare
+from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
+from executorch.exir.serialize import deserialize_pte, serialize_pte
+from executorch.runtime import Runtime
+
+X = torch.linspace(-1, 1, 8).reshape(2, 4)
+NAMES = ("one.lin.weight", "one.lin.bias", "two.lin.weight", "two.lin.bias")
+
+
+def model() -> TwoBlocks:
+    torch.manual_seed(1)
+    return TwoBlocks().eval()
+
+
+def lowered(module: torch.nn.Module) -> ExecutorchProgramManager:
+    return to_edge(torch.export.export(module, (X,))).to_executorch()
+
+
+def test_a_program_that_is_right_is_found_right() -> None:
+    found = compare(model(), lowered(model()), (X,))
+    assert len(found.operators) == 8
+    assert found.first is None and not found.outputs_differ
+    assert "no operator differs" in str(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_constant_is_found_where_it_is_read(name: str, tmp_path: Path) -> None:
+    wrong = copy.deepcopy(model())
+    with torch.no_grad():
+        wrong.get_parameter(name).view(-1)[0] += 0.5
+    for program in (lowered(wrong), lowered(wrong).buffer):
+        found = compare(model(), program, (X,))
+        assert found.first is not None and found.outputs_differ
+        assert found.first.operator == "aten.addmm.default"
+        assert found.first.module == name.rsplit(".", 1)[0]
+        assert "recorded_run.py:" in found.first.source
+        assert "first to differ: aten.addmm.default" in str(found)
+        assert json.loads(found.as_json())["first"] == found.first.node
+
+
+@pytest.mark.parametrize("index", range(2))
+@pytest.mark.parametrize(("right", "wrong"), [("relu", "abs"), ("erf", "tanh"), ("relu", "sigmoid"), ("erf", "sin")])
+def test_a_wrong_kernel_is_found(right: str, wrong: str, index: int) -> None:
+    file = deserialize_pte(lowered(model()).buffer)
+    (plan,) = file.program.execution_plan
+    position = next(i for i, each in enumerate(plan.operators) if each.name == f"aten::{right}")
+    plan.operators.append(replace(plan.operators[position], name=f"aten::{wrong}"))
+    calls = [
+        each.instr_args for each in plan.chains[0].instructions if getattr(each.instr_args, "op_index", -1) == position
+    ]
+    calls[index].op_index = len(plan.operators) - 1  # type: ignore[union-attr]
+    found = compare(model(), bytes(serialize_pte(file)), (X,))
+    assert found.first is not None
+    assert found.first.operator == f"aten.{right}.default"
+    assert found.first.ran == f"{wrong}.out"
+    assert found.first.node == f"aten_{right}_default" + ("_1" if index else "")
+
+
+def test_what_was_made_in_another_way_needs_to_say_how() -> None:
+    class Other(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+    with pytest.raises(ValueError, match="made in another way: 1 instructions, expected 8"):
+        compare(model(), lowered(Other()).buffer, (X,))
+    with pytest.raises(ValueError, match="no method 'other'"):
+        compare(model(), lowered(model()).buffer, (X,), method="other")
+
+
+def _delegated(module: torch.nn.Module) -> ExecutorchProgramManager:
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+
+    exported = torch.export.export(module, (X,))
+    return to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+
+
+@pytest.mark.skipif(not Runtime.get().backend_registry.is_available("XnnpackBackend"), reason="built without XNNPACK")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_constant_of_a_delegate_is_found_at_its_call(name: str) -> None:
+    wrong = copy.deepcopy(model())
+    with torch.no_grad():
+        wrong.get_parameter(name).view(-1)[0] += 0.5
+    lower: Callable[[torch.export.ExportedProgram], ExecutorchProgramManager] = lambda _: _delegated(model())  # noqa: E731
+    for found in (
+        compare(model(), _delegated(wrong), (X,)),
+        compare(model(), _delegated(wrong).buffer, (X,), lower=lower),
+    ):
+        assert found.first is not None
+        assert (found.first.ran, found.first.module) == ("XnnpackBackend", name.split(".")[0])
