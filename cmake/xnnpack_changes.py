@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 # What is added, and its folder within XNNPACK's sources.
-ADDED = tuple(
-    Path(__file__).resolve().parents[1] / "backends/xnnpack/xnnpack_additions" / name
-    for name in ("product_6x16_fma3.c", "product_6x16_fma3.h", "tile_order.h")
-)
+_ADDITIONS = Path(__file__).resolve().parents[1] / "backends/xnnpack/xnnpack_additions"
+ADDED = tuple(sorted(_ADDITIONS.glob("*.[ch]")))
 ADDED_FOLDER = "xnnpack/src/executorch"
 _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_additions/tile_order.h says why"
+_CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack_additions/cached_weights.h"
+_PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additions/pack_convolution.h says why"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 
 
@@ -47,6 +47,120 @@ CHANGES = (
         "threads that wait spin for tens of milliseconds: on a machine with other work, two threads are then many "
         "times slower than one, and several pools starve each other. A fraction of one bridges what lies between "
         "operators",
+    ),
+    Change(
+        "xnnpack/src/runtime.c",
+        "void* new_workspace_data = xnn_allocate_zero_simd_memory(mem_arena_size);",
+        "void* new_workspace_data = xnn_allocate_simd_memory(mem_arena_size);",
+        "scratch memory is written before it is read: nothing has to touch all of it while loading",
+    ),
+    Change(
+        "xnnpack/src/runtime.c",
+        "    runtime->workspace->data = new_workspace_data;",
+        "    memset(new_workspace_data, 0, persistent_size);\n    runtime->workspace->data = new_workspace_data;",
+        "state that lasts from call to call does begin as zeros",
+    ),
+    Change(
+        "xnnpack/src/operator-utils.c",
+        "  memset(weights_ptr, padding_byte, aligned_weights_size);",
+        "  if (!use_weights_cache(op) || padding_byte != 0) memset(weights_ptr, padding_byte, aligned_weights_size);",
+        "a cache gives memory of zeros (weights_session.cpp)",
+    ),
+    Change(
+        "xnnpack/src/operators/convolution-nhwc.c",
+        '#include "xnnpack.h"',
+        '#include "executorch/cached_weights.h"\n#include "xnnpack.h"',
+        _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/operators/convolution-nhwc.c",
+        "  void* weights_ptr = xnn_get_pointer_to_write_weights(\n"
+        "      convolution_op, aligned_total_weights_size, packed_weights_padding_byte);\n"
+        "  if (weights_ptr == NULL) {\n"
+        '    xnn_log_error("failed to reserve or allocated %zu bytes for %s operator dwconv packed weights",',
+        "  uint32_t cache_seed = primary_tile ^ dwconv_ukernel->middle_tile ^ dwconv_ukernel->last_tile ^ kernel_height"
+        " ^ kernel_width ^ groups ^ dwconv_ukernel->channel_tile ^ dwconv_ukernel->channel_subtile "
+        "^ dwconv_ukernel->channel_round ^ extra_weights_bytes;\n"
+        "  if (flags & XNN_FLAG_DEPTHWISE_CONVOLUTION) {\n"
+        "    cache_seed = ~cache_seed;\n"
+        "  }\n"
+        "  void* const cached = executorch_cached_weights(convolution_op, cache_seed, kernel, bias);\n"
+        "  void* weights_ptr = cached != NULL ? cached : xnn_get_pointer_to_write_weights(\n"
+        "      convolution_op, aligned_total_weights_size, packed_weights_padding_byte);\n"
+        "  if (weights_ptr == NULL) {\n"
+        '    xnn_log_error("failed to reserve or allocated %zu bytes for %s operator dwconv packed weights",',
+        _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/operators/convolution-nhwc.c",
+        "  if (flags & XNN_FLAG_DEPTHWISE_CONVOLUTION) {\n    pack_dwconv_hwg_w(",
+        "  if (cached != NULL) {\n"
+        "    scale_params = NULL;\n"
+        "  } else if (flags & XNN_FLAG_DEPTHWISE_CONVOLUTION) {\n"
+        "    pack_dwconv_hwg_w(",
+        _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/operators/convolution-nhwc.c",
+        "  uint32_t cache_seed = primary_tile ^ dwconv_ukernel->middle_tile ^ dwconv_ukernel->last_tile ^ kernel_height"
+        " ^ kernel_width\n      ^ groups ^ dwconv_ukernel->channel_tile ^ dwconv_ukernel->channel_subtile "
+        "^ dwconv_ukernel->channel_round ^ extra_weights_bytes;\n"
+        "  if (flags & XNN_FLAG_DEPTHWISE_CONVOLUTION) {\n"
+        "    cache_seed = ~cache_seed;\n"
+        "  }\n"
+        "  if (use_weights_cache(convolution_op)) {",
+        "  if (use_weights_cache(convolution_op)) {",
+        _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/operators/deconvolution-nhwc.c",
+        '#include "xnnpack.h"',
+        '#include "executorch/cached_weights.h"\n#include "xnnpack.h"',
+        _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/operators/deconvolution-nhwc.c",
+        "  void* weights_ptr = xnn_get_pointer_to_write_weights(\n"
+        "      deconvolution_op, aligned_total_weights_size, packed_weights_padding_byte);",
+        "  const uint32_t cache_seed =\n"
+        "      groups ^ group_input_channels ^ group_output_channels ^ kernel_size ^ nr ^ kr ^ sr ^ ukernel_type;\n"
+        "  void* const cached = executorch_cached_weights(deconvolution_op, cache_seed, kernel, bias);\n"
+        "  void* weights_ptr = cached != NULL ? cached : xnn_get_pointer_to_write_weights(\n"
+        "      deconvolution_op, aligned_total_weights_size, packed_weights_padding_byte);",
+        _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/operators/deconvolution-nhwc.c",
+        "  switch (ukernel_type) {\n    case xnn_microkernel_type_igemm:\n      pack_conv_goki_w(",
+        "  if (cached != NULL) {\n"
+        "    scale_params = kernel_scale_params = NULL;\n"
+        "    if (ukernel_type == xnn_microkernel_type_subconv2d) {\n"
+        "      executorch_place_parts(\n"
+        "          deconvolution_op->subconvolution_buffer, weights_ptr, kernel_height, kernel_width,\n"
+        "          stride_height, stride_width, (size_t) k_stride << log2_filter_element_size,\n"
+        "          bias_element_size + extra_weights_bytes, n_stride);\n"
+        "    }\n"
+        "  } else switch (ukernel_type) {\n    case xnn_microkernel_type_igemm:\n      pack_conv_goki_w(",
+        _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/operators/deconvolution-nhwc.c",
+        "    cache_key.seed = groups ^ group_input_channels ^ group_output_channels ^ kernel_size ^ nr ^ kr ^ sr "
+        "^ ukernel_type;",
+        "    cache_key.seed = cache_seed;",
+        _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/reference/packing.cc",
+        '#include "xnnpack/pack.h"',
+        '#include "executorch/pack_convolution.h"\n#include "xnnpack/pack.h"',
+        _PACKING,
+    ),
+    Change(
+        "xnnpack/src/reference/packing.cc",
+        "void xnn_pack_f32_conv_goki_w(",
+        "static void executorch_pack_f32_conv_one_by_one(",
+        _PACKING,
     ),
     Change(
         "xnnpack/src/operator-run.c",

@@ -92,6 +92,7 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
 
 Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
   const bool is_cached = surroundings.settings.caches_weights;
+  const std::vector<bool> packed = packed_constants(payload_);
   std::vector<Digest> digests;
   if (is_cached) {
     digests = ET_UNWRAP(digest_constants(payload_, surroundings.names));
@@ -104,8 +105,8 @@ Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
     if (!surroundings.settings.cache_path.empty()) {
       unsaved_ = PackedFile::at(surroundings.settings.cache_path);
     }
-    weights_ =
-        std::make_unique<WeightsSession>(WeightKeys(payload_, digests, constants_), unsaved_);
+    weights_ = std::make_unique<WeightsSession>(WeightKeys(payload_, digests, constants_), unsaved_,
+                                                size_of(payload_, packed));
   }
   xnn_runtime_t created = nullptr;
   xnn_status status = xnn_status_success;
@@ -123,7 +124,7 @@ Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
   if (is_cached) {
     weights_->finish();
   }
-  constants_.free(packed_constants(payload_));
+  constants_.free(packed);
   return Error::Ok;
 }
 

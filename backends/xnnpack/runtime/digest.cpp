@@ -14,6 +14,26 @@ uint64_t rotate(uint64_t value, int count) { return value << count | value >> (6
 
 uint64_t mix(uint64_t lane, uint64_t word) { return rotate((lane ^ word) * kFirst, 29) * kSecond; }
 
+/// All bits of the product of two words, folded to one.
+uint64_t folded_product(uint64_t a, uint64_t b) {
+#ifdef __SIZEOF_INT128__
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+#else
+  const uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX), high = (a >> 32) * (b >> 32);
+  const uint64_t one = (a >> 32) * (b & UINT32_MAX), other = (a & UINT32_MAX) * (b >> 32);
+  const uint64_t middle = (low >> 32) + (one & UINT32_MAX) + (other & UINT32_MAX);
+  return ((low & UINT32_MAX) | middle << 32) ^
+         (high + (one >> 32) + (other >> 32) + (middle >> 32));
+#endif
+}
+
+/// A lane that has taken two words. What it had stays, whatever the product is.
+uint64_t mix(uint64_t lane, uint64_t first, uint64_t second) {
+  return rotate(lane, 23) + folded_product(first ^ kFirst, second ^ lane ^ kSecond);
+}
+
 uint64_t spread(uint64_t value) {
   value = (value ^ value >> 32) * kFirst;
   value = (value ^ value >> 29) * kSecond;
@@ -24,26 +44,30 @@ uint64_t spread(uint64_t value) {
 
 void Digester::add(const void* data, size_t size) {
   const auto* bytes = static_cast<const uint8_t*>(data);
-  // Four words at once, none of which waits for another.
+  // Four lanes at once, none of which waits for another.
   uint64_t a = mix(lanes_[0], size), b = lanes_[1], c = lanes_[2], d = lanes_[3];
-  uint64_t words[4];
+  uint64_t words[8] = {};
   size_t left = size;
+  const auto take = [&] {
+    a = mix(a, words[0], words[1]);
+    b = mix(b, words[2], words[3]);
+    c = mix(c, words[4], words[5]);
+    d = mix(d, words[6], words[7]);
+  };
   for (; left >= sizeof(words); left -= sizeof(words), bytes += sizeof(words)) {
     memcpy(words, bytes, sizeof(words));
-    a = mix(a, words[0]);
-    b = mix(b, words[1]);
-    c = mix(c, words[2]);
-    d = mix(d, words[3]);
+    take();
   }
-  memset(words, 0, sizeof(words));
   if (left > 0) {
+    memset(words, 0, sizeof(words));
     memcpy(words, bytes, left);
+    take();
   }
   // What a lane has taken reaches all, so that the order of pieces counts.
-  lanes_[0] = mix(a, words[0] ^ rotate(d, 17));
-  lanes_[1] = mix(b, words[1] ^ rotate(lanes_[0], 17));
-  lanes_[2] = mix(c, words[2] ^ rotate(lanes_[1], 17));
-  lanes_[3] = mix(d, words[3] ^ rotate(lanes_[2], 17));
+  lanes_[0] = mix(a, rotate(d, 17));
+  lanes_[1] = mix(b, rotate(lanes_[0], 17));
+  lanes_[2] = mix(c, rotate(lanes_[1], 17));
+  lanes_[3] = mix(d, rotate(lanes_[2], 17));
 }
 
 Digest Digester::finish() const {

@@ -9,6 +9,8 @@
 #include <cpuinfo.h>
 #include <xnnpack.h>
 
+#include <executorch/backends/xnnpack/runtime/large_pages.h>
+
 namespace executorch::backends::xnnpack {
 namespace {
 
@@ -19,8 +21,15 @@ void* reallocate(void*, void* pointer, size_t size) { return realloc(pointer, si
 void deallocate(void*, void* pointer) { free(pointer); }
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   last_aligned = size;
+  const bool is_large = size >= 2 * kLargePage;
   void* memory = nullptr;
-  return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+  if (posix_memalign(&memory, is_large ? kLargePage : alignment, size) != 0) {
+    return nullptr;
+  }
+  if (is_large) {
+    prefer_large_pages(memory, size);
+  }
+  return memory;
 }
 
 constexpr xnn_allocator kAllocator = {

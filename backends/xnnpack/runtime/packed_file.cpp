@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -18,7 +19,7 @@ namespace executorch::backends::xnnpack {
 namespace {
 
 constexpr char kMagic[8] = {'E', 'T', 'P', 'A', 'C', 'K', 'E', 'D'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kAlignment = 64;
 constexpr size_t kReadBeyond = 128;
 
@@ -28,7 +29,7 @@ struct Header {
   uint32_t count;
   Digest library;
   uint64_t file_size;
-  uint64_t zero;
+  int64_t made;
   Digest entries;
 };
 static_assert(sizeof(Header) == 64);
@@ -42,6 +43,19 @@ struct FileEntry {
 static_assert(sizeof(FileEntry) == 48);
 
 size_t aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+int64_t nanoseconds(const timespec& time) {
+  return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+/// When a file was last written to.
+int64_t time_of(const struct stat& info) {
+#ifdef __APPLE__
+  return nanoseconds(info.st_mtimespec);
+#else
+  return nanoseconds(info.st_mtim);
+#endif
+}
 
 bool write_all(int file, const void* data, size_t size) {
   const auto* bytes = static_cast<const char*>(data);
@@ -131,6 +145,7 @@ const char* PackedFile::read() {
   if (header.file_size != size || header.count > (size - sizeof(Header)) / sizeof(FileEntry)) {
     return "it is truncated";
   }
+  is_as_made_ = header.made == time_of(info);
   const char* const table = mapping_->data + sizeof(Header);
   if (header.entries != digest_of(table, header.count * sizeof(FileEntry))) {
     return "its table is damaged";
@@ -160,7 +175,7 @@ std::shared_ptr<PackedBlock> PackedFile::find(const Digest& key) {
   }
   const Entry entry = listed->second;
   const char* const data = mapping_->data + entry.offset;
-  if (digest_of(data, entry.size) != entry.digest) {
+  if (!is_as_made_ && digest_of(data, entry.size) != entry.digest) {
     ET_LOG(Info, "xnnpack: cache of packed weights %s is damaged in %zu bytes at %zu: packed anew",
            path_.c_str(), entry.size, entry.offset);
     entries_.erase(listed);
@@ -242,6 +257,9 @@ bool PackedFile::write(int file,
   header.count = static_cast<uint32_t>(table.size());
   header.library = library_fingerprint();
   header.file_size = end + kReadBeyond;
+  timespec now[2] = {};
+  clock_gettime(CLOCK_REALTIME, &now[1]);
+  header.made = nanoseconds(now[1]);
   header.entries = digest_of(table.data(), table_size);
   const char zeros[kReadBeyond] = {};
   bool is_written = write_all(file, &header, sizeof(header)) &&
@@ -252,7 +270,11 @@ bool PackedFile::write(int file,
     is_written = is_written && write_all(file, block.second->data(), size) &&
                  write_all(file, zeros, aligned(size) - size);
   }
-  return is_written && write_all(file, zeros, sizeof(zeros));
+  is_written = is_written && write_all(file, zeros, sizeof(zeros));
+  // Where times are coarser than this, or cannot be set, data are digested when they are asked for.
+  now[0].tv_nsec = UTIME_OMIT;
+  (void)futimens(file, now);
+  return is_written;
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -3,11 +3,11 @@
 // it:
 //
 //   0  8   "ETPACKED"
-//   8  u32 version of the format: 1
+//   8  u32 version of the format: 2
 //  12  u32 how many entries
 //  16  16  the library and processor (library_fingerprint())
 //  32  u64 bytes of the file
-//  40  8   zero
+//  40  i64 when it was written, nanoseconds since 1970; the file bears the same time
 //  48  16  digest of the entries
 //  64      entries of 48 bytes: key (16), offset (u64), bytes (u64), digest of the data (16);
 //          the data, each at a multiple of 64; 128 zero bytes that kernels may read beyond them
@@ -56,6 +56,9 @@ class PackedFile final {
   const std::string path_;
   std::mutex mutex_;
   std::shared_ptr<const Mapping> mapping_;
+  /// Whether nothing has been written to the file since it was made: it bears the time that it
+  /// says. Data are then what their digests say.
+  bool is_as_made_ = false;
   std::map<Digest, Entry> entries_;
   /// Blocks of the file that somebody has asked for.
   std::map<Digest, std::shared_ptr<PackedBlock>> found_;

@@ -2,6 +2,7 @@
 #include <executorch/backends/xnnpack/runtime/packed_weights.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <iterator>
 
@@ -14,6 +15,7 @@ std::shared_ptr<PackedBlock> PackedBlock::allocate(size_t size) {
   if (posix_memalign(&memory, kAlignment, size) != 0) {
     return nullptr;
   }
+  memset(memory, 0, size);
   return std::make_shared<PackedBlock>(memory, size, std::shared_ptr<const void>(memory, free));
 }
 

@@ -15,7 +15,7 @@ namespace executorch::backends::xnnpack {
 /// Packed weights of one node: memory of their own, or part of what `owner` keeps alive.
 class PackedBlock final {
  public:
-  /// Null if there is no memory.
+  /// Zeros; null if there is no memory.
   static std::shared_ptr<PackedBlock> allocate(size_t size);
   PackedBlock(const void* data, size_t size, std::shared_ptr<const void> owner)
       : data_(data), size_(size), owner_(std::move(owner)) {}

@@ -171,6 +171,15 @@ std::vector<bool> packed_constants(const Payload& payload) {
   return packed;
 }
 
+size_t size_of(const Payload& payload, const std::vector<bool>& chosen) {
+  size_t size = 0;
+  for (size_t i = 1; i < chosen.size(); ++i) {
+    const auto* entry = payload.graph->constant_data()->Get(static_cast<uint32_t>(i));
+    size += chosen[i] ? static_cast<size_t>(entry->size()) : 0;
+  }
+  return size;
+}
+
 WeightKeys::WeightKeys(const Payload& payload, const std::vector<Digest>& digests,
                        const Constants& constants) {
   const fb::XNNGraph& graph = *payload.graph;

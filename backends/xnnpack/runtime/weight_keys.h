@@ -23,6 +23,8 @@ runtime::Result<std::vector<Digest>> digest_constants(
 /// Of each of a payload's constants, whether XNNPACK packs it when a runtime is created and reads
 /// it no more: filters and biases of convolutions and fully connected layers.
 std::vector<bool> packed_constants(const Payload& payload);
+/// The bytes of those of a payload's constants that are chosen.
+size_t size_of(const Payload& payload, const std::vector<bool>& chosen);
 
 /// The keys of a payload's weights. XNNPACK asks by where filter and bias are and a seed of its
 /// own, which says little; the key says their contents, types, sizes and scales, the node's numbers

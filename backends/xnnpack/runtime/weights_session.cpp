@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <executorch/backends/xnnpack/runtime/large_pages.h>
+
 namespace executorch::backends::xnnpack {
 namespace {
 
@@ -10,8 +12,8 @@ constexpr size_t kNotFound = SIZE_MAX;
 
 }  // namespace
 
-WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file)
-    : keys_(std::move(keys)), file_(std::move(file)) {
+WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file, size_t unpacked)
+    : keys_(std::move(keys)), file_(std::move(file)), unpacked_(unpacked) {
   provider_.context = this;
   provider_.look_up = [](void* self, const xnn_weights_cache_look_up_key* key) {
     return static_cast<WeightsSession*>(self)->look_up(*key);
@@ -33,7 +35,11 @@ WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file
 
 void WeightsSession::finish() {
   is_finished_ = true;
-  reserved_.reset();
+  drop_reserved();
+  if (arena_ != nullptr) {
+    arena_->close();
+    arena_.reset();
+  }
   file_.reset();
 }
 
@@ -56,8 +62,25 @@ size_t WeightsSession::look_up(const xnn_weights_cache_look_up_key& asked) {
 }
 
 void* WeightsSession::reserve(size_t size) {
-  reserved_ = PackedBlock::allocate(size);
+  reserved_ = allocate(size);
   return reserved_ == nullptr ? nullptr : const_cast<void*>(reserved_->data());
+}
+
+std::shared_ptr<PackedBlock> WeightsSession::allocate(size_t size) {
+  if (arena_ == nullptr && unpacked_ >= kLargePage) {
+    // Packing adds biases, and columns up to whole tiles.
+    arena_ = PackedArena::create(unpacked_ + unpacked_ / 2);
+  }
+  void* const piece = arena_ == nullptr ? nullptr : arena_->take(size);
+  return piece == nullptr ? PackedBlock::allocate(size)
+                          : std::make_shared<PackedBlock>(piece, size, arena_);
+}
+
+void WeightsSession::drop_reserved() {
+  if (reserved_ != nullptr && arena_ != nullptr) {
+    arena_->give_back(const_cast<void*>(reserved_->data()));
+  }
+  reserved_.reset();
 }
 
 size_t WeightsSession::look_up_or_insert(const xnn_weights_cache_look_up_key& asked,
@@ -65,7 +88,7 @@ size_t WeightsSession::look_up_or_insert(const xnn_weights_cache_look_up_key& as
   const size_t known = look_up(asked);
   if (known != kNotFound) {
     // Some operators pack before they ask, others ask again for what they have found.
-    reserved_.reset();
+    drop_reserved();
     return known;
   }
   if (reserved_ == nullptr || reserved_->data() != packed) {

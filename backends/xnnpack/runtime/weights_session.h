@@ -6,6 +6,7 @@
 
 #include <xnnpack.h>
 
+#include <executorch/backends/xnnpack/runtime/packed_arena.h>
 #include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/packed_weights.h>
 #include <executorch/backends/xnnpack/runtime/weight_keys.h>
@@ -18,7 +19,8 @@ namespace executorch::backends::xnnpack {
 class WeightsSession final {
  public:
   /// @param file May be null. The creation lock of PackedWeights must be held until finish().
-  WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file);
+  /// @param unpacked The bytes of the weights before packing.
+  WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file, size_t unpacked);
   WeightsSession(const WeightsSession&) = delete;
   WeightsSession& operator=(const WeightsSession&) = delete;
 
@@ -29,6 +31,9 @@ class WeightsSession final {
  private:
   size_t look_up(const xnn_weights_cache_look_up_key& asked);
   void* reserve(size_t size);
+  /// Zeros; null if there is no memory.
+  std::shared_ptr<PackedBlock> allocate(size_t size);
+  void drop_reserved();
   size_t look_up_or_insert(const xnn_weights_cache_look_up_key& asked, const void* packed);
   /// Keeps a block for the runtime; returns its place.
   size_t use(std::shared_ptr<PackedBlock> block);
@@ -36,6 +41,9 @@ class WeightsSession final {
   xnn_weights_cache_provider provider_;
   WeightKeys keys_;
   std::shared_ptr<PackedFile> file_;
+  size_t unpacked_;
+  /// Null until weights that are worth it are packed.
+  std::shared_ptr<PackedArena> arena_;
   std::vector<std::shared_ptr<PackedBlock>> used_;
   /// Where XNNPACK is packing.
   std::shared_ptr<PackedBlock> reserved_;

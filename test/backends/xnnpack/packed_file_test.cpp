@@ -106,7 +106,11 @@ TEST_F(PackedFileTest, ADamagedOrForeignFileIsReplaced) {
   for (const std::string& bytes : damaged) {
     write(bytes);
     start();
-    EXPECT_EQ(read(), good) << "a file of " << bytes.size() << " bytes";
+    // All but the time when it was made.
+    std::string made = read();
+    ASSERT_EQ(made.size(), good.size());
+    made.replace(40, 8, good, 40, 8);
+    EXPECT_TRUE(made == good) << "a file of " << bytes.size() << " bytes";
   }
 }
 
