@@ -83,11 +83,6 @@ def _user_input(node: Node, arg: Any, state: MethodState) -> Ref:
         return tensor_value(state, spec)
     if isinstance(arg, ConstantArgument):
         return state.fresh(Null() if arg.value is None else scalar(arg.value))
-    if node.users:
-        raise ValueError(
-            "an input that is a number may not vary: the runtime takes the one that the program was exported with. "
-            "Pass it as a tensor, or export it without Dim.DYNAMIC"
-        )
     return state.fresh(blank(node.meta.get("val")))
 
 

@@ -26,6 +26,7 @@ from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_wri
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
 from executorch.exir.passes.mutable_calls import restore_mutable_calls
 from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
+from executorch.exir.passes.number_inputs import number_inputs_to_tensors
 from executorch.exir.passes.program_constants import drop_unused_constants, lift_tensor_attributes
 from executorch.exir.passes.promote_dtypes_pass import PromoteDtypesPass
 from executorch.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
@@ -96,6 +97,7 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change
         steps.append(fold_constants)  # transposed weights, masks
     steps += [
+        number_inputs_to_tensors,  # before sizes' arithmetic becomes the runtime's: it reads them
         drop_unused_constants,  # weights that only delegates use are in their payloads
         _on_graph(DeadCodeEliminationPass()),
         _on_graph(ReplaceSymOpsPass()),  # the runtime's own arithmetic on sizes

@@ -2,6 +2,7 @@
 #include <executorch/extension/pybindings/input_slot.h>
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include <executorch/extension/pybindings/raise.h>
@@ -148,6 +149,9 @@ EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind
   view_.type = nullptr;
   if (tag_ == Tag::Tensor) {
     const TensorType type = tensor_type(Py_TYPE(object.ptr()));
+    if (type.access == TensorAccess::None && rank_ == 0 && is_number(object)) {
+      return number_value(place);
+    }
     if (type.access == TensorAccess::None) {
       refuse(runtime::Error::InvalidType, place, expected(), type_name_of(object));
     }
@@ -156,6 +160,44 @@ EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind
     return tensor_value(place);
   }
   return scalar_value(place);
+}
+
+bool InputSlot::is_number(py::handle object) const {
+  switch (type_->type) {
+    case executorch::aten::ScalarType::Bool:
+      return is_bool(object);
+    case executorch::aten::ScalarType::Long:
+      return PyLong_Check(object.ptr()) && !is_bool(object);
+    case executorch::aten::ScalarType::Double:
+      return PyFloat_Check(object.ptr());
+    default:
+      return false;
+  }
+}
+
+EValue InputSlot::number_value(const ArgumentPlace& place) {
+  copy_.resize(type_->size);
+  switch (type_->type) {
+    case executorch::aten::ScalarType::Bool:
+      copy_[0] = PyObject_IsTrue(object_.ptr()) == 1 ? 1 : 0;
+      break;
+    case executorch::aten::ScalarType::Long: {
+      int overflow = 0;
+      const int64_t number = PyLong_AsLongLongAndOverflow(object_.ptr(), &overflow);
+      if (overflow != 0) {
+        refuse(runtime::Error::InvalidArgument, place, "an int of 64 bits", py::repr(object_));
+      }
+      std::memcpy(copy_.data(), &number, sizeof(number));
+      break;
+    }
+    default: {
+      const double number = PyFloat_AsDouble(object_.ptr());
+      std::memcpy(copy_.data(), &number, sizeof(number));
+    }
+  }
+  is_lent_ = false;
+  tensor_.emplace(type_->type, 0, sizes_.data(), copy_.data(), dim_order_.data(), strides_.data());
+  return EValue(executorch::aten::Tensor(&*tensor_));
 }
 
 EValue InputSlot::tensor_value(const ArgumentPlace& place) {

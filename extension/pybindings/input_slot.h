@@ -46,6 +46,9 @@ class InputSlot final {
  private:
   runtime::EValue tensor_value(const ArgumentPlace& place);
   runtime::EValue scalar_value(const ArgumentPlace& place);
+  /// Whether the object is a number of Python's that a tensor without dimensions takes as it is.
+  bool is_number(pybind11::handle object) const;
+  runtime::EValue number_value(const ArgumentPlace& place);
 
   runtime::Tag tag_;
   const ElementTypeInfo* type_ = nullptr;

@@ -229,6 +229,17 @@ def test_a_cache_written_at_a_position_from_a_tensor_matches_eager() -> None:
     assert run(to_program(Cache(), (row, first)), (row, first))[0].tolist() == Cache()(row, first).tolist()
 
 
+def test_a_number_that_varies_is_an_input_like_any_other() -> None:
+    model = Function(lambda x, n: (x * n, n * 2 + 1, n, x[:n]))
+    calls = [(torch.arange(8.0), n) for n in (3, 0, 8)]
+    assert_matches_eager(model, *calls, dynamic_shapes=((None, Dim.DYNAMIC),))
+    program = to_program(model, calls[0], dynamic_shapes=((None, Dim.DYNAMIC),))
+    assert run(program, (calls[0][0], torch.tensor(5)))[1] == 11
+    for wrong, why in ((2.5, "expected a int64 tensor"), (2**70, "an int of 64 bits")):
+        with pytest.raises((TypeError, RuntimeError, ValueError), match=why):
+            run(program, (calls[0][0], wrong))
+
+
 def test_a_length_taken_from_a_tensor_may_be_none_of_it() -> None:
     def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         length = count.item()
@@ -292,7 +303,6 @@ def test_an_operator_that_is_missing_often_is_named_once_with_its_count_and_line
 
 
 REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Any, str]] = {
-    "a number that varies": (lambda x, n: x * n, (torch.ones(2), 3), ((None, Dim.DYNAMIC),), "may not vary"),
     "complex numbers": (lambda x: x.cumsum(0), (torch.ones(3, dtype=torch.complex64),), None, "complex64"),
     "too many dimensions": (lambda x: x + 1, (torch.ones([1] * 17),), None, "rank 17"),
 }
