@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -39,3 +40,33 @@ def _kept(name: str) -> Decomposition:
 RECURRENT_DECOMPOSITIONS: dict[Any, Decomposition] = {
     getattr(torch.ops.aten, name).input: _kept(name) for name in recurrent_ops.LAYERS
 }
+
+
+def _with_any_length(name: str, layers: Callable[..., Any]) -> Callable[..., Any]:
+    def call(input: torch.Tensor, hx: Any, params: Any, *options: Any) -> Any:
+        if isinstance(params, torch.Tensor):  # a packed sequence: data, sizes of batches, states, …
+            return layers(input, hx, params, *options)
+        return RECURRENT_DECOMPOSITIONS[getattr(torch.ops.aten, name).input](input, hx, params, *options)
+
+    return call
+
+
+@contextmanager
+def sequences_of_any_length() -> Iterator[None]:
+    """Within it, torch.export.export takes LSTM, GRU and RNN layers whose sequences' length is dynamic:
+
+        with sequences_of_any_length():
+            exported = torch.export.export(model, (x,), dynamic_shapes=({1: Dim("steps", max=512)},))
+
+    PyTorch writes out the steps while it exports, even of layers that it keeps, and so takes the length for constant.
+    Here the modules call the operators `recurrent::…`, which cannot be trained. Not for several threads at a time.
+    """
+    functions: Any = torch._VF
+    before = {name: getattr(functions, name) for name in recurrent_ops.LAYERS}
+    for name, layers in before.items():
+        setattr(functions, name, _with_any_length(name, layers))
+    try:
+        yield
+    finally:
+        for name, layers in before.items():
+            setattr(functions, name, layers)

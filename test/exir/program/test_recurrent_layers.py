@@ -9,8 +9,11 @@ import pytest
 import torch
 from oracle.pipeline import assert_matches_eager, run, to_program
 from torch import nn
+from torch.utils import _pytree as pytree
 
 from executorch.exir import EdgeCompileConfig, to_edge
+from executorch.exir.program.cost import cost_of
+from executorch.exir.program.recurrent_layers import sequences_of_any_length
 from executorch.runtime import Runtime
 
 pytestmark = pytest.mark.filterwarnings("ignore:The tensor attributes", "ignore:LSTM with projections")
@@ -61,6 +64,25 @@ def test_batches_may_vary() -> None:
     model = nn.LSTM(4, 6, 2, batch_first=True, bidirectional=True)
     more = [(torch.randn(size, 5, 4),) for size in (1, 9)]
     assert_matches_eager(model, (torch.randn(3, 5, 4),), *more, dynamic_shapes=({0: batch},))
+
+
+@pytest.mark.parametrize("model", [nn.LSTM(4, 6, 2, batch_first=True), nn.GRU(4, 6, batch_first=True)], ids=str)
+def test_the_length_of_sequences_may_vary(model: nn.Module) -> None:
+    sizes = ({0: torch.export.Dim("batch", max=4), 1: torch.export.Dim("steps", max=64)},)
+    with sequences_of_any_length():
+        exported = torch.export.export(model, (torch.randn(3, 5, 4),), dynamic_shapes=sizes)
+    program = to_edge(exported).to_executorch().buffer
+    for shape in ((3, 5, 4), (1, 64, 4), (4, 1, 4)):
+        x = torch.randn(shape)
+        expected = pytree.tree_leaves(model(x))
+        for found, wanted in zip(run(program, (x,)), expected, strict=True):
+            torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-4)
+
+
+def test_a_calls_cost_is_that_of_its_weights_in_each_step() -> None:
+    graph = to_edge(torch.export.export(nn.RNN(4, 6), (torch.randn(5, 3, 4),))).exported_program().graph
+    (cost,) = [cost_of(node) for node in graph.nodes if "rnn_tanh" in str(node.target)]
+    assert cost.flops == 2 * 5 * 3 * (6 * 4 + 6 * 6)
 
 
 def test_steps_are_written_out_by_option() -> None:
