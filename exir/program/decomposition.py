@@ -16,6 +16,7 @@ from torch.export import ExportedProgram
 from executorch.exir.backend.program_copy import copy_program
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.program.affine_operators import affine_decompositions
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import decompositions_beyond_core
 from executorch.exir.program.call_body import Table
@@ -38,7 +39,7 @@ def decomposition_table(preserve: Iterable[OpOverload] = (), unroll_recurrent: b
     """PyTorch's table to Core ATen with our decompositions in it, without the operators to preserve."""
     of_pytorch, ours = _tables()
     left_out = {*preserve, *(RECURRENT_DECOMPOSITIONS if unroll_recurrent else ())}
-    return {op: made for op, made in {**of_pytorch, **ours}.items() if op not in left_out}
+    return {op: made for op, made in {**of_pytorch, **ours, **affine_decompositions()}.items() if op not in left_out}
 
 
 def decompose(
@@ -83,7 +84,7 @@ def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: 
 def _table_to_trace_with(kept: list[OpOverload], unroll_recurrent: bool) -> dict[Any, Any]:
     """`decomposition_table` with the composite operators that were registered since it was made."""
     table = torch.export.default_decompositions()
-    ours = _tables()[1]
+    ours = {**_tables()[1], **affine_decompositions()}
     table.update({op: ours[op] for op in ours if not (unroll_recurrent and op in RECURRENT_DECOMPOSITIONS)})
     for op in kept:
         table.pop(op, None)

@@ -110,6 +110,8 @@ def weights_of(program: ExportedProgram, node: object) -> Weights | None:
         return None
     if name == PER_CHANNEL:
         return Weights(values, scales, cast(int, argument(node, 3, "axis")), 0, bits)
+    if scales.numel() == len(values):  # groups that are whole rows
+        return Weights(values, scales.reshape(-1), 0, 0, bits)
     return Weights(values, scales, 0, cast(int, argument(node, 6, "group_size")), bits)
 
 

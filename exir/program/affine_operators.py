@@ -1,0 +1,110 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What torchao's `quantize_` writes into a graph (`torchao::…_affine`), in operators that backends and kernels have.
+
+Weights and numbers keep their bits. Zero points that are chosen while running are those of XNNPACK (of two the one with
+the smaller error), which may be one beside torchao's; scales are the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from executorch.exir.error import ExportError
+
+_NAMESPACE = "torchao"
+_UNKNOWN = "expected blocks that are the whole tensor, rows, or groups of a matrix's rows"
+
+
+def affine_decompositions() -> dict[Any, Callable[..., Any]]:
+    """By operator; none as long as torchao is not imported, as there can be no such operator in a graph then."""
+    if _NAMESPACE not in sys.modules:
+        return {}
+    import executorch.exir.operator.quantized  # noqa: F401  # defines quantized_decomposed
+
+    namespace = getattr(torch.ops, _NAMESPACE)
+    made = {
+        "choose_qparams_affine": _choose,
+        "quantize_affine": _quantize,
+        "dequantize_affine": _dequantize,
+    }
+    return {getattr(namespace, name).default: rule for name, rule in made.items() if hasattr(namespace, name)}
+
+
+def _fault(input: torch.Tensor, block_size: Sequence[int], why: str = _UNKNOWN) -> ExportError:
+    return ExportError("torchao's operators", None, f"blocks {list(block_size)} of {list(input.shape)}: {why}")
+
+
+def _are_rows(input: torch.Tensor, block_size: Sequence[int]) -> bool:
+    return list(block_size) == [1] * (input.dim() - 1) + [input.shape[-1]]
+
+
+def _limits(dtype: torch.dtype, least: float | None, most: float | None) -> tuple[int, int]:
+    limits = torch.iinfo(dtype)
+    return (limits.min if least is None else int(least)), (limits.max if most is None else int(most))
+
+
+def _choose(
+    input: torch.Tensor,
+    mapping_type: str,
+    block_size: Sequence[int],
+    target_dtype: torch.dtype,
+    quant_min: float | None = None,
+    quant_max: float | None = None,
+    *options: Any,
+) -> Any:
+    fits = _are_rows(input, block_size) and target_dtype is torch.int8
+    if not fits or mapping_type != "ASYMMETRIC" or _limits(target_dtype, quant_min, quant_max) != (-128, 127):
+        why = f"expected asymmetric int8 rows, found {mapping_type} {target_dtype} from {quant_min} to {quant_max}"
+        raise _fault(input, block_size, why)
+    return torch.ops.quantized_decomposed.choose_qparams_per_token_asymmetric(input, torch.int8)
+
+
+def _quantize(
+    input: torch.Tensor,
+    block_size: Sequence[int],
+    scale: torch.Tensor,
+    zero_point: torch.Tensor,
+    output_dtype: torch.dtype,
+    quant_min: float | None = None,
+    quant_max: float | None = None,
+) -> torch.Tensor:
+    ops, limits = torch.ops.quantized_decomposed, _limits(output_dtype, quant_min, quant_max)
+    made: torch.Tensor
+    if _are_rows(input, block_size):
+        made = ops.quantize_per_token(input, scale, zero_point, *limits, output_dtype)
+    elif input.dim() == 2 and block_size[0] == 1:
+        made = ops.quantize_per_channel_group(input, scale, zero_point, *limits, output_dtype, block_size[1])
+    elif list(block_size) == list(input.shape):
+        made = ops.quantize_per_tensor.tensor(input, scale, zero_point, *limits, output_dtype)
+    else:
+        raise _fault(input, block_size)
+    return made
+
+
+def _dequantize(
+    input: torch.Tensor,
+    block_size: Sequence[int],
+    scale: torch.Tensor,
+    zero_point: torch.Tensor | None,
+    input_dtype: torch.dtype,
+    quant_min: float | None = None,
+    quant_max: float | None = None,
+    output_dtype: torch.dtype = torch.float32,
+) -> torch.Tensor:
+    ops, limits = torch.ops.quantized_decomposed, _limits(input_dtype, quant_min, quant_max)
+    made: torch.Tensor
+    # What was chosen while running is float64; the scales of weights come with them.
+    if _are_rows(input, block_size) and scale.dtype is torch.float64:
+        made = ops.dequantize_per_token(input, scale, zero_point, *limits, input_dtype, output_dtype)
+    elif input.dim() == 2 and block_size[0] == 1:
+        given = (scale, zero_point, *limits, input_dtype, block_size[1], output_dtype)
+        made = ops.dequantize_per_channel_group(input, *given)
+    elif list(block_size) == list(input.shape) and zero_point is not None:
+        made = ops.dequantize_per_tensor.tensor(input, scale, zero_point, *limits, input_dtype, out_dtype=output_dtype)
+    else:
+        raise _fault(input, block_size)
+    return made

@@ -1,0 +1,55 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Models whose weights torchao's `quantize_` made integers: on XNNPACK, and with the kernels alone."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from quantization.flow import lowered_on_xnnpack, run, sqnr
+from torch import nn
+from torchao.quantization import (
+    Int8DynamicActivationIntxWeightConfig,
+    Int8WeightOnlyConfig,
+    IntxWeightOnlyConfig,
+    quantize_,
+)
+from torchao.quantization.granularity import PerAxis, PerGroup
+from torchao.utils import unwrap_tensor_subclass
+
+from executorch.exir import to_edge
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+FOUR, EIGHT = torch.int4, torch.int8
+CONFIGS: dict[str, tuple[Any, float]] = {
+    "8da4w": (Int8DynamicActivationIntxWeightConfig(weight_dtype=FOUR, weight_granularity=PerGroup(32)), 0.25),
+    "8da8w": (Int8DynamicActivationIntxWeightConfig(weight_dtype=EIGHT, weight_granularity=PerAxis(0)), 0.35),
+    "int8 weights": (IntxWeightOnlyConfig(weight_dtype=EIGHT, granularity=PerAxis(0)), 0.35),
+    "int8 weights, first form": (Int8WeightOnlyConfig(), 1.1),
+    "int4 weights": (IntxWeightOnlyConfig(weight_dtype=FOUR, granularity=PerGroup(32)), 1.1),
+}
+"""And how much of float32 the file may have; XNNPACK has no products of float32 with integers of four bits."""
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_weights_stay_integers(name: str) -> None:
+    config, share = CONFIGS[name]
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 64)), (torch.randn(3, 128),)
+    changed = copy.deepcopy(model).eval()
+    quantize_(changed, config)
+    unwrap_tensor_subclass(changed)
+    expected = changed(*x)
+    exported = torch.export.export(changed, x)
+    assert sqnr(expected, run(to_edge(exported), x)) > 35
+    lowered = lowered_on_xnnpack(changed, x)
+    assert sqnr(expected, run(lowered, x)) > 35
+    if share > 1:  # the graph itself makes numbers of the integers; nothing is promised of its size
+        return
+    outside = [node for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
+    assert len(outside) == 2, [str(node.target) for node in outside]
+    floats = 4 * sum(each.numel() for each in model.parameters())
+    assert len(lowered.to_executorch().buffer) < share * floats + 4096
