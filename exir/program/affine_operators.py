@@ -26,7 +26,7 @@ def affine_decompositions() -> dict[Any, Callable[..., Any]]:
     import executorch.exir.operator.quantized  # noqa: F401  # defines quantized_decomposed
 
     namespace = getattr(torch.ops, _NAMESPACE)
-    made = {
+    made: dict[str, Callable[..., Any]] = {
         "choose_qparams_affine": _choose,
         "quantize_affine": _quantize,
         "dequantize_affine": _dequantize,
