@@ -144,11 +144,14 @@ class Inspector:
 
     def print_data_tabular(
         self,
-        file: IO[str] = sys.stdout,
+        file: IO[str] | None = None,
         include_units: bool = True,
         include_delegate_debug_data: bool = False,
     ) -> None:
-        """Prints the events, those that only frame a kernel's call left out; in a notebook, shows them."""
+        """Prints the events to `file` (standard output if None), or shows them in a notebook.
+
+        Left out are those that only frame a kernel's call.
+        """
         from tabulate import tabulate
 
         frame = self._printed(include_units, include_delegate_debug_data)

@@ -1,0 +1,70 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Runs the test cases of a bundled program in the installed runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from executorch.devtools.bundled_program import schema
+from executorch.devtools.bundled_program.serialize import deserialize_from_flatbuffer_to_bundled_program
+from executorch.exir.scalar_type import to_dtype
+from executorch.exir.schema import BytesLike
+from executorch.runtime import Runtime
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """`largest`: of each output, the largest absolute difference from what is expected, None if its sizes or dtype are
+    others; empty for a case without expected outputs. `passed`: all are within the tolerances."""
+
+    method: str
+    case: int
+    largest: list[float | None]
+    passed: bool
+
+
+def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e-8) -> list[CaseResult]:
+    """Runs every case of the `.bpte` file's bytes; an output passes within `atol` plus `rtol` times |expected|, as in numpy.
+
+    Raises MalformedProgramError if the bytes are no bundled program, and the runtime's errors.
+    """
+    bundle = deserialize_from_flatbuffer_to_bundled_program(data)
+    program = Runtime.get().load_program(bundle.program)
+    results = []
+    for suite in bundle.method_test_suites:
+        method = program.load_method(suite.method_name)
+        if method is None:
+            raise ValueError(f"the program has no method '{suite.method_name}', which has test cases")
+        for number, case in enumerate(suite.test_cases):
+            found = method.execute([value_of(each) for each in case.inputs])
+            pairs = [(value_of(a), b) for a, b in zip(case.expected_outputs, found, strict=False)]
+            checks = [_check(expected, output, rtol, atol) for expected, output in pairs]
+            enough = not case.expected_outputs or len(case.expected_outputs) == len(found)
+            passed = enough and all(is_close for _, is_close in checks)
+            results.append(CaseResult(suite.method_name, number, [largest for largest, _ in checks], passed))
+    return results
+
+
+def value_of(value: schema.Value) -> torch.Tensor | int | float | bool:
+    """What a bundle's value stands for."""
+    held = value.val
+    if isinstance(held, schema.Tensor):
+        dtype = to_dtype(held.scalar_type)
+        dense = torch.frombuffer(bytearray(held.data), dtype=dtype) if held.data else torch.empty(0, dtype=dtype)
+        sizes = [held.sizes[dim] for dim in held.dim_order]
+        return dense.reshape(sizes).permute([held.dim_order.index(dim) for dim in range(len(sizes))])
+    if isinstance(held, schema.Int):
+        return held.int_val
+    return held.bool_val if isinstance(held, schema.Bool) else held.double_val
+
+
+def _check(expected: object, found: object, rtol: float, atol: float) -> tuple[float | None, bool]:
+    if not isinstance(expected, torch.Tensor) or not isinstance(found, torch.Tensor):
+        return (0.0, True) if expected == found else (None, False)
+    if expected.shape != found.shape or expected.dtype != found.dtype:
+        return None, False
+    a, b = expected.to(torch.float64), found.to(torch.float64)
+    difference = (a - b).abs().nan_to_num()
+    return float(difference.max()) if a.numel() else 0.0, torch.allclose(b, a, rtol, atol, equal_nan=True)
