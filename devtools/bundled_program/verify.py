@@ -26,7 +26,7 @@ class CaseResult:
 
 
 def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e-8) -> list[CaseResult]:
-    """Runs every case of the `.bpte` file's bytes; an output passes within `atol` plus `rtol` times |expected|, as in numpy.
+    """Runs every case of the `.bpte` file's bytes; an output passes within `atol` plus `rtol` times |expected|.
 
     Raises MalformedProgramError if the bytes are no bundled program, and the runtime's errors.
     """
