@@ -93,11 +93,11 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
 Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
   const bool is_cached = surroundings.settings.caches_weights;
   const std::vector<bool> packed = packed_constants(payload_);
+  constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
   std::vector<Digest> digests;
   if (is_cached) {
-    digests = ET_UNWRAP(digest_constants(payload_, surroundings.names));
+    digests = ET_UNWRAP(digest_constants(payload_, constants_, surroundings.names));
   }
-  constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
   const Subgraph graph = ET_UNWRAP(build_graph(payload_, constants_));
   std::unique_lock<std::mutex> creation;
   if (is_cached) {

@@ -14,6 +14,8 @@ using runtime::internal::items;
 namespace {
 
 constexpr uint32_t kInvalidId = UINT32_MAX;
+// What is smaller takes less memory than mapping it twice takes time.
+constexpr uint64_t kWorthGivingBack = uint64_t{256} << 10;
 
 /// The values of a payload by their ids.
 class Values final {
@@ -122,15 +124,14 @@ Digest node_digest(const fb::XNode& node, const Values& values,
 
 }  // namespace
 
-Result<std::vector<Digest>> digest_constants(const Payload& payload,
+Result<std::vector<Digest>> digest_constants(const Payload& payload, const Constants& constants,
                                              const ET_RUNTIME_NAMESPACE::NamedDataMap* names) {
   std::vector<Digest> digests(count(payload.graph->constant_data()));
   for (size_t i = 1; i < digests.size(); ++i) {
     const fb::ConstantDataOffset& entry =
         *payload.graph->constant_data()->Get(static_cast<uint32_t>(i));
-    if (entry.offset() != kInNamedData) {
-      digests[i] =
-          digest_of(payload.constants.data() + entry.offset(), static_cast<size_t>(entry.size()));
+    if (entry.offset() != kInNamedData || entry.size() < kWorthGivingBack) {
+      digests[i] = digest_of(constants.data(i), static_cast<size_t>(entry.size()));
       continue;
     }
     const runtime::FreeableBuffer data = ET_UNWRAP(load_named_constant(entry, names));

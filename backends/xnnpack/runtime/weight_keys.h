@@ -14,11 +14,12 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The digest of each of a payload's constants. Loads those that have names one at a time and gives
-/// them back, so that no more than one is in memory for this.
+/// The digest of each of a payload's constants. Loads those that are large and have names once
+/// more, one at a time, and gives them back: no more than one is in memory for this.
 /// @retval Error As Constants::load().
 runtime::Result<std::vector<Digest>> digest_constants(
-    const Payload& payload, const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
+    const Payload& payload, const Constants& constants,
+    const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
 
 /// Of each of a payload's constants, whether XNNPACK packs it when a runtime is created and reads
 /// it no more: filters and biases of convolutions and fully connected layers.
