@@ -6,8 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from oracle.xnnpack_runtime import needs_xnnpack
+from torch import nn
 
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
 from executorch.extension.executor_runner import command
 from executorch.extension.pybindings import portable_lib
 from executorch.runtime import InvalidArgumentError, NotFoundError, Runtime
@@ -36,6 +40,32 @@ def test_packed_weights_are_kept_in_a_file(tmp_path: Path) -> None:
         method = Runtime.get().load_program(PROGRAM, backend_options=options).load_method("small")
         np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, rtol=1e-5, atol=1e-6)
         assert path.read_bytes()[:8] == b"ETPACKED"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_convolutions_of_every_kind_find_their_packed_weights_in_the_file(dtype: torch.dtype, tmp_path: Path) -> None:
+    model = nn.Sequential(
+        nn.Conv2d(3, 20, 3, bias=False),
+        nn.Conv2d(20, 20, 3, groups=20, padding=1),
+        nn.ConvTranspose2d(20, 12, 3, stride=2, padding=1, output_padding=1),
+        nn.ConvTranspose2d(12, 18, (4, 5), stride=(3, 2), groups=3),
+        nn.ConvTranspose2d(18, 5, 2),
+        nn.Conv2d(5, 15, 5, groups=5),
+        nn.Conv2d(15, 15, 1, groups=15),
+    )
+    model, inputs = model.to(dtype).eval(), (torch.rand(1, 3, 13, 11).to(dtype),)
+    edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
+    program, path = edge.to_executorch().buffer, tmp_path / "weights"
+    results, files = [], []
+    for _ in range(2):
+        options = {"XnnpackBackend": {"packed_cache_path": str(path)}}
+        method = Runtime.get().load_program(program, backend_options=options).load_method("forward")
+        results.append(method.execute(inputs))
+        files.append(path.stat().st_ino)
+        del method
+    torch.testing.assert_close(results[0][0], model(*inputs), rtol=1e-3, atol=1e-4 if dtype == torch.float32 else 2e-3)
+    assert torch.equal(results[0][0], results[1][0])
+    assert files[0] == files[1]
 
 
 @pytest.mark.parametrize(
