@@ -254,7 +254,8 @@ class Stack {
     const int64_t of_step = int64_t(runtime::parallel_parts(work, kLeastOfStep));
     if (parts <= rows || of_step == 1) {
       // Sequences have nothing to do with each other: no thread waits for another.
-      const int64_t of_batch = std::clamp<int64_t>(parts / s_.directions, 1, s_.batch);
+      const int64_t of_batch =
+          std::clamp<int64_t>(parts / s_.directions, 1, std::max<int64_t>(s_.batch, 1));
       const auto run_part = [&](size_t part) {
         const int64_t d = int64_t(part) / of_batch, p = int64_t(part) % of_batch;
         const int64_t begin = s_.batch * p / of_batch, end = s_.batch * (p + 1) / of_batch;
