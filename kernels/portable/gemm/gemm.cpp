@@ -44,6 +44,23 @@ void clear_edge(T* block, int64_t rows, int64_t columns, int64_t end, int64_t st
     std::fill(block + r * step + columns, block + r * step + end, T(0));
 }
 
+/// Four columns of four as rows.
+inline void transpose_four(const float* from, int64_t column_step, float* to, int64_t step) {
+  typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
+  const Four a = *reinterpret_cast<const Four*>(from);
+  const Four b = *reinterpret_cast<const Four*>(from + column_step);
+  const Four c = *reinterpret_cast<const Four*>(from + 2 * column_step);
+  const Four d = *reinterpret_cast<const Four*>(from + 3 * column_step);
+  const Four ab[] = {__builtin_shufflevector(a, b, 0, 4, 1, 5),
+                     __builtin_shufflevector(a, b, 2, 6, 3, 7)};
+  const Four cd[] = {__builtin_shufflevector(c, d, 0, 4, 1, 5),
+                     __builtin_shufflevector(c, d, 2, 6, 3, 7)};
+  for (int i = 0; i < 2; ++i, to += 2 * step) {
+    *reinterpret_cast<Four*>(to) = __builtin_shufflevector(ab[i], cd[i], 0, 1, 4, 5);
+    *reinterpret_cast<Four*>(to + step) = __builtin_shufflevector(ab[i], cd[i], 2, 3, 6, 7);
+  }
+}
+
 /// Copies [rows, columns] whose columns are what lies together in memory, a line of the result at a
 /// time.
 template <class T>
@@ -53,7 +70,15 @@ void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns
   int64_t j = 0;
   for (; j + kLine <= columns; j += kLine) {
     const T* column = from + j * column_step;
-    for (int64_t i = 0; i < rows; ++i) {
+    int64_t i = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      for (; i + 4 <= rows; i += 4) {
+        for (int64_t c = 0; c < kLine; c += 4) {
+          transpose_four(column + c * column_step + i, column_step, to + i * step + j + c, step);
+        }
+      }
+    }
+    for (; i < rows; ++i) {
       for (int64_t c = 0; c < kLine; ++c) to[i * step + j + c] = column[c * column_step + i];
     }
   }
