@@ -230,17 +230,18 @@ class Inspector:
         comparator.inspector = comparator.inspector or self
         pairs = pairs_of(program, inputs, events)
         mapping: OutputMapping = {}
-        by_key: dict[tuple[int, ...], Any] = {}
+        by_handles: dict[tuple[int, ...], list[Any]] = {}
         for pair in pairs:
             handle = pair.node.meta["debug_handle"]
             key = ((handle,) if isinstance(handle, int) else tuple(handle), pair.expected)
             mapping[key] = (handles_of(pair.event), pair.found)
-            by_key[key[0]] = pair
+            by_handles.setdefault(key[0], []).append(pair)
         rows = []
         for (handles, expected), (runtime_handles, found) in comparator.preprocessing(mapping).items():
             if expected is None or found is None:
                 continue
-            pair = by_key[handles]
+            same = by_handles[handles]
+            pair = same.pop(0) if len(same) > 1 else same[0]
             rows.append(
                 {
                     "aot_debug_handle": handles,

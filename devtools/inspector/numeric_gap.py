@@ -17,7 +17,7 @@ from executorch.devtools.inspector.event import Event
 
 @dataclass(frozen=True)
 class Pair:
-    """The last node with a handle, and the event that ran it."""
+    """A node, and the event that ran it."""
 
     node: fx.Node
     expected: Any
@@ -45,37 +45,50 @@ def pairs_of(program: ExportedProgram, inputs: Sequence[Any], events: Sequence[E
         recorder.run(*inputs)
     values = {node: value for node, value in recorder.values.items() if node.meta.get("debug_handle") is not None}
     order = {node: position for position, node in enumerate(values)}
-    pairs = [pair for event in _last_of_each_handle(events) for pair in _pairs_of(event, values)]
+    pairs = [pair for calls in _by_handles(events) for pair in _pairs_of(calls, values)]
     return sorted(pairs, key=lambda pair: order[pair.node])
 
 
-def _last_of_each_handle(events: Sequence[Event]) -> list[Event]:
-    """Of events with the same handles the last instruction's, whose value is that of the last node."""
-    chosen: dict[tuple[int, ...], Event] = {}
+def _by_handles(events: Sequence[Event]) -> list[list[Event]]:
+    """The events with values, those with the same handles together, in the order of their instructions."""
+    groups: dict[tuple[int, ...], list[Event]] = {}
     for event in events:
-        handles = handles_of(event)
-        if handles and event.debug_data and event.name != OPERATOR_CALL:
-            known = chosen.get(handles)
-            if known is None or (event._instruction_id or 0) >= (known._instruction_id or 0):
-                chosen[handles] = event
-    return list(chosen.values())
+        if handles_of(event) and event.debug_data and event.name != OPERATOR_CALL:
+            groups.setdefault(handles_of(event), []).append(event)
+    return [sorted(group, key=lambda event: event._instruction_id or 0) for group in groups.values()]
 
 
-def _pairs_of(event: Event, values: Mapping[fx.Node, Any]) -> list[Pair]:
-    handles = set(handles_of(event))
+def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[Pair]:
+    handles = set(handles_of(calls[0]))
     inside = [node for node in values if _handles(node) & handles]
     if not inside:
         return []
     if len(handles) == 1:
-        node = inside[-1]
-        return [Pair(node, values[node], event, event.debug_data[-1])]
+        return [Pair(node, values[node], event, event.debug_data[-1]) for node, event in _ran(inside, calls)]
     # A delegate: its outputs are the last of its arguments, and the nodes that others read.
+    event = calls[-1]
     members = set(inside)
     results = [node for node in inside if any(user not in members for user in node.users)]
     found = event.debug_data[-event.num_outputs :]
     if len(found) == 1 and isinstance(found[0], list):
         found = found[0]
     return [Pair(node, values[node], event, value) for node, value in _matched(results, values, found)]
+
+
+def _ran(nodes: Sequence[fx.Node], calls: Sequence[Event]) -> list[tuple[fx.Node, Event]]:
+    """What each call ran of the nodes with its handle: the next of the kernel's name; the last call, at least the last
+    node."""
+    left = list(nodes)
+    pairs = []
+    for event in calls:
+        name = event.name.removeprefix("native_call_").split(".")[0]
+        node = next((each for each in left if str(each.target).split(".")[-2:-1] == [name]), None)
+        if node is None and event is calls[-1]:
+            node = left[-1] if left else None
+        if node is not None:
+            left = left[left.index(node) + 1 :]
+            pairs.append((node, event))
+    return pairs
 
 
 def _handles(node: fx.Node) -> set[int]:

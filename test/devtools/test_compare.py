@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,8 +16,11 @@ from recorded_run import TwoBlocks
 
 from executorch.devtools import compare
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
+from executorch.exir.schema import Double, EValue, KernelCall
 from executorch.exir.serialize import deserialize_pte, serialize_pte
 from executorch.runtime import Runtime
+
+importlib.import_module("torch.ao.quantization.fx._decomposed")  # defines operators of quantized_decomposed
 
 X = torch.linspace(-1, 1, 8).reshape(2, 4)
 NAMES = ("one.lin.weight", "one.lin.bias", "two.lin.weight", "two.lin.bias")
@@ -102,3 +106,28 @@ def test_a_wrong_constant_of_a_delegate_is_found_at_its_call(name: str) -> None:
     ):
         assert found.first is not None
         assert (found.first.ran, found.first.module) == ("XnnpackBackend", name.split(".")[0])
+
+
+class Quantized(torch.nn.Module):
+    """Its values as 8-bit integers and back, twice."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for scale in (0.01, 0.02):
+            x = torch.ops.quantized_decomposed.quantize_per_tensor(torch.relu(x), scale, 0, -128, 127, torch.int8)
+            x = torch.ops.quantized_decomposed.dequantize_per_tensor(x, scale, 0, -128, 127, torch.int8)
+        return x
+
+
+@pytest.mark.parametrize("call", range(4))
+def test_a_wrong_quantization_parameter_is_found(call: int) -> None:
+    file = deserialize_pte(lowered(Quantized()).buffer)
+    (plan,) = file.program.execution_plan
+    calls = [each.instr_args for each in plan.chains[0].instructions if isinstance(each.instr_args, KernelCall)]
+    chosen = [each for each in calls if "quantize_per_tensor" in plan.operators[each.op_index].name][call]
+    plan.values.append(EValue(Double(0.03)))
+    chosen.args[1] = len(plan.values) - 1
+    found = compare(Quantized(), bytes(serialize_pte(file)), (X,))
+    assert found.first is not None
+    kind = "quantize_per_tensor" if call % 2 == 0 else "dequantize_per_tensor"
+    assert found.first.operator == f"quantized_decomposed.{kind}.default"
+    assert found.first.node.endswith("_1") == (call > 1)
