@@ -45,6 +45,10 @@ def _promote(node: fx.Node, positions: tuple[int, ...]) -> bool:
     if len({value.dtype for value in values}) < 2:
         return False
     dtype = promoted_dtype(values)
+    result = node.meta["val"]
+    if isinstance(result, torch.Tensor) and result.is_floating_point() and not dtype.is_floating_point:
+        # Integers of which an operator makes floating point are never cut to each other's width.
+        dtype = result.dtype
     args = list(node.args)
     for index in positions:
         if index < len(args):

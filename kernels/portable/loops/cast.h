@@ -16,8 +16,16 @@ inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFl
 template <class T>
 using Opmath = std::conditional_t<is_half<T>, float, T>;
 
-/// As static_cast, except that a floating value that no int64 holds becomes INT64_MIN (what the x86
-/// conversion yields) before it is cut to the integer's width, where C++ leaves it undefined.
+/// What floating values become integers by: int32 for the narrow ones, but for uint8 and uint32, as
+/// in torch.
+template <class To>
+using IntegerBefore = std::conditional_t<(sizeof(To) > 4) || std::is_same_v<To, uint8_t> ||
+                                             std::is_same_v<To, uint32_t>,
+                                         int64_t, int32_t>;
+
+/// As static_cast, except that a floating value that no IntegerBefore holds becomes its least
+/// number (what the x86 conversion yields) before that is cut to the integer's width, where C++
+/// leaves it undefined.
 template <class To, class From>
 inline To cast(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -34,9 +42,11 @@ inline To cast(From value) {
     }
     return static_cast<uint64_t>(cast<int64_t>(value));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    const bool held = value >= From(-9223372036854775808.0) && value < From(9223372036854775808.0);
-    return static_cast<To>(held ? static_cast<int64_t>(value)
-                                : std::numeric_limits<int64_t>::min());
+    using Before = IntegerBefore<To>;
+    constexpr Before kLeast = std::numeric_limits<Before>::min();
+    constexpr auto kEnd = -static_cast<From>(kLeast);
+    const bool held = value >= -kEnd && value < kEnd;
+    return static_cast<To>(held ? static_cast<Before>(value) : kLeast);
   } else {
     return static_cast<To>(value);
   }

@@ -169,10 +169,9 @@ void convert_each(To* to, const From* from, int64_t n) {
   }
 }
 
-// Vectors convert to int32 alone. Where all of a run is held by it, an int64 would be cut to the
-// same.
-template <class To>
-void convert_by_int32(To* to, const float* from, int64_t n) {
+// Vectors convert to int32 alone. Where all of a run is held by it, the int64 by which uint8 is
+// made would be cut to the same.
+void convert_by_int32(uint8_t* to, const float* from, int64_t n) {
   constexpr int64_t kRun = 256;
   for (int64_t first = 0; first < n; first += kRun) {
     const int64_t count = std::min(kRun, n - first);
@@ -184,15 +183,14 @@ void convert_by_int32(To* to, const float* from, int64_t n) {
       continue;
     }
     for (int64_t i = 0; i < count; ++i) {
-      to[first + i] = static_cast<To>(static_cast<int32_t>(x[i]));
+      to[first + i] = static_cast<uint8_t>(static_cast<int32_t>(x[i]));
     }
   }
 }
 
 template <class To, class From>
 void convert_adjacent(To* to, const From* from, int64_t n) {
-  if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> &&
-                !std::is_same_v<To, bool> && sizeof(To) <= sizeof(int32_t)) {
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, uint8_t>) {
     convert_by_int32(to, from, n);
   } else {
     convert_each(to, from, n);

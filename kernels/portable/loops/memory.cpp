@@ -349,6 +349,7 @@ bool fill(KernelRuntimeContext& ctx, const Strided& to, const Scalar& value) {
   one.data = element;
   one.dtype = to.dtype;
   if (!copy(ctx, one, number.strided())) return false;
+  if (to.numel() == 0) return true;  // It may have no memory.
   const int64_t bytes = to.element_size();
   if (std::memcmp(element, element + 1, static_cast<size_t>(bytes - 1)) == 0 &&
       in_index_order(to)) {

@@ -101,16 +101,20 @@ def test_bits_are_shifted_by_any_number(side: str, dtype: torch.dtype) -> None:
     assert torch.equal(_result(f"aten::bitwise_{side}_shift.Tensor_out", x, by, out=torch.empty_like(x)), expected)
 
 
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
-def test_floats_beyond_int32_become_in_long_runs_what_they_become_alone(dtype: torch.dtype) -> None:
-    x = torch.randn(700) * 1000
-    x[[3, 300, 699]] = torch.tensor([2.0**31, -3e9, 1e20])
-    alone = [
-        _result("aten::copy.out", torch.empty(1, dtype=dtype), one, out=torch.empty(1, dtype=dtype))
-        for one in x.split(1)
-    ]
-    found = _result("aten::copy.out", torch.empty(700, dtype=dtype), x, out=torch.empty(700, dtype=dtype))
-    assert torch.equal(found, torch.cat(alone))
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.int64])
+@pytest.mark.parametrize("source", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_floats_that_integers_do_not_hold_become_what_eager_makes_of_them(
+    source: torch.dtype, dtype: torch.dtype
+) -> None:
+    ends = torch.tensor(
+        [2.0**31, -3e9, 2.0**32 + 77, -(2.0**31) - 77, 1e20, torch.inf, -torch.inf, torch.nan, -300, 70000]
+    )
+    ends = ends.double().to(source)
+    long = (torch.randn(700) * 1000).abs().to(source)
+    long[::70] = ends
+    for x in (ends, ends[:1], long):
+        expected = x.to(dtype)
+        assert torch.equal(_result("aten::copy.out", expected, x, out=torch.zeros_like(expected)), expected)
 
 
 @pytest.mark.parametrize("sought", [True, False])
