@@ -1,0 +1,126 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The noise that each call of a quantized graph adds by itself: its operands are given the float model's values."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+
+CallKey = tuple[str, str, int]
+"""Path of the module that a call is in, its operator, and how many calls of it the module had before."""
+
+_FOLLOWERS = ("batch_norm", "_native_batch_norm_legit_no_training")
+
+
+def operator_name(node: Node) -> str:
+    """`aten.conv2d`; what writes in place is called as what does not. Empty for what is no operator call."""
+    if node.op != "call_function":
+        return ""
+    return str(node.target).rpartition(".")[0].rstrip("_") if "." in str(node.target) else ""
+
+
+def path_of(node: Node) -> str:
+    """The module of the model that a call is in; empty for the model itself."""
+    modules = list(node.meta.get("nn_module_stack", {}).values())
+    return str(modules[-1][0]).removeprefix("L['self'].") if modules else ""
+
+
+def calls_by_key(graph_module: GraphModule) -> dict[CallKey, Node]:
+    """The operator calls of a graph but those that quantize, with names that stay the same when it is quantized."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found = {}
+    for node in graph_module.graph.nodes:
+        name = operator_name(node)
+        if name.startswith("aten."):
+            found[(path_of(node), name, seen[path_of(node), name])] = node
+            seen[path_of(node), name] += 1
+    return found
+
+
+class _Recorder(Interpreter):
+    def __init__(self, module: GraphModule, wanted: set[Node]) -> None:
+        super().__init__(module)
+        self.wanted, self.values = wanted, dict[Node, torch.Tensor]()
+
+    def run_node(self, n: Node) -> Any:
+        value = super().run_node(n)
+        if n in self.wanted and isinstance(value, torch.Tensor):
+            self.values[n] = value.clone()  # what follows may write in place
+        return value
+
+
+class _Corrected(Interpreter):
+    """Puts the float value in place of every value that it has compared."""
+
+    def __init__(self, module: GraphModule, exact: dict[Node, torch.Tensor]) -> None:
+        super().__init__(module)
+        self.exact, self.values = exact, dict[Node, torch.Tensor]()
+
+    def run_node(self, n: Node) -> Any:
+        value = super().run_node(n)
+        if n not in self.exact:
+            return value
+        self.values[n] = value.clone()
+        return self.exact[n].clone()
+
+
+def decibels(signal: float, noise: float) -> float:
+    """Signal to noise ratio; infinite without noise."""
+    return 10 * math.log10(signal / noise) if noise > 0 and signal > 0 else math.inf
+
+
+def _power(value: torch.Tensor) -> float:
+    return float(value.detach().double().pow(2).sum())
+
+
+def _fused_into(call: Node) -> Node:
+    """In the float graph: the batch norm that is a part of a convolution when it is quantized."""
+    users = list(call.users)
+    if len(users) == 1 and operator_name(users[0]).removeprefix("aten.") in _FOLLOWERS:
+        return users[0]
+    return call
+
+
+def noise_of_calls(
+    float_graph: GraphModule, quantized: GraphModule, data: Iterable[Sequence[torch.Tensor]]
+) -> tuple[dict[CallKey, float], float]:
+    """SQNR in dB of every call that both graphs have, by itself, and of the first result, all noise together.
+
+    What a call's result is quantized to is counted at what reads it. ValueError: no data.
+    """
+    exact_calls, calls = calls_by_key(float_graph), calls_by_key(quantized)
+    norms = any(operator_name(node).removeprefix("aten.") in _FOLLOWERS for node in calls.values())
+    pairs = {
+        key: (exact_calls[key] if norms else _fused_into(exact_calls[key]), node)
+        for key, node in calls.items()
+        if key in exact_calls
+    }
+    power: Counter[CallKey] = Counter()
+    noise: Counter[CallKey] = Counter()
+    whole = [0.0, 0.0]
+    for inputs in data:
+        with torch.no_grad():
+            recorder = _Recorder(float_graph, {exact for exact, _ in pairs.values()})
+            result = recorder.run(*inputs)
+            exact = {node: recorder.values[before] for before, node in pairs.values() if before in recorder.values}
+            corrected = _Corrected(quantized, exact)
+            corrected.run(*inputs)
+            first, second = (_first(each) for each in (result, quantized(*inputs)))
+        whole = [whole[0] + _power(first), whole[1] + _power(first - second)]
+        for key, (before, node) in pairs.items():
+            if node in corrected.values and corrected.values[node].shape == recorder.values[before].shape:
+                power[key] += _power(recorder.values[before])  # type: ignore[assignment]
+                noise[key] += _power(recorder.values[before] - corrected.values[node])  # type: ignore[assignment]
+    if not power:
+        raise ValueError("no data, or no call in common: give the float model's graph and inputs as for calibration")
+    return {key: decibels(power[key], noise[key]) for key in power}, decibels(*whole)
+
+
+def _first(result: Any) -> torch.Tensor:
+    found: torch.Tensor = torch.utils._pytree.tree_leaves(result)[0]
+    return found

@@ -1,0 +1,148 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A table of a quantized model's layers: scheme, bits, noise, and, once lowered, where each runs and why."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from tabulate import tabulate
+from torch.fx import GraphModule, Node
+
+from executorch.devtools.quantization.noise import CallKey, calls_by_key, noise_of_calls, operator_name, path_of
+from executorch.exir.backend.fallback import FALLBACK
+from executorch.exir.error import operator_name as edge_name
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.lowered_backend_module import get_lowered_submodules
+
+_LAYERS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "linear", "embedding")
+_WEIGHTED_IN_EDGE = ("aten::convolution", "aten::linear", "aten::addmm", "aten::mm", "aten::embedding")
+_QUANTIZED = "quantized_decomposed."
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """scheme: "static", "dynamic", "weights only" or "float". bits: of weights and of operands (32: float). sqnr: of
+    the layer's result in dB, its operands being the float model's. runs: "" before lowering; else "delegated to …",
+    "dequantized" or "in float"; why: a partitioner's reason, or that the quantizer left it.
+    """
+
+    layer: str
+    operator: str
+    scheme: str
+    weight_bits: int
+    operand_bits: int
+    per_channel: bool
+    sqnr: float
+    runs: str
+    why: str
+
+
+@dataclass(frozen=True)
+class QuantizationReport:
+    """layers: in the order of the graph. sqnr: of the model's first result in dB, all noise together."""
+
+    layers: tuple[LayerReport, ...]
+    sqnr: float
+
+    def to_json(self) -> str:
+        """As an object; null for what has no noise."""
+        layers = [{**asdict(layer), "sqnr": _finite(layer.sqnr)} for layer in self.layers]
+        return json.dumps({"layers": layers, "sqnr": _finite(self.sqnr)}, indent=2)
+
+    def __str__(self) -> str:
+        rows = [
+            [
+                one.layer,
+                one.operator,
+                one.scheme,
+                f"{one.weight_bits}/{one.operand_bits}",
+                f"{one.sqnr:.1f}",
+                one.runs,
+                one.why,
+            ]
+            for one in self.layers
+        ]
+        titles = ["layer", "operator", "scheme", "bits w/a", "SQNR dB", "runs", "why"]
+        return f"{tabulate(rows, titles)}\nresult: SQNR {self.sqnr:.1f} dB"
+
+
+def quantization_report(
+    float_graph: GraphModule,
+    quantized: GraphModule,
+    data: Iterable[Sequence[torch.Tensor]],
+    lowered: Any = None,
+) -> QuantizationReport:
+    """What became of each layer with weights.
+
+    float_graph: `torch.export.export(model.eval(), inputs).module()`, not yet prepared. quantized: what `convert_pt2e`
+    gave. data: inputs, as for calibration. lowered: the `EdgeProgramManager` made of it, to say where layers run.
+    """
+    noise, whole = noise_of_calls(float_graph, quantized, data)
+    places = {} if lowered is None else _places(lowered.exported_program().graph_module)
+    layers = [
+        _layer(key, node, noise.get(key, math.nan), places, lowered is not None)
+        for key, node in calls_by_key(quantized).items()
+        if key[1].removeprefix("aten.") in _LAYERS
+    ]
+    return QuantizationReport(tuple(layers), whole)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _is(node: object, name: str) -> bool:
+    return isinstance(node, Node) and operator_name(node).startswith(f"{_QUANTIZED}{name}")
+
+
+def _bits(node: Any) -> int:
+    """Of the integers behind an operand; 32 if it is not quantized."""
+    if not _is(node, "dequantize"):
+        return 32
+    numbers = [each for each in node.args if isinstance(each, int) and not isinstance(each, bool)]
+    limits = numbers[-3:-1] if "group" in str(node.target) else numbers[-2:]
+    return max(1, math.ceil(math.log2(limits[1] - limits[0] + 1)))
+
+
+def _layer(key: CallKey, node: Node, sqnr: float, places: dict[str, tuple[str, str]], is_lowered: bool) -> LayerReport:
+    is_table = key[1].endswith("embedding")
+    weight, operand = (node.args[0], None) if is_table else (node.args[1], node.args[0])
+    weight_bits, operand_bits = _bits(weight), _bits(operand)
+    dynamic = isinstance(operand, Node) and len(operand.args) > 1 and isinstance(operand.args[1], Node)
+    scheme = "weights only"
+    if weight_bits == 32:  # computed in float, though its operand may have been integers
+        scheme, operand_bits = "float", 32
+    elif operand_bits < 32:
+        scheme = "dynamic" if dynamic else "static"
+    runs, why = places.get(key[0], ("", "")) if is_lowered else ("", "")
+    if is_lowered and not runs:
+        runs = "in float" if scheme == "float" else "dequantized"
+    if scheme == "float" and not why:
+        why = "the quantizer was not told to quantize it, or does not know it"
+    per_channel = _is(weight, "dequantize_per_channel")
+    return LayerReport(key[0], key[1], scheme, weight_bits, operand_bits, per_channel, sqnr, runs, why)
+
+
+def _places(graph_module: GraphModule) -> dict[str, tuple[str, str]]:
+    """Where the weighted operators of each module run, and why not in a delegate."""
+    found: dict[str, tuple[str, str]] = {}
+    for held in all_graph_modules(graph_module):
+        for node in held.graph.nodes:
+            if _is_weighted(node):
+                reasons = "; ".join(f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ()))
+                quantized = any("quantize" in str(source.target) for source in node.all_input_nodes)
+                found[path_of(node)] = ("dequantized" if quantized else "in float", reasons)
+        for _, module, _ in get_lowered_submodules(held):
+            for node in module.original_module.graph.nodes:
+                if _is_weighted(node):
+                    found[path_of(node)] = (f"delegated to {module.backend_id}", "")
+    return found
+
+
+def _is_weighted(node: Node) -> bool:
+    return node.op == "call_function" and edge_name(node.target).startswith(_WEIGHTED_IN_EDGE)

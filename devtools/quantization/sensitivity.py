@@ -1,0 +1,58 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Leaving in float the layers whose quantization costs most, until the result is as exact as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from executorch.devtools.quantization.report import QuantizationReport, quantization_report
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """left_in_float: paths of modules, in the order in which they were left. report: of the last model, `quantized`."""
+
+    left_in_float: tuple[str, ...]
+    report: QuantizationReport
+    quantized: GraphModule
+
+
+def leave_sensitive_layers_in_float(
+    model: torch.nn.Module,
+    make_quantizer: Callable[[], Any],
+    data: Sequence[Sequence[torch.Tensor]],
+    budget: float,
+    at_once: int = 1,
+) -> Sensitivity:
+    """Quantizes, and quantizes again without the layers of least SQNR, until the result's SQNR is at least `budget` dB.
+
+    make_quantizer: gives a new quantizer with `set_module_name(name, None)`, configured for all of the model.
+    data: inputs, for calibration and for measuring. at_once: layers that are left in float each time.
+    ValueError: the budget is not met though no layer is quantized.
+    """
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e  # type: ignore[import-untyped]
+
+    model.eval()
+    captured: Any = torch.export.export(model, tuple(data[0])).module()
+    left: list[str] = []
+    while True:
+        quantizer = make_quantizer()
+        for name in left:
+            quantizer.set_module_name(name, None)
+        prepared = prepare_pt2e(torch.export.export(model, tuple(data[0])).module(), quantizer)
+        for inputs in data:
+            prepared(*inputs)
+        quantized = convert_pt2e(prepared)
+        report = quantization_report(captured, quantized, data)
+        if report.sqnr >= budget:
+            return Sensitivity(tuple(left), report, quantized)
+        candidates = sorted((one for one in report.layers if one.scheme != "float"), key=lambda one: one.sqnr)
+        names = list(dict.fromkeys(one.layer for one in candidates))
+        if not names:
+            raise ValueError(f"{report.sqnr:.1f} dB without a quantized layer, {budget} dB wanted: {report}")
+        left += names[:at_once]

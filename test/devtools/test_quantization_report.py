@@ -1,0 +1,68 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The report of a quantized model says what became of each layer; the layer that costs most is left in float first."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from quantization.flow import lowered_on_xnnpack, quantized, sqnr
+from torch import nn
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.devtools.quantization import leave_sensitive_layers_in_float, quantization_report
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+
+class Model(nn.Module):
+    """The second layer's weights are small but for one, so that a scale for all of them says little."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
+        self.rough, self.last = nn.Linear(32, 32), nn.Linear(32, 5)
+        with torch.no_grad():
+            self.rough.weight *= 0.05
+            self.rough.weight[0, 0] = 8
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(torch.tanh(self.rough(self.first(x).flatten(1))))
+
+
+def _data() -> list[tuple[torch.Tensor]]:
+    torch.manual_seed(0)
+    return [(torch.randn(4, 3, 4, 4),) for _ in range(2)]
+
+
+def _quantizer() -> XNNPACKQuantizer:
+    return XNNPACKQuantizer().set_global(get_symmetric_quantization_config())
+
+
+def test_each_layer_is_told_with_its_scheme_and_noise() -> None:
+    torch.manual_seed(0)
+    model, data = Model().eval(), _data()
+    graph = torch.export.export(model, data[0]).module()
+    converted = quantized(model, _quantizer().set_module_name("last", None), data)
+    report = quantization_report(graph, converted, data)
+    assert [(one.layer, one.scheme, one.weight_bits, one.operand_bits) for one in report.layers] == [
+        ("first.0", "static", 8, 8),
+        ("rough", "static", 8, 8),
+        ("last", "float", 32, 32),
+    ]
+    first, rough, last = report.layers
+    assert rough.sqnr < min(first.sqnr, last.sqnr)
+    exact = torch.cat([model(*x) for x in data])
+    assert report.sqnr == pytest.approx(sqnr(exact, torch.cat([converted(*x) for x in data])), abs=1e-6)
+    assert "not told" in last.why and json.loads(report.to_json())["layers"][1]["layer"] == "rough"
+    lowered = quantization_report(graph, converted, data, lowered_on_xnnpack(converted, data[0]))
+    assert {one.runs for one in lowered.layers} == {"delegated to XnnpackBackend"}
+    assert "rough" in str(lowered) and "XnnpackBackend" in str(lowered)
+
+
+def test_the_layer_that_costs_most_is_left_in_float() -> None:
+    torch.manual_seed(0)
+    found = leave_sensitive_layers_in_float(Model(), _quantizer, _data(), budget=23)
+    assert found.left_in_float[0] == "rough" and len(found.left_in_float) < 3
+    assert found.report.sqnr >= 23
