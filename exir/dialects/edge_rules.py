@@ -13,7 +13,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 
 from executorch.exir.dialects.backend._ops import BackendOpOverload
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
+from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PRIMS, PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.dialects.legal_dtypes import dtype_violation
 from executorch.exir.dialects.legal_ops import is_core_aten, is_legal_in_edge
 from executorch.exir.dialects.verifier import Rule
@@ -27,7 +27,7 @@ _NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def _is_size_function(target: Any) -> bool:
-    known = target is operator.getitem or target in PRIM_OF_PYTHON_FUNCTION or target is torch.sym_sum
+    known = target is operator.getitem or target in PRIM_OF_PYTHON_FUNCTION or target in FUNCTIONS_OF_SEVERAL_PRIMS
     return known or getattr(target, "__module__", "") in _PYTHON_MODULES
 
 

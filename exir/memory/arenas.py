@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.packing import Block, Packing, lower_bound
@@ -20,6 +21,13 @@ def by_arena(specs: Collection[TensorSpec]) -> dict[int, list[TensorSpec]]:
     for spec in specs:
         found.setdefault(1 if spec.mem_id is None else spec.mem_id, []).append(spec)
     return dict(sorted(found.items()))
+
+
+def unit(alignment: int, specs: Iterable[TensorSpec]) -> int:
+    """The bytes whose multiples the offsets in one arena are: also those of the largest elements in it, which a smaller
+    alignment would put where they cannot be read.
+    """
+    return math.lcm(alignment, *(spec.dtype.itemsize for spec in specs))
 
 
 def plan_arenas(
@@ -46,7 +54,8 @@ def plan_arenas(
 
 def _plan(packer: Packer, alignment: int, members: list[TensorSpec], in_place: InPlace) -> tuple[list[int], int, int]:
     """Offsets, the arena's height, and what no plan can stay below."""
-    single = [_block(spec, alignment) for spec in members]
+    step = unit(alignment, members)
+    single = [_block(spec, step) for spec in members]
     groups = _groups(members, in_place)
     if len(groups) == len(members):
         packing = packer(single)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
-from executorch.exir.memory.arenas import by_arena
+from executorch.exir.memory.arenas import by_arena, unit
 from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
 from executorch.exir.tensor import TensorSpec
 
@@ -22,9 +22,9 @@ def naive(
     result = MemoryAlgoResult({}, [0, 0])
     for mem_id, members in by_arena(specs).items():
         result.bufsizes += [0] * (mem_id + 1 - len(result.bufsizes))
-        end = 0
+        end, step = 0, unit(alignment, members)
         for object_id, spec in enumerate(members):
             result.spec_dict[spec] = SpecAllocResult(mem_id, object_id, end)
-            end += spec.realign(alignment)
+            end += spec.realign(step)
         result.bufsizes[mem_id] = end + extra_padding
     return result

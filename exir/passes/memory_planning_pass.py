@@ -6,6 +6,7 @@ from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.memory.apply import apply_algo
+from executorch.exir.memory.arenas import unit
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.result import MemoryPlanningAlgorithm
 from executorch.exir.memory.specs import mutable_buffer_names, placeholder_specs
@@ -95,9 +96,9 @@ class MemoryPlanningPass(PassBase):
                 "one method updates this buffer, another one holds it as a constant and would see its first value for "
                 "ever; passes/shared_state.py makes it state there",
             )
-        end = 0
+        end, step = 0, unit(self.alignment, (spec for specs in self._shared.values() for spec in specs))
         for name, specs in self._shared.items():
-            sizes = {spec.realign(self.alignment) for spec in specs}
+            sizes = {spec.realign(step) for spec in specs}
             if len(sizes) != 1:
                 raise MemoryPlanningError(name, f"the methods that share this buffer see it with sizes {sorted(sizes)}")
             for spec in specs:

@@ -19,7 +19,7 @@ from torch.export import ExportedProgram
 from torch.export.decomp_utils import PRESERVED_ATEN_CIA_OPS
 from torch.utils import _pytree as pytree
 
-from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
+from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PRIMS, PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.passes.fake_values import computed_value
@@ -33,7 +33,7 @@ from executorch.exir.program.written_state import return_written_state, writable
 # Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
 _CONTROL_FLOW = tuple(getattr(torch.ops.higher_order, name) for name in ("cond", "map_impl", "while_loop", "scan"))
-_NO_OPERATORS = frozenset({operator.getitem, *_CONTROL_FLOW, *PRIM_OF_PYTHON_FUNCTION})
+_NO_OPERATORS = frozenset({operator.getitem, *_CONTROL_FLOW, *PRIM_OF_PYTHON_FUNCTION, *FUNCTIONS_OF_SEVERAL_PRIMS})
 
 
 def decompose_graph(program: ExportedProgram, table: Table, kept: Collection[OpOverload]) -> bool:

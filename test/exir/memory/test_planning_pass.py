@@ -86,6 +86,19 @@ def test_every_tensor_begins_at_the_alignment(alignment: int) -> None:
     assert offsets and all(offset % alignment == 0 for offset in offsets)
 
 
+class ElementsOfManySizes(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        odd = x.flatten()[:3] > 0
+        counted = odd.cumsum(0)
+        return (counted * 2 + odd).to(torch.float64) * x.flatten()[:3]
+
+
+@pytest.mark.parametrize("algorithm", [exact, greedy, naive])
+def test_no_alignment_puts_elements_where_they_cannot_be_read(algorithm: Callable[..., Any]) -> None:
+    program = compile_with(MemoryPlanningPass(algorithm, alignment=1), ElementsOfManySizes())
+    torch.testing.assert_close(Method(program.buffer)(*INPUTS)[0], ElementsOfManySizes()(*INPUTS))
+
+
 def test_a_users_function_plans_with_the_documented_arguments() -> None:
     seen: dict[str, Any] = {}
 

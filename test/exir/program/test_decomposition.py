@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Decomposing call by call, in place, gives what a trace of the whole program gives."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
@@ -110,6 +111,8 @@ ON_SIZES_THAT_VARY: dict[str, Callable[[torch.Tensor], Any]] = {
     "softmax": lambda x: F.gelu(x.softmax(-1) @ x.t()),
     "views": lambda x: F.linear(x, torch.ones(4, 3)).view(x.shape[0], 2, 2).transpose(1, 2).reshape(-1, 4),
     "arithmetic on sizes": lambda x: F.layer_norm(x, (3,)) + x.shape[0] * 2,
+    "sums of several sizes": lambda x: x * torch.sym_sum((x.shape[0], x.shape[0] * x.shape[1], 1)),
+    "square roots of sizes": lambda x: x * torch.sym_sqrt(x.shape[0]),
     "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
     "resampling": lambda x: F.interpolate(x[None, None], scale_factor=2.0),
     "statistics": lambda x: (x.var(0), x.std(1), x.norm(dim=1)),
