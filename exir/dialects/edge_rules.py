@@ -56,9 +56,10 @@ def _numbers_for_tensors(node: fx.Node) -> list[str]:
 
 
 def _is_dense(value: Any) -> bool:
-    return not isinstance(value, torch.Tensor) or not any(
-        isinstance(step, int) and step == 0 for step in value.stride()
-    )
+    if not isinstance(value, torch.Tensor):
+        return True
+    is_empty = any(isinstance(size, int) and size == 0 for size in value.shape)
+    return is_empty or not any(isinstance(step, int) and step == 0 for step in value.stride())
 
 
 def _results(node: fx.Node) -> list[Any]:

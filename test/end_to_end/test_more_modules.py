@@ -180,7 +180,7 @@ FAMILIES: dict[str, list[Member]] = {
     "no elements": [
         Member(partial(nn.Linear, 3, 4), (torch.empty(0, 3),)),
         Member(partial(nn.Conv2d, 2, 3, 3), (torch.empty(0, 2, 5, 5),)),
-        _of(lambda x: (x.sum(), x.sum(1), x.relu(), torch.cat([x, x])), torch.empty(0, 3)),
+        _of(lambda x: (x.sum(), x.sum(1), x.relu(), torch.cat([x, x]), x.nonzero()), torch.empty(0, 3)),
     ],
 }
 

@@ -107,8 +107,8 @@ void read_complex(const Job& job, char* const* from, int64_t lanes, int64_t n, c
 // One number of each of some lanes, of which those up to `count` are wanted, to its line. V is T,
 // or several of them side by side.
 template <class V, class T>
-inline void write_numbers(char* const* to, int64_t offset, int64_t lane, int64_t count, V re, V im,
-                          T scale) {
+inline void write_numbers(char* const* to, int64_t offset, int64_t lane, int64_t count, const V& re,
+                          const V& im, T scale) {
   constexpr int64_t kItems = kItemsOf<V, T>;
   T all_re[kItems], all_im[kItems];
   items<V>(all_re) = re * scale, items<V>(all_im) = im * scale;
