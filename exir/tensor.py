@@ -115,7 +115,8 @@ class TensorSpec:
             if tensor.nbytes != tensor.untyped_storage().nbytes():
                 tensor = tensor.clone()
         spec = cls(tensor.dtype, tensor.shape, tensor.layout, tensor.is_sparse, const, tensor.requires_grad)
-        if not any(isinstance(size, int) and size == 0 for size in tensor.shape):  # without elements any strides will do
+        has_elements = not any(isinstance(size, int) and size == 0 for size in tensor.shape)
+        if has_elements:  # without any, torch's strides may be 0
             spec.stride = tensor.stride()
             spec.dim_order = dim_order_from_stride(spec.stride)
         spec.storage = tensor.untyped_storage() if const else None

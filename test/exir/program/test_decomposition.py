@@ -1,7 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Decomposing call by call, in place, gives what a trace of the whole program gives."""
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
