@@ -2,7 +2,7 @@
 // Switches of the build that change what the public headers declare.
 //
 //   ET_ENABLE_ENUM_STRINGS      tag_to_string(Tag) (default 1)
-//   ET_EVENT_TRACER_ENABLED     the executor reports events to an EventTracer (default: undefined)
+//   ET_EVENT_TRACER_DISABLED    the executor reports no events to EventTracers (default: undefined)
 //   USE_ATEN_LIB                the tensor type is at::Tensor (default: undefined)
 #pragma once
 
