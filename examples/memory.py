@@ -21,7 +21,7 @@ def lower(config: ExecutorchBackendConfig | None = None) -> bytes:
 
 suite = MemoryPlanningAlgorithmSuite(algo_list=[naive])
 programs = {
-    "greedy (the default)": lower(),
+    "exact (the default)": lower(),
     "naive": lower(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(memory_planning_algo=suite))),
     "inputs not planned": lower(
         ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False))
