@@ -47,12 +47,8 @@ fit(model, epochs=8, rate=3e-3)
 right = model.eval()(pixels[test]).argmax(1) == labels[test]
 print(f"float32                  {100 * right.float().mean().item():.2f} %")
 FOUR_BITS = {"weight_qmin": -7, "weight_qmax": 7}
-for name, is_qat, settings in (
-    ("calibrated", False, {}),
-    ("fine-tuned", True, {}),
-    ("4-bit weights", False, FOUR_BITS),
-):
-    config = get_symmetric_quantization_config(is_per_channel=True, is_qat=is_qat, **settings)
+for name, is_qat, limits in (("calibrated", False, {}), ("fine-tuned", True, {}), ("4-bit weights", False, FOUR_BITS)):
+    config = get_symmetric_quantization_config(is_per_channel=True, is_qat=is_qat, **limits)
     quantizer = XNNPACKQuantizer().set_global(config)
     captured = torch.export.export(model.train(is_qat), (pixels[:2],), dynamic_shapes=({0: batch},)).module()
     prepared = (prepare_qat_pt2e if is_qat else prepare_pt2e)(captured, quantizer)

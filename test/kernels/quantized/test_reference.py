@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernel_entry import call_kernel
+from oracle.kernel_entry import call_kernel, registered_kernels
 
 from executorch.exir.operator.quantized import NAMESPACE, packed
 
@@ -19,10 +19,12 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 EXTREMES = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-45, 3.4e38, -3.4e38, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 127.5)
 SIZES = (2, 16, 3, 5)
 decomposed = torch.ops.quantized_decomposed
+_checked: set[str] = set()
 
 
 def check(name: str, *args: Any, **kwargs: Any) -> None:
     """The kernel `name` ("quantize_per_token.out") writes what the reference gives."""
+    _checked.add(f"{NAMESPACE}::{name}")
     operator, _, overload = name.partition(".")
     functional = {"out": "default"}.get(overload, overload.removesuffix("_out").lower())
     expected = getattr(getattr(decomposed, operator), functional)(*args, **kwargs)
@@ -170,6 +172,7 @@ def test_a_row_outside_of_the_table_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["mixed_linear", "mixed_mm"])
 def test_products_with_integers_are_near(name: str) -> None:
+    _checked.add(f"{NAMESPACE}::{name}.out")
     generator = torch.Generator().manual_seed(5)
     for dtype, groups, has_zeros in itertools.product(FLOATS, (0, 4), (False, True)):
         x = torch.randn(5, 32, generator=generator).to(dtype)
@@ -232,3 +235,9 @@ def test_wrong_arguments_are_refused(name: str) -> None:
     kernel, args, out, why = BAD[name]
     call = call_kernel(f"{NAMESPACE}::{kernel}", *args, out=[out])
     assert call.error and why in call.message
+
+
+def test_every_registered_kernel_is_compared_with_the_reference(request: pytest.FixtureRequest) -> None:
+    if request.config.option.keyword or any("::" in each for each in request.config.args):
+        pytest.skip("needs all tests of this file in one process")
+    assert {each for each in registered_kernels() if each.startswith(f"{NAMESPACE}::")} == _checked
