@@ -127,6 +127,11 @@ int64_t between(int64_t value, int64_t least, int64_t most) {
   return value < least ? least : value > most ? most : value;
 }
 
+// As numbers of floating point: limits of int64 may be further apart than int64 can say.
+double steps_between(int64_t quant_min, int64_t quant_max) {
+  return static_cast<double>(quant_max) - static_cast<double>(quant_min);
+}
+
 }  // namespace
 
 Pair choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& input, int64_t quant_min,
@@ -140,7 +145,7 @@ Pair choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& input, i
   }
   const ScalarType steps = input.scalar_type();
   const double width = rounded_to(steps, range.most - range.least);
-  const double per_step = static_cast<float>(static_cast<double>(quant_max - quant_min));
+  const double per_step = static_cast<float>(steps_between(quant_min, quant_max));
   const double scale =
       least_scale(rounded_to(steps, static_cast<float>(width) / static_cast<float>(per_step)), eps);
   const float descaled = static_cast<float>(range.least) / static_cast<float>(scale);
@@ -161,7 +166,7 @@ Pair choose_qparams_symmetric_tensor_out(KernelRuntimeContext& ctx, const Tensor
     return result;
   }
   const double most = -range.least > range.most ? -range.least : range.most;
-  const double per_step = static_cast<double>(quant_max - quant_min) / 2;
+  const double per_step = steps_between(quant_min, quant_max) / 2;
   const float scale = static_cast<float>(most) / static_cast<float>(per_step);
   write_first(scale_out, least_scale(rounded_to(input.scalar_type(), scale), eps));
   write_first(zero_point_out, int64_t(dtype == ScalarType::Byte ? 128 : 0));
