@@ -2,13 +2,12 @@
 """Programs planned parametric in shape, at several sizes: eager's numbers, and no more memory than the sizes need."""
 
 import json
-import os
 import random
 import struct
-import subprocess
 
 import pytest
 import torch
+from oracle import peer
 from torch import nn
 from torch.export import Dim, export
 
@@ -177,16 +176,13 @@ print(json.dumps([tensor.tolist() for tensor in found]))
 """
 
 
-@pytest.mark.skipif("EXECUTORCH_PEER_PYTHON" not in os.environ, reason="the peer is not at hand")
+@pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_a_runtime_that_knows_nothing_of_it_runs_the_plan_for_the_largest_sizes(tmp_path):
     made = _lower("attention")
     made.save(str(tmp_path / "model.pte"))
     (x,) = _sequence(9)
     torch.save(x, tmp_path / "x.pt")
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [os.environ["EXECUTORCH_PEER_PYTHON"], "-c", _PEER, str(tmp_path / "model.pte"), str(tmp_path / "x.pt")]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    (theirs,) = json.loads(done.stdout.splitlines()[-1])
+    printed = peer.run_script(_PEER, ["model.pte", "x.pt"], tmp_path)
+    (theirs,) = json.loads(printed.splitlines()[-1])
     (ours,) = Runtime.get().load_program(made.buffer).load_method("forward").execute((x,))
     torch.testing.assert_close(ours, torch.tensor(theirs), rtol=1e-4, atol=1e-5)

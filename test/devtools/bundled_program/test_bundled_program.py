@@ -1,10 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
+from oracle import peer
 
 from executorch.devtools import BundledProgram
 from executorch.devtools.bundled_program import schema
@@ -100,7 +99,7 @@ def test_what_is_no_bundle_is_refused(program: ExecutorchProgramManager) -> None
             deserialize_from_flatbuffer_to_bundled_program(data)
 
 
-@pytest.mark.skipif("EXECUTORCH_PEER_PYTHON" not in os.environ, reason="needs ExecuTorch 1.4 beside")
+@pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_bundles_are_exchanged_with_the_reference(program: ExecutorchProgramManager, tmp_path: Path) -> None:
     bundle = BundledProgram(program, suite(MethodTestCase((X, X), X * X)))
     (tmp_path / "ours").write_bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
@@ -114,9 +113,6 @@ def test_bundles_are_exchanged_with_the_reference(program: ExecutorchProgramMana
         f"open({str(tmp_path / 'theirs')!r}, 'wb').write(convert_to_flatbuffer("
         "serialize_from_bundled_program_to_json(read)))\n"
     )
-    peer = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [os.environ["EXECUTORCH_PEER_PYTHON"], "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, env=peer, check=False)
-    assert done.returncode == 0, done.stderr
+    peer.run_script(script, [], tmp_path)
     read = deserialize_from_flatbuffer_to_bundled_program((tmp_path / "theirs").read_bytes())
     assert read == bundle.serialize_to_schema()

@@ -2,13 +2,13 @@
 """What the runtime records, read by our reader and by ExecuTorch 1.4's."""
 
 import contextlib
-import os
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import peer_programs
 import pytest
+from oracle import peer
 
 from executorch.devtools.etdump.schema_flatcc import (
     DebugEvent,
@@ -143,7 +143,7 @@ def test_executor_runner_writes_the_same(tmp_path: Path) -> None:
     assert debug.stat().st_size > 0
 
 
-@pytest.mark.skipif("EXECUTORCH_PEER_PYTHON" not in os.environ, reason="needs ExecuTorch 1.4 beside")
+@pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_the_reference_inspector_reads_it(tmp_path: Path) -> None:
     record(tmp_path)
     script = (
@@ -154,9 +154,6 @@ def test_the_reference_inspector_reads_it(tmp_path: Path) -> None:
         "print([len(event.perf_data.raw) for event in blocks[1].events if event.name == 'native_call_addmm.out'])\n"
         "print(tuple(blocks[1].run_output[0].shape))\n"
     )
-    peer = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command_line = [os.environ["EXECUTORCH_PEER_PYTHON"], "-c", script]
-    done = subprocess.run(command_line, capture_output=True, text=True, env=peer, check=False)
-    assert done.returncode == 0, done.stderr
+    printed = peer.run_script(script, [], tmp_path)
     shape = peer_programs.outputs("mlp_dynamic")[0].shape
-    assert done.stdout.splitlines()[:3] == ["['Default', 'Execute']", "[2, 2]", str(shape)], done.stdout
+    assert printed.splitlines()[:3] == ["['Default', 'Execute']", "[2, 2]", str(shape)], printed

@@ -1,12 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 import io
-import os
-import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
 import torch
+from oracle import peer
 from recorded_run import Block, TwoBlocks
 
 from executorch.devtools import BundledProgram, ETRecord, generate_etrecord, parse_etrecord
@@ -97,18 +96,15 @@ program.get_etrecord().save({theirs!r})
 """
 
 
-@pytest.mark.skipif("EXECUTORCH_PEER_PYTHON" not in os.environ, reason="needs ExecuTorch 1.4 beside")
+@pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_records_are_exchanged_with_the_reference(tmp_path: Path) -> None:
     model = TwoBlocks().eval()
     record = program(model).get_etrecord()
     record.save(tmp_path / "ours")
     torch.save(X, tmp_path / "x")
     paths = {name: str(tmp_path / name) for name in ("ours", "theirs", "x", "out")}
-    peer = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [os.environ["EXECUTORCH_PEER_PYTHON"], "-c", PEER.format(**paths)]
-    done = subprocess.run(command, capture_output=True, text=True, env=peer, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str([handle for _, _, handle in calls(record)])
+    printed = peer.run_script(PEER.format(**paths), [], tmp_path)
+    assert printed.strip() == str([handle for _, _, handle in calls(record)])
     torch.testing.assert_close(torch.load(tmp_path / "out"), model(X))
     read = parse_etrecord(tmp_path / "theirs")
     assert next(name for name, _, _ in calls(read)) == "aten_relu_default"

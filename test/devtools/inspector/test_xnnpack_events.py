@@ -1,11 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The events of XNNPACK's operators, back to the operators of the model."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from oracle import peer
 from recorded_run import Recorded, recorded
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -41,7 +40,7 @@ def test_what_a_delegate_returns_is_compared(run: Recorded) -> None:
     assert max(max(each) for each in gap["gap"]) < 1e-4
 
 
-@pytest.mark.skipif("EXECUTORCH_PEER_PYTHON" not in os.environ, reason="needs ExecuTorch 1.4 beside")
+@pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
 def test_the_reference_inspector_finds_the_same(run: Recorded, tmp_path: Path) -> None:
     run.record.save(tmp_path / "record")
     script = (
@@ -49,8 +48,5 @@ def test_the_reference_inspector_finds_the_same(run: Recorded, tmp_path: Path) -
         f"blocks = Inspector(etdump_path={run.trace!r}, etrecord={str(tmp_path / 'record')!r}).event_blocks\n"
         "print([event.op_types for event in blocks[1].events if event.is_delegated_op])\n"
     )
-    peer = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [os.environ["EXECUTORCH_PEER_PYTHON"], "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, env=peer, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("linear") == 2 and done.stdout.count("add") == 2, done.stdout
+    printed = peer.run_script(script, [], tmp_path)
+    assert printed.count("linear") == 2 and printed.count("add") == 2, printed
