@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from executorch.exir.schema import ScalarType
+from executorch.exir.schema import Bool, Double, Int, ScalarType
 from executorch.exir.serialize import tables as t
 
 ETDUMP_VERSION = 0
@@ -39,23 +39,8 @@ class TensorList:
 
 
 @dataclass
-class Int:
-    int_val: int
-
-
-@dataclass
-class Bool:
-    bool_val: bool
-
-
-@dataclass
 class Float:
     float_val: float
-
-
-@dataclass
-class Double:
-    double_val: float
 
 
 @dataclass

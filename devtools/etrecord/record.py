@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 from torch.export import ExportedProgram
@@ -27,6 +28,7 @@ RESERVED = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class ETRecord:
     """Asked for with `generate_etrecord=True` and taken from `ExecutorchProgramManager.get_etrecord()`.
 
@@ -37,27 +39,15 @@ class ETRecord:
     of `forward`.
     """
 
-    def __init__(
-        self,
-        exported_program: ExportedProgram | None = None,
-        export_graph_id: int | None = None,
-        edge_dialect_program: Programs | None = None,
-        graph_map: dict[str, ExportedProgram] | None = None,
-        _debug_handle_map: dict[str, Any] | None = None,
-        _delegate_map: dict[str, Any] | None = None,
-        _instruction_id_to_num_outs_map: dict[str, Any] | None = None,
-        _reference_outputs: dict[str, list[Any]] | None = None,
-        _representative_inputs: Sequence[Any] | None = None,
-    ) -> None:
-        self.exported_program = exported_program
-        self.export_graph_id = export_graph_id
-        self.edge_dialect_program = edge_dialect_program
-        self.graph_map = graph_map
-        self._debug_handle_map = _debug_handle_map
-        self._delegate_map = _delegate_map
-        self._instruction_id_to_num_outs_map = _instruction_id_to_num_outs_map
-        self._reference_outputs = _reference_outputs
-        self._representative_inputs = _representative_inputs
+    exported_program: ExportedProgram | None = None
+    export_graph_id: int | None = None
+    edge_dialect_program: Programs | None = None
+    graph_map: dict[str, ExportedProgram] | None = None
+    _debug_handle_map: dict[str, Any] | None = None
+    _delegate_map: dict[str, Any] | None = None
+    _instruction_id_to_num_outs_map: dict[str, Any] | None = None
+    _reference_outputs: dict[str, list[Any]] | None = None
+    _representative_inputs: Sequence[Any] | None = None
 
     def edge_programs(self) -> dict[str, ExportedProgram]:
         """The edge programs by method."""

@@ -12,6 +12,7 @@ from typing import Any
 from executorch.exir.schema import BytesLike, DataLocation, KernelCall, Program, Tensor
 from executorch.exir.serialize import deserialize_pte
 from executorch.exir.serialize.header import find_extended_header
+from executorch.exir.serialize.pte_file import PteFile
 from executorch.exir.serialize.reader import FlatbufferReader
 from executorch.exir.serialize.tables import PROGRAM
 
@@ -53,14 +54,14 @@ class Size:
 def size_of(data: BytesLike) -> Size:
     """The breakdown of a `.pte` file's bytes. Raises MalformedProgramError if they are none."""
     view = memoryview(data).cast("B")
-    parts = list(_marked(_parts(view)))
-    program = deserialize_pte(view).program
+    file = deserialize_pte(view)
+    parts = list(_marked(_parts(file)))
     return Size(
         file=len(view),
         totals=_totals(view),
         parts=sorted(parts, key=lambda part: -part.nbytes),
-        operators=_operators(program),
-        delegates=dict(Counter(each.id for plan in program.execution_plan for each in plan.delegates)),
+        operators=_operators(file.program),
+        delegates=dict(Counter(each.id for plan in file.program.execution_plan for each in plan.delegates)),
         duplicates=sum(part.nbytes for part in parts if part.same_as is not None),
     )
 
@@ -82,17 +83,14 @@ def _totals(view: memoryview) -> dict[str, int]:
         kinds = {"delegates": delegated, "named data": named, "mutable buffers": mutable}
         kind = next((name for name, indices in kinds.items() if index in indices), "constants")
         totals[kind] += segment.size
-    totals["constants"] += sum(len(buffer.storage) for buffer in program.constant_buffer)
-    totals["delegates"] += sum(len(each.data) for each in program.backend_delegate_data)
-    inline = sum(len(buffer.storage) for buffer in program.constant_buffer)
-    inline += sum(len(each.data) for each in program.backend_delegate_data)
-    totals["program"] = end - inline
+    constants = sum(len(buffer.storage) for buffer in program.constant_buffer)
+    delegates = sum(len(each.data) for each in program.backend_delegate_data)
+    totals += Counter(constants=constants, delegates=delegates, program=end - constants - delegates)
     totals["padding"] = len(view) - sum(totals.values())
     return {name: size for name, size in totals.items() if size}
 
 
-def _parts(view: memoryview) -> Iterator[tuple[Part, BytesLike]]:
-    file = deserialize_pte(view)
+def _parts(file: PteFile) -> Iterator[tuple[Part, BytesLike]]:
     uses: Counter[tuple[bool, int]] = Counter()
     names: dict[tuple[bool, int], str] = {}
     for plan in file.program.execution_plan:

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from executorch.exir.schema import Bool as Bool
+from executorch.exir.schema import Double as Double
+from executorch.exir.schema import Int as Int
 from executorch.exir.schema import ScalarType
 from executorch.exir.serialize import tables as t
 
@@ -19,21 +22,6 @@ class Tensor:
     sizes: list[int]
     data: bytes
     dim_order: list[int]
-
-
-@dataclass
-class Int:
-    int_val: int
-
-
-@dataclass
-class Bool:
-    bool_val: bool
-
-
-@dataclass
-class Double:
-    double_val: float
 
 
 @dataclass
