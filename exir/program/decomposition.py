@@ -37,9 +37,15 @@ def _tables() -> tuple[dict[Any, Any], dict[Any, Any]]:
 
 def decomposition_table(preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False) -> dict[Any, Any]:
     """PyTorch's table to Core ATen with our decompositions in it, without the operators to preserve."""
-    of_pytorch, ours = _tables()
-    left_out = {*preserve, *(RECURRENT_DECOMPOSITIONS if unroll_recurrent else ())}
-    return {op: made for op, made in {**of_pytorch, **ours, **affine_decompositions()}.items() if op not in left_out}
+    whole = set(preserve)
+    table = {**_tables()[0], **_ours(unroll_recurrent)}
+    return {op: made for op, made in table.items() if op not in whole}
+
+
+def _ours(unroll_recurrent: bool) -> dict[Any, Any]:
+    """What we add to PyTorch's table; without what keeps recurrent layers whole, it writes them out."""
+    left_out = RECURRENT_DECOMPOSITIONS if unroll_recurrent else {}
+    return {op: made for op, made in {**_tables()[1], **affine_decompositions()}.items() if op not in left_out}
 
 
 def decompose(
@@ -84,8 +90,7 @@ def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: 
 def _table_to_trace_with(kept: list[OpOverload], unroll_recurrent: bool) -> dict[Any, Any]:
     """`decomposition_table` with the composite operators that were registered since it was made."""
     table = torch.export.default_decompositions()
-    ours = {**_tables()[1], **affine_decompositions()}
-    table.update({op: ours[op] for op in ours if not (unroll_recurrent and op in RECURRENT_DECOMPOSITIONS)})
+    table.update(_ours(unroll_recurrent))
     for op in kept:
         table.pop(op, None)
     return table

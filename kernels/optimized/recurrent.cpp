@@ -7,18 +7,8 @@ namespace executorch::kernels::optimized {
 namespace {
 
 using portable::Recurrence;
-using portable::RecurrentLayers;
 
 portable::RecurrentLoops loops() { return {isa().gemm, isa().cells}; }
-
-using TwoTensors = std::tuple<Tensor&, Tensor&>;
-
-TwoTensors one_state(KernelRuntimeContext& ctx, const RecurrentLayers& arguments, Tensor& out0,
-                     Tensor& out1) {
-  Tensor* const finals[] = {&out1};
-  portable::run_layers(ctx, loops(), arguments, out0, finals);
-  return {out0, out1};
-}
 
 }  // namespace
 
@@ -35,31 +25,33 @@ std::tuple<Tensor&, Tensor&, Tensor&> lstm_out(KernelRuntimeContext& ctx, const 
   return {out0, out1, out2};
 }
 
-TwoTensors gru_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
-                   ArrayRef<Tensor> params, bool has_biases, int64_t num_layers, bool bidirectional,
-                   bool batch_first, Tensor& out0, Tensor& out1) {
-  return one_state(ctx,
-                   {Recurrence::Gru, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
-                    num_layers, bidirectional, batch_first},
-                   out0, out1);
+portable::TwoTensors gru_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
+                             ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
+                             bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
+  return portable::run_one_state(
+      ctx, loops(),
+      {Recurrence::Gru, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
+      out0, out1);
 }
 
-TwoTensors rnn_tanh_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
-                        ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
-                        bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
-  return one_state(ctx,
-                   {Recurrence::Tanh, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
-                    num_layers, bidirectional, batch_first},
-                   out0, out1);
+portable::TwoTensors rnn_tanh_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
+                                  ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
+                                  bool bidirectional, bool batch_first, Tensor& out0,
+                                  Tensor& out1) {
+  return portable::run_one_state(
+      ctx, loops(),
+      {Recurrence::Tanh, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
+      out0, out1);
 }
 
-TwoTensors rnn_relu_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
-                        ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
-                        bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
-  return one_state(ctx,
-                   {Recurrence::Relu, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
-                    num_layers, bidirectional, batch_first},
-                   out0, out1);
+portable::TwoTensors rnn_relu_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
+                                  ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
+                                  bool bidirectional, bool batch_first, Tensor& out0,
+                                  Tensor& out1) {
+  return portable::run_one_state(
+      ctx, loops(),
+      {Recurrence::Relu, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
+      out0, out1);
 }
 
 }  // namespace executorch::kernels::optimized

@@ -8,15 +8,6 @@ namespace {
 
 RecurrentLoops plain_loops() { return {plain_gemm_tiles(), plain_cells()}; }
 
-using TwoTensors = std::tuple<Tensor&, Tensor&>;
-
-TwoTensors one_state(KernelRuntimeContext& ctx, const RecurrentLayers& arguments, Tensor& out0,
-                     Tensor& out1) {
-  Tensor* const finals[] = {&out1};
-  run_layers(ctx, plain_loops(), arguments, out0, finals);
-  return {out0, out1};
-}
-
 }  // namespace
 
 std::tuple<Tensor&, Tensor&, Tensor&> lstm_out(KernelRuntimeContext& ctx, const Tensor& input,
@@ -35,28 +26,28 @@ std::tuple<Tensor&, Tensor&, Tensor&> lstm_out(KernelRuntimeContext& ctx, const 
 TwoTensors gru_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
                    ArrayRef<Tensor> params, bool has_biases, int64_t num_layers, bool bidirectional,
                    bool batch_first, Tensor& out0, Tensor& out1) {
-  return one_state(ctx,
-                   {Recurrence::Gru, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
-                    num_layers, bidirectional, batch_first},
-                   out0, out1);
+  return run_one_state(
+      ctx, plain_loops(),
+      {Recurrence::Gru, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
+      out0, out1);
 }
 
 TwoTensors rnn_tanh_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
                         ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
                         bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
-  return one_state(ctx,
-                   {Recurrence::Tanh, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
-                    num_layers, bidirectional, batch_first},
-                   out0, out1);
+  return run_one_state(
+      ctx, plain_loops(),
+      {Recurrence::Tanh, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
+      out0, out1);
 }
 
 TwoTensors rnn_relu_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
                         ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
                         bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
-  return one_state(ctx,
-                   {Recurrence::Relu, input, ArrayRef<Tensor>(&hx, 1), params, has_biases,
-                    num_layers, bidirectional, batch_first},
-                   out0, out1);
+  return run_one_state(
+      ctx, plain_loops(),
+      {Recurrence::Relu, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
+      out0, out1);
 }
 
 }  // namespace executorch::kernels::portable

@@ -102,10 +102,10 @@ Strided as_groups(char* data, ScalarType dtype, int64_t groups, int64_t size, in
 }
 
 Tensor& look_up(KernelRuntimeContext& ctx, const Table& table, int64_t quant_min, int64_t quant_max,
-                const Tensor& indices, ScalarType dtype, Tensor& out) {
+                const Tensor& indices, std::optional<ScalarType> dtype, Tensor& out) {
   if (!expect_table(ctx, table, quant_min, quant_max) ||
       !expect_index_dtype(ctx, "indices", indices) || !expect_floating(ctx, "out", out) ||
-      !expect_dtype(ctx, "out", out, dtype) ||
+      !expect_dtype(ctx, "out", out, dtype.value_or(table.scales.scalar_type())) ||
       !ET_EXPECT(ctx, indices.dim() < kMaxRank, "indices have the highest rank already, %d",
                  kMaxRank)) {
     return out;
@@ -151,46 +151,43 @@ Tensor& look_up(KernelRuntimeContext& ctx, const Table& table, int64_t quant_min
 Tensor& embedding_byte_out(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,
                            const std::optional<Tensor>& zero_points, int64_t quant_min,
                            int64_t quant_max, const Tensor& indices, Tensor& out) {
-  return look_up(ctx, {weight, scales, zero_points, 8}, quant_min, quant_max, indices,
-                 scales.scalar_type(), out);
+  return look_up(ctx, {weight, scales, zero_points, 8}, quant_min, quant_max, indices, std::nullopt,
+                 out);
 }
 
 Tensor& embedding_byte_dtype_out(KernelRuntimeContext& ctx, const Tensor& weight,
                                  const Tensor& scales, const std::optional<Tensor>& zero_points,
                                  int64_t quant_min, int64_t quant_max, const Tensor& indices,
                                  std::optional<ScalarType> dtype, Tensor& out) {
-  return look_up(ctx, {weight, scales, zero_points, 8}, quant_min, quant_max, indices,
-                 dtype.value_or(scales.scalar_type()), out);
+  return look_up(ctx, {weight, scales, zero_points, 8}, quant_min, quant_max, indices, dtype, out);
 }
 
 Tensor& embedding_4bit_out(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,
                            const std::optional<Tensor>& zero_points, int64_t quant_min,
                            int64_t quant_max, const Tensor& indices, Tensor& out) {
-  return look_up(ctx, {weight, scales, zero_points, 4}, quant_min, quant_max, indices,
-                 scales.scalar_type(), out);
+  return look_up(ctx, {weight, scales, zero_points, 4}, quant_min, quant_max, indices, std::nullopt,
+                 out);
 }
 
 Tensor& embedding_4bit_dtype_out(KernelRuntimeContext& ctx, const Tensor& weight,
                                  const Tensor& scales, const std::optional<Tensor>& zero_points,
                                  int64_t quant_min, int64_t quant_max, const Tensor& indices,
                                  std::optional<ScalarType> dtype, Tensor& out) {
-  return look_up(ctx, {weight, scales, zero_points, 4}, quant_min, quant_max, indices,
-                 dtype.value_or(scales.scalar_type()), out);
+  return look_up(ctx, {weight, scales, zero_points, 4}, quant_min, quant_max, indices, dtype, out);
 }
 
 Tensor& embedding_2bit_out(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,
                            const std::optional<Tensor>& zero_points, int64_t quant_min,
                            int64_t quant_max, const Tensor& indices, Tensor& out) {
-  return look_up(ctx, {weight, scales, zero_points, 2}, quant_min, quant_max, indices,
-                 scales.scalar_type(), out);
+  return look_up(ctx, {weight, scales, zero_points, 2}, quant_min, quant_max, indices, std::nullopt,
+                 out);
 }
 
 Tensor& embedding_2bit_dtype_out(KernelRuntimeContext& ctx, const Tensor& weight,
                                  const Tensor& scales, const std::optional<Tensor>& zero_points,
                                  int64_t quant_min, int64_t quant_max, const Tensor& indices,
                                  std::optional<ScalarType> dtype, Tensor& out) {
-  return look_up(ctx, {weight, scales, zero_points, 2}, quant_min, quant_max, indices,
-                 dtype.value_or(scales.scalar_type()), out);
+  return look_up(ctx, {weight, scales, zero_points, 2}, quant_min, quant_max, indices, dtype, out);
 }
 
 }  // namespace executorch::kernels::quantized

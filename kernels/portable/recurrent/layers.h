@@ -11,6 +11,8 @@
 #include <executorch/kernels/portable/loops/types.h>
 #include <executorch/kernels/portable/recurrent/cell.h>
 
+#include <tuple>
+
 namespace executorch::kernels::portable {
 
 enum class Recurrence { Lstm, Gru, Tanh, Relu };
@@ -43,5 +45,15 @@ struct RecurrentLayers {
 /// memory.
 void run_layers(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
                 const RecurrentLayers& arguments, Tensor& out, Tensor* const* finals);
+
+using TwoTensors = std::tuple<Tensor&, Tensor&>;
+
+/// The same for layers that have one state.
+inline TwoTensors run_one_state(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
+                                const RecurrentLayers& arguments, Tensor& out, Tensor& final) {
+  Tensor* const finals[] = {&final};
+  run_layers(ctx, loops, arguments, out, finals);
+  return {out, final};
+}
 
 }  // namespace executorch::kernels::portable
