@@ -165,10 +165,12 @@ function(gen_operators_lib)
   executorch_linking_registers(${ARG_LIB_NAME} ${identifier})
 endfunction()
 
-# The target <name>_portable_kernels: the portable kernels for the dtypes that the header says.
+# The target <name>_portable_kernels: the portable kernels, and what they are made of, for the dtypes that the header says.
 function(executorch_portable_kernels_for name header)
   set(target ${name}_portable_kernels)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/*.cpp)
+  set(kernels ${EXECUTORCH_PACKAGE_ROOT}/kernels)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${kernels}/portable/*.cpp ${kernels}/loops/*.cpp ${kernels}/gemm/*.cpp
+       ${kernels}/recurrent/*.cpp)
   add_library(${target} STATIC EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(${target} PUBLIC executorch_core)
   target_compile_definitions(${target} PRIVATE "EXECUTORCH_SELECTED_DTYPES_HEADER=\"${header}\"")
@@ -179,8 +181,8 @@ function(executorch_portable_kernels_for name header)
     add_dependencies(${target} generate_portable_kernels_table)
   endif()
   # Both builds define the same functions.
-  set_target_properties(${target} PROPERTIES INTERFACE_EXECUTORCH_PORTABLE_DTYPES ${name}
-                                             COMPATIBLE_INTERFACE_STRING EXECUTORCH_PORTABLE_DTYPES)
+  set_target_properties(${target} PROPERTIES INTERFACE_EXECUTORCH_KERNEL_DTYPES ${name}
+                                             COMPATIBLE_INTERFACE_STRING EXECUTORCH_KERNEL_DTYPES)
 endfunction()
 
 macro(executorch_expect_arguments function)

@@ -170,7 +170,7 @@ def _row(row: KernelRow, served: int, is_overloaded: bool) -> str:
 
 
 def selected_dtypes(dtypes: Iterable[str], library: str) -> str:
-    """The header that kernels/portable/loops/selection.h includes."""
+    """The header that kernels/loops/selection.h includes."""
     names = ", ".join(sorted(dtypes, key=SCALAR_TYPE_CODES.__getitem__))
     return f"""{_BANNER.format(source=f"the programs of {library}")}#pragma once
 

@@ -1,15 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elementary functions of whatever is computed in float32; the portable kernels do float64.
+#include <executorch/kernels/loops/elementwise.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/isa.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/elementwise.h>
 
 namespace executorch::kernels::optimized {
 namespace {
-
-using portable::Elementwise;
-using portable::Parameters;
 
 template <Isa::Map Isa::* function>
 void row(const Parameters&, char* out, const char* const* in, int64_t n) {
@@ -18,7 +15,7 @@ void row(const Parameters&, char* out, const char* const* in, int64_t n) {
 
 template <Isa::Map Isa::* function>
 constexpr Elementwise kMap{
-    {nullptr, nullptr, row<function>, nullptr}, {}, 1, portable::Domain::Floating, false};
+    {nullptr, nullptr, row<function>, nullptr}, {}, 1, Domain::Floating, false};
 
 /// Whether float32 is computed in: not for float64, in either tensor.
 bool in_float(const Tensor& self, const Tensor& out) {
@@ -30,7 +27,7 @@ bool in_float(const Tensor& self, const Tensor& out) {
 #define ET_MAP_OPERATOR(name)                                                      \
   Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) { \
     if (!in_float(self, out)) return portable::name##_out(ctx, self, out);         \
-    return portable::elementwise(ctx, kMap<&Isa::name>, {self}, out);              \
+    return elementwise(ctx, kMap<&Isa::name>, {self}, out);                        \
   }
 ET_MAP_OPERATOR(exp)
 ET_MAP_OPERATOR(sigmoid)
@@ -41,11 +38,11 @@ ET_MAP_OPERATOR(erf)
 Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& self, std::string_view approximate,
                  Tensor& out) {
   const bool known = approximate == "none" || approximate == "tanh";
-  if (!known || !in_float(self, out) || !portable::is_floating(self.scalar_type())) {
+  if (!known || !in_float(self, out) || !is_floating(self.scalar_type())) {
     return portable::gelu_out(ctx, self, approximate, out);
   }
-  return portable::elementwise(
-      ctx, approximate == "none" ? kMap<&Isa::gelu> : kMap<&Isa::gelu_tanh>, {self}, out);
+  return elementwise(ctx, approximate == "none" ? kMap<&Isa::gelu> : kMap<&Isa::gelu_tanh>, {self},
+                     out);
 }
 
 }  // namespace executorch::kernels::optimized

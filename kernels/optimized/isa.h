@@ -3,8 +3,8 @@
 // asks.
 #pragma once
 
-#include <executorch/kernels/portable/gemm/tiles.h>
-#include <executorch/kernels/portable/recurrent/cell.h>
+#include <executorch/kernels/gemm/tiles.h>
+#include <executorch/kernels/recurrent/cell.h>
 
 #include <cstdint>
 
@@ -15,8 +15,8 @@ struct Isa {
   using Map = void (*)(const float* in, float* out, int64_t n);
 
   const char* name;
-  portable::GemmTiles gemm;
-  portable::Cells cells;
+  GemmTiles gemm;
+  Cells cells;
   Map exp, sigmoid, tanh, erf, gelu, gelu_tanh;
   /// exp(x - max) / sum, and its logarithm, of one row.
   Map softmax, log_softmax;

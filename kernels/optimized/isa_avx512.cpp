@@ -1,16 +1,16 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Compiled for one instruction set: see the CMake file. It must not leave code of its own for
 // others to link to: what it includes is in unnamed namespaces.
+#include <executorch/kernels/gemm/tile_product.h>
 #include <executorch/kernels/optimized/vector_rows.h>
-#include <executorch/kernels/portable/gemm/tile_product.h>
 
 namespace executorch::kernels::optimized {
 
 const Isa& isa_avx512() {
   static constexpr int kBytes = 64;
-  static constexpr portable::GemmTiles kTiles = {portable::gemm_tile<float, kBytes, 12, 2>(),
-                                                 portable::gemm_tile<double, kBytes, 12, 2>(),
-                                                 portable::gemm_tile<uint64_t, kBytes, 4, 2>()};
+  static constexpr GemmTiles kTiles = {gemm_tile<float, kBytes, 12, 2>(),
+                                       gemm_tile<double, kBytes, 12, 2>(),
+                                       gemm_tile<uint64_t, kBytes, 4, 2>()};
   static constexpr Isa kIsa = vector_isa<kBytes>("avx512", kTiles);
   return kIsa;
 }

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/isa.h>
-#include <executorch/kernels/portable/gemm/matmul.h>
+#include <executorch/kernels/portable/matmul.h>
 
 namespace executorch::kernels::optimized {
 

@@ -1,14 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Layer and group norm of contiguous tensors that are computed in float32; the portable kernels do
 // the rest.
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/index_order.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/isa.h>
 #include <executorch/kernels/optimized/part_buffers.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/divide.h>
-#include <executorch/kernels/portable/loops/index_order.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,20 +16,18 @@
 namespace executorch::kernels::optimized {
 namespace {
 
-using portable::Compute;
-using portable::Division;
 using ThreeTensors = std::tuple<Tensor&, Tensor&, Tensor&>;
 
 /// Elements worth the start of a thread.
 constexpr int64_t kLeast = 1 << 16;
 constexpr int64_t kSize = sizeof(float);
 
-bool in_order(const Tensor& tensor) { return portable::in_index_order(portable::Strided(tensor)); }
+bool in_order(const Tensor& tensor) { return in_index_order(Strided(tensor)); }
 
 /// Computed in float32, and contiguous.
 bool fits(const Tensor& tensor) {
   const ScalarType dtype = tensor.scalar_type();
-  return portable::is_floating(dtype) && dtype != ScalarType::Double && in_order(tensor);
+  return is_floating(dtype) && dtype != ScalarType::Double && in_order(tensor);
 }
 
 bool fits(const std::optional<Tensor>& parameter, ArrayRef<int64_t> sizes) {
@@ -62,8 +60,8 @@ bool floats(KernelRuntimeContext& ctx, const std::optional<Tensor>& tensor, cons
   }
   const auto memory = ctx.allocate_temp(size_t(tensor->numel() * kSize), 64);
   if (!memory.ok()) return false;
-  portable::load(tensor->scalar_type(), Compute::Float)(static_cast<char*>(*memory), kSize, data,
-                                                        tensor->element_size(), tensor->numel());
+  load(tensor->scalar_type(), Compute::Float)(static_cast<char*>(*memory), kSize, data,
+                                              tensor->element_size(), tensor->numel());
   *values = static_cast<const float*>(*memory);
   return true;
 }
@@ -98,9 +96,9 @@ class Regions {
         }
         float* const buffer = buffers_ + part * size_;
         char* const bytes = reinterpret_cast<char*>(buffer);
-        portable::load(dtype_, Compute::Float)(bytes, kSize, from, width_, size_);
+        load(dtype_, Compute::Float)(bytes, kSize, from, width_, size_);
         f(region, static_cast<const float*>(buffer), buffer);
-        portable::store(Compute::Float, dtype_)(to, width_, bytes, kSize, size_);
+        store(Compute::Float, dtype_)(to, width_, bytes, kSize, size_);
       }
     });
   }
@@ -116,13 +114,12 @@ class Regions {
 
 bool fits(const Tensor& in, const ThreeTensors& out) {
   return in.numel() > 0 && fits(in) && std::get<0>(out).scalar_type() == in.scalar_type() &&
-         portable::is_floating(std::get<1>(out).scalar_type()) &&
-         portable::is_floating(std::get<2>(out).scalar_type());
+         is_floating(std::get<1>(out).scalar_type()) && is_floating(std::get<2>(out).scalar_type());
 }
 
 void put(Tensor& tensor, int64_t index, float value) {
   char* const data = static_cast<char*>(tensor.mutable_data_ptr());
-  portable::write<float>(value, data + index * tensor.element_size(), tensor.scalar_type());
+  write<float>(value, data + index * tensor.element_size(), tensor.scalar_type());
 }
 
 /// What a region was normalized by.
@@ -133,13 +130,12 @@ struct Statistics {
 /// Resizes the outputs, then calls f(region, from, to, weights, biases), which gives Statistics,
 /// for each region of n elements; `shape` is theirs. False where the portable kernel has to do it.
 template <class F>
-bool normalize(KernelRuntimeContext& ctx, const Tensor& in, int64_t n, const portable::Shape& shape,
+bool normalize(KernelRuntimeContext& ctx, const Tensor& in, int64_t n, const Shape& shape,
                const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                const ThreeTensors& out, F&& f) {
   auto& [result, mean, rstd] = out;
-  if (!portable::resize_like(ctx, result, in) || !portable::resize(ctx, mean, shape) ||
-      !portable::resize(ctx, rstd, shape) || !in_order(result) || !in_order(mean) ||
-      !in_order(rstd)) {
+  if (!resize_like(ctx, result, in) || !resize(ctx, mean, shape) || !resize(ctx, rstd, shape) ||
+      !in_order(result) || !in_order(mean) || !in_order(rstd)) {
     return false;
   }
   const float *weights, *biases;
@@ -162,7 +158,7 @@ bool layer_norm(KernelRuntimeContext& ctx, const Tensor& in, ArrayRef<int64_t> s
   if (!fits(in, out) || !ends_with(in, sizes) || !fits(weight, sizes) || !fits(bias, sizes)) {
     return false;
   }
-  portable::Shape shape(in);
+  Shape shape(in);
   int64_t n = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
     shape.sizes[shape.rank - 1 - int(d)] = 1;
@@ -191,7 +187,7 @@ bool group_norm(KernelRuntimeContext& ctx, const Tensor& in, const std::optional
                 const std::optional<Tensor>& bias, int64_t groups, int64_t pixels, double eps,
                 const ThreeTensors& out) {
   const int64_t channels = in.size(1) / groups, n = channels * pixels;
-  portable::Shape shape;
+  Shape shape;
   shape.append(in.size(0));
   shape.append(groups);
   const auto each = [=](int64_t region, const float* from, float* to, const float* weights,

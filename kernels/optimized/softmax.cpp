@@ -1,22 +1,17 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Softmax of whatever is computed in float32; rows that are not contiguous float32 pass through a
 // buffer.
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/lines.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/isa.h>
 #include <executorch/kernels/optimized/part_buffers.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/divide.h>
-#include <executorch/kernels/portable/loops/lines.h>
 
 namespace executorch::kernels::optimized {
 namespace {
-
-using portable::Compute;
-using portable::LoopNest;
-using portable::NestDivision;
-using portable::Strided;
 
 /// Elements worth the start of a thread.
 constexpr int64_t kLeast = 1 << 15;
@@ -29,11 +24,11 @@ struct Lines {
   int64_t length, to_stride, from_stride;
 
   Lines(const Strided& to, const Strided& from, int axis)
-      : nest(portable::without(to, axis), portable::without(from, axis)),
+      : nest(without(to, axis), without(from, axis)),
         dtype(from.dtype),
-        length(portable::line_length(from, axis)),
-        to_stride(portable::line_stride(to, axis)),
-        from_stride(portable::line_stride(from, axis)) {}
+        length(line_length(from, axis)),
+        to_stride(line_stride(to, axis)),
+        from_stride(line_stride(from, axis)) {}
 
   bool in_place() const {
     return dtype == ScalarType::Float && to_stride == kSize && from_stride == kSize;
@@ -48,8 +43,8 @@ void lines_in_place(const LoopNest& nest, int64_t n, Isa::Map row_function) {
 
 /// Each by way of a buffer for one.
 void lines_through(const LoopNest& nest, const Lines& lines, Isa::Map row_function, char* buffer) {
-  const portable::Convert load = portable::load(lines.dtype, Compute::Float);
-  const portable::Convert store = portable::store(Compute::Float, lines.dtype);
+  const Convert load = kernels::load(lines.dtype, Compute::Float);
+  const Convert store = kernels::store(Compute::Float, lines.dtype);
   nest.for_each_outer(nest.rank(), [&](char* const* at) {
     load(buffer, kSize, at[1], lines.from_stride, lines.length);
     row_function(reinterpret_cast<const float*>(buffer), reinterpret_cast<float*>(buffer),
@@ -63,11 +58,11 @@ bool softmax(KernelRuntimeContext& ctx, Isa::Map row_function, const Tensor& sel
              bool half_to_float, Tensor& out) {
   const ScalarType dtype = self.scalar_type();
   const int64_t rank = self.dim();
-  if (half_to_float || out.scalar_type() != dtype || !portable::is_floating(dtype) ||
+  if (half_to_float || out.scalar_type() != dtype || !is_floating(dtype) ||
       dtype == ScalarType::Double || rank == 0 || dim < -rank || dim >= rank) {
     return false;
   }
-  if (!portable::resize_like(ctx, out, self)) return true;
+  if (!resize_like(ctx, out, self)) return true;
   const int axis = int(dim < 0 ? dim + rank : dim);
   const Lines lines(Strided(out), Strided(self), axis);
   // Of lines across memory, the portable kernel takes many at a time.

@@ -4,7 +4,7 @@
 // where that is more; NaN stays NaN.
 #pragma once
 
-#include <executorch/kernels/portable/pointwise/float_math.h>
+#include <executorch/kernels/loops/float_math.h>
 
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 
 #include <executorch/kernels/optimized/isa.h>
 #include <executorch/kernels/optimized/vector_math.h>
-#include <executorch/kernels/portable/recurrent/cell_loops.h>
+#include <executorch/kernels/recurrent/cell_loops.h>
 
 namespace executorch::kernels::optimized {
 namespace {
@@ -53,10 +53,10 @@ ET_VECTOR_INLINE void map(const float* in, float* out, int64_t n, F&& f) {
   }
 ET_MAP(exp, vector_exp)
 ET_MAP(sigmoid, vector_sigmoid)
-ET_MAP(tanh, portable::float_tanh)
-ET_MAP(erf, portable::float_erf)
-ET_MAP(gelu, portable::float_gelu)
-ET_MAP(gelu_tanh, portable::float_gelu_tanh)
+ET_MAP(tanh, float_tanh)
+ET_MAP(erf, float_erf)
+ET_MAP(gelu, float_gelu)
+ET_MAP(gelu_tanh, float_gelu_tanh)
 #undef ET_MAP
 
 template <int kBytes>
@@ -198,10 +198,10 @@ void scale_row(const float* in, float* out, int64_t n, float center, float facto
 
 /// All of it for vectors of kBytes.
 template <int kBytes>
-constexpr Isa vector_isa(const char* name, const portable::GemmTiles& tiles) {
+constexpr Isa vector_isa(const char* name, const GemmTiles& tiles) {
   return {name,
           tiles,
-          {portable::cell_steps<float, kBytes>(), portable::cell_steps<double, kBytes>()},
+          {cell_steps<float, kBytes>(), cell_steps<double, kBytes>()},
           &exp_row<kBytes>,
           &sigmoid_row<kBytes>,
           &tanh_row<kBytes>,

@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Counting: how many elements are of a value or in a range of them, and where those are that are
 // not zero.
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/copy.h>
-#include <executorch/kernels/portable/loops/index_order.h>
-#include <executorch/kernels/portable/loops/lines.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Tensors made of a number: constants, ranges, the identity; and the triangles of matrices.
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/copy.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // p-norm distances between rows. Floating dtypes, computed in float32 or float64.
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/wide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/broadcast.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
-#include <executorch/kernels/portable/loops/wide.h>
 
 #include <algorithm>
 #include <cmath>

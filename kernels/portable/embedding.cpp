@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Rows of a table, looked up by index; sums, means and maxima of them; and the gradient of a
 // look-up.
+#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/index/positions.h>
-#include <executorch/kernels/portable/loops/copy.h>
-#include <executorch/kernels/portable/loops/lines.h>
 
 #include <cstring>
 

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Fourier transforms along dimensions of a tensor, and what makes and takes apart the complex
 // numbers that they give. Computed in the dtype of the parts, float32 or float64.
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/fft/signals.h>
-#include <executorch/kernels/portable/loops/broadcast.h>
-#include <executorch/kernels/portable/loops/copy.h>
 
 namespace executorch::kernels::portable {
 namespace {

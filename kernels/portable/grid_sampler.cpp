@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Sampling images at given points, in two and three dimensions. Floating dtypes, computed in
 // float32 or float64.
+#include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>

@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elements and slices picked by index tensors, and put where they say.
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/integer_math.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/index/positions.h>
-#include <executorch/kernels/portable/loops/broadcast.h>
-#include <executorch/kernels/portable/loops/copy.h>
-#include <executorch/kernels/portable/loops/index_order.h>
-#include <executorch/kernels/portable/loops/lines.h>
-#include <executorch/kernels/portable/pointwise/integer_math.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Matrix product operators.
+#include <executorch/kernels/gemm/matrix.h>
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/gemm/matmul.h>
-#include <executorch/kernels/portable/gemm/matrix.h>
-#include <executorch/kernels/portable/loops/broadcast.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/portable/matmul.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 namespace executorch::kernels::portable {

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Layer, group and batch norm: regions within one sample, or one a channel over all samples.
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/broadcast.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/divide.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
 #include <executorch/kernels/portable/normalize/normalizer.h>
 
 #include <algorithm>

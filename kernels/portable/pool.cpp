@@ -2,9 +2,9 @@
 // Pooling with fixed windows and with windows fitted to a given output size: maxima (with where
 // they were found, as flat indices into the plane; NaN wins over every number) and means. 16-bit
 // floats are computed in float32.
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/wide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/divide.h>
-#include <executorch/kernels/portable/loops/wide.h>
 #include <executorch/kernels/portable/normalize/region.h>
 #include <executorch/kernels/portable/pool/geometry.h>
 #include <executorch/kernels/portable/spatial/window_rows.h>

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Recurrent layers kept whole.
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/recurrent/layers.h>
+#include <executorch/kernels/recurrent/layers.h>
 
 namespace executorch::kernels::portable {
 namespace {

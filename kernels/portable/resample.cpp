@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Resizing of images: nearest pixels, and linear or cubic interpolation in one to three dimensions,
 // with or without antialiasing. Floating dtypes and uint8, as ATen; weights are float32 or float64.
+#include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/convert.h>
 #include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>

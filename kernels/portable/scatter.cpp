@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elements put at the places that an index tensor names along one dimension.
+#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/integer_math.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/index/positions.h>
-#include <executorch/kernels/portable/loops/copy.h>
-#include <executorch/kernels/portable/loops/lines.h>
-#include <executorch/kernels/portable/pointwise/integer_math.h>
 
 #include <algorithm>
 

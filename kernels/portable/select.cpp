@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators whose work depends on what the data says: where a mask is true, which values there are.
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/order_key.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/broadcast.h>
-#include <executorch/kernels/portable/loops/copy.h>
-#include <executorch/kernels/portable/loops/index_order.h>
-#include <executorch/kernels/portable/loops/lines.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
-#include <executorch/kernels/portable/loops/order_key.h>
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Softmax, its logarithm, and the gated linear unit: floating dtypes, computed in float32 or
 // float64.
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/wide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/divide.h>
-#include <executorch/kernels/portable/loops/lines.h>
-#include <executorch/kernels/portable/loops/wide.h>
-#include <executorch/kernels/portable/pointwise/float_math.h>
 #include <executorch/kernels/portable/reduce/extreme.h>
 
 #include <algorithm>

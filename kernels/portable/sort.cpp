@@ -4,12 +4,12 @@
 //
 // Whatever the dtype, an element is compared by its key (loops/order_key.h), and moved by its index
 // without being looked at.
+#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/number.h>
+#include <executorch/kernels/loops/order_key.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/copy.h>
-#include <executorch/kernels/portable/loops/index_order.h>
-#include <executorch/kernels/portable/loops/lines.h>
-#include <executorch/kernels/portable/loops/number.h>
-#include <executorch/kernels/portable/loops/order_key.h>
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // A tensor seen differently (see shape/view.h), and the operators that give a copy of what is seen.
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/index_order.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/broadcast.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/copy.h>
-#include <executorch/kernels/portable/loops/index_order.h>
 #include <executorch/kernels/portable/shape/view.h>
 
 #include <algorithm>

@@ -1,16 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
-#include <executorch/kernels/portable/loops/promote.h>
-#include <executorch/kernels/portable/loops/wide.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/promote.h>
+#include <executorch/kernels/loops/wide.h>
 #include <executorch/kernels/quantized/affine.h>
 
 #include <cmath>
 #include <limits>
 
 namespace executorch::kernels::quantized {
-
-using namespace portable;
 
 namespace {
 

@@ -6,16 +6,10 @@
 // is rounded to the dtype that the reference computes it in.
 #pragma once
 
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/loops/strided.h>
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/strided.h>
 
 namespace executorch::kernels::quantized {
-
-using portable::ArrayRef;
-using portable::KernelRuntimeContext;
-using portable::ScalarType;
-using portable::Strided;
-using portable::Tensor;
 
 /// What the elements of one channel, row or group have in common. For quantizing, `scale` is what
 /// numbers are multiplied with.
@@ -31,7 +25,7 @@ struct ParameterPlaces {
   ScalarType scales;  // the dtype that they come in
   ScalarType zeros;
 
-  bool has_integer_zeros() const { return !portable::is_floating(zeros); }
+  bool has_integer_zeros() const { return !is_floating(zeros); }
 };
 
 /// Whether zero points are added before rounding (rows, groups) or after (tensors, channels).

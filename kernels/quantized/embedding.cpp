@@ -2,16 +2,14 @@
 // Rows of a quantized table, dequantized as they are looked up. Integers of four bits are in pairs
 // (the first in the high half), those of two bits in fours (the first in the lowest bits), each
 // raised to be positive.
-#include <executorch/kernels/portable/index/positions.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/lines.h>
-#include <executorch/kernels/portable/loops/promote.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/positions.h>
+#include <executorch/kernels/loops/promote.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/parameters.h>
 
 namespace executorch::kernels::quantized {
-
-using namespace portable;
 
 namespace {
 

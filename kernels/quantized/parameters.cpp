@@ -1,11 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/quantized/parameters.h>
 
 namespace executorch::kernels::quantized {
-
-using namespace portable;
 
 namespace {
 

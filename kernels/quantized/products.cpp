@@ -1,16 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Products of numbers with matrices of integers, and sums of integers that stand for numbers.
-#include <executorch/kernels/portable/loops/broadcast.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/parameters.h>
 
 #include <cmath>
 
 namespace executorch::kernels::quantized {
-
-using namespace portable;
 
 namespace {
 

@@ -39,6 +39,11 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
     "runtime/executor": {"runtime", "schema"},
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
+    "kernels/loops": {"kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
+    "kernels/gemm": {"kernels/gemm", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
+    "kernels/recurrent": {"kernels/recurrent", "kernels/gemm", "kernels/loops"}
+    | {"runtime/core", "runtime/kernel", "runtime/platform"},
+    "kernels/quantized": {"kernels/quantized", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
     | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector", "extension/threadpool"},

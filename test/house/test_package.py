@@ -115,7 +115,7 @@ BOTH = (
         ("gen_selected_ops(LIB_NAME ops ROOT_OPPS x)\n", "unknown arguments of ops: ROOT_OPPS"),
         ("generate_bindings_for_kernels(LIB_NAME ops)\n", "neither FUNCTIONS_YAML nor CUSTOM_OPS_YAML"),
         ("gen_operators_lib(LIB_NAME ops)\n", "call generate_bindings_for_kernels"),
-        (SELECT + BIND + BOTH, "EXECUTORCH_PORTABLE_DTYPES"),
+        (SELECT + BIND + BOTH, "EXECUTORCH_KERNEL_DTYPES"),
     ],
 )
 def test_a_wrong_selective_build_does_not_configure(python: Path, tmp_path: Path, lines: str, message: str) -> None:

@@ -3,8 +3,8 @@
 // optimized library are this function with different tiles.
 #pragma once
 
+#include <executorch/kernels/gemm/tiles.h>
 #include <executorch/kernels/portable/conv/geometry.h>
-#include <executorch/kernels/portable/gemm/tiles.h>
 
 namespace executorch::kernels::portable {
 

@@ -3,7 +3,7 @@
 // blocks are read from the image as a product asks for them.
 #pragma once
 
-#include <executorch/kernels/portable/gemm/matrix.h>
+#include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // Fourier transforms of lines of a tensor: complex signals, and real ones and their spectra.
 #pragma once
 
+#include <executorch/kernels/loops/dtype.h>
+#include <executorch/kernels/loops/lines.h>
 #include <executorch/kernels/portable/fft/transform.h>
-#include <executorch/kernels/portable/loops/dtype.h>
-#include <executorch/kernels/portable/loops/lines.h>
 
 #include <algorithm>
 #include <type_traits>

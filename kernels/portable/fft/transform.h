@@ -11,9 +11,9 @@
 // run over neighbours.
 #pragma once
 
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/loops/dtype.h>
-#include <executorch/kernels/portable/loops/wide.h>
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/dtype.h>
+#include <executorch/kernels/loops/wide.h>
 
 #include <cmath>
 #include <cstring>

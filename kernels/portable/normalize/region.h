@@ -4,8 +4,8 @@
 // lie within a region; all elements of a region share a mean and a rstd = 1 / sqrt(variance + eps).
 #pragma once
 
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/loops/strided.h>
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/strided.h>
 
 namespace executorch::kernels::portable {
 

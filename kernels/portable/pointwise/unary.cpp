@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators of one tensor, and of one tensor and some numbers.
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/loops/integer_math.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/pointwise/float_math.h>
-#include <executorch/kernels/portable/pointwise/integer_math.h>
 #include <executorch/kernels/portable/pointwise/special.h>
 
 #include <cmath>

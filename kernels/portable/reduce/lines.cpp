@@ -1,13 +1,13 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators along lines of one dimension: where the largest or smallest element is, and running
 // sums and products.
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/integer_math.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/wide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/index_order.h>
-#include <executorch/kernels/portable/loops/lines.h>
-#include <executorch/kernels/portable/loops/wide.h>
-#include <executorch/kernels/portable/pointwise/integer_math.h>
 #include <executorch/kernels/portable/reduce/extreme.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
 

@@ -5,10 +5,10 @@
 // side.
 #pragma once
 
-#include <executorch/kernels/portable/loops/check.h>
-#include <executorch/kernels/portable/loops/convert.h>
-#include <executorch/kernels/portable/loops/strided.h>
-#include <executorch/kernels/portable/loops/wide.h>
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/wide.h>
 
 #include <algorithm>
 

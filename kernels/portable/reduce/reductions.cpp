@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Reductions to a number: sums, products, extremes, truth, spread. First the driver, then the
 // operators; an operator is an accumulator.
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/integer_math.h>
+#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/number.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
-#include <executorch/kernels/portable/loops/divide.h>
-#include <executorch/kernels/portable/loops/loop_nest.h>
-#include <executorch/kernels/portable/loops/number.h>
-#include <executorch/kernels/portable/pointwise/integer_math.h>
 #include <executorch/kernels/portable/reduce/extreme.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
 

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Every instruction set that this processor has, with and without temporary memory, against a plain
 // triple loop.
+#include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/optimized/isa.h>
-#include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace {
 
-using namespace executorch::kernels::portable;  // NOLINT: the subject of the test
+using namespace executorch::kernels;  // NOLINT: the subject of the test
 using executorch::kernels::optimized::Isa;
 using executorch::runtime::KernelRuntimeContext;
 using executorch::runtime::MemoryAllocator;

@@ -1,0 +1,298 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+
+/// The innermost loops of a matrix product, for one instruction set.
+///
+/// A source file picks the vector size and the tile's shape, compiles this for the instruction set
+/// it wants (see kernels/optimized/isa_*.cpp) and hands the functions on as a GemmTile (tiles.h).
+/// All is in an unnamed namespace, because every such file must keep its own copy.
+#pragma once
+
+#include <executorch/kernels/gemm/tiles.h>
+#include <executorch/kernels/loops/selection.h>
+
+namespace executorch::kernels {
+namespace {
+
+/// kBytes of T, at any address.
+template <class T, int kBytes>
+struct Vector {
+  typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+  static constexpr int kLanes = kBytes / sizeof(T);
+};
+
+/// c[kRows, kVectors * lanes] (+)= a[kRows, kc] * b[kc, kVectors * lanes], all of c in registers.
+template <class T, int kBytes, int kRows, int kVectors>
+void tile_product(int64_t kc, const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc,
+                  bool accumulate) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  V sum[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      const V* from = reinterpret_cast<const V*>(c + i * ldc + j * kLanes);
+      sum[i][j] = accumulate ? *from : V{};
+    }
+  }
+  for (int64_t p = 0; p < kc; ++p, b += ldb) {
+    V column[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) column[j] = *reinterpret_cast<const V*>(b + j * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const T value = a[i * lda + p];
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) sum[i][j] += value * column[j];
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) *reinterpret_cast<V*>(c + i * ldc + j * kLanes) = sum[i][j];
+  }
+}
+
+/// c[kRows, n] = a[kRows, k] * b[k, n] for few rows: b is read once, four of its rows at a time,
+/// and c stays in cache.
+template <class T, int kBytes, int kRows>
+void few_rows(int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
+              int64_t ldc) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  for (int i = 0; i < kRows; ++i) {
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = T(0);
+  }
+  int64_t p = 0;
+  for (; p + 4 <= k; p += 4) {
+    const T* row = b + p * ldb;
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+      V part[4];
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) part[q] = *reinterpret_cast<const V*>(row + q * ldb + j);
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        const T* weight = a + i * lda + p;
+        V* to = reinterpret_cast<V*>(c + i * ldc + j);
+        *to += (weight[0] * part[0] + weight[1] * part[1]) +
+               (weight[2] * part[2] + weight[3] * part[3]);
+      }
+    }
+    for (; j < n; ++j) {
+      for (int i = 0; i < kRows; ++i) {
+        for (int q = 0; q < 4; ++q) c[i * ldc + j] += a[i * lda + p + q] * row[q * ldb + j];
+      }
+    }
+  }
+  for (; p < k; ++p) {
+    for (int i = 0; i < kRows; ++i) {
+      for (int64_t j = 0; j < n; ++j) c[i * ldc + j] += a[i * lda + p] * b[p * ldb + j];
+    }
+  }
+}
+
+/// Sums of neighbours: of a's lanes, then of b's. Vectors go by address: as values, they are no
+/// matter of the ABI on processors without any.
+template <class T, int kBytes, int... lane>
+inline void neighbour_sums(const typename Vector<T, kBytes>::type* a,
+                           const typename Vector<T, kBytes>::type* b,
+                           typename Vector<T, kBytes>::type* to,
+                           std::integer_sequence<int, lane...>) {
+  *to = __builtin_shufflevector(*a, *b, (2 * lane)...) +
+        __builtin_shufflevector(*a, *b, (2 * lane + 1)...);
+}
+
+/// The sum of each vector's lanes, in as many of the first lanes of vectors[0]; kCount is a power
+/// of two. Overwrites them all.
+template <class T, int kBytes, int kCount>
+inline void lane_sums(typename Vector<T, kBytes>::type* vectors) {
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes>{};
+#pragma GCC unroll 4
+  for (int count = kCount; count > 1; count /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < count; i += 2) {
+      neighbour_sums<T, kBytes>(vectors + i, vectors + i + 1, vectors + i / 2, kAll);
+    }
+  }
+#pragma GCC unroll 4
+  for (int lanes = kCount; lanes < kLanes; lanes *= 2) {
+    neighbour_sums<T, kBytes>(vectors, vectors, vectors, kAll);
+  }
+}
+
+/// sum[i][j] += a vector of row i of `a` times one of row j of `b`.
+template <class T, int kBytes, int kRows, int kColumns>
+inline __attribute__((always_inline)) void add_products(
+    const T* a, int64_t lda, const T* b, int64_t ldb,
+    typename Vector<T, kBytes>::type (*sum)[kColumns]) {
+  using V = typename Vector<T, kBytes>::type;
+  V left[kRows];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) left[i] = *reinterpret_cast<const V*>(a + i * lda);
+#pragma GCC unroll 16
+  for (int j = 0; j < kColumns; ++j) {
+    const V right = *reinterpret_cast<const V*>(b + j * ldb);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) sum[i][j] += left[i] * right;
+  }
+}
+
+/// kColumns columns of few_rows_transposed().
+template <class T, int kBytes, int kRows, int kColumns>
+inline void inner_products(int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
+                           int64_t ldc) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  constexpr int kLine = 64 / sizeof(T);
+  V sum[kRows][kColumns] = {};
+  int64_t p = 0;
+  for (; p + kLine <= k; p += kLine) {
+    // The rows that come next: so many streams at a time are more than processors see coming.
+#pragma GCC unroll 16
+    for (int j = 0; j < kColumns; ++j) __builtin_prefetch(b + (j + kColumns) * ldb + p);
+#pragma GCC unroll 4
+    for (int q = 0; q < kLine; q += kLanes) {
+      add_products<T, kBytes, kRows, kColumns>(a + p + q, lda, b + p + q, ldb, sum);
+    }
+  }
+  for (; p + kLanes <= k; p += kLanes) {
+    add_products<T, kBytes, kRows, kColumns>(a + p, lda, b + p, ldb, sum);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) {
+    lane_sums<T, kBytes, kColumns>(sum[i]);
+    for (int j = 0; j < kColumns; ++j) {
+      T rest(0);
+      for (int64_t q = p; q < k; ++q) rest += a[i * lda + q] * b[j * ldb + q];
+      c[i * ldc + j] = sum[i][0][j] + rest;
+    }
+  }
+}
+
+/// c[kRows, n] = a[kRows, k] * b[n, k]ᵀ for few rows: inner products along both operands' rows, of
+/// as many of b's at a time as keep the processor's adders busy.
+template <class T, int kBytes, int kRows>
+void few_rows_transposed(int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+                         T* c, int64_t ldc) {
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  constexpr int kSums = kBytes == 64 ? 16 : 8;
+  constexpr int kWanted = kRows == 1 ? kSums : kRows == 2 ? kSums / 2 : kRows == 3 ? 4 : kSums / 4;
+  constexpr int kColumns = kWanted < kLanes ? kWanted : kLanes;
+  int64_t j = 0;
+  for (; j + kColumns <= n; j += kColumns) {
+    inner_products<T, kBytes, kRows, kColumns>(k, a, lda, b + j * ldb, ldb, c + j, ldc);
+  }
+  for (; j < n; ++j) {
+    inner_products<T, kBytes, kRows, 1>(k, a, lda, b + j * ldb, ldb, c + j, ldc);
+  }
+}
+
+/// kVectors of a TapSum.
+template <class T, int kBytes, int kVectors>
+inline void tap_sum_block(const T* in, const int64_t* offsets, const T* weights, int64_t taps,
+                          T bias, T* out) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  V sum[kVectors];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) sum[j] = V{} + bias;
+  for (int64_t t = 0; t < taps; ++t) {
+    const T* from = in + offsets[t];
+    const T weight = weights[t];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      sum[j] += weight * *reinterpret_cast<const V*>(from + j * kLanes);
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) *reinterpret_cast<V*>(out + j * kLanes) = sum[j];
+}
+
+template <class T, int kBytes>
+void tap_sum(const T* in, const int64_t* offsets, const T* weights, int64_t taps, T bias, T* out,
+             int64_t n) {
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  int64_t q = 0;
+  for (; q + 4 * kLanes <= n; q += 4 * kLanes) {
+    tap_sum_block<T, kBytes, 4>(in + q, offsets, weights, taps, bias, out + q);
+  }
+  for (; q < n; q += kLanes) {
+    T block[kLanes];
+    tap_sum_block<T, kBytes, 1>(in + q, offsets, weights, taps, bias, block);
+    for (int64_t lane = 0; lane < kLanes && q + lane < n; ++lane) out[q + lane] = block[lane];
+  }
+}
+
+/// kVectors of a LaneSum, from lane `at` on.
+template <class T, int kBytes, int kVectors>
+inline void lane_sum_block(const T* const* in, const T* const* weights, int64_t taps, const T* bias,
+                           T* out, int64_t at) {
+  using V = typename Vector<T, kBytes>::type;
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  V sum[kVectors];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) sum[j] = *reinterpret_cast<const V*>(bias + at + j * kLanes);
+  for (int64_t t = 0; t < taps; ++t) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      sum[j] += *reinterpret_cast<const V*>(weights[t] + at + j * kLanes) *
+                *reinterpret_cast<const V*>(in[t] + at + j * kLanes);
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) *reinterpret_cast<V*>(out + at + j * kLanes) = sum[j];
+}
+
+template <class T, int kBytes>
+void lane_sum(const T* const* in, const T* const* weights, int64_t taps, const T* bias, T* out,
+              int64_t n) {
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    lane_sum_block<T, kBytes, 4>(in, weights, taps, bias, out, i);
+  }
+  for (; i + kLanes <= n; i += kLanes) {
+    lane_sum_block<T, kBytes, 1>(in, weights, taps, bias, out, i);
+  }
+  for (; i < n; ++i) {
+    T sum = bias[i];
+    for (int64_t t = 0; t < taps; ++t) sum += weights[t][i] * in[t][i];
+    out[i] = sum;
+  }
+}
+
+/// A function for the instruction set that the source file is compiled for.
+template <auto function>
+struct AsCompiled {
+  static constexpr auto run = function;
+};
+
+template <template <auto> class For, class T, int kBytes, int kVectors, int... kRows>
+constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
+  return {
+      sizeof...(kRows),
+      kVectors * Vector<T, kBytes>::kLanes,
+      {For<&tile_product<T, kBytes, kRows + 1, kVectors>>::run...},
+      {For<&few_rows<T, kBytes, 1>>::run, For<&few_rows<T, kBytes, 2>>::run,
+       For<&few_rows<T, kBytes, 3>>::run, For<&few_rows<T, kBytes, 4>>::run},
+      {For<&few_rows_transposed<T, kBytes, 1>>::run, For<&few_rows_transposed<T, kBytes, 2>>::run,
+       For<&few_rows_transposed<T, kBytes, 3>>::run, For<&few_rows_transposed<T, kBytes, 4>>::run},
+      For<&tap_sum<T, kBytes>>::run,
+      For<&lane_sum<T, kBytes>>::run};
+}
+
+/// The tile of kRows by kVectors vectors of kBytes; the functions for fewer rows serve the lower
+/// edge. Empty in a build without the dtypes that T computes.
+template <class T, int kBytes, int kRows, int kVectors, template <auto> class For = AsCompiled>
+constexpr GemmTile<T> gemm_tile() {
+  if constexpr (is_computed<T>) {
+    return make_tile<For, T, kBytes, kVectors>(std::make_integer_sequence<int, kRows>{});
+  } else {
+    return {};
+  }
+}
+
+}  // namespace
+}  // namespace executorch::kernels

@@ -1,0 +1,22 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Broadcasting: the shape that several operands have in common, and an operand seen in that shape.
+#pragma once
+
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/strided.h>
+
+namespace executorch::kernels {
+
+/// Widens `shape` so that `operand` broadcasts to it; false when the two do not fit together.
+bool broadcast(Shape& shape, const Shape& operand);
+
+/// As above, failing the context with both shapes in the message.
+bool expect_broadcast(KernelRuntimeContext& ctx, Shape& shape, const Shape& operand);
+
+/// Whether `operand` broadcasts to `shape` without widening it.
+bool broadcasts_to(const Shape& operand, const Shape& shape);
+
+/// The operand with the sizes of `shape`: stride 0 where it repeats. It must broadcast to it.
+Strided expanded(const Strided& operand, const Shape& shape);
+
+}  // namespace executorch::kernels

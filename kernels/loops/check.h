@@ -1,0 +1,69 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Argument checks. A check that does not hold logs what was expected and found, fails the context,
+// and is false; the kernel returns at once:
+//
+//   if (!ET_EXPECT(ctx, n > 0, "kernel_size must be positive, found %" PRId64, n)) return out;
+#pragma once
+
+#include <executorch/kernels/loops/shape.h>
+
+#include <executorch/runtime/platform/compiler.h>
+#include <executorch/runtime/platform/log.h>
+
+#include <cinttypes>
+
+namespace executorch::kernels {
+
+/// Fails with InvalidArgument and the printf-style message; false.
+bool refuse(KernelRuntimeContext& ctx, const char* format, ...) ET_PRINTF_FORMAT(2, 3) ET_COLD;
+
+/// The same without a message.
+bool refuse_silently(KernelRuntimeContext& ctx) ET_COLD;
+
+/// Whether the condition holds; else as refuse(). A macro, because what the message shows (shapes,
+/// names) must cost nothing as long as it does, nor take room in a build without log messages.
+#if ET_LOG_ENABLED
+#define ET_EXPECT(ctx, condition, ...) \
+  (ET_LIKELY(condition) || ::executorch::kernels::refuse(ctx, __VA_ARGS__))
+#else
+#define ET_EXPECT(ctx, condition, ...)                                                   \
+  (ET_LIKELY(condition) || (false && ::executorch::kernels::refuse(ctx, __VA_ARGS__)) || \
+   ::executorch::kernels::refuse_silently(ctx))
+#endif
+
+/// `dim` counted from the end when negative becomes 0 … rank - 1; a zero-dim tensor counts as
+/// rank 1.
+bool expect_dim(KernelRuntimeContext& ctx, int64_t dim, int rank, int* normalized);
+
+/// Normalized dimensions as a mask, bit d for dimension d; none may occur twice. An empty list
+/// gives 0.
+bool expect_dims(KernelRuntimeContext& ctx, ArrayRef<int64_t> dims, int rank, uint32_t* mask);
+
+/// The tensor's dtype is `dtype`.
+bool expect_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
+                  ScalarType dtype);
+/// Both tensors have one dtype.
+bool expect_same_dtype(KernelRuntimeContext& ctx, const char* name_a, const Tensor& a,
+                       const char* name_b, const Tensor& b);
+/// Elements of the tensor can be moved: of any dtype that kernels know, complex ones too.
+bool expect_movable(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
+/// Elements of the tensor can be computed with.
+bool expect_number(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
+/// A result of dtype `computed` may be written to `out` (torch.can_cast).
+bool expect_castable(KernelRuntimeContext& ctx, ScalarType computed, const Tensor& out);
+/// The tensor holds int32 or int64: what ATen takes as indices.
+bool expect_index_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
+
+/// Resizes `out`, which keeps its rank and dim order and must have room.
+bool resize(KernelRuntimeContext& ctx, Tensor& out, const Shape& shape);
+bool resize_like(KernelRuntimeContext& ctx, Tensor& out, const Tensor& like);
+
+/// `count` items of temporary memory, or nullptr after failing the context. `count` 0 gives one
+/// item.
+void* allocate(KernelRuntimeContext& ctx, int64_t count, int64_t item_size);
+template <class T>
+T* allocate(KernelRuntimeContext& ctx, int64_t count) {
+  return static_cast<T*>(allocate(ctx, count, int64_t(sizeof(T))));
+}
+
+}  // namespace executorch::kernels

@@ -1,0 +1,95 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Loops divided among the threads that there are. A part begins only where the undivided loop would
+// begin another block, so that results have the same bits whatever the number of threads. A build
+// for size divides nothing.
+#pragma once
+
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/runtime/kernel/parallel.h>
+
+#include <algorithm>
+
+namespace executorch::kernels {
+
+#ifdef __OPTIMIZE_SIZE__
+inline constexpr bool kDivides = false;
+#else
+inline constexpr bool kDivides = true;
+#endif
+
+/// Elements worth the start of a thread: of what is moved or takes a few instructions, some 50 us
+/// of them. A thread that sleeps takes 10 us to start, more where there is other work for it.
+inline constexpr int64_t kLeastElements = 1 << 17;
+
+/// Some count of anything, divided into parts that begin at multiples of `step`.
+class Division {
+ public:
+  /// `work` is what the whole takes, `least` what a thread must be given to be worth it.
+  Division(int64_t count, int64_t step, int64_t work, int64_t least = kLeastElements)
+      : count_(count), step_(step) {
+    if (!kDivides || work < 2 * least) return;
+    steps_ = (count + step - 1) / step;
+    limit(int64_t(runtime::parallel_parts(size_t(work), size_t(least))));
+  }
+
+  int64_t parts() const { return parts_; }
+  /// Makes no more than so many parts.
+  void limit(int64_t parts) {
+    parts_ = std::clamp<int64_t>(parts, 1, std::max<int64_t>(steps_, 1));
+  }
+  int64_t begin(int64_t part) const { return std::min(count_, steps_ * part / parts_ * step_); }
+
+  /// Calls f(part, begin, end) for each, on several threads if there are several parts.
+  template <class F>
+  void run(F&& f) const {
+    if (!kDivides || parts_ == 1) return f(int64_t(0), int64_t(0), count_);
+    runtime::run_parallel(
+        [&](size_t part) { f(int64_t(part), begin(int64_t(part)), begin(int64_t(part) + 1)); },
+        size_t(parts_));
+  }
+
+ private:
+  int64_t count_, step_;
+  int64_t steps_ = 1, parts_ = 1;
+};
+
+/// The loops of a nest, divided along one of its dimensions; rows at multiples of `step`.
+class NestDivision {
+ public:
+  NestDivision(const LoopNest& nest, int64_t step, int64_t work, int64_t least = kLeastElements)
+      : nest_(nest), dim_(0), division_(nest.size(0), step_of(0, step), work, least) {
+    // The outermost dimension that suffices, so that each part walks memory of its own.
+    for (int d = 1; d < nest.rank() && wants_more(work, least); ++d) {
+      const Division other(nest.size(d), step_of(d, step), work, least);
+      if (other.parts() <= division_.parts()) continue;
+      dim_ = d;
+      division_ = other;
+    }
+  }
+
+  int64_t parts() const { return division_.parts(); }
+  void limit(int64_t parts) { division_.limit(parts); }
+
+  /// Calls f(part, nest) with each part's loops.
+  template <class F>
+  void run(F&& f) const {
+    if (!kDivides || parts() == 1) return f(int64_t(0), nest_);
+    division_.run([&](int64_t part, int64_t begin, int64_t end) {
+      f(part, static_cast<const LoopNest&>(nest_.part(dim_, begin, end)));
+    });
+  }
+
+ private:
+  int64_t step_of(int d, int64_t step) const { return d == nest_.rank() - 1 ? step : 1; }
+  bool wants_more(int64_t work, int64_t least) const {
+    return kDivides && work >= 2 * least &&
+           division_.parts() < int64_t(runtime::parallel_parts(size_t(work), size_t(least)));
+  }
+
+  const LoopNest& nest_;
+  int dim_;
+  Division division_;
+};
+
+}  // namespace executorch::kernels

@@ -1,0 +1,486 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/loops/elementwise.h>
+
+#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/number.h>
+#include <executorch/kernels/loops/promote.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace executorch::kernels {
+namespace {
+
+constexpr int kMaxInputs = Elementwise::kMaxArity;
+
+// What is settled before the loops: dtypes, compute types, the mathematics at them.
+struct Plan {
+  const Elementwise& operation;
+  const Parameters& parameters;
+  ScalarType common = ScalarType::Undefined;  // of the inputs, after promotion
+  ScalarType result = ScalarType::Undefined;  // before the cast to out's dtype
+  Compute compute = Compute::Float;           // of the inputs
+  bool is_small = false;                      // computed in the common dtype itself
+  RowFunction row = nullptr;
+  mutable std::atomic<bool> divided_by_zero{false};
+
+  Plan(const Elementwise& chosen, const Parameters& numbers)
+      : operation(chosen), parameters(numbers) {}
+
+  void set_common(ScalarType dtype) {
+    const Domain domain = operation.domain;
+    common = dtype;
+    is_small = false;
+    result = operation.gives_bool ? ScalarType::Bool : dtype;
+    const bool truth =
+        domain == Domain::Logical || (domain == Domain::Bits && kind_of(dtype) == Kind::Bool);
+    compute = truth ? Compute::Bool : compute_of(dtype);
+    row = operation.rows[static_cast<int>(compute)];
+  }
+  // For inputs that are all of the common dtype, and an output of the result's.
+  void prefer_small() {
+    if constexpr (has_small_integers) {
+      const auto index = static_cast<size_t>(common);
+      is_small = index < operation.small.size() && operation.small[index] != nullptr;
+      if (is_small) row = operation.small[index];
+    }
+  }
+  // Whether the operator is for the common dtype.
+  bool is_defined() const {
+    const Domain domain = operation.domain;
+    const Kind kind = kind_of(common);
+    const bool whole = domain == Domain::Integral || domain == Domain::Bits;
+    return kind != Kind::Unsupported && !(domain == Domain::Numeric && kind == Kind::Bool) &&
+           !(domain == Domain::Floating && kind != Kind::Floating) &&
+           !(whole && kind == Kind::Floating);
+  }
+  bool is_condition(int input) const { return input == 0 && operation.domain == Domain::Choice; }
+  Compute compute_of_input(int input) const {
+    return is_condition(input) ? Compute::Bool : compute;
+  }
+  Compute compute_of_result() const { return operation.gives_bool ? Compute::Bool : compute; }
+  // The dtype in whose memory the mathematics finds an input, and leaves its results.
+  ScalarType found_in(int input) const {
+    return has_small_integers && is_small && !is_condition(input)
+               ? common
+               : dtype_of(compute_of_input(input));
+  }
+  ScalarType left_in() const {
+    return has_small_integers && is_small ? result : dtype_of(compute_of_result());
+  }
+};
+
+struct alignas(16) Block {
+  char bytes[kBlock * 8];
+};
+
+// Values of a compute type become what a narrower dtype leaves of them.
+struct Narrowing {
+  Convert narrow = nullptr, widen = nullptr;
+  int64_t width = 0, narrow_width = 0;
+
+  Narrowing() = default;
+  Narrowing(Compute compute, ScalarType dtype)
+      : narrow(store(compute, dtype)),
+        widen(load(dtype, compute)),
+        width(size_of(compute)),
+        narrow_width(size_of(dtype)) {}
+
+  void operator()(Block& block, int64_t n) const {
+    if (narrow == nullptr) return;
+    Block narrowed;
+    narrow(narrowed.bytes, narrow_width, block.bytes, width, n);
+    widen(block.bytes, width, narrowed.bytes, narrow_width, n);
+  }
+};
+
+// Reads one input, run by run, as the compute type.
+class Source {
+ public:
+  void prepare(const Plan& plan, int input, ScalarType dtype, bool zero_dim, int64_t stride) {
+    if (has_small_integers && plan.is_small && !plan.is_condition(input)) {
+      prepare_small(plan.common, dtype, stride);
+      return;
+    }
+    const Compute compute = plan.compute_of_input(input);
+    width_ = size_of(compute);
+    stride_ = stride;
+    load_ = load(dtype, compute);
+    direct_ = dtype == dtype_of(compute) && stride == width_;
+    // An input of another dtype is cut to the common one first, where that is narrower than what is
+    // computed in: uint8 + 300 wraps. 16-bit floats meet numbers at full precision, as in torch.
+    const bool kept = is_floating(plan.common) && zero_dim && !plan.operation.gives_bool;
+    if (compute != Compute::Bool && dtype != plan.common && dtype_of(compute) != plan.common &&
+        !kept) {
+      narrowing_ = Narrowing(compute, plan.common);
+    }
+  }
+
+  bool direct() const { return direct_; }
+
+  const char* read(const char* row, int64_t first, int64_t n) {
+    const char* const from = row + first * stride_;
+    if (direct_) return from;
+    if (stride_ == 0) return stand(from, n);
+    load_(block_.bytes, width_, from, stride_, n);
+    narrowing_(block_, n);
+    return block_.bytes;
+  }
+
+ private:
+  // Tensors have the common dtype; numbers are no floating ones, and cut to it.
+  void prepare_small(ScalarType common, ScalarType dtype, int64_t stride) {
+    width_ = size_of(common);
+    stride_ = stride;
+    direct_ = stride == width_;
+    load_ = dtype == common             ? move(width_)
+            : dtype == ScalarType::Bool ? store(Compute::Bool, common)
+                                        : store(Compute::Int64, common);
+  }
+
+  // What stands still is read once, and repeated as often as it may be asked for.
+  const char* stand(const char* from, int64_t n) {
+    if (from == last_ && n <= filled_) return block_.bytes;
+    load_(block_.bytes, width_, from, 0, 1);
+    narrowing_(block_, 1);
+    repeat(block_.bytes, block_.bytes, width_, n);
+    last_ = from;
+    filled_ = n;
+    return block_.bytes;
+  }
+
+  Convert load_ = nullptr;
+  Narrowing narrowing_;
+  bool direct_ = false;
+  int64_t width_ = 0, stride_ = 0, filled_ = 0;
+  const char* last_ = nullptr;
+  Block block_;
+};
+
+// Writes results of the compute type as out's dtype.
+class Sink {
+ public:
+  Sink(const Plan& plan, ScalarType out, int64_t stride)
+      : width_(size_of(plan.compute_of_result())),  // of what is small, nothing is converted
+        stride_(stride),
+        store_(store(plan.compute_of_result(), out)) {
+    const ScalarType computed = plan.left_in();
+    direct_ =
+        out == computed && stride == (has_small_integers && plan.is_small ? size_of(out) : width_);
+    if (plan.result != out && plan.result != computed) {
+      narrowing_ = Narrowing(plan.compute_of_result(), plan.result);
+    }
+  }
+
+  bool direct() const { return direct_; }
+  char* target(char* at) { return direct_ ? at : block_.bytes; }
+
+  void write(char* at, int64_t n) {
+    if (direct_) return;
+    narrowing_(block_, n);
+    store_(at, stride_, block_.bytes, width_, n);
+  }
+
+ private:
+  int64_t width_, stride_;
+  Convert store_;
+  Narrowing narrowing_;
+  bool direct_;
+  Block block_;
+};
+
+// The mathematics as one of several threads does it: notes its faults by itself until it ends.
+class OwnParameters {
+ public:
+  explicit OwnParameters(const Plan& plan) : plan_(plan), parameters_(plan.parameters) {}
+  OwnParameters(const OwnParameters&) = delete;
+  OwnParameters& operator=(const OwnParameters&) = delete;
+  ~OwnParameters() {
+    if (kDivides && parameters_.divided_by_zero) plan_.divided_by_zero = true;
+  }
+  const Parameters& operator*() const { return parameters_; }
+
+ private:
+  const Plan& plan_;
+  const std::conditional_t<kDivides, Parameters, const Parameters&> parameters_;
+};
+
+// Computes rows: reads inputs, does the mathematics, writes.
+class Rows {
+ public:
+  Rows(const Plan& plan, const Parameters& parameters, ScalarType out, int64_t out_stride)
+      : plan_(plan),
+        parameters_(parameters),
+        sink_(plan, out, out_stride),
+        direct_(sink_.direct()),
+        stride_(out_stride) {}
+
+  void add(int input, ScalarType dtype, bool zero_dim, int64_t stride) {
+    sources_[input].prepare(plan_, input, dtype, zero_dim, stride);
+    direct_ = direct_ && sources_[input].direct();
+  }
+
+  /// `at` points to where the output's row starts, then the inputs'.
+  void compute(char* const* at, int64_t length) {
+    const int64_t run = direct_ ? length : kBlock;
+    for (int64_t first = 0; first < length; first += run) {
+      const int64_t n = std::min(length - first, run);
+      const char* in[kMaxInputs];
+      for (int i = 0; i < plan_.operation.arity; ++i) {
+        in[i] = sources_[i].read(at[1 + i], first, n);
+      }
+      char* const to = at[0] + first * stride_;
+      plan_.row(parameters_, sink_.target(to), in, n);
+      sink_.write(to, n);
+    }
+  }
+
+ private:
+  const Plan& plan_;
+  const Parameters& parameters_;
+  Source sources_[kMaxInputs];
+  Sink sink_;
+  bool direct_;
+  int64_t stride_;
+};
+
+bool same_layout(const Tensor& a, const Tensor& b) {
+  const auto sizes_a = a.sizes(), sizes_b = b.sizes();
+  const auto strides_a = a.strides(), strides_b = b.strides();
+  if (sizes_a.size() != sizes_b.size()) return false;
+  for (size_t d = 0; d < sizes_a.size(); ++d) {
+    if (sizes_a[d] != sizes_b[d] || strides_a[d] != strides_b[d]) return false;
+  }
+  return true;
+}
+
+// Whether the tensor is as one of out's rows: its sizes those of out's innermost dimensions, and
+// both in order there.
+bool repeats_by_row(const Tensor& tensor, const Tensor& out) {
+  const auto sizes = tensor.sizes(), out_sizes = out.sizes();
+  const auto strides = tensor.strides(), out_strides = out.strides();
+  if (sizes.size() > out_sizes.size()) return false;
+  size_t first = 0;
+  while (first < sizes.size() && sizes[first] == 1) ++first;
+  const size_t offset = out_sizes.size() - sizes.size();
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d > first; --d) {
+    if (sizes[d - 1] != out_sizes[offset + d - 1] || strides[d - 1] != stride ||
+        out_strides[offset + d - 1] != stride) {
+      return false;
+    }
+    stride *= sizes[d - 1];
+  }
+  return true;
+}
+
+// The short way: nothing is promoted, inferred or resized, so that a small tensor costs little more
+// than its mathematics. It is taken if
+//   - all tensors have one dtype and out that of the result; numbers do not change it;
+//   - out has its sizes already, as some input of the same strides has;
+//   - every other input is of that layout too, or repeats for each of out's innermost rows (a
+//     bias), or is one number.
+class Flat {
+ public:
+  Flat(Plan& plan, const Argument* inputs, Tensor& out)
+      : plan_(plan), inputs_(inputs), out_(out), row_(out.numel()) {}
+
+  bool prepare() {
+    if (!settle_dtypes()) return false;
+    bool is_sized = false;
+    for (int i = 0; i < plan_.operation.arity; ++i) {
+      if (!take(i)) return false;
+      is_sized = is_sized || steps_[i] > 0;
+    }
+    return is_sized;
+  }
+
+  void run() {
+    at_[0] = static_cast<char*>(out_.mutable_data_ptr());
+    const Division division(out_.numel(), repeats_ ? row_ : kBlock, out_.numel());
+    if (division.parts() == 1) return compute(plan_.parameters, at_, out_.numel());
+    division.run([this](int64_t, int64_t begin, int64_t end) {
+      char* at[1 + kMaxInputs] = {at_[0] + begin * out_.element_size()};
+      for (int i = 0; i < plan_.operation.arity; ++i) at[1 + i] = at_[1 + i] + begin * steps_[i];
+      compute(*OwnParameters(plan_), at, end - begin);
+    });
+  }
+
+ private:
+  void compute(const Parameters& parameters, char** at, int64_t count) const {
+    if (is_direct_ && out_.scalar_type() == plan_.left_in()) {
+      run_rows(at, count, [&](int64_t n) { plan_.row(parameters, at[0], at + 1, n); });
+    } else {
+      convert(parameters, at, count);
+    }
+  }
+
+  void convert(const Parameters& parameters, char** at, int64_t count) const {
+    Rows rows(plan_, parameters, out_.scalar_type(), size_of(out_.scalar_type()));
+    for (int i = 0; i < plan_.operation.arity; ++i) {
+      const Tensor* const tensor = inputs_[i].tensor();
+      const ScalarType dtype = tensor != nullptr ? tensor->scalar_type() : numbers_[i].dtype();
+      rows.add(i, dtype, tensor == nullptr || tensor->dim() == 0, stands_[i] ? 0 : size_of(dtype));
+    }
+    run_rows(at, count, [&](int64_t n) { rows.compute(at, n); });
+  }
+
+  // `count` elements: whole rows, if there are several.
+  template <class ComputeRow>
+  void run_rows(char** at, int64_t count, ComputeRow compute_row) const {
+    const int64_t row = std::min(row_, count), out_step = row * out_.element_size();
+    for (int64_t left = count; left > 0; left -= row) {
+      compute_row(row);
+      at[0] += out_step;
+      for (int i = 0; i < plan_.operation.arity; ++i) at[1 + i] += row * steps_[i];
+    }
+  }
+
+  bool settle_dtypes() {
+    ScalarType dtype = ScalarType::Undefined;
+    for (int i = plan_.is_condition(0) ? 1 : 0; i < plan_.operation.arity; ++i) {
+      if (inputs_[i].tensor() == nullptr) continue;
+      const ScalarType found = inputs_[i].tensor()->scalar_type();
+      if (dtype != ScalarType::Undefined && dtype != found) return false;
+      dtype = found;
+    }
+    plan_.set_common(dtype);
+    if (!plan_.is_defined() || out_.scalar_type() != plan_.result) return false;
+    plan_.prefer_small();
+    return plan_.row != nullptr;
+  }
+
+  bool take(int input) {
+    const Tensor* const tensor = inputs_[input].tensor();
+    steps_[input] = 0;
+    stands_[input] = tensor == nullptr || tensor->numel() == 1;
+    if (tensor == nullptr) {
+      is_direct_ = false;
+      numbers_[input] = Number(*inputs_[input].number());
+      at_[1 + input] = numbers_[input].strided().data;
+      return kind_of(numbers_[input].dtype()) <= kind_of(plan_.common);
+    }
+    at_[1 + input] = static_cast<char*>(const_cast<void*>(tensor->const_data_ptr()));
+    is_direct_ = is_direct_ && tensor->scalar_type() == plan_.found_in(input);
+    if (same_layout(*tensor, out_)) {
+      steps_[input] = tensor->element_size();
+      stands_[input] = false;
+      return true;
+    }
+    if (!repeats_by_row(*tensor, out_)) return false;
+    if (stands_[input]) {
+      is_direct_ = false;
+      return true;
+    }
+    if (!repeats_) row_ = tensor->numel();
+    repeats_ = true;
+    return row_ == tensor->numel();
+  }
+
+  Plan& plan_;
+  const Argument* inputs_;
+  Tensor& out_;
+  int64_t row_;  // elements until an input starts again
+  bool repeats_ = false;
+  bool is_direct_ = true;  // nothing is converted, nor stands
+  Number numbers_[kMaxInputs];
+  bool stands_[kMaxInputs];
+  int64_t steps_[kMaxInputs];  // bytes from element to element of out
+  char* at_[1 + kMaxInputs];
+};
+
+const char* domain_name(Domain domain) {
+  return domain == Domain::Integral || domain == Domain::Bits ? "integers and bool" : "numbers";
+}
+
+bool settle(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, const Tensor& out) {
+  const Domain domain = plan.operation.domain;
+  Promotion promotion;
+  for (int i = plan.is_condition(0) ? 1 : 0; i < plan.operation.arity; ++i) {
+    inputs[i].tensor() != nullptr ? promotion.add(*inputs[i].tensor())
+                                  : promotion.add(*inputs[i].number());
+  }
+  const ScalarType common = promotion.result();
+  plan.set_common(domain == Domain::Floating ? to_floating(common) : common);
+  return ET_EXPECT(ctx, plan.is_defined(), "defined on %s, found inputs of common dtype %s",
+                   domain_name(domain), name_of(plan.common)) &&
+         ET_EXPECT(ctx, plan.row != nullptr, "this build leaves out %s", name_of(plan.common)) &&
+         expect_castable(ctx, plan.result, out);
+}
+
+// Any shapes, strides and dtypes that go together.
+void run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* inputs,
+                   const Shape& shape, Tensor& out) {
+  const int arity = plan.operation.arity;
+  const Strided target(out);
+  Number numbers[kMaxInputs];
+  Strided operands[kMaxInputs];
+  const Strided* list[1 + kMaxInputs] = {&target};
+  for (int i = 0; i < arity; ++i) {
+    const Tensor* const tensor = inputs[i].tensor();
+    if (tensor == nullptr) numbers[i] = Number(*inputs[i].number());
+    operands[i] = expanded(tensor != nullptr ? Strided(*tensor) : numbers[i].strided(), shape);
+    list[1 + i] = &operands[i];
+    if (!ET_EXPECT(ctx, load(operands[i].dtype, plan.compute_of_input(i)) != nullptr,
+                   "an input has a dtype that no kernel can read")) {
+      return;
+    }
+  }
+  const LoopNest nest(list, 1 + arity);
+  NestDivision(nest, kBlock, out.numel()).run([&](int64_t, const LoopNest& part) {
+    const OwnParameters own(plan);
+    Rows rows(plan, *own, target.dtype, part.stride(0));
+    for (int i = 0; i < arity; ++i) {
+      const bool zero_dim = inputs[i].tensor() == nullptr || inputs[i].tensor()->dim() == 0;
+      rows.add(i, operands[i].dtype, zero_dim, part.stride(1 + i));
+    }
+    part.for_each_row([&](char* const* at) { rows.compute(at, part.row()); });
+  });
+}
+
+bool infer_shape(KernelRuntimeContext& ctx, const Argument* inputs, int arity, Shape& shape) {
+  for (int i = 0; i < arity; ++i) {
+    if (inputs[i].tensor() == nullptr) continue;
+    if (!expect_broadcast(ctx, shape, Shape(*inputs[i].tensor()))) return false;
+  }
+  return true;
+}
+
+void run_general(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, Tensor& out) {
+  Shape shape;
+  if (!settle(ctx, plan, inputs, out)) return;
+  if (!infer_shape(ctx, inputs, plan.operation.arity, shape)) return;
+  if (!resize(ctx, out, shape)) return;
+  run_broadcast(ctx, plan, inputs, shape, out);
+}
+
+}  // namespace
+
+Parameters::Parameters(std::initializer_list<double> values) {
+  int i = 0;
+  for (const double value : values) {
+    floating[i] = value;
+    integer[i] = cast<int64_t>(value);
+    ++i;
+  }
+}
+
+void Parameters::set(int index, const Scalar& value) {
+  floating[index] = as_double(value);
+  integer[index] = as_int(value);
+}
+
+Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,
+                    std::initializer_list<Argument> inputs, Tensor& out,
+                    const Parameters& parameters) {
+  Plan plan(operation, parameters);
+  Flat flat(plan, inputs.begin(), out);
+  flat.prepare() ? flat.run() : run_general(ctx, plan, inputs.begin(), out);
+  if (parameters.divided_by_zero || plan.divided_by_zero) refuse(ctx, "integer division by zero");
+  return out;
+}
+
+}  // namespace executorch::kernels

@@ -1,0 +1,280 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Operators that compute each element of their output from the elements at the same place of their
+// inputs. An operator is its mathematics, compiled for runs of few compute types; the driver does
+// all else: type promotion, checks, broadcasting, resizing, reading and writing of every dtype.
+//
+//   constexpr auto hypot_math = [](auto x, auto y) { return std::hypot(x, y); };
+//   elementwise(ctx, kElementwise<hypot_math, 2, Domain::Floating>, {self, other}, out);
+//
+// Mathematics gets its elements as C and gives C, or bool for an operator whose result is one. A
+// last parameter of type Extra<C>, if it takes one, carries the operator's numbers and a way to
+// report a fault.
+#pragma once
+
+#include <executorch/kernels/loops/cast.h>
+#include <executorch/kernels/loops/dtype.h>
+#include <executorch/kernels/loops/wide.h>
+
+#include <array>
+#include <initializer_list>
+#include <type_traits>
+#include <utility>
+
+namespace executorch::kernels {
+
+/// What the mathematics is defined on.
+enum class Domain : uint8_t {
+  Any,       // the common dtype, whatever it is
+  Numeric,   // the common dtype, which may not be bool
+  Floating,  // floating point: integers are computed, and given, as float32
+  Integral,  // integers and bool; floating point is refused
+  Bits,      // as Integral, with mathematics for bool that gives bool
+  Logical,   // truth values: each input is read as bool by itself
+  Choice,    // the first input is a condition, read as bool; the rest as Any
+};
+
+/// The numbers of an operator (alpha, bounds) for every compute type.
+struct Parameters {
+  static constexpr int kCount = 3;
+  double floating[kCount] = {};
+  int64_t integer[kCount] = {};
+  mutable bool divided_by_zero = false;
+
+  Parameters() = default;
+  Parameters(std::initializer_list<double> values);
+  void set(int index, const Scalar& value);
+};
+
+/// What mathematics sees of the parameters.
+template <class C>
+struct Extra {
+  C a, b, c;
+  bool& divided_by_zero;
+
+  explicit Extra(const Parameters& p)
+      : a(get(p, 0)), b(get(p, 1)), c(get(p, 2)), divided_by_zero(p.divided_by_zero) {}
+
+ private:
+  static C get(const Parameters& p, int i) {
+    if constexpr (std::is_floating_point_v<C>) {
+      return static_cast<C>(p.floating[i]);
+    } else {
+      return static_cast<C>(p.integer[i]);
+    }
+  }
+};
+
+/// Mathematics that has, for float32 and perhaps int32, a formula which compilers turn into
+/// vectors, beside the exact one. `covers`, which takes the types that there is a formula for,
+/// tells for which arguments it may stand for the exact one. See float_math.h.
+template <class Exact, class Fast, class Covers>
+struct Approximated {
+  Exact exact;
+  Fast fast;
+  Covers covers;
+
+  template <class... In>
+  auto operator()(In... in) const -> decltype(exact(in...)) {
+    return exact(in...);
+  }
+};
+template <class Exact, class Fast, class Covers>
+Approximated(Exact, Fast, Covers) -> Approximated<Exact, Fast, Covers>;
+
+/// n elements: inputs and output contiguous in their compute types.
+using RowFunction = void (*)(const Parameters&, char* out, const char* const* in, int64_t n);
+
+/// Integers of up to 32 bits, by ScalarType: many an operator is compiled for these dtypes too,
+/// so that tensors of one of them need not go through int64 and back.
+inline constexpr int kSmallIntegers = 4;
+inline constexpr bool has_small_integers =
+    is_selected(ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int);
+
+/// An operator's mathematics, compiled.
+struct Elementwise {
+  static constexpr int kMaxArity = 3;
+  RowFunction rows[4];  // by Compute; nullptr outside of the domain and of this build's dtypes
+  std::array<RowFunction, has_small_integers ? kSmallIntegers : 0> small;  // or nullptr
+  int arity;
+  Domain domain;
+  bool gives_bool;
+};
+
+namespace detail {
+
+template <class>
+inline constexpr bool is_approximated = false;
+template <class Exact, class Fast, class Covers>
+inline constexpr bool is_approximated<Approximated<Exact, Fast, Covers>> = true;
+
+// Converts to C alone.
+template <class C>
+struct Exactly {
+  template <class T, class = std::enable_if_t<std::is_same_v<T, C>>>
+  operator T() const;
+};
+// Whether the mathematics has a formula for C, of one or two elements and perhaps the parameters.
+template <class F, class C>
+constexpr bool has_formula() {
+  if constexpr (is_approximated<F>) {
+    using Covers = decltype(F::covers);
+    using X = Exactly<C>;
+    return std::is_invocable_v<Covers, X> || std::is_invocable_v<Covers, X, const Extra<C>&> ||
+           std::is_invocable_v<Covers, X, X>;
+  } else {
+    return false;
+  }
+}
+
+template <class F, class C, class... In>
+auto call(const F& math, const Extra<C>& extra, In... in) {
+  if constexpr (std::is_invocable_v<const F&, In..., const Extra<C>&>) {
+    return math(in..., extra);
+  } else {
+    return math(in...);
+  }
+}
+
+// The mathematics on element i of the inputs.
+template <int arity, class C, class First, class F>
+auto apply(const F& math, const Extra<C>& extra, const char* const* in, int64_t i) {
+  if constexpr (arity == 1) {
+    return call(math, extra, element<First>(in[0], i));
+  } else if constexpr (arity == 2) {
+    return call(math, extra, element<First>(in[0], i), element<C>(in[1], i));
+  } else {
+    return call(math, extra, element<First>(in[0], i), element<C>(in[1], i), element<C>(in[2], i));
+  }
+}
+
+template <int arity, class C, class First, class F>
+void run(const F& math, const Extra<C>& extra, char* out, const char* const* in, int64_t from,
+         int64_t to) {
+  using Result = decltype(apply<arity, C, First>(math, extra, in, 0));
+  // What is computed on integers narrower than int is int.
+  using Out = std::conditional_t<std::is_same_v<Result, bool>, bool, C>;
+  auto* const o = reinterpret_cast<Out*>(out);
+  // The compiler knows that nothing writes here.
+  const Extra<C> own = extra;
+  const char* inputs[arity];
+  for (int k = 0; k < arity; ++k) inputs[k] = in[k];
+  for (int64_t i = from; i < to; ++i) {
+    o[i] = static_cast<Out>(apply<arity, C, First>(math, own, inputs, i));
+  }
+}
+
+template <const auto& math, int arity, class C, class First>
+struct Row {
+  void operator()(const Parameters& parameters, char* out, const char* const* in, int64_t n) const;
+};
+template <const auto& math, int arity, class C, class First>
+inline void Row<math, arity, C, First>::operator()(const Parameters& parameters, char* out,
+                                                   const char* const* in, int64_t n) const {
+  const Extra<C> extra(parameters);
+  if constexpr (has_formula<std::decay_t<decltype(math)>, C>()) {
+    constexpr int64_t kRun = 256;  // What one element outside of the formula costs is this many.
+    for (int64_t first = 0; first < n; first += kRun) {
+      const int64_t last = n - first < kRun ? n : first + kRun;
+      uint32_t outside = 0;
+      for (int64_t i = first; i < last; ++i) {
+        outside |= !apply<arity, C, First>(math.covers, extra, in, i);
+      }
+      if (outside == 0) {
+        run<arity, C, First>(math.fast, extra, out, in, first, last);
+      } else {
+        run<arity, C, First>(math.exact, extra, out, in, first, last);
+      }
+    }
+  } else {
+    run<arity, C, First>(math, extra, out, in, 0, n);
+  }
+}
+
+template <const auto& math, int arity, class C, class First>
+void row(const Parameters& parameters, char* out, const char* const* in, int64_t n) {
+  constexpr Row<math, arity, C, First> compute;
+  if constexpr (std::is_same_v<C, float> || std::is_same_v<C, bool> || std::is_same_v<C, int32_t>) {
+    in_vectors([](const Parameters* p, char* to, const char* const* from,
+                  int64_t count) { Row<math, arity, C, First>()(*p, to, from, count); },
+               &parameters, out, in, n);
+  } else {
+    compute(parameters, out, in, n);
+  }
+}
+
+template <const auto& math, int arity, Domain domain, class C>
+constexpr RowFunction row_for() {
+  constexpr bool logical = std::is_same_v<C, bool>, integral = std::is_same_v<C, int64_t>;
+  if constexpr ((logical && domain != Domain::Logical && domain != Domain::Bits) ||
+                (!logical && domain == Domain::Logical) ||
+                (integral && domain == Domain::Floating) ||
+                (!integral && !logical && (domain == Domain::Integral || domain == Domain::Bits)) ||
+                !is_computed<C>) {
+    return nullptr;
+  } else {
+    return row<math, arity, C, std::conditional_t<domain == Domain::Choice, bool, C>>;
+  }
+}
+
+template <const auto& math, int arity, Domain domain, ScalarType dtype, class C>
+constexpr RowFunction small_row() {
+  if constexpr (domain == Domain::Floating || domain == Domain::Logical || !is_selected(dtype)) {
+    return nullptr;
+  } else {
+    return row<math, arity, C, std::conditional_t<domain == Domain::Choice, bool, C>>;
+  }
+}
+template <const auto& math, int arity, Domain domain>
+constexpr auto small_rows() {
+  if constexpr (has_small_integers) {
+    return std::array{small_row<math, arity, domain, ScalarType::Byte, uint8_t>(),
+                      small_row<math, arity, domain, ScalarType::Char, int8_t>(),
+                      small_row<math, arity, domain, ScalarType::Short, int16_t>(),
+                      small_row<math, arity, domain, ScalarType::Int, int32_t>()};
+  } else {
+    return std::array<RowFunction, 0>();
+  }
+}
+
+template <const auto& math, int arity, Domain domain>
+constexpr bool gives_bool() {
+  constexpr bool integral = domain == Domain::Integral || domain == Domain::Bits;
+  using C = std::conditional_t<domain == Domain::Logical, bool,
+                               std::conditional_t<integral, int64_t, float>>;
+  using First = std::conditional_t<domain == Domain::Choice, bool, C>;
+  using Out = decltype(apply<arity, C, First>(math, std::declval<const Extra<C>&>(),
+                                              std::declval<const char* const*>(), 0));
+  return std::is_same_v<Out, bool>;
+}
+
+}  // namespace detail
+
+template <const auto& math, int arity, Domain domain>
+inline constexpr Elementwise kElementwise{
+    {detail::row_for<math, arity, domain, bool>(), detail::row_for<math, arity, domain, int64_t>(),
+     detail::row_for<math, arity, domain, float>(), detail::row_for<math, arity, domain, double>()},
+    detail::small_rows<math, arity, domain>(),
+    arity,
+    domain,
+    detail::gives_bool<math, arity, domain>()};
+
+/// An input: a tensor, or a number, which promotes as torch's Python numbers do.
+class Argument {
+ public:
+  Argument(const Tensor& tensor) : tensor_(&tensor) {}  // NOLINT: meant to convert
+  Argument(const Scalar& number) : number_(&number) {}  // NOLINT: meant to convert
+  const Tensor* tensor() const { return tensor_; }
+  const Scalar* number() const { return number_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  const Scalar* number_ = nullptr;
+};
+
+/// Computes `out`, resized to the inputs' common shape. Fails the context where shapes or dtypes do
+/// not fit or an integer was divided by zero; returns `out`.
+Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,
+                    std::initializer_list<Argument> inputs, Tensor& out,
+                    const Parameters& parameters = {});
+
+}  // namespace executorch::kernels

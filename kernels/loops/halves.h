@@ -1,0 +1,41 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Runs of IEEE halves from and to float32, eight at a time where the processor has instructions for
+// it (F16C): they give what half.h computes.
+#pragma once
+
+#include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/loops/wide.h>
+
+#if ET_WIDE_VECTORS
+#include <immintrin.h>
+#endif
+
+namespace executorch::kernels {
+
+#if ET_WIDE_VECTORS
+__attribute__((target("avx,f16c"))) inline void convert_eight(float* to, const Half* from) {
+  _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+}
+__attribute__((target("avx,f16c"))) inline void convert_eight(Half* to, const float* from) {
+  const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), halves);
+}
+template <class To, class From>
+__attribute__((target("avx,f16c"))) void convert_eights(To* to, const From* from, int64_t n) {
+  for (int64_t i = 0; i < n; i += 8) convert_eight(to + i, from + i);
+}
+/// Converts as many as it can, and gives how many these are.
+template <class To, class From>
+int64_t convert_halves(To* to, const From* from, int64_t n) {
+  if (!__builtin_cpu_supports("f16c")) return 0;
+  convert_eights(to, from, n & ~int64_t(7));
+  return n & ~int64_t(7);
+}
+#else
+template <class To, class From>
+int64_t convert_halves(To*, const From*, int64_t) {
+  return 0;
+}
+#endif
+
+}  // namespace executorch::kernels

@@ -1,0 +1,39 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Loops that are compiled twice on x86-64: for what every processor has, and for AVX2, chosen when
+// they run. Without fused multiplication: both give the same bits. A build for size has one of
+// them, as has a build that is for AVX2 anyway.
+#pragma once
+
+namespace executorch::kernels {
+
+#if defined(__x86_64__) && !defined(__AVX2__) && !defined(__OPTIMIZE_SIZE__)
+#define ET_WIDE_VECTORS 1
+template <class Loop, class... Arguments>
+__attribute__((target("avx2"), flatten)) void in_wide_vectors(Loop loop, Arguments... arguments) {
+  loop(arguments...);
+}
+/// Calls loop(arguments...); all that it calls is compiled into it.
+template <class Loop, class... Arguments>
+inline void in_vectors(Loop loop, Arguments... arguments) {
+  __builtin_cpu_supports("avx2") ? in_wide_vectors(loop, arguments...) : loop(arguments...);
+}
+
+/// A function for AVX2 with fused multiplication: for sums whose last bits may differ. run() is the
+/// function, with all that it calls compiled into it.
+template <auto function>
+struct Fused;
+template <class... Arguments, void (*function)(Arguments...)>
+struct Fused<function> {
+  __attribute__((target("avx2,fma"), flatten)) static void run(Arguments... arguments) {
+    function(arguments...);
+  }
+};
+inline bool has_fused() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+#else
+template <class Loop, class... Arguments>
+inline void in_vectors(Loop loop, Arguments... arguments) {
+  loop(arguments...);
+}
+#endif
+
+}  // namespace executorch::kernels

@@ -1,0 +1,39 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Matrix product operators with the instruction set as an argument: the rows of the portable and of
+// the optimized library are these functions with different tiles.
+//
+// All take any dtype but bool, the same for operands and result; 16-bit floats are summed in
+// float32, integers wrap. An inner dimension of size 0 gives zeros. They fail the context with
+// InvalidArgument on other dtypes and on sizes that do not fit together.
+#pragma once
+
+#include <executorch/kernels/gemm/tiles.h>
+#include <executorch/kernels/loops/types.h>
+
+namespace executorch::kernels::portable {
+
+/// alpha * (left @ right) + beta * addend, addend broadcast to the result; a beta of 0 ignores it,
+/// NaN and all.
+struct Addend {
+  const Tensor* tensor = nullptr;
+  Scalar beta = Scalar(int64_t(1));
+  Scalar alpha = Scalar(int64_t(1));
+};
+
+/// out[m, n] from left[m, k] and right[k, n].
+void matrix_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+                    const Tensor& right, const Addend& addend, Tensor& out);
+/// out[b, m, n] from left[b, m, k] and right[b, k, n].
+void batched_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+                     const Tensor& right, const Addend& addend, Tensor& out);
+/// out[m] from left[m, k] and right[k].
+void vector_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+                    const Tensor& right, const Addend& addend, Tensor& out);
+/// out[..., n] from input[..., k], weight[n, k] and bias[n].
+void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
+                    const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out);
+/// out[] from left[k] and right[k].
+void inner_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+                   const Tensor& right, Tensor& out);
+
+}  // namespace executorch::kernels::portable

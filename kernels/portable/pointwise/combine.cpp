@@ -1,0 +1,416 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Operators of two tensors, or of a tensor and a number: arithmetic, comparison, logic, bits. And
+// of three: choosing, bounding, and multiply-adds.
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/loops/integer_math.h>
+#include <executorch/kernels/loops/number.h>
+#include <executorch/kernels/loops/promote.h>
+#include <executorch/kernels/portable/NativeFunctions.h>
+
+#include <cmath>
+
+namespace executorch::kernels::portable {
+
+namespace {
+
+// Shifts by a negative number of bits, or by as many as there are and more, leave none or the sign.
+template <class C>
+C shift_left(C x, C bits) {
+  constexpr C kBits = 8 * sizeof(C);
+  const bool is_inside = (bits >= 0) & (bits < kBits);
+  const auto shifted = static_cast<C>(static_cast<Wrapping<C>>(x) << (is_inside ? bits : 0));
+  return is_inside ? shifted : C(0);
+}
+template <class C>
+C shift_right(C x, C bits) {
+  constexpr C kBits = 8 * sizeof(C), kMost = kBits - std::is_signed_v<C>;
+  if constexpr (sizeof(C) < sizeof(int)) {
+    return static_cast<C>(x >> ((bits < 0) | (bits > kMost) ? kMost : bits));
+  } else {
+    return x >> ((bits < 0) | (bits > kMost) ? kMost : bits);
+  }
+}
+
+// The neighbour of x towards y among the numbers of T, a 16-bit float.
+template <class T, class C>
+C next_in(C x, C y) {
+  if (x != x || y != y || x == y) return x == y ? y : x + y;
+  uint16_t bits = T(static_cast<float>(x)).x;
+  if (x == 0) {
+    bits = y > 0 ? 0x0001 : 0x8001;
+  } else {
+    bits = static_cast<uint16_t>((x < y) == (x > 0) ? bits + 1 : bits - 1);
+  }
+  return static_cast<C>(static_cast<float>(T(bits, T::from_bits())));
+}
+
+// The remainder of float32 by way of float64, where quotient and product are exact: for quotients
+// below 2^28.
+float quick_modulo(float x, float y) {
+  const auto quotient = static_cast<int32_t>(static_cast<double>(x) / static_cast<double>(y));
+  const double remainder = static_cast<double>(x) - static_cast<double>(quotient) * y;
+  return std::copysign(static_cast<float>(remainder), x);
+}
+constexpr auto has_quick_modulo = [](float x, float y) {
+  const float quotient = std::fabs(x / y);
+  return quotient < 268435456.0f && std::fabs(y) < 1e38f;
+};
+
+// The quotient of int32 by way of float64, which tells any two of them apart: for divisors other
+// than 0, and quotients in int32.
+int32_t quick_quotient(int32_t x, int32_t y) {
+  return static_cast<int32_t>(static_cast<double>(x) / static_cast<double>(y));
+}
+int32_t quick_modulo(int32_t x, int32_t y) { return x - quick_quotient(x, y) * y; }
+constexpr auto has_quick_quotient = [](int32_t x, int32_t y) {
+  return (y != 0) & ((y != -1) | (x != INT32_MIN));
+};
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+constexpr Overloaded has_quick_division{has_quick_modulo, has_quick_quotient};
+
+constexpr auto fmod_math =
+    Approximated{[](auto x, auto y, const auto& extra) { return modulo_trunc(x, y, extra); },
+                 Overloaded{[](float x, float y) { return quick_modulo(x, y); },
+                            [](int32_t x, int32_t y) { return quick_modulo(x, y); }},
+                 has_quick_division};
+constexpr auto remainder_math = Approximated{
+    [](auto x, auto y, const auto& extra) { return floored(modulo_trunc(x, y, extra), y); },
+    Overloaded{[](float x, float y) { return floored(quick_modulo(x, y), y); },
+               [](int32_t x, int32_t y) { return floored(quick_modulo(x, y), y); }},
+    has_quick_division};
+constexpr auto floor_divide_math = Approximated{
+    [](auto x, auto y, const auto& extra) { return divide_floor(x, y, extra); },
+    Overloaded{[](float x, float y) {
+                 return floor_of_quotient(x, y, quick_modulo(x, y),
+                                          [](float v) { return float_floor<float, int32_t>(v); });
+               },
+               [](int32_t x, int32_t y) {
+                 const int32_t quotient = quick_quotient(x, y);
+                 return quotient - ((quotient * y != x) & ((x < 0) != (y < 0)));
+               }},
+    has_quick_division};
+constexpr auto div_trunc_math =
+    Approximated{[](auto x, auto y, const auto& extra) { return divide_trunc(x, y, extra); },
+                 [](int32_t x, int32_t y) { return quick_quotient(x, y); }, has_quick_quotient};
+constexpr auto atan2_math =
+    Approximated{[](auto y, auto x) { return std::atan2(y, x); },
+                 [](float y, float x) { return float_atan2<float, int32_t>(y, x); },
+                 [](float y, float x) {
+                   const float a = std::fabs(y), b = std::fabs(x);
+                   return a < 1e30f && b < 1e30f && (a > 1e-30f || b > 1e-30f);
+                 }};
+
+}  // namespace
+
+// Mathematics on x and y of type C; extra as elementwise.h has it.
+#define MATH(NAME, ...)                                                \
+  namespace {                                                          \
+  constexpr auto NAME##_math = [](auto x, auto y, const auto& extra) { \
+    static_cast<void>(extra);                                          \
+    using C [[maybe_unused]] = decltype(x);                            \
+    return __VA_ARGS__;                                                \
+  };                                                                   \
+  }
+// The kernel whose second input is a Tensor or a Scalar.
+#define KERNEL(FUNCTION, OTHER, NAME, DOMAIN)                                                  \
+  Tensor& FUNCTION(KernelRuntimeContext& ctx, const Tensor& self, const OTHER& other,          \
+                   Tensor& out) {                                                              \
+    return elementwise(ctx, kElementwise<NAME##_math, 2, Domain::DOMAIN>, {self, other}, out); \
+  }
+#define KERNELS(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN) \
+  KERNEL(NAME##TENSOR_OVERLOAD, Tensor, NAME, DOMAIN)           \
+  KERNEL(NAME##SCALAR_OVERLOAD, Scalar, NAME, DOMAIN)
+// A row: an operator of tensors alone. With it and a line in functions.yaml it is complete.
+#define TENSORS(NAME, DOMAIN, ...) \
+  MATH(NAME, __VA_ARGS__)          \
+  KERNEL(NAME##_out, Tensor, NAME, DOMAIN)
+// A row: an operator with an overload for a number; the overloads' names.
+#define BOTH(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN, ...) \
+  MATH(NAME, __VA_ARGS__)                                         \
+  KERNELS(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN)
+
+// clang-format off
+BOTH(mul, _out,        _scalar_out, Any,      times(x, y))
+BOTH(div, _out,        _scalar_out, Floating, x / y)
+BOTH(eq,  _tensor_out, _scalar_out, Any,      x == y)
+BOTH(ne,  _tensor_out, _scalar_out, Any,      x != y)
+BOTH(lt,  _tensor_out, _scalar_out, Any,      x < y)
+BOTH(le,  _tensor_out, _scalar_out, Any,      x <= y)
+BOTH(gt,  _tensor_out, _scalar_out, Any,      x > y)
+BOTH(ge,  _tensor_out, _scalar_out, Any,      x >= y)
+BOTH(bitwise_and, _tensor_out, _scalar_out, Bits, static_cast<C>(x & y))
+BOTH(bitwise_or,  _tensor_out, _scalar_out, Bits, static_cast<C>(x | y))
+BOTH(bitwise_xor, _tensor_out, _scalar_out, Bits, static_cast<C>(x ^ y))
+BOTH(bitwise_left_shift,  _tensor_out, _tensor_scalar_out, Integral, shift_left(x, y))
+BOTH(bitwise_right_shift, _tensor_out, _tensor_scalar_out, Integral, shift_right(x, y))
+KERNELS(fmod,         _tensor_out, _scalar_out, Numeric)
+KERNELS(remainder,    _tensor_out, _scalar_out, Numeric)
+KERNELS(floor_divide, _out,        _scalar_out, Numeric)
+TENSORS(logical_and, Logical, static_cast<bool>(x & y))
+TENSORS(logical_or,  Logical, static_cast<bool>(x | y))
+TENSORS(logical_xor, Logical, x != y)
+KERNEL(atan2_out, Tensor, atan2, Floating)
+TENSORS(gcd,      Integral, static_cast<C>(common_divisor(x, y)))
+TENSORS(lcm,      Integral, common_multiple<C>(x, y))
+TENSORS(hypot,    Floating, std::hypot(x, y))
+TENSORS(copysign, Floating, std::copysign(x, y))
+TENSORS(maximum,  Any,      (x != x) | (x > y) ? x : y)
+TENSORS(minimum,  Any,      (x != x) | (x < y) ? x : y)
+TENSORS(fmax,     Any,      (y != y) | (x > y) ? x : y)
+TENSORS(fmin,     Any,      (y != y) | (x < y) ? x : y)
+MATH(add,         plus(x, y))
+MATH(add_scaled,  plus(x, times(extra.a, y)))
+MATH(rsub,        minus(y, times(extra.a, x)))
+MATH(pow,         power(x, y))
+MATH(nextafter,   extra.a == 0 ? std::nextafter(x, y) : extra.a > 1 ? next_in<Half>(x, y) : next_in<BFloat16>(x, y))
+// clang-format on
+
+namespace {
+
+constexpr auto cube_math = [](auto x) { return x * x * x; };
+
+// x + sign * alpha * y. A number promotes as y does.
+Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, const Argument& self,
+                   const Argument& other, const Scalar& alpha, int sign, Tensor& out) {
+  Promotion promotion;
+  promotion.add(*self.tensor());
+  other.tensor() != nullptr ? promotion.add(*other.tensor()) : promotion.add(*other.number());
+  const ScalarType common = promotion.result();
+  if (!ET_EXPECT(ctx, sign > 0 || common != ScalarType::Bool,
+                 "subtraction is not defined on bool") ||
+      !ET_EXPECT(ctx, !alpha.isFloatingPoint() || is_floating(common),
+                 "alpha must be an integer for inputs of dtype %s", name_of(common)) ||
+      !ET_EXPECT(ctx, !alpha.isBoolean() || common == ScalarType::Bool,
+                 "alpha may be a bool for bool inputs alone, found inputs of dtype %s",
+                 name_of(common))) {
+    return out;
+  }
+  Parameters parameters;
+  parameters.set(0, alpha);
+  parameters.floating[0] *= sign;
+  parameters.integer[0] = times(parameters.integer[0], int64_t(sign));
+  return elementwise(ctx, operation, {self, other}, out, parameters);
+}
+
+Tensor& add(KernelRuntimeContext& ctx, const Argument& self, const Argument& other,
+            const Scalar& alpha, int sign, Tensor& out) {
+  const Elementwise& plain = kElementwise<add_math, 2, Domain::Any>;
+  const bool is_one = sign > 0 && as_double(alpha) == 1;
+  // An alpha that every dtype admits.
+  if (is_one && alpha.isIntegral(/*includeBool=*/false)) {
+    return elementwise(ctx, plain, {self, other}, out);
+  }
+  return add_scaled(ctx, is_one ? plain : kElementwise<add_scaled_math, 2, Domain::Any>, self,
+                    other, alpha, sign, out);
+}
+
+Tensor& divide(KernelRuntimeContext& ctx, const Argument& self, const Argument& other,
+               std::optional<std::string_view> rounding_mode, Tensor& out) {
+  if (!rounding_mode.has_value()) {
+    return elementwise(ctx, kElementwise<div_math, 2, Domain::Floating>, {self, other}, out);
+  }
+  if (*rounding_mode == "floor") {
+    return elementwise(ctx, kElementwise<floor_divide_math, 2, Domain::Numeric>, {self, other},
+                       out);
+  }
+  if (!ET_EXPECT(ctx, *rounding_mode == "trunc",
+                 "rounding_mode must be floor, trunc or none, found %.*s",
+                 static_cast<int>(rounding_mode->size()), rounding_mode->data())) {
+    return out;
+  }
+  return elementwise(ctx, kElementwise<div_trunc_math, 2, Domain::Numeric>, {self, other}, out);
+}
+
+}  // namespace
+
+Tensor& add_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
+                const Scalar& alpha, Tensor& out) {
+  return add(ctx, self, other, alpha, 1, out);
+}
+Tensor& add_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
+                       const Scalar& alpha, Tensor& out) {
+  return add(ctx, self, other, alpha, 1, out);
+}
+Tensor& sub_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
+                const Scalar& alpha, Tensor& out) {
+  return add(ctx, self, other, alpha, -1, out);
+}
+Tensor& sub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
+                       const Scalar& alpha, Tensor& out) {
+  return add(ctx, self, other, alpha, -1, out);
+}
+Tensor& rsub_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
+                        const Scalar& alpha, Tensor& out) {
+  return add(ctx, other, self, alpha, -1, out);
+}
+Tensor& rsub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
+                        const Scalar& alpha, Tensor& out) {
+  if (!ET_EXPECT(ctx, self.scalar_type() != ScalarType::Bool, "subtraction is not defined on bool"))
+    return out;
+  return add_scaled(ctx, kElementwise<rsub_math, 2, Domain::Numeric>, self, other, alpha, 1, out);
+}
+
+Tensor& nextafter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
+                      Tensor& out) {
+  // 16-bit floats are computed as float32, but the neighbour depends on the format.
+  const ScalarType common = Promotion().add(self).add(other).result();
+  if (!ET_EXPECT(ctx, is_floating(common), "defined on floating point, found %s",
+                 name_of(common))) {
+    return out;
+  }
+  const double format = common == ScalarType::Half ? 2 : common == ScalarType::BFloat16 ? 1 : 0;
+  return elementwise(ctx, kElementwise<nextafter_math, 2, Domain::Floating>, {self, other}, out,
+                     {format});
+}
+
+Tensor& div_out_mode(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
+                     std::optional<std::string_view> rounding_mode, Tensor& out) {
+  return divide(ctx, self, other, rounding_mode, out);
+}
+Tensor& div_scalar_mode_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
+                            std::optional<std::string_view> rounding_mode, Tensor& out) {
+  return divide(ctx, self, other, rounding_mode, out);
+}
+Tensor& remainder_scalar_tensor_out(KernelRuntimeContext& ctx, const Scalar& self,
+                                    const Tensor& other, Tensor& out) {
+  return elementwise(ctx, kElementwise<remainder_math, 2, Domain::Numeric>, {self, other}, out);
+}
+
+Tensor& pow_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& exponent,
+                              Tensor& out) {
+  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>, {self, exponent}, out);
+}
+Tensor& pow_tensor_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& exponent,
+                              Tensor& out) {
+  if (is_integral(self.scalar_type()) && !exponent.isFloatingPoint() &&
+      !ET_EXPECT(ctx, as_int(exponent) >= 0,
+                 "integers cannot be raised to the negative power %" PRId64, as_int(exponent))) {
+    return out;
+  }
+  // The powers that models use are products and roots.
+  const double power = as_double(exponent);
+  const bool floating = is_floating(self.scalar_type());
+  if (power == 2 && self.scalar_type() != ScalarType::Bool &&
+      (floating || !exponent.isFloatingPoint())) {
+    return mul_out(ctx, self, self, out);
+  }
+  if (floating && power == 0.5) return sqrt_out(ctx, self, out);
+  if (floating && power == 3) {
+    return elementwise(ctx, kElementwise<cube_math, 1, Domain::Floating>, {self}, out);
+  }
+  if (floating && power == -0.5) return rsqrt_out(ctx, self, out);
+  if (floating && power == -1) return reciprocal_out(ctx, self, out);
+  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>, {self, exponent}, out);
+}
+Tensor& pow_scalar_out(KernelRuntimeContext& ctx, const Scalar& self, const Tensor& exponent,
+                       Tensor& out) {
+  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>, {self, exponent}, out);
+}
+
+namespace {
+
+// A bound that is NaN gives NaN, as an input that is.
+constexpr auto at_least = [](auto x, auto low) { return (x < low) | (low != low) ? low : x; };
+constexpr auto at_most = [](auto x, auto high) { return (x > high) | (high != high) ? high : x; };
+constexpr auto within = [](auto x, auto low, auto high) { return at_most(at_least(x, low), high); };
+constexpr auto where_math = [](bool condition, auto x, auto y) { return condition ? x : y; };
+constexpr auto addcmul_math = [](auto x, auto y, auto z, const auto& extra) {
+  return plus(x, times(extra.a, times(y, z)));
+};
+constexpr auto addcdiv_math = [](auto x, auto y, auto z, const auto& extra) {
+  return x + extra.a * (y / z);
+};
+constexpr auto lerp_math = [](auto x, auto y, auto weight) {
+  // From the nearer end, as torch does.
+  return weight < decltype(x)(0.5) && weight > decltype(x)(-0.5) ? x + weight * (y - x)
+                                                                 : y - (y - x) * (1 - weight);
+};
+
+template <class Bound>
+Tensor& clamp(KernelRuntimeContext& ctx, const Tensor& self, const std::optional<Bound>& min,
+              const std::optional<Bound>& max, Tensor& out) {
+  if (min.has_value() && max.has_value()) {
+    return elementwise(ctx, kElementwise<within, 3, Domain::Numeric>, {self, *min, *max}, out);
+  }
+  if (min.has_value())
+    return elementwise(ctx, kElementwise<at_least, 2, Domain::Numeric>, {self, *min}, out);
+  if (max.has_value())
+    return elementwise(ctx, kElementwise<at_most, 2, Domain::Numeric>, {self, *max}, out);
+  refuse(ctx, "at least one of min and max must be given, found neither");
+  return out;
+}
+
+Tensor& multiply_add(KernelRuntimeContext& ctx, const Elementwise& operation, const Tensor& self,
+                     const Tensor& tensor1, const Tensor& tensor2, const Scalar& value,
+                     Tensor& out) {
+  Parameters parameters;
+  parameters.set(0, value);
+  return elementwise(ctx, operation, {self, tensor1, tensor2}, out, parameters);
+}
+
+}  // namespace
+
+Tensor& clamp_out(KernelRuntimeContext& ctx, const Tensor& self, const std::optional<Scalar>& min,
+                  const std::optional<Scalar>& max, Tensor& out) {
+  // Numbers that bound floating point, and are no NaN, need not be read for every element.
+  const double low = min.has_value() ? as_double(*min) : -HUGE_VAL;
+  const double high = max.has_value() ? as_double(*max) : HUGE_VAL;
+  if (is_floating(self.scalar_type()) && low == low && high == high &&
+      (min.has_value() || max.has_value())) {
+    return hardtanh_out(ctx, self, low, high, out);
+  }
+  return clamp(ctx, self, min, max, out);
+}
+Tensor& clamp_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
+                         const std::optional<Tensor>& min, const std::optional<Tensor>& max,
+                         Tensor& out) {
+  return clamp(ctx, self, min, max, out);
+}
+Tensor& clamp_min_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& min,
+                      Tensor& out) {
+  return clamp_out(ctx, self, min, std::nullopt, out);
+}
+Tensor& clamp_max_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& max,
+                      Tensor& out) {
+  return clamp_out(ctx, self, std::nullopt, max, out);
+}
+
+Tensor& where_self_out(KernelRuntimeContext& ctx, const Tensor& condition, const Tensor& self,
+                       const Tensor& other, Tensor& out) {
+  const ScalarType dtype = condition.scalar_type();
+  if (!ET_EXPECT(ctx, dtype == ScalarType::Bool || dtype == ScalarType::Byte,
+                 "condition must be bool or uint8, found %s", name_of(dtype))) {
+    return out;
+  }
+  return elementwise(ctx, kElementwise<where_math, 3, Domain::Choice>, {condition, self, other},
+                     out);
+}
+
+Tensor& addcmul_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& tensor1,
+                    const Tensor& tensor2, const Scalar& value, Tensor& out) {
+  return multiply_add(ctx, kElementwise<addcmul_math, 3, Domain::Numeric>, self, tensor1, tensor2,
+                      value, out);
+}
+Tensor& addcdiv_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& tensor1,
+                    const Tensor& tensor2, const Scalar& value, Tensor& out) {
+  return multiply_add(ctx, kElementwise<addcdiv_math, 3, Domain::Floating>, self, tensor1, tensor2,
+                      value, out);
+}
+
+Tensor& lerp_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& end,
+                        const Scalar& weight, Tensor& out) {
+  return elementwise(ctx, kElementwise<lerp_math, 3, Domain::Floating>, {self, end, weight}, out);
+}
+Tensor& lerp_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& end,
+                        const Tensor& weight, Tensor& out) {
+  return elementwise(ctx, kElementwise<lerp_math, 3, Domain::Floating>, {self, end, weight}, out);
+}
+
+}  // namespace executorch::kernels::portable

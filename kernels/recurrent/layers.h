@@ -1,0 +1,59 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Stacks of recurrent layers, shared with the optimized library, whose kernels are these functions
+// with other loops.
+//
+// The product of all steps' inputs and their weights is one (in chunks of steps that stay in
+// cache); then each step multiplies the hidden state, and computes the cells. All floating dtypes,
+// the same for all tensors; 16-bit floats are computed in float32, hidden states too.
+#pragma once
+
+#include <executorch/kernels/gemm/tiles.h>
+#include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/recurrent/cell.h>
+
+#include <tuple>
+
+namespace executorch::kernels {
+
+enum class Recurrence { Lstm, Gru, Tanh, Relu };
+
+struct RecurrentLoops {
+  const GemmTiles& tiles;
+  const Cells& cells;
+};
+
+/// Arguments as PyTorch's lstm.input, gru.input, rnn_tanh.input have them.
+struct RecurrentLayers {
+  Recurrence kind;
+  /// [steps, batch, features], or [batch, steps, features] if batch_first.
+  const Tensor& input;
+  /// Hidden state [layers * directions, batch, H or projection], and of the LSTM the cells' [..,
+  /// H].
+  ArrayRef<Tensor> states;
+  /// Of each layer and direction: weights of the input, of the hidden state, biases of both if
+  /// has_biases, weights of the projection if the two states differ in size.
+  ArrayRef<Tensor> parameters;
+  bool has_biases;
+  int64_t layers;
+  bool bidirectional;
+  bool batch_first;
+};
+
+/// out: the last layer's hidden states, as the input lies, directions side by side; `finals`: the
+/// states after the last step. No steps leave states as they are. Fails the context with
+/// InvalidArgument for what does not fit together, with MemoryAllocationFailed without temporary
+/// memory.
+void run_layers(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
+                const RecurrentLayers& arguments, Tensor& out, Tensor* const* finals);
+
+using TwoTensors = std::tuple<Tensor&, Tensor&>;
+
+/// The same for layers that have one state.
+inline TwoTensors run_one_state(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
+                                const RecurrentLayers& arguments, Tensor& out, Tensor& final) {
+  Tensor* const finals[] = {&final};
+  run_layers(ctx, loops, arguments, out, finals);
+  return {out, final};
+}
+
+}  // namespace executorch::kernels
