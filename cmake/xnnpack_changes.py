@@ -15,6 +15,7 @@ _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_addi
 _CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack_additions/cached_weights.h"
 _PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additions/pack_convolution.h says why"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
+_INTEGER_TILES = "products of integers: backends/xnnpack/xnnpack_additions/integer_product_6x16_avx2.h says why"
 
 
 class Change(NamedTuple):
@@ -24,6 +25,23 @@ class Change(NamedTuple):
     old: str
     new: str
     why: str
+
+
+def _integer_tiles(kind: str, result: str, wrapper: str, settings: tuple[str, ...]) -> Change:
+    """Ours for processors with AVX2 come before theirs. wrapper: "dq" where operands are quantized while running."""
+    config, condition = f"{kind}_gemm_config", "    if (hardware_config->use_x86_avx2) {\n"
+    first = f"      {config}.minmax.{wrapper}gemm[XNN_MR_TO_INDEX(1)] = xnn_init_hmp_{wrapper}gemm_ukernel("
+    theirs = f"{condition}{first}(xnn_{wrapper}gemm_ukernel_fn) xnn_{kind}_gemm_minmax{result}_ukernel_1x8c8__avx2);"
+    entries = (("gemm", 1, 6), ("gemm", 6, 6), ("igemm", 1, 1), ("igemm", 6, 6))
+    ours = [
+        f"{config}.minmax.{wrapper}{name}[XNN_MR_TO_INDEX({rows})] = xnn_init_hmp_{wrapper}{name}_ukernel("
+        f"(xnn_{wrapper}{name}_ukernel_fn) executorch_{kind}_{name}_{tile}x16c2_avx2);"
+        for name, rows, tile in entries
+    ]
+    ours += [f"{config}.{each};" for each in (*settings, "mr = 6", "nr = 16", "log2_kr = 1")]
+    lines = "".join(f"      {line}\n" for line in ours)
+    chosen = f"#if XNN_ARCH_X86_64\n{condition}{lines}    }} else\n#endif\n{theirs}"
+    return Change("xnnpack/src/configs/gemm-config.c", theirs, chosen, _INTEGER_TILES)
 
 
 CHANGES = (
@@ -186,13 +204,15 @@ CHANGES = (
         "LIST(APPEND PROD_MICROKERNEL_SRCS ${PROD_FMA3_MICROKERNEL_SRCS})\n"
         "  IF(CMAKE_SIZEOF_VOID_P EQUAL 8)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_6x16_fma3.c)\n"
+        "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/integer_product_6x16_avx2.c)\n"
         "  ENDIF()",
         _LARGER_TILES,
     ),
     Change(
         "xnnpack/src/configs/gemm-config.c",
         '#include "xnnpack/gemm.h"',
-        '#include "executorch/product_6x16_fma3.h"\n#include "xnnpack/gemm.h"',
+        '#include "executorch/integer_product_6x16_avx2.h"\n#include "executorch/product_6x16_fma3.h"\n'
+        '#include "xnnpack/gemm.h"',
         _LARGER_TILES,
     ),
     Change(
@@ -208,6 +228,18 @@ CHANGES = (
         "          f32_gemm_config.mr = 5;\n"
         "#endif",
         _LARGER_TILES,
+    ),
+    _integer_tiles("qd8_f32_qc8w", "", "dq", ("init.f32 = xnn_init_f32_minmax_scalar_params",)),
+    _integer_tiles(
+        "qs8_qc8w",
+        "_fp32",
+        "",
+        (
+            "init.qs8_qc8w = xnn_init_qs8_qc8w_conv_minmax_fp32_scalar_params",
+            "pack_igemm_goki = (xnn_pack_conv_goki_w_fn) xnn_pack_qs8_conv_goki_w",
+            "pack_igemm_kgo = (xnn_pack_conv_kgo_w_fn) xnn_pack_qs8_conv_kgo_w",
+            "pack_deconv_goki = (xnn_pack_deconv_goki_w_fn) xnn_pack_qs8_deconv_goki_w",
+        ),
     ),
 )
 

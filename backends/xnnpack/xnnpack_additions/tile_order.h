@@ -55,7 +55,8 @@ static void executorch_parallelize_2d_tile_2d(pthreadpool_t pool,
                                               size_t rows, size_t columns, size_t tile_rows,
                                               size_t tile_columns, uint32_t flags) {
   size_t tile = columns;
-  if (task == (pthreadpool_task_2d_tile_2d_t)xnn_compute_gemm) {
+  if (task == (pthreadpool_task_2d_tile_2d_t)xnn_compute_gemm ||
+      task == (pthreadpool_task_2d_tile_2d_t)xnn_compute_dqgemm) {
     tile = executorch_gemm_columns(context, tile_columns);
   } else if (task == (pthreadpool_task_2d_tile_2d_t)xnn_compute_igemm) {
     tile = executorch_igemm_columns(context, tile_columns);

@@ -330,6 +330,35 @@ def test_one_row_quantized_while_running_is_as_in_eager() -> None:
     torch.testing.assert_close(run(module, (x,))[0], module(x), rtol=1e-4, atol=1e-5)
 
 
+# Rows, steps along K and columns: whole and partial tiles, odd steps, more steps than a kernel holds at once.
+PRODUCTS = [(1, 1, 1), (1, 300, 17), (2, 3, 16), (5, 17, 33), (6, 2048, 5), (7, 2049, 20), (13, 5001, 16)]
+
+
+@pytest.mark.parametrize("rows, steps, columns", PRODUCTS)
+def test_products_of_every_size_are_right(rows: int, steps: int, columns: int) -> None:
+    torch.manual_seed(0)
+    layer = _Weights(nn.Linear(steps, columns), F.linear, 0)
+    x = torch.randint(-131, 125, (rows, steps)) * 0.03
+    limit = float(layer(x).detach().abs().max()) / 127 + 1e-3
+    _check(_Between(layer, [0.03, limit]), (x,), limit)
+    (found,) = run(_Dynamic(layer, by_row=True), (x,))
+    torch.testing.assert_close(found, _Dynamic(layer, by_row=True)(x), rtol=1e-4, atol=1e-2 * limit)
+
+
+@pytest.mark.parametrize(
+    "channels, options",
+    [((3, 20), {"padding": 1}), ((240, 18), {"padding": 2, "dilation": 2}), ((34, 34), {"groups": 2})],
+)
+def test_convolutions_of_every_size_are_right(channels: tuple[int, int], options: dict[str, int]) -> None:
+    torch.manual_seed(0)
+    inner, outer = channels
+    layer = _Weights(
+        nn.Conv2d(inner, outer, 3, groups=options.get("groups", 1)), lambda x, w, b: F.conv2d(x, w, b, **options), 0
+    )
+    x = _r(2, inner, 5, 6)
+    _check(_Between(layer, [0.03, 0.01]), (x,), 0.01)
+
+
 DATA = Path(__file__).parents[2] / "data" / "xnnpack"
 THEIRS = {
     "quantized": ((1, 3, 8, 8), [[-0.3690814, 0.3604981, 0.1201660, 0.0743885, 0.1916934]]),
