@@ -5,6 +5,7 @@ from executorch.exir.memory.apply import apply_algo, update_all_tensors_lifetime
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.exact import exact
 from executorch.exir.memory.greedy import greedy
+from executorch.exir.memory.hierarchy import MemoryHierarchy
 from executorch.exir.memory.liveness import Liveness, find_lifetimes
 from executorch.exir.memory.naive import naive
 from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
@@ -24,6 +25,7 @@ __all__ = [
     "Arena",
     "Liveness",
     "MemoryAlgoResult",
+    "MemoryHierarchy",
     "MemoryPlan",
     "MemoryPlanningAlgorithmSuite",
     "MemoryPlanningError",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from executorch.export.progress import Steps
 
 if TYPE_CHECKING:
-    from executorch.exir import ExecutorchProgramManager
+    from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager
     from executorch.export.user_model import UserModel
 
 __all__ = ["main"]
@@ -39,6 +39,7 @@ examples:
   python -m executorch.export bert.py:model --inputs bert.py:inputs --dynamic input_ids:1=tokens:1..512
   python -m executorch.export my_model.py:make --partitioner my_backend.partitioner:MyPartitioner
   python -m executorch.export my_model.py:make --json > summary.json
+  python -m executorch.export my_model.py:make --fast-memory 65536 --memory-header my_model_memory.h
 """
 
 
@@ -100,6 +101,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--memory-plan", metavar="FILE", help="draw the planned memory (time x address) to a .svg or .html file"
     )
+    parser.add_argument(
+        "--memory-header", metavar="FILE", help="write how much memory each method needs to a header of C and C++"
+    )
+    parser.add_argument(
+        "--fast-memory",
+        metavar="BYTES",
+        type=int,
+        action="append",
+        default=[],
+        help="plan for a faster memory of so many bytes before the rest; may be repeated, the fastest first",
+    )
     parser.add_argument("--delegation", metavar="FILE", help="draw what runs where, and why, to an .html file")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
@@ -116,14 +128,14 @@ def _run(options: argparse.Namespace) -> str:
     with steps.step("export"), torch_says:
         program = _export(user, options.strict_trace)
     with steps.step("lower"):
-        from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
+        from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
         config = EdgeCompileConfig(strict=options.strict)
         edge = to_edge_transform_and_lower(
             {options.method: program}, partitioner=partitioners or None, compile_config=config
         )
     with steps.step("plan and emit"):
-        manager = edge.to_executorch(ExecutorchBackendConfig(check_target=not options.no_check_target))
+        manager = edge.to_executorch(_backend_config(options))
     with steps.step("write"):
         path = _output_path(options)
         _write(manager, path)
@@ -131,6 +143,10 @@ def _run(options: argparse.Namespace) -> str:
             from executorch.exir.memory.picture import write_memory_plan
 
             write_memory_plan(manager.memory_plans, options.memory_plan)
+        if options.memory_header:
+            from executorch.export.memory_header import memory_header
+
+            Path(options.memory_header).write_text(memory_header(manager, path.stem))
         if options.delegation:
             from executorch.exir.program.delegation_picture import write_delegation
 
@@ -171,6 +187,15 @@ def _export(user: UserModel, strict: bool) -> Any:
         return torch.export.export(
             user.model.eval(), user.args, user.kwargs, dynamic_shapes=user.dynamic_shapes, strict=strict
         )
+
+
+def _backend_config(options: argparse.Namespace) -> ExecutorchBackendConfig:
+    from executorch.exir import ExecutorchBackendConfig
+    from executorch.exir.memory_planning import MemoryHierarchy
+    from executorch.exir.passes import MemoryPlanningPass
+
+    planner = MemoryPlanningPass(MemoryHierarchy(options.fast_memory) if options.fast_memory else None)
+    return ExecutorchBackendConfig(check_target=not options.no_check_target, memory_planning_pass=planner)
 
 
 def _output_path(options: argparse.Namespace) -> Path:

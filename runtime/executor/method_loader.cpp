@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/method_loader.h>
 
+#include <inttypes.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -34,6 +36,7 @@ Result<Method> MethodLoader::load(const MethodRequest& request) {
 Error MethodLoader::run() {
   const fb::ExecutionPlan& plan = request_.plan;
   ET_CHECK_OK_OR_RETURN_ERROR(allocate());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_planned_memory());
   ET_CHECK_OK_OR_RETURN_ERROR(internal::ValueLoader(request_.program, plan, request_.memory, data_,
                                                     &method_.block_, &method_.external_made_)
                                   .load());
@@ -72,6 +75,27 @@ Error MethodLoader::allocate() {
   return internal::parametric_plans_are_linked()
              ? request_.program.load_parametric_plan(request_.plan, method_.block_.plan_words)
              : Error::Ok;
+}
+
+Error MethodLoader::check_planned_memory() const {
+  const auto sizes = items(request_.plan.non_const_buffer_sizes());
+  HierarchicalAllocator* const planned = request_.memory.planned_memory();
+  for (uint32_t id = 1; id < sizes.size(); ++id) {
+    // What a plan parametric in shape needs is known when the method is executed.
+    if (sizes[id] == 0 ||
+        (id == internal::kParametricMemoryId && !method_.block_.plan_words.empty())) {
+      continue;
+    }
+    ET_CHECK_OR_RETURN_ERROR(planned != nullptr, MemoryAllocationFailed,
+                             "method '%s' needs planned memory, none was given",
+                             request_.plan.name()->c_str());
+    // The file counts buffers from 1.
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        planned->get_offset_address(id - 1, 0, static_cast<size_t>(sizes[id])).error(),
+        "method '%s' needs %" PRId64 " bytes in planned buffer %" PRIu32,
+        request_.plan.name()->c_str(), sizes[id], id - 1);
+  }
+  return Error::Ok;
 }
 
 void MethodLoader::bind_inputs() {

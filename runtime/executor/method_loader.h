@@ -37,6 +37,7 @@ class MethodLoader final {
 
   Error run();
   Error allocate();
+  Error check_planned_memory() const;
   void bind_inputs();
   Error load_delegates();
 

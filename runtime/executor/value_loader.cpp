@@ -187,7 +187,7 @@ Result<void*> ValueLoader::bind_planned(const fb::Tensor& tensor, size_t nbytes)
   return ET_UNWRAP(
       planned_memory_->get_offset_address(where.memory_id() - 1, planned_offset(where), nbytes),
       "method '%s', tensor %zu: no %zu bytes in planned buffer %u", text(plan_.name()), used_.value,
-      nbytes, where.memory_id());
+      nbytes, where.memory_id() - 1);
 }
 
 Result<void*> ValueLoader::bind_constant(const fb::Tensor& tensor, size_t nbytes) {

@@ -1,0 +1,83 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The memory that a program needs as a header of C and C++: for buffers whose sizes the compiler of the device knows."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from executorch.exir.error import ExportError
+from executorch.exir.scalar_type import element_size
+from executorch.exir.schema import ExecutionPlan, Tensor
+
+if TYPE_CHECKING:
+    from executorch.exir import ExecutorchProgramManager
+    from executorch.exir.program.verdict import MethodVerdict
+
+__all__ = ["memory_header"]
+
+_ABOUT = """\
+/* Bytes that the methods of a program need, exactly; written by executorch.export. PLANNED_BYTES_i is for planned
+ * buffer i of the HierarchicalAllocator. METHOD_BYTES is for pointers of 8 bytes: where they are smaller, less is
+ * needed (MethodMeta::method_allocator_size() says how much). TEMP_BYTES is what the kernels of the runtime that
+ * exported the program asked for on one thread. */
+"""
+
+
+def memory_header(manager: ExecutorchProgramManager, name: str) -> str:
+    """The header's text. name: what its macros begin with, made an identifier of capital letters.
+
+    For each method `<NAME>_<METHOD>_`METHOD_BYTES, PLANNED_BUFFERS (their number), PLANNED_BYTES_<i>, TEMP_BYTES, and
+    INPUT_BYTES_<i>, OUTPUT_BYTES_<i> of tensors; alignments in bytes, and the file's own size.
+    ExportError: what a method needs is not known before it runs (delegates, sizes without bound, data that decide).
+    """
+    prefix = _identifier(name)
+    values: dict[str, int] = {"PROGRAM_BYTES": len(manager.buffer), "PROGRAM_ALIGNMENT": 16}
+    values |= {"METHOD_ALIGNMENT": 8, "PLANNED_ALIGNMENT": 16, "TEMP_ALIGNMENT": 64}
+    plans = {plan.name: plan for plan in manager.executorch_program.execution_plan}
+    for verdict in manager.verdict.methods:
+        of_method = {**_memory(verdict), **_tensors(plans[verdict.name])}
+        values |= {f"{_identifier(verdict.name)}_{key}": size for key, size in of_method.items()}
+    for method, size in manager.verdict.constant_methods.items():
+        values[f"{_identifier(method)}_METHOD_BYTES"] = _known(method, size, manager.verdict.methods[0].note)
+    guard = f"{prefix}_MEMORY_H"
+    lines = [f"#define {prefix}_{key} {size}" for key, size in values.items()]
+    return "\n".join([f"#ifndef {guard}", f"#define {guard}", _ABOUT, *lines, "", f"#endif /* {guard} */", ""])
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name, flags=re.ASCII).upper()
+
+
+def _known(method: str, size: int | None, why: str) -> int:
+    if size is None:
+        raise ExportError("memory header", f"method '{method}'", f"how much it needs is not known: {why}")
+    return size
+
+
+def _memory(method: MethodVerdict) -> dict[str, int]:
+    for found, what in (
+        ([one.backend for one in method.delegates], "delegates take memory of their own when they are loaded"),
+        (method.unbounded, "sizes of tensors have no bound"),
+    ):
+        if found:
+            raise ExportError("memory header", f"method '{method.name}'", f"{what}: {', '.join(found)}")
+    sizes = {"METHOD_BYTES": _known(method.name, method.method_allocator_bytes, method.note)}
+    buffers = max(method.arenas, default=0)
+    sizes["PLANNED_BUFFERS"] = buffers
+    # The file counts memories from 1.
+    sizes |= {f"PLANNED_BYTES_{i}": method.arenas.get(i + 1, 0) for i in range(buffers)}
+    sizes["TEMP_BYTES"] = _known(method.name, method.temp_peak.bytes, method.temp_peak.note)
+    return sizes
+
+
+def _tensors(plan: ExecutionPlan) -> dict[str, int]:
+    """Of dynamic tensors, the most."""
+    found = {}
+    for kind, indices in (("INPUT", plan.inputs), ("OUTPUT", plan.outputs)):
+        for position, index in enumerate(indices):
+            value = plan.values[index].val
+            if isinstance(value, Tensor):
+                found[f"{kind}_BYTES_{position}"] = math.prod(value.sizes, start=element_size(value.scalar_type))
+    return found

@@ -1,0 +1,97 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Every request to the heap fails once while a Module loads and runs, delegates of XNNPACK
+// included: an error, nothing kept, and the next load works.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include "memory/heap_interposition.h"
+
+namespace executorch::testing {
+namespace {
+
+using extension::Module;
+using extension::TensorPtr;
+using runtime::Error;
+
+struct Case {
+  const char* file;
+  const char* method;
+  std::vector<int32_t> sizes;
+  Module::LoadMode mode;
+};
+
+class EveryHeapRequest : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!heap::is_watched()) {
+      GTEST_SKIP() << "the heap cannot be watched in this build";
+    }
+    runtime::runtime_init();
+    runtime::register_pal(runtime::PalImpl::create(&count_message, __FILE__));
+    path_ = std::string(TEST_DATA_DIR "/") + GetParam().file;
+    if (path_.find("xnnpack") != std::string::npos &&
+        runtime::get_backend_class("XnnpackBackend") == nullptr) {
+      GTEST_SKIP() << "this build has no XnnpackBackend";
+    }
+  }
+
+  static void count_message(et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t,
+                            const char*, size_t) {}
+
+  /// Loads and executes while request `fails` fails; `first` is the output's first number.
+  Error run(int64_t fails, bool* has_failed, float* first) const {
+    const TensorPtr input = extension::ones(GetParam().sizes);
+    const heap::FailingAt failing(fails);
+    Module module(path_, GetParam().mode);
+    const auto outputs = module.execute(GetParam().method, input);
+    if (outputs.ok()) {
+      *first = outputs->at(0).toTensor().const_data_ptr<float>()[0];
+    }
+    *has_failed = failing.has_failed();
+    return outputs.error();
+  }
+
+  std::string path_;
+};
+
+TEST_P(EveryHeapRequest, FailsWithAnErrorAndLeavesNothing) {
+  constexpr int64_t kNone = INT64_MAX;
+  bool has_failed = false;
+  float expected = 0;
+  float found = 0;
+  // What exists once in the process is made by the first run.
+  ASSERT_EQ(run(kNone, &has_failed, &expected), Error::Ok);
+  ASSERT_EQ(run(kNone, &has_failed, &expected), Error::Ok);
+  const int64_t alive = heap::live_blocks();
+  int64_t requests = 0;
+  for (;; ++requests) {
+    const Error error = run(requests, &has_failed, &found);
+    EXPECT_EQ(heap::live_blocks(), alive) << "request " << requests;
+    if (!has_failed) {
+      EXPECT_EQ(error, Error::Ok);
+      break;
+    }
+    EXPECT_TRUE(error == Error::MemoryAllocationFailed || (error == Error::Ok && found == expected))
+        << "request " << requests << ": " << runtime::to_string(error);
+    ASSERT_EQ(run(kNone, &has_failed, &found), Error::Ok) << "after request " << requests;
+    EXPECT_EQ(found, expected);
+  }
+  EXPECT_GT(requests, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, EveryHeapRequest,
+    ::testing::Values(Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::File},
+                      Case{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
+                      Case{"xnnpack/two_sizes.pte", "small", {1, 3, 8, 8}, Module::LoadMode::File}),
+    [](const ::testing::TestParamInfo<Case>& info) { return std::to_string(info.index); });
+
+}  // namespace
+}  // namespace executorch::testing

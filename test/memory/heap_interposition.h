@@ -1,0 +1,36 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The C library's heap, watched: this program's malloc and its kin stand before it.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace executorch::testing::heap {
+
+/// Whether this build can watch: not with sanitizers, which have a heap of their own, and with no
+/// other C library than glibc.
+bool is_watched();
+
+/// While it lives, whoever asks for or frees memory, in whichever library, ends the process after
+/// a message.
+class Forbidden final {
+ public:
+  Forbidden();
+  ~Forbidden();
+};
+
+/// While it lives, request `index` (from 0) to malloc, calloc, realloc, aligned_alloc,
+/// posix_memalign or memalign gives no memory. Those of operator new, which could not say so
+/// without exceptions, are not counted.
+class FailingAt final {
+ public:
+  explicit FailingAt(int64_t index);
+  ~FailingAt();
+  /// Whether there was such a request.
+  bool has_failed() const;
+};
+
+/// Blocks that have not been freed, of all threads.
+int64_t live_blocks();
+
+}  // namespace executorch::testing::heap
