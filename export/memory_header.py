@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The memory that a program needs as a header of C and C++: for buffers whose sizes the compiler of the device knows."""
+"""The memory that a program needs as a header of C and C++, for buffers whose sizes a device's compiler is to know."""
 
 from __future__ import annotations
 

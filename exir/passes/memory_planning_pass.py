@@ -27,7 +27,8 @@ class MemoryPlanningPass(PassBase):
     allow_lifetime_and_storage_overlap: accept plans in which tensors alive together share bytes.
     parametric: the plan is a function of the inputs' sizes, which the runtime evaluates for each execution; what is
     stated for the largest sizes is the limit (docs/memory-planning.md). Planned inputs and state have arena 2 then.
-    A subclass may set mem_id of specs in `run` before calling it here: arenas are the user's to choose.
+    A subclass may set mem_id of specs in `run` before calling it here: arenas are the user's to choose
+    (`executorch.exir.memory_planning.MemoryHierarchy` chooses them by a rule).
     """
 
     def __init__(

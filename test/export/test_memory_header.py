@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -50,9 +48,17 @@ class Filtered(torch.nn.Module):
         return x[x > 0] * 2
 
 
-def test_it_names_what_is_not_known_before_a_run() -> None:
-    with pytest.raises(ExportError, match="method 'forward': how much it needs is not known: index.*mask"):
-        memory_header(lower(Filtered(), (torch.randn(8),)), "filtered")
+class Branch(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y.softmax(0), (x,))
+
+
+@pytest.mark.parametrize(
+    ("model", "why"), [(Filtered(), "its sizes depend on data"), (Branch(), "data decide which kernels run")]
+)
+def test_it_names_what_is_not_known_before_a_run(model: torch.nn.Module, why: str) -> None:
+    with pytest.raises(ExportError, match=f"method 'forward': how much it needs is not known: .*{why}"):
+        memory_header(lower(model, (torch.randn(8),)), "net")
 
 
 def test_it_compiles_as_c(tmp_path: Path) -> None:

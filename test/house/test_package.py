@@ -2,6 +2,7 @@
 """The wheel, in an environment that holds nothing but it and numpy."""
 
 import os
+import runpy
 import subprocess
 import sys
 import venv
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import torch
 from models import make
 from oracle.pipeline import to_program
 
@@ -95,6 +97,21 @@ def test_an_operator_of_ones_own_goes_from_eager_to_the_device(python: Path) -> 
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/custom_operator/run.py", package)
     assert "device [4.0, 4.0, 4.0, 4.0]" in printed
+
+
+def test_a_program_without_a_heap_has_exactly_the_memory_that_export_printed(python: Path, tmp_path: Path) -> None:
+    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+    run = runpy.run_path(str(ROOT / "examples/static_memory/run.py"))
+    device = run["main"](package, tmp_path)
+    model, inputs = run["digits"]()
+    printed = _run(device, tmp_path / "digits.pte").split()
+    torch.testing.assert_close(torch.tensor([float(one) for one in printed]), model(*inputs)[0], atol=1e-5, rtol=1e-4)
+    too_small = {"method": "MemoryAllocationFailed", "fast": "planned buffer 0", "slow": "planned buffer 1"}
+    for name, message in {**too_small, "program": "InvalidProgram"}.items():
+        done = subprocess.run([device, tmp_path / "digits.pte", name], capture_output=True, text=True)
+        assert done.returncode == 1 and message in done.stderr
+    # Matrix products do with less temporary memory.
+    assert _run(device, tmp_path / "digits.pte", "temp").split() == printed
 
 
 SELECT = "gen_selected_ops(LIB_NAME ops OPS_FROM_MODEL add.pte DTYPE_SELECTIVE_BUILD ON)\n"

@@ -152,11 +152,11 @@ TEST(Heap, IsForbiddenForAll) {
   EXPECT_DEATH(use([] { [[maybe_unused]] void* volatile block = malloc(1); }),
                "malloc while the heap is forbidden");
   EXPECT_DEATH(use([] { [[maybe_unused]] void* volatile block = calloc(1, 1); }), "calloc while");
-  void* const before = malloc(1);
-  EXPECT_DEATH(use([before] { free(before); }), "free while");
+  void* volatile before = malloc(1);
+  EXPECT_DEATH(use([&before] { free(before); }), "free while");
   free(before);
-  EXPECT_DEATH(use([] { std::vector<int>(3).clear(); }), "operator new while");
-  EXPECT_DEATH(use([] { (void)!strdup("text"); }), "malloc while");
+  EXPECT_DEATH(use([] { [[maybe_unused]] void* volatile block = new int; }), "operator new while");
+  EXPECT_DEATH(use([] { [[maybe_unused]] void* volatile block = strdup("text"); }), "malloc while");
 }
 
 }  // namespace
