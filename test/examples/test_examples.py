@@ -18,7 +18,11 @@ def _run(folder: Path, *command: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS, EXAMPLES / "without_torch.py", *EXAMPLES.glob("*/run.py")], ids=str)
+@pytest.mark.parametrize(
+    "script",
+    [*SCRIPTS, EXAMPLES / "without_torch.py", *EXAMPLES.glob("*/run.py")],
+    ids=lambda p: f"{p.parent.name}-{p.name}",
+)
 def test_an_example_is_at_most_sixty_lines(script: Path) -> None:
     assert len(script.read_text().splitlines()) <= 60
 
