@@ -21,14 +21,18 @@ from executorch.exir.lowered_backend_module import get_lowered_submodules
 
 _LAYERS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "linear", "embedding")
 _WEIGHTED_IN_EDGE = ("aten::convolution", "aten::linear", "aten::addmm", "aten::mm", "aten::embedding")
+_FUSED_IN_EDGE = tuple(f"quantized_decomposed::{name}" for name in ("embedding", "linear", "conv", "mixed"))
 _QUANTIZED = "quantized_decomposed."
+_TORCHAO = "torchao.dequantize_affine"
+"""What torchao's `quantize_` writes: the scale is its third argument, not the second."""
 
 
 @dataclass(frozen=True)
 class LayerReport:
     """scheme: "static", "dynamic", "weights only" or "float". bits: of weights and of operands (32: float). sqnr: of
     the layer's result in dB, its operands being the float model's. runs: "" before lowering; else "delegated to …",
-    "dequantized" or "in float"; why: a partitioner's reason, or that the quantizer left it.
+    "fused in …" (a kernel on the integers), "dequantized" or "in float"; why: a partitioner's reason, or that the
+    quantizer left it.
     """
 
     layer: str
@@ -100,9 +104,24 @@ def _is(node: object, name: str) -> bool:
     return isinstance(node, Node) and operator_name(node).startswith(f"{_QUANTIZED}{name}")
 
 
+def _is_torchao(node: object) -> bool:
+    return isinstance(node, Node) and operator_name(node) == _TORCHAO
+
+
+def _is_dequantized(node: object) -> bool:
+    return _is(node, "dequantize") or _is_torchao(node)
+
+
+def _is_dynamic(operand: Any) -> bool:
+    """Whether the scale of a dequantized operand is computed while running."""
+    place = 2 if _is_torchao(operand) else 1
+    scale = operand.args[place] if len(operand.args) > place else None
+    return isinstance(scale, Node) and scale.op == "call_function"
+
+
 def _bits(node: Any) -> int:
     """Of the integers behind an operand; 32 if it is not quantized."""
-    if not _is(node, "dequantize"):
+    if not _is_dequantized(node):
         return 32
     numbers = [each for each in node.args if isinstance(each, int) and not isinstance(each, bool)]
     limits = numbers[-3:-1] if "group" in str(node.target) else numbers[-2:]
@@ -113,18 +132,17 @@ def _layer(key: CallKey, node: Node, sqnr: float, places: dict[str, tuple[str, s
     is_table = key[1].endswith("embedding")
     weight, operand = (node.args[0], None) if is_table else (node.args[1], node.args[0])
     weight_bits, operand_bits = _bits(weight), _bits(operand)
-    dynamic = isinstance(operand, Node) and len(operand.args) > 1 and isinstance(operand.args[1], Node)
     scheme = "weights only"
     if weight_bits == 32:  # computed in float, though its operand may have been integers
         scheme, operand_bits = "float", 32
     elif operand_bits < 32:
-        scheme = "dynamic" if dynamic else "static"
+        scheme = "dynamic" if _is_dynamic(operand) else "static"
     runs, why = places.get(key[0], ("", "")) if is_lowered else ("", "")
     if is_lowered and not runs:
         runs = "in float" if scheme == "float" else "dequantized"
     if scheme == "float" and not why:
         why = "the quantizer was not told to quantize it, or does not know it"
-    per_channel = _is(weight, "dequantize_per_channel")
+    per_channel = _is(weight, "dequantize_per_channel") or _is_torchao(weight)
     return LayerReport(key[0], key[1], scheme, weight_bits, operand_bits, per_channel, sqnr, runs, why)
 
 
@@ -136,7 +154,9 @@ def _places(graph_module: GraphModule) -> dict[str, tuple[str, str]]:
             if _is_weighted(node):
                 reasons = "; ".join(f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ()))
                 quantized = any("quantize" in str(source.target) for source in node.all_input_nodes)
-                found[path_of(node)] = ("dequantized" if quantized else "in float", reasons)
+                fused = edge_name(node.target) if edge_name(node.target).startswith(_FUSED_IN_EDGE) else ""
+                place = f"fused in {fused}" if fused else "dequantized" if quantized else "in float"
+                found[path_of(node)] = (place, "" if fused else reasons)
         for _, module, _ in get_lowered_submodules(held):
             for node in module.original_module.graph.nodes:
                 if _is_weighted(node):
@@ -145,4 +165,4 @@ def _places(graph_module: GraphModule) -> dict[str, tuple[str, str]]:
 
 
 def _is_weighted(node: Node) -> bool:
-    return node.op == "call_function" and edge_name(node.target).startswith(_WEIGHTED_IN_EDGE)
+    return node.op == "call_function" and edge_name(node.target).startswith((*_WEIGHTED_IN_EDGE, *_FUSED_IN_EDGE))

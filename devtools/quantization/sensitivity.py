@@ -28,23 +28,32 @@ def leave_sensitive_layers_in_float(
     data: Sequence[Sequence[torch.Tensor]],
     budget: float,
     at_once: int = 1,
+    reference: torch.nn.Module | None = None,
 ) -> Sensitivity:
     """Quantizes, and quantizes again without the layers of least SQNR, until the result's SQNR is at least `budget` dB.
 
     make_quantizer: gives a new quantizer with `set_module_name(name, None)`, configured for all of the model.
-    data: inputs, for calibration and for measuring. at_once: layers that are left in float each time.
-    ValueError: the budget is not met though no layer is quantized.
+    data: inputs, for calibration and for measuring. at_once: layers that are left in float each time. reference: what
+    is measured against, where torchao's `quantize_` already changed `model`; such layers stay as they are.
+    ValueError: the budget is not met though the quantizer quantizes nothing any more.
     """
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e  # type: ignore[import-untyped]
 
     model.eval()
-    captured: Any = torch.export.export(model, tuple(data[0])).module()
+    exact = model if reference is None else reference.eval()
+    captured: Any = torch.export.export(exact, tuple(data[0])).module()
     left: list[str] = []
+    report: QuantizationReport | None = None
     while True:
         quantizer = make_quantizer()
         for name in left:
             quantizer.set_module_name(name, None)
-        prepared = prepare_pt2e(torch.export.export(model, tuple(data[0])).module(), quantizer)
+        try:
+            prepared = prepare_pt2e(torch.export.export(model, tuple(data[0])).module(), quantizer)
+        except ValueError as error:  # what a quantizer raises that is left with nothing
+            if report is None:
+                raise
+            raise _unreachable(report, budget) from error
         for inputs in data:
             prepared(*inputs)
         quantized = convert_pt2e(prepared)
@@ -52,7 +61,11 @@ def leave_sensitive_layers_in_float(
         if report.sqnr >= budget:
             return Sensitivity(tuple(left), report, quantized)
         candidates = sorted((one for one in report.layers if one.scheme != "float"), key=lambda one: one.sqnr)
-        names = list(dict.fromkeys(one.layer for one in candidates))
+        names = [name for name in dict.fromkeys(one.layer for one in candidates) if name not in left]
         if not names:
-            raise ValueError(f"{report.sqnr:.1f} dB without a quantized layer, {budget} dB wanted: {report}")
+            raise _unreachable(report, budget)
         left += names[:at_once]
+
+
+def _unreachable(report: QuantizationReport, budget: float) -> ValueError:
+    return ValueError(f"{report.sqnr:.1f} dB with no layer left to the quantizer, {budget} dB wanted: {report}")

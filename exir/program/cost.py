@@ -26,6 +26,7 @@ _MOVES = frozenset(
     {
         *("_to_copy", "_to_dim_order_copy", "_clone_dim_order", "_empty_dim_order", "_conj_physical"),
         *("cat", "clone", "constant_pad_nd", "copy", "copy_", "diagonal_scatter", "embedding", "empty", "empty_like"),
+        *("embedding_2bit", "embedding_4bit", "embedding_byte"),
         *("fill", "flip", "full", "full_like", "gather", "index", "index_put", "index_put_", "index_select"),
         *("masked_fill", "masked_scatter", "masked_select", "ones", "ones_like", "pixel_shuffle", "pixel_unshuffle"),
         *("repeat", "roll", "scalar_tensor", "scatter", "select_scatter", "slice_scatter", "stack", "tril", "triu"),

@@ -31,7 +31,7 @@ def described(node: Node) -> str:
 
 @dataclass
 class Choices:
-    """Later entries of a kind do not hide earlier ones: a call in modules of several names has the first's."""
+    """Of several names of modules around a call the innermost counts; of several types or operators the first."""
 
     names: dict[str, QuantizationConfig | None] = field(default_factory=dict)
     types: dict[Callable[..., Any], QuantizationConfig | None] = field(default_factory=dict)
@@ -46,10 +46,10 @@ class Choices:
     def of(self, node: Node) -> tuple[QuantizationConfig | None, str]:
         """The configuration of a call (None: it stays in float), and what chose it."""
         modules = modules_of(node)
-        paths, kinds = {path for path, _ in modules}, {kind for _, kind in modules}
-        for name, config in self.names.items():
-            if name in paths:
-                return config, f"module name {name}"
+        kinds = {kind for _, kind in modules}
+        for name, _ in reversed(modules):
+            if name in self.names:
+                return self.names[name], f"module name {name}"
         for kind, config in self.types.items():
             if f"{kind.__module__}.{kind.__qualname__}" in kinds:
                 return config, f"module type {kind.__qualname__}"
