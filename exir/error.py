@@ -29,7 +29,11 @@ def source_line(node: Node) -> str:
 
     The innermost line outside of PyTorch itself: what a module of torch.nn does is named by the line that calls it.
     """
-    trace = node.meta.get("stack_trace")
+    return line_of_trace(node.meta.get("stack_trace"))
+
+
+def line_of_trace(trace: object) -> str:
+    """The same of a node's stack trace, which is a text or None."""
     frames = [line.strip() for line in str(trace or "").splitlines() if line.strip().startswith("File ")]
     users = [frame for frame in frames if _TORCH not in frame.replace("\\", "/")]
     chosen = (users or frames)[-1:]

@@ -7,37 +7,52 @@ x ─▶ [XnnpackBackend: 12 operators] ─▶ [aten.sort] ─▶ output
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TypeVar
 
 import torch
 from torch.fx import Graph, Node
 
-__all__ = ["Box", "describe_value", "draw_graph"]
+__all__ = ["Box", "describe_value", "draw_boxes", "draw_graph"]
+
+Key = TypeVar("Key", bound=Hashable)
 
 _WIDTH, _HEIGHT, _GAP, _STEP, _MARGIN = 190, 34, 18, 66, 12
+# A page around it may set other colours for what is not a box.
 _STYLE = (
-    "text{font:11px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222} .edge{stroke:#999;fill:none} "
-    ".box{stroke:#555;stroke-width:.8} .box:hover{stroke:#000;stroke-width:2} .detail{font-size:9px;fill:#444}"
+    ".graph text{font:11px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222} "
+    ".graph .edge{stroke:var(--line,#999);fill:none} .graph .sheet{fill:var(--sheet,#fff)} "
+    ".graph .box{stroke:#555;stroke-width:.8} .graph .box:hover{stroke:var(--ink,#000);stroke-width:2} "
+    ".graph .detail{font-size:9px;fill:#444} .graph .note{font-weight:bold}"
 )
 
 
 @dataclass(frozen=True)
 class Box:
-    """How a node looks. title: what a pointer over it shows."""
+    """How a node looks. title: what a pointer over it shows. note: a few letters at its right. edge: the colour of its
+    left edge, none if empty. opens: the id of what a click on it shows, for the page around it."""
 
     label: str
     detail: str
     colour: str
     title: str
+    note: str = ""
+    edge: str = ""
+    opens: str = ""
 
 
 def draw_graph(graph: Graph, box_of: Callable[[Node], Box | None]) -> str:
     """The graph as SVG. box_of: None for nodes that are left out; what reads them is joined to what they read."""
     boxes = {node: box for node in graph.nodes if (box := box_of(node)) is not None}
-    edges = {node: _sources(node, boxes) for node in boxes}
-    rows = _rows(boxes, edges)
+    inputs = {node for node in boxes if node.op == "placeholder"}
+    return draw_boxes(boxes, {node: _sources(node, boxes) for node in boxes}, inputs)
+
+
+def draw_boxes(boxes: Mapping[Key, Box], edges: Mapping[Key, Sequence[Key]], inputs: set[Key]) -> str:
+    """Boxes in an order in which they may run, as SVG. edges: what each reads. inputs stand above their first reader."""
+    rows = _rows(boxes, edges, inputs)
     widest = max((len(row) for row in rows), default=1)
     width = 2 * _MARGIN + widest * (_WIDTH + _GAP) - _GAP
     height = 2 * _MARGIN + max(0, len(rows) - 1) * _STEP + _HEIGHT
@@ -49,8 +64,8 @@ def draw_graph(graph: Graph, box_of: Callable[[Node], Box | None]) -> str:
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
-            f'<style>{_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" {size}>',
+            f'<style>{_STYLE}</style><rect class="sheet" width="100%" height="100%"/>',
             *(_edge(place[source], place[node]) for node, sources in edges.items() for source in sources),
             *(_box(*place[node], box) for node, box in boxes.items()),
             "</svg>",
@@ -82,18 +97,21 @@ def _sources(node: Node, boxes: Mapping[Node, Box]) -> list[Node]:
     return list(found)
 
 
-def _rows(boxes: Mapping[Node, Box], edges: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
+def _rows(boxes: Mapping[Key, Box], edges: Mapping[Key, Sequence[Key]], inputs: set[Key]) -> list[list[Key]]:
     """Nodes by depth; inputs stand right above their first reader; each row in the order of what it reads."""
-    depth: dict[Node, int] = {}
+    depth: dict[Key, int] = {}
     for node in boxes:
         depth[node] = 1 + max((depth[source] for source in edges[node]), default=-1)
+    first_reader: dict[Key, int] = {}
     for node in boxes:
-        readers = [depth[reader] for reader in boxes if node in edges[reader]] if node.op == "placeholder" else []
-        depth[node] = max(depth[node], min(readers, default=1) - 1)
-    rows: list[list[Node]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+        for source in edges[node]:
+            first_reader[source] = min(depth[node], first_reader.get(source, depth[node]))
+    for node in inputs:
+        depth[node] = max(depth[node], first_reader.get(node, 1) - 1)
+    rows: list[list[Key]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for node in boxes:
         rows[depth[node]].append(node)
-    centre: dict[Node, float] = {}
+    centre: dict[Key, float] = {}
     for row in rows:
         wanted = {node: _mean([centre[source] for source in edges[node] if source in centre]) for node in row}
         row.sort(key=lambda node: wanted[node])
@@ -113,13 +131,21 @@ def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
 
 
 def _box(x: float, y: float, box: Box) -> str:
-    return (
-        f'<g><title>{escape(box.title)}</title><rect class="box" x="{x:.0f}" y="{y:.0f}" rx="4" width="{_WIDTH}" '
-        f'height="{_HEIGHT}" fill="{box.colour}"/>'
-        f'<text x="{x + 6:.0f}" y="{y + 14:.0f}">{escape(_short(box.label))}</text>'
-        f'<text class="detail" x="{x + 6:.0f}" y="{y + 27:.0f}">{escape(_short(box.detail, 38))}</text></g>'
-    )
+    shown = f' data-opens="{escape(box.opens)}"' if box.opens else ""
+    room = 29 - (len(box.note) + 1 if box.note else 0)
+    parts = [
+        f'<g{shown}><title>{escape(box.title)}</title><rect class="box" x="{x:.0f}" y="{y:.0f}" rx="4" '
+        f'width="{_WIDTH}" height="{_HEIGHT}" fill="{box.colour}"/>',
+        f'<text x="{x + 8:.0f}" y="{y + 14:.0f}">{escape(_short(box.label, room))}</text>',
+        f'<text class="detail" x="{x + 8:.0f}" y="{y + 27:.0f}">{escape(_short(box.detail, 38))}</text>',
+    ]
+    if box.edge:
+        parts.append(f'<rect x="{x:.0f}" y="{y:.0f}" width="5" height="{_HEIGHT}" rx="2" fill="{box.edge}"/>')
+    if box.note:
+        note = f'x="{x + _WIDTH - 6:.0f}" y="{y + 14:.0f}" text-anchor="end"'
+        parts.append(f'<text class="note" {note}>{escape(box.note)}</text>')
+    return "".join([*parts, "</g>"])
 
 
-def _short(text: str, most: int = 29) -> str:
+def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,166 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A method of a program as a graph of its instructions, read from the file alone: what each call reads, and who wrote
+it, followed through planned memory, so that views and values written in place are joined to what made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from executorch.exir.scalar_type import to_dtype
+from executorch.exir.schema import (
+    DelegateCall,
+    ExecutionPlan,
+    InstructionArguments,
+    JumpFalseCall,
+    KernelCall,
+    MoveCall,
+    OptionalTensorList,
+    Tensor,
+    TensorList,
+)
+
+
+@dataclass
+class Call:
+    """An instruction, an input ("input 0") or the end ("output"). `reads`: keys of the calls whose values it takes.
+
+    label: the operator without namespace and overload, or the backend. value: dtype and sizes of what it gives.
+    """
+
+    key: str
+    kind: str
+    label: str
+    value: str
+    instruction: int | None = None
+    reads: list[str] = field(default_factory=list)
+
+
+def calls_of(plan: ExecutionPlan) -> list[Call]:
+    """The method's inputs, its instructions in order, its outputs."""
+    return _Follower(plan).calls()
+
+
+def describe(tensor: Tensor) -> str:
+    """Such as `float32[1, 64, 56, 56]`."""
+    return f"{str(to_dtype(tensor.scalar_type)).removeprefix('torch.')}{list(tensor.sizes)}"
+
+
+def tensors_of(plan: ExecutionPlan, values: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
+    """The tensors among values, those in lists of tensors as well, with their indices."""
+    for index in values:
+        held = plan.values[index].val if 0 <= index < len(plan.values) else None
+        if isinstance(held, Tensor):
+            yield index, held
+        elif isinstance(held, (TensorList, OptionalTensorList)):
+            yield from tensors_of(plan, held.items)
+
+
+def arguments_of(call: InstructionArguments) -> list[int]:
+    """The values that an instruction reads or writes."""
+    if isinstance(call, (KernelCall, DelegateCall)):
+        return list(call.args)
+    if isinstance(call, MoveCall):
+        return [call.move_from, call.move_to]
+    return [call.cond_value_index] if isinstance(call, JumpFalseCall) else [call.value_index]
+
+
+class _Follower:
+    def __init__(self, plan: ExecutionPlan) -> None:
+        self._plan = plan
+        self._by_value: dict[int, str] = {}
+        # Planned bytes → who wrote them last; the latest is the last item.
+        self._by_place: dict[tuple[int, int, int], str] = {}
+
+    def calls(self) -> list[Call]:
+        plan = self._plan
+        found = []
+        for number, index in enumerate(plan.inputs):
+            tensors = [tensor for _, tensor in tensors_of(plan, [index])]
+            call = Call(f"input {number}", "input", f"input {number}", ", ".join(map(describe, tensors)))
+            self._write([index], call)
+            found.append(call)
+        for number, instruction in enumerate(plan.chains[0].instructions if plan.chains else []):
+            found.append(self._call(number, instruction.instr_args))
+        end = Call("output", "output", "output", "")
+        end.reads = self._sources(plan.outputs)
+        return [*found, end]
+
+    def _call(self, number: int, held: InstructionArguments) -> Call:
+        plan = self._plan
+        kind, label = "control flow", type(held).__name__.removesuffix("Call").lower()
+        if isinstance(held, KernelCall):
+            kind, label = "kernel", plan.operators[held.op_index].name.split("::")[-1]
+        elif isinstance(held, DelegateCall):
+            kind, label = "delegate", plan.delegates[held.delegate_index].id
+        call = Call(f"call {number}", kind, label, "", number)
+        arguments = arguments_of(held)
+        written = self._written(held, arguments)
+        call.reads = self._sources([each for each in arguments if each not in written])
+        call.value = ", ".join(dict.fromkeys(describe(tensor) for _, tensor in tensors_of(plan, written)))
+        self._write(written, call)
+        return call
+
+    def _written(self, held: InstructionArguments, arguments: Sequence[int]) -> list[int]:
+        """A kernel returns what it writes as its last argument; a delegate writes what nobody has written yet."""
+        if isinstance(held, KernelCall):
+            last = list(arguments[-1:])
+            return [*last, *(index for index, _ in tensors_of(self._plan, last))]
+        if isinstance(held, MoveCall):
+            return [held.move_to]
+        if isinstance(held, DelegateCall):
+            outputs: list[int] = []
+            for index in reversed(arguments):
+                if index in self._by_value or self._is_constant(index):
+                    break
+                outputs.append(index)
+            return outputs
+        return []
+
+    def _is_constant(self, index: int) -> bool:
+        held = self._plan.values[index].val
+        return isinstance(held, Tensor) and held.data_buffer_idx != 0
+
+    def _write(self, values: Sequence[int], call: Call) -> None:
+        for index in values:
+            self._by_value[index] = call.key
+        for _, tensor in tensors_of(self._plan, values):
+            place = _place(tensor)
+            if place is not None:
+                self._by_place.pop(place, None)
+                self._by_place[place] = call.key
+
+    def _sources(self, values: Sequence[int]) -> list[str]:
+        found: dict[str, None] = {}
+        for index in values:
+            for each, tensor in tensors_of(self._plan, [index]):
+                source = self._source(each, tensor)
+                if source is not None:
+                    found[source] = None
+            if index in self._by_value and not isinstance(self._plan.values[index].val, Tensor):
+                found[self._by_value[index]] = None
+        return list(found)
+
+    def _source(self, index: int, tensor: Tensor) -> str | None:
+        place = _place(tensor)
+        if place is None:
+            return self._by_value.get(index)
+        arena, begin, end = place
+        return next(
+            (
+                key
+                for (other, first, last), key in reversed(self._by_place.items())
+                if other == arena and first < end and begin < last
+            ),
+            self._by_value.get(index),
+        )
+
+
+def _place(tensor: Tensor) -> tuple[int, int, int] | None:
+    """Arena, first byte and the byte after the last; None if it is not planned."""
+    details = tensor.allocation_info
+    if details is None:
+        return None
+    nbytes = prod(tensor.sizes) * to_dtype(tensor.scalar_type).itemsize
+    return (details.memory_id, details.memory_offset, details.memory_offset + max(1, nbytes))
