@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from tabulate import tabulate
 from torch.export import ExportedProgram
 from torch.utils._pytree import tree_leaves
 
-from executorch.devtools.etdump.trace import read_trace
+from executorch.devtools.etdump.recording import record_runs
 from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inspector.attribution import attribute
 from executorch.devtools.inspector.compare_results import (
@@ -27,14 +26,12 @@ from executorch.devtools.inspector.compare_results import (
     signal_to_noise,
 )
 from executorch.devtools.inspector.debug_values import inflate
-from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, blocks_of
+from executorch.devtools.inspector.event_block import BlockSettings, blocks_of
 from executorch.devtools.inspector.numeric_gap import Pair, pairs_of
 from executorch.devtools.inspector.time_scale import TimeScale
+from executorch.devtools.lowering_again import check_alike, lower_as
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.error import module_path, source_line
-from executorch.exir.schema import ExecutionPlan
-from executorch.exir.serialize import deserialize_pte
-from executorch.runtime import Runtime
 
 Lower = Callable[[ExportedProgram], ExecutorchProgramManager]
 
@@ -115,25 +112,31 @@ def compare(
         program: what `to_executorch` returned, or the bytes or path of a `.pte` file.
         inputs: the positional arguments.
         method: of the program, that the model is.
-        lower: how the program was made, for a file that was not made by `to_edge(…).to_executorch()`: what becomes of
-            the model by it says which instruction runs which operator.
+        lower: how the program was made, for a file that was not made by `to_edge(…).to_executorch()`, or by
+            `to_edge_transform_and_lower` with the default partitioner of XNNPACK: what becomes of the model by it says
+            which instruction runs which operator.
         rtol, atol: an operator differs if an element does by more than `atol` and `rtol` times the largest magnitude
             of the model's value.
 
     Raises: ValueError if a file's instructions are not those that `lower` gives; errors of the runtime.
     """
     exported = model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
-    made = program if isinstance(program, ExecutorchProgramManager) else (lower or _plainly)(exported)
-    data = program.buffer if isinstance(program, ExecutorchProgramManager) else _bytes(program)
-    if not isinstance(program, ExecutorchProgramManager):
-        _check_alike(made, data, method)
+    if isinstance(program, ExecutorchProgramManager):
+        made, data = program, program.buffer
+    else:
+        data = program if isinstance(program, bytes) else Path(program).read_bytes()
+        made = lower(exported) if lower else lower_as(data, exported, method)
+        check_alike(made, data, method)
     edge = to_edge(exported).exported_program()
     leaves = tree_leaves(tuple(inputs))
-    block, returned = _run(data, method, leaves, _debug_bytes(edge))
+    recording = record_runs(data, leaves, method=method, debug_bytes=_debug_bytes(edge))
+    settings = BlockSettings(TimeScale.NS, TimeScale.MS, lambda value: inflate(value, recording.values))
+    block, returned = blocks_of(recording.trace, settings)[-1], recording.returned
+    own = method if method in made.debug_handle_map else "forward"
     record = ETRecord(
-        _debug_handle_map={"forward": made.debug_handle_map.get(method, {})},
-        _delegate_map={"forward": made.delegate_map.get(method, {})},
-        _instruction_id_to_num_outs_map={"forward": made.instruction_id_to_num_outs_map.get(method, {})},
+        _debug_handle_map={"forward": made.debug_handle_map.get(own, {})},
+        _delegate_map={"forward": made.delegate_map.get(own, {})},
+        _instruction_id_to_num_outs_map={"forward": made.instruction_id_to_num_outs_map.get(own, {})},
     )
     attribute([block], record, "forward", edge)
     pairs = [pair for pair in pairs_of(edge, inputs, block.events) if _comparable(pair)]
@@ -144,31 +147,6 @@ def compare(
     return Comparison([_gap(pair, rtol, atol) for pair in pairs], differ)
 
 
-def _plainly(exported: ExportedProgram) -> ExecutorchProgramManager:
-    return to_edge(exported).to_executorch()
-
-
-def _bytes(program: bytes | str | os.PathLike[str]) -> bytes:
-    return program if isinstance(program, bytes) else Path(program).read_bytes()
-
-
-def _check_alike(made: ExecutorchProgramManager, data: bytes, method: str) -> None:
-    wanted = _kinds(made.executorch_program.execution_plan, "forward" if method not in made.methods else method)
-    found = _kinds(deserialize_pte(data).program.execution_plan, method)
-    if wanted != found:
-        raise ValueError(
-            f"the program's method '{method}' was made in another way: {len(found)} instructions, expected "
-            f"{len(wanted)} of the same kinds; say how it was made by lower=…"
-        )
-
-
-def _kinds(plans: Sequence[ExecutionPlan], method: str) -> list[str]:
-    plan = next((plan for plan in plans if plan.name == method), None)
-    if plan is None:
-        raise ValueError(f"the program has no method '{method}'; it has {[plan.name for plan in plans]}")
-    return [type(each.instr_args).__name__ for each in plan.chains[0].instructions]
-
-
 def _debug_bytes(edge: ExportedProgram) -> int:
     """Room for every value, those of delegates' arguments as well, each at a multiple of 64 bytes."""
     total = 1 << 20
@@ -177,20 +155,6 @@ def _debug_bytes(edge: ExportedProgram) -> int:
             if isinstance(value, torch.Tensor):
                 total += 3 * (int(value.numel()) * value.dtype.itemsize + 64)
     return total
-
-
-def _run(data: bytes, method: str, leaves: list[Any], debug_bytes: int) -> tuple[EventBlock, list[Any]]:
-    loaded = Runtime.get().load_program(data, enable_etdump=True, debug_buffer_size=debug_bytes)
-    ready = loaded.load_method(method)
-    if ready is None:
-        raise ValueError(f"the program has no method '{method}'")
-    returned = list(ready.execute(leaves))
-    with tempfile.TemporaryDirectory() as folder:
-        trace, debug = Path(folder) / "trace.etdp", Path(folder) / "debug.bin"
-        loaded.write_etdump_result_to_file(str(trace), str(debug))
-        events, values = read_trace(trace.read_bytes()), debug.read_bytes()
-    settings = BlockSettings(TimeScale.NS, TimeScale.MS, lambda value: inflate(value, values))
-    return blocks_of(events, settings)[-1], returned
 
 
 def _comparable(pair: Pair) -> bool:

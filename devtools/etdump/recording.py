@@ -91,7 +91,9 @@ def random_inputs(program: bytes, method: str = "forward", seed: int = 0) -> lis
         try:
             dtype = np.dtype(tensor.dtype_name())
         except TypeError as error:
-            raise ValueError(f"input {index} of '{method}' is {tensor.dtype_name()}: inputs have to be given") from error
+            raise ValueError(
+                f"input {index} of '{method}' is {tensor.dtype_name()}: inputs have to be given"
+            ) from error
         is_real = np.issubdtype(dtype, np.floating)
         values = generator.standard_normal(tensor.sizes()) if is_real else generator.integers(0, 2, tensor.sizes())
         made.append(np.asarray(values).astype(dtype))

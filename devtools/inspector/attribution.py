@@ -28,11 +28,23 @@ def method_of(record: ETRecord, wanted: str | None) -> str:
     return wanted
 
 
+def edge_program_of(record: ETRecord, method: str) -> ExportedProgram | None:
+    """The method's edge program; the record's only one if it has no name, as in a file; None if there is none."""
+    programs = record.edge_programs()
+    return programs.get(method, next(iter(programs.values())) if len(programs) == 1 else None)
+
+
 def handles_of(event: Event) -> tuple[int, ...]:
     """The event's debug handles, none if it has none."""
     if event.debug_handles is None:
         return ()
     return (event.debug_handles,) if isinstance(event.debug_handles, int) else tuple(event.debug_handles)
+
+
+def handles_of_node(node: fx.Node) -> set[int]:
+    """A node's debug handles."""
+    handle = node.meta.get("debug_handle")
+    return set() if handle is None else {handle} if isinstance(handle, int) else set(handle)
 
 
 def nodes_by_handle(program: ExportedProgram) -> dict[int, list[fx.Node]]:

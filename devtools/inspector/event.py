@@ -22,17 +22,22 @@ class PerfData:
     def __init__(self, raw: Sequence[float]) -> None:
         self.raw = list(raw)
 
+    @cached_property
+    def _percentiles(self) -> tuple[float, float, float]:
+        p10, p50, p90 = np.percentile(self.raw, (10, 50, 90)).tolist()
+        return p10, p50, p90
+
     @property
     def p10(self) -> float:
-        return float(np.percentile(self.raw, 10))
+        return self._percentiles[0]
 
     @property
     def p50(self) -> float:
-        return float(np.percentile(self.raw, 50))
+        return self._percentiles[1]
 
     @property
     def p90(self) -> float:
-        return float(np.percentile(self.raw, 90))
+        return self._percentiles[2]
 
     @property
     def avg(self) -> float:

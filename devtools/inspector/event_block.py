@@ -105,7 +105,8 @@ def _block(trace: Trace, runs: list[Run], settings: BlockSettings) -> EventBlock
             outputs.append(settings.inflate(each.debug_entry))
         else:
             values.setdefault(_place(each), []).append(settings.inflate(each.debug_entry))
-    events = [_event(trace, runs, index, settings) for index in range(len(first.profile))]
+    starts, ends = (np.stack([getattr(run.profile, side) for run in runs], axis=1) for side in ("start", "end"))
+    events = [_event(trace, runs, index, settings, starts[index], ends[index]) for index in range(len(first.profile))]
     places = [_profile_place(trace, first.profile, index) for index in range(len(first.profile))]
     for event, place in zip(events, places, strict=True):
         event.debug_data = values.get(place, [])
@@ -133,11 +134,16 @@ def _named(event: Event, place: _Place, data: list[Any]) -> Event:
     return event
 
 
-def _event(trace: Trace, runs: list[Run], index: int, settings: BlockSettings) -> Event:
+def _event(
+    trace: Trace,
+    runs: list[Run],
+    index: int,
+    settings: BlockSettings,
+    start: npt.NDArray[np.uint64],
+    end: npt.NDArray[np.uint64],
+) -> Event:
     name = int(runs[0].profile.name[index])
     event = _named(Event(trace.texts[name] if name >= 0 else ""), _profile_place(trace, runs[0].profile, index), [])
-    start = np.array([run.profile.start[index] for run in runs], np.uint64)
-    end = np.array([run.profile.end[index] for run in runs], np.uint64)
     if event.is_delegated_op and settings.time_converter is not None:
         convert = settings.time_converter
         raw = [
@@ -145,9 +151,9 @@ def _event(trace: Trace, runs: list[Run], index: int, settings: BlockSettings) -
             for begin, last in zip(start, end, strict=True)
         ]
     else:
-        raw = list(_elapsed(start, end, event.name) / scale_factor(settings.source, settings.target))
-    event.perf_data = PerfData([float(each) for each in raw])
-    event._start_time = [int(each) for each in start]
+        raw = (_elapsed(start, end, event.name) / scale_factor(settings.source, settings.target)).tolist()
+    event.perf_data = PerfData(raw)
+    event._start_time = start.tolist()
     metadata = [run.profile.metadata[index] for run in runs]
     event._delegate_debug_metadatas = [each or "" for each in metadata] if any(metadata) else []
     event._delegate_metadata_parser = settings.metadata_parser

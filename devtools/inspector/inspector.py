@@ -20,6 +20,7 @@ from executorch.devtools.inspector.attribution import (
     DELEGATE_CALL,
     OPERATOR_CALL,
     attribute,
+    edge_program_of,
     handles_of,
     method_of,
 )
@@ -114,9 +115,7 @@ class Inspector:
     def _edge_program(self) -> ExportedProgram | None:
         if self._etrecord is None or self._method is None:
             return None
-        programs = self._etrecord.edge_programs()
-        # A file does not say the name of its only method.
-        return programs.get(self._method, next(iter(programs.values())) if len(programs) == 1 else None)
+        return edge_program_of(self._etrecord, self._method)
 
     def _set_reference_outputs(self, record: ETRecord, method: str) -> None:
         cases = (record._reference_outputs or {}).get(method)

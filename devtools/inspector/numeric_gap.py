@@ -11,7 +11,7 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
-from executorch.devtools.inspector.attribution import OPERATOR_CALL, handles_of
+from executorch.devtools.inspector.attribution import OPERATOR_CALL, handles_of, handles_of_node
 from executorch.devtools.inspector.event import Event
 
 
@@ -60,7 +60,7 @@ def _by_handles(events: Sequence[Event]) -> list[list[Event]]:
 
 def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[Pair]:
     handles = set(handles_of(calls[0]))
-    inside = [node for node in values if _handles(node) & handles]
+    inside = [node for node in values if handles_of_node(node) & handles]
     if not inside:
         return []
     if len(handles) == 1:
@@ -89,11 +89,6 @@ def _ran(nodes: Sequence[fx.Node], calls: Sequence[Event]) -> list[tuple[fx.Node
             left = left[left.index(node) + 1 :]
             pairs.append((node, event))
     return pairs
-
-
-def _handles(node: fx.Node) -> set[int]:
-    handle = node.meta["debug_handle"]
-    return {handle} if isinstance(handle, int) else set(handle)
 
 
 def _matched(

@@ -22,12 +22,12 @@ _ONE_LEVEL = re.compile(r"\[.*\]|#\d+")
 
 @dataclass(frozen=True)
 class Step:
-    """A part of an execution, with average and earliest start in the block's unit of time.
+    """A part of an execution; `time`, on average over the runs, and what else is time are in the block's unit.
 
     operators: of the model, that it runs (none without a record, or for what is no operator's). module: the path of
-    their module, or of what their modules have in common; None if it is not known. source: `file:line, in function`. ran: the
-    kernel, or the backend and its operator. `backend`: None for kernels. `start`: since the execution began, in the
-    run that took the median time. `is_operator`: it computes something.
+    their module, or of what their modules have in common; None if it is not known. source: `file:line, in function`.
+    ran: the kernel, or the backend and its operator. `backend`: None for kernels. `start`, since the execution began,
+    and `length` are of the run that took the median time. `is_operator`: it computes something.
     """
 
     operators: tuple[str, ...]
@@ -38,6 +38,7 @@ class Step:
     backend: str | None
     instruction: int | None
     start: float
+    length: float
     time: float
     handles: tuple[int, ...]
     is_operator: bool
@@ -77,29 +78,39 @@ def whole_time(block: EventBlock) -> float:
     return float(_perf(_whole(block)).avg)
 
 
+def run_count(block: EventBlock) -> int:
+    """How many executions the block has."""
+    return len(_perf(_whole(block)).raw)
+
+
 def steps_of(block: EventBlock) -> list[Step]:
-    """The block's steps in the order in which they ran; their times sum up to `whole_time`."""
+    """The block's steps in the order in which they ran; their times sum up to `whole_time`.
+
+    The lengths of what is around others (a delegate's operators, instructions) include those.
+    """
     whole = _whole(block)
     if whole is None:
         raise ValueError(f"block '{block.name}' is no execution of a method")
     clock = _Clock(block, whole)
     steps: list[Step] = []
     around: list[Step] = []
-    spent: dict[int | None, float] = {}
+    inside: dict[int | None, list[Event]] = {}
     for event in block.events:
         if event.is_delegated_op and event.perf_data is not None:
-            spent[event._instruction_id] = spent.get(event._instruction_id, 0.0) + event.perf_data.avg
+            inside.setdefault(event._instruction_id, []).append(event)
     for event in block.events:
         if event.perf_data is None or event is whole or event.name == OPERATOR_CALL:
             continue
-        if event.name == DELEGATE_CALL and event._instruction_id in spent:
-            rest = max(0.0, event.perf_data.avg - spent[event._instruction_id])
-            around.append(_step(event, clock.start(event), rest, is_operator=False))
+        if event.name == DELEGATE_CALL and event._instruction_id in inside:
+            parts = inside[event._instruction_id]
+            rest = max(0.0, event.perf_data.avg - sum(_perf(part).avg for part in parts))
+            around.append(_step(event, clock.start(event), clock.length(event), rest, is_operator=False))
         elif event.name == DELEGATE_CALL or event.name.startswith(KERNEL) or event.is_delegated_op:
-            steps.append(_step(event, clock.start(event), event.perf_data.avg, is_operator=True))
+            step = _step(event, clock.start(event), clock.length(event), event.perf_data.avg, is_operator=True)
+            steps.append(step)
     steps += around
     left = max(0.0, _perf(whole).avg - sum(step.time for step in steps))
-    steps.append(Step((), (), None, "", RUNTIME, None, None, 0.0, left, (), False))
+    steps.append(Step((), (), None, "", RUNTIME, None, None, 0.0, clock.length(whole), left, (), False))
     return sorted(steps, key=lambda step: step.start)
 
 
@@ -110,7 +121,7 @@ def totals(steps: Iterable[Step], key: Callable[[Step], str]) -> list[Total]:
         groups.setdefault(key(step), []).append(step)
     whole = sum(step.time for group in groups.values() for step in group) or 1.0
     found = [
-        Total(name, len(group), time, time / whole, tuple(dict.fromkeys(_without_numbers(step.ran) for step in group)))
+        Total(name, len(group), time, time / whole, tuple(dict.fromkeys(without_numbers(step.ran) for step in group)))
         for name, group in groups.items()
         for time in [sum(step.time for step in group)]
     ]
@@ -123,7 +134,8 @@ def attributed_share(steps: Iterable[Step]) -> float:
     return sum(time for time, known in times if known) / (sum(time for time, _ in times) or 1.0)
 
 
-def _without_numbers(ran: str) -> str:
+def without_numbers(ran: str) -> str:
+    """What ran, as many calls may have: "Convolution (NHWC, F32) GEMM" of "Convolution (NHWC, F32) GEMM #2 [9]"."""
     return _ONE_LEVEL.sub("", ran).strip()
 
 
@@ -146,12 +158,15 @@ class _Clock:
         self._begin = (whole.start_time or [0])[self._run]
         self._scale = scale_factor(block.source_time_scale, block.target_time_scale)
 
+    def length(self, event: Event) -> float:
+        return float(_perf(event).raw[self._run])
+
     def start(self, event: Event) -> float:
         ticks = (event.start_time or [self._begin])[self._run] - self._begin
         return max(0, ticks) / self._scale
 
 
-def _step(event: Event, start: float, time: float, *, is_operator: bool) -> Step:
+def _step(event: Event, start: float, length: float, time: float, *, is_operator: bool) -> Step:
     backend = event.delegate_backend_name or ("delegate" if event.is_delegated_op else None)
     if event.name == DELEGATE_CALL:
         backend = backend or "delegate"
@@ -161,12 +176,13 @@ def _step(event: Event, start: float, time: float, *, is_operator: bool) -> Step
     return Step(
         operators=tuple(event.op_types) if is_operator else (),
         nodes=tuple(event.stack_traces) if is_operator else (),
-        module=_module(event),
+        module=_module(event) if is_operator else None,
         source=_source(event),
         ran=ran,
         backend=backend,
         instruction=event._instruction_id,
         start=start,
+        length=length,
         time=time,
         handles=handles_of(event),
         is_operator=is_operator,

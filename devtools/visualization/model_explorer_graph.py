@@ -5,7 +5,7 @@ graph format"): nodes with a namespace, which is drawn as a layer around them, a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,7 @@ def visualize_with_clusters(
             names.append(f"cluster ({_one_layer(cluster)})")
         return "/".join(names)
 
-    graph = {
-        "id": "forward",
-        "collectionLabel": _LABEL,
-        "nodes": [_node(node, layer(node)) for node in exported_program.graph.nodes],
-    }
-    content = {"label": _LABEL, "graphs": [graph], "graphsWithLevel": [{"graph": graph, "level": 0}]}
+    content = collection(_LABEL, "forward", [_node(node, layer(node)) for node in exported_program.graph.nodes])
     Path(json_file_name).write_text(json.dumps(content), encoding="utf-8")
     return Path(json_file_name)
 
@@ -59,22 +54,39 @@ def _one_layer(name: str) -> str:
     return name.replace("/", ":")
 
 
-def _node(node: Node, namespace: str) -> dict[str, Any]:
-    label = operator_name(node.target).replace("::", ".") if node.op == "call_function" else node.op
-    facts = {
-        "name": node.name,
+def collection(label: str, name: str, nodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A file's contents: one graph of the nodes."""
+    graph = {"id": name, "collectionLabel": label, "nodes": list(nodes)}
+    return {"label": label, "graphs": [graph], "graphsWithLevel": [{"graph": graph, "level": 0}]}
+
+
+def explorer_node(
+    identity: str, label: str, namespace: str, facts: Mapping[str, str], sources: Sequence[str]
+) -> dict[str, Any]:
+    """A node that shows the facts that are known, and reads the sources, by their identities."""
+    return {
+        "id": identity,
+        "label": label,
+        "namespace": namespace,
+        "attrs": [{"key": key, "value": value} for key, value in facts.items() if value],
+        "incomingEdges": [
+            {"sourceNodeId": source, "sourceNodeOutputId": "0", "targetNodeInputId": str(place)}
+            for place, source in enumerate(sources)
+        ],
+    }
+
+
+def describe_source(node: Node) -> dict[str, str]:
+    """What a node is and where it comes from."""
+    return {
         "target": str(node.target),
         "value": describe_value(node),
         "module": module_path(node),
         "source": source_line(node),
     }
-    return {
-        "id": node.name,
-        "label": label,
-        "namespace": namespace,
-        "attrs": [{"key": key, "value": value} for key, value in facts.items() if value],
-        "incomingEdges": [
-            {"sourceNodeId": source.name, "sourceNodeOutputId": "0", "targetNodeInputId": str(place)}
-            for place, source in enumerate(node.all_input_nodes)
-        ],
-    }
+
+
+def _node(node: Node, namespace: str) -> dict[str, Any]:
+    label = operator_name(node.target).replace("::", ".") if node.op == "call_function" else node.op
+    facts = {"name": node.name, **describe_source(node)}
+    return explorer_node(node.name, label, namespace, facts, [source.name for source in node.all_input_nodes])

@@ -14,11 +14,13 @@ _WIDTH, _PLOT_HEIGHT = 1200, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 90, 230, 46, 44
 _MOST_COLOURS = 14
 _OTHERS = "others"
+# A page around it may set other colours for what is not a tensor.
 _STYLE = """
-text{font:12px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222} .title{font-size:14px;font-weight:bold}
-.small{font-size:10px} .axis{stroke:#888;fill:none} .grid{stroke:#e4e4e4} .bound{stroke:#c00;stroke-dasharray:6 4}
-.alive{stroke:#222;fill:none;stroke-width:1.2} .tensor{stroke:#fff;stroke-width:.6}
-.tensor:hover{stroke:#000;stroke-width:2}
+.plan text{font:12px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:var(--ink,#222)} .plan .title{font-size:14px;
+font-weight:bold} .plan .small{font-size:10px} .plan .axis{stroke:var(--line,#888);fill:none}
+.plan .grid{stroke:var(--rule,#e4e4e4)} .plan .bound{stroke:var(--bad,#c00);stroke-dasharray:6 4}
+.plan .alive{stroke:var(--ink,#222);fill:none;stroke-width:1.2} .plan .tensor{stroke:var(--sheet,#fff);stroke-width:.6}
+.plan .tensor:hover{stroke:var(--ink,#000);stroke-width:2} .plan .inside{fill:#222} .plan .sheet{fill:var(--sheet,#fff)}
 """.replace("\n", " ").strip()
 _PAGE_STYLE = "body{font:14px sans-serif;margin:24px;color:#222} svg{max-width:100%;height:auto}"
 
@@ -41,8 +43,9 @@ def plan_svg(plans: Mapping[str, MemoryPlan]) -> str:
     height = _TOP + _PLOT_HEIGHT + _BOTTOM
     total = max(1, len(plots)) * height
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {total}" width="{_WIDTH}" height="{total}">',
-        f'<style>{_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="plan" viewBox="0 0 {_WIDTH} {total}" width="{_WIDTH}" '
+        f'height="{total}">',
+        f'<style>{_STYLE}</style><rect class="sheet" width="100%" height="100%"/>',
     ]
     if not plots:
         parts.append(f'<text x="{_LEFT}" y="{_TOP}">no planned memory</text>')
@@ -90,7 +93,7 @@ def _colours(tensors: list[PlannedTensor]) -> dict[str, str]:
     largest = sorted(weight, key=lambda group: -weight[group])[:_MOST_COLOURS]
     named = {}
     for index, group in enumerate(largest):
-        named[group] = f"hsl({round(index * 137.5) % 360}, 62%, {50 + 12 * (index % 2)}%)"
+        named[group] = f"hsl({round(215 + index * 137.5) % 360}, 58%, {62 + 8 * (index % 2)}%)"
     return named | {group: "#bbb" for group in weight if group not in named}
 
 
@@ -155,7 +158,9 @@ class _Plot:
         says += [f"module {tensor.module}"] if tensor.module else []
         label = ""
         if height > 14 and width > 7 * len(tensor.name) + 6:
-            label = f'<text class="small" x="{x + 4:.1f}" y="{y + height / 2 + 4:.1f}">{escape(tensor.name)}</text>'
+            label = (
+                f'<text class="small inside" x="{x + 4:.1f}" y="{y + height / 2 + 4:.1f}">{escape(tensor.name)}</text>'
+            )
         return (
             f'<g><title>{escape(chr(10).join(says))}</title><rect class="tensor" x="{x:.1f}" y="{y:.1f}" '
             f'width="{width:.1f}" height="{max(height, 0.5):.1f}" fill="{colour}"/>{label}</g>'

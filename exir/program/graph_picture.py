@@ -51,7 +51,7 @@ def draw_graph(graph: Graph, box_of: Callable[[Node], Box | None]) -> str:
 
 
 def draw_boxes(boxes: Mapping[Key, Box], edges: Mapping[Key, Sequence[Key]], inputs: set[Key]) -> str:
-    """Boxes in an order in which they may run, as SVG. edges: what each reads. inputs stand above their first reader."""
+    """Boxes, in an order in which they may run, as SVG. edges: what each reads. inputs: boxes to draw above readers."""
     rows = _rows(boxes, edges, inputs)
     widest = max((len(row) for row in rows), default=1)
     width = 2 * _MARGIN + widest * (_WIDTH + _GAP) - _GAP

@@ -26,6 +26,12 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "extension/export_util": {"extension/export_util", "exir"},  # the documented place of one-call exports
     "backends": {"backends", "exir"},
     "devtools": {"devtools", "exir", "runtime"},
+    "devtools/command": {
+        "devtools",
+        "exir",
+        "runtime",
+        "export/user_model",
+    },  # a model is named as export's command does
     "export": {"export", "exir", "runtime"},
     "util": {"exir"},  # the documented place of a view of what exir/memory has
 }

@@ -1,0 +1,59 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""`compare`: a model beside a program made of it, operator by operator."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+
+from executorch.devtools.command.arguments import Command, add_model, load_model, read
+
+_DESCRIPTION = """\
+Runs a model and a program made of it on the same inputs, and says at which operator their numbers part:
+
+  python -m executorch.devtools compare my_model.py:make model.pte
+  python -m executorch.devtools compare my_model.py:make model.pte --inputs data.py:inputs --rtol 0.02
+
+my_model.py:make returns (model, inputs), as `python -m executorch.export` takes it. The exit status is 1 if something
+differs.
+"""
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    add_model(parser, required=True)
+    parser.add_argument("program", metavar="FILE.pte")
+    parser.add_argument("--rtol", type=float, default=1e-3, help="of the largest magnitude (default: 1e-3)")
+    parser.add_argument("--atol", type=float, default=1e-5, help="(default: 1e-5)")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--tsv", action="store_true", help="a table with tabs, for spreadsheets")
+    shape.add_argument("--json", action="store_true", help="every operator, as JSON")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from executorch.devtools.comparison import OperatorGap, compare
+
+    data = read(options.program)
+    user = load_model(options, data)
+    assert user is not None
+    found = compare(
+        user.model,
+        data,
+        user.inputs,
+        method=options.method,
+        lower=user.lower,
+        rtol=options.rtol,
+        atol=options.atol,
+    )
+    if options.json:
+        print(found.as_json())
+    elif options.tsv:
+        names = [field.name for field in fields(OperatorGap)]
+        print("\t".join(names))
+        for each in found.operators:
+            print("\t".join(str(getattr(each, name)) for name in names))
+    else:
+        print(found)
+    return 1 if found.first is not None or found.outputs_differ else 0
+
+
+COMPARE = Command("compare", "where a program's numbers part from its model's", _DESCRIPTION, _add, _run)

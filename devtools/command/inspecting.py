@@ -1,0 +1,70 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""`inspect`: the table of a trace's events."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from executorch.devtools.command.arguments import Command
+
+if TYPE_CHECKING:
+    from executorch.devtools.inspector import Inspector
+
+_DESCRIPTION = """\
+What ran how long, from a trace:
+
+  executor_runner --model_path model.pte --etdump_path trace.etdp --num_executions 100
+  python -m executorch.devtools inspect trace.etdp
+
+With the record of the export (to_edge(…, generate_etrecord=True), get_etrecord().save("record")) each event
+says the model's operators and modules as well:
+
+  python -m executorch.devtools inspect trace.etdp --record record
+"""
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("trace", metavar="TRACE.etdp")
+    parser.add_argument("--record", metavar="FILE", help="the ETRecord of the export")
+    parser.add_argument("--method", metavar="NAME", help="whose record is used (default: forward, or the only one)")
+    parser.add_argument("--unit", choices=("ns", "us", "ms", "s"), default="ms", help="of times (default: ms)")
+    parser.add_argument("--module", metavar="PATH", help="only the sum of times of a module's operators")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--tsv", action="store_true", help="a table with tabs, for spreadsheets")
+    shape.add_argument("--json", action="store_true", help="everything but values, as JSON")
+
+
+def _inspector(options: argparse.Namespace) -> Inspector:
+    from executorch.devtools.inspector import Inspector, TimeScale
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = Inspector(
+            options.trace,
+            etrecord=options.record,
+            target_time_scale=TimeScale(options.unit),
+            method_name=options.method,
+        )
+    for each in caught:
+        print(f"inspect: {each.message}", file=sys.stderr)
+    return found
+
+
+def _run(options: argparse.Namespace) -> int:
+    found = _inspector(options)
+    if options.module is not None:
+        print(f"{options.module}: {found.find_total_for_module(options.module):.6g} {options.unit}")
+    elif options.json:
+        frame = found.to_dataframe(include_units=False).drop(columns=["debug_data"])
+        print(frame.to_json(orient="records", indent=1, default_handler=str))
+    elif options.tsv:
+        found.save_data_to_tsv(sys.stdout)
+    else:
+        found.print_data_tabular()
+    return 0
+
+
+INSPECT = Command("inspect", "what ran how long, of a trace (.etdp)", _DESCRIPTION, _add, _run)

@@ -1,0 +1,108 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""`profile`: runs a program with tracing, and ranks what took the time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from executorch.devtools.command.arguments import (
+    Command,
+    add_model,
+    add_runs,
+    load_inputs,
+    load_model,
+    progress,
+    read,
+)
+from executorch.devtools.inspector.steps import Step, attributed_share, run_count, steps_of, totals, whole_time
+
+_DESCRIPTION = """\
+Runs a program and says what takes its time, on random inputs of the sizes that it states:
+
+  python -m executorch.devtools profile model.pte
+  python -m executorch.devtools profile model.pte --runs 200 --threads 1 --inputs data.py:inputs
+
+With the model it was made of (or the record of its export) it names the model's operators and modules:
+
+  python -m executorch.devtools profile model.pte --model my_model.py:make --by module
+"""
+_KEYS: dict[str, Callable[[Step], str]] = {
+    "operator": lambda step: step.label,
+    "module": lambda step: step.module or ("(not known)" if step.module is None else "(the model itself)"),
+    "call": lambda step: f"{step.instruction if step.instruction is not None else '-'}: {step.label} ({step.ran})",
+}
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("program", metavar="FILE.pte")
+    add_model(parser)
+    add_runs(parser, 50)
+    parser.add_argument("--by", choices=tuple(_KEYS), default="operator", help="what is summed (default: operator)")
+    parser.add_argument("--top", type=int, default=25, metavar="N", help="how many rows (default: 25)")
+    parser.add_argument("--trace", metavar="FILE.etdp", help="where to keep the trace, for inspect and report")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--tsv", action="store_true", help="a table with tabs, for spreadsheets")
+    shape.add_argument("--json", action="store_true", help="every step, as JSON")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from torch.utils._pytree import tree_leaves
+
+    from executorch.devtools.etdump.recording import random_inputs, record_runs
+    from executorch.devtools.etrecord import parse_etrecord
+    from executorch.devtools.inspector.steps import execution_of
+    from executorch.devtools.lowering_again import check_alike, lower_as
+    from executorch.devtools.report.study import blocks_with_sources
+
+    data = read(options.program)
+    user = load_model(options, data)
+    record = parse_etrecord(options.record) if options.record else None
+    inputs = load_inputs(options) if user is None else user.inputs
+    if user is not None and record is None:
+        made = user.lower(user.model) if user.lower else lower_as(data, user.model, options.method)
+        check_alike(made, data, options.method)
+        record = made.get_etrecord()
+    recording = record_runs(
+        data,
+        random_inputs(data, options.method) if inputs is None else tree_leaves(inputs),
+        method=options.method,
+        runs=options.runs,
+        warm_up=options.warm_up,
+        threads=options.threads,
+        progress=progress("runs"),
+    )
+    if options.trace:
+        Path(options.trace).write_bytes(recording.etdump)
+    block = execution_of(blocks_with_sources(recording.trace, record, options.method))
+    steps = steps_of(block)
+    if options.json:
+        print(json.dumps({"milliseconds": whole_time(block), "steps": [asdict(step) for step in steps]}, indent=1))
+        return 0
+    _print(options, steps, whole_time(block), run_count(block))
+    return 0
+
+
+def _print(options: argparse.Namespace, steps: Sequence[Step], whole: float, runs: int) -> None:
+    from tabulate import tabulate
+
+    found = totals(steps, _KEYS[options.by])
+    rows = [
+        (total.key, total.calls, f"{total.time:.4f}", f"{100 * total.share:.1f}", "; ".join(total.ran[:2]))
+        for total in found[: options.top]
+    ]
+    heads = (options.by, "calls", "ms", "%", "ran as")
+    if options.tsv:
+        print("\n".join("\t".join(map(str, row)) for row in (heads, *rows)))
+        return
+    print(tabulate(rows, headers=heads, colalign=("left", "right", "right", "right", "left"), disable_numparse=True))
+    if len(found) > len(rows):
+        print(f"and {len(found) - len(rows)} more (--top N)")
+    known = f"{100 * attributed_share(steps):.1f} % of it known by the model's operators and modules"
+    print(f"\n{whole:.4f} ms on average of {runs} runs; {known}")
+
+
+PROFILE = Command("profile", "run a program and rank what takes its time", _DESCRIPTION, _add, _run)

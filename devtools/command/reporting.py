@@ -1,0 +1,118 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""`report` and `graph`: a program and its runs as a page in the browser, or for other viewers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from executorch.devtools.command.arguments import (
+    Command,
+    add_model,
+    add_runs,
+    load_inputs,
+    load_model,
+    progress,
+    read,
+)
+from executorch.devtools.report import Study, chrome_trace, graph_html, make_study, model_explorer, report_html
+
+_REPORT = """\
+Runs a program and writes a page about it: timeline, operators ranked, graph, memory. It needs no network and no server.
+
+  python -m executorch.devtools report model.pte -o report.html
+
+With the model it was made of, operators and modules are named, and its numbers are compared with the model's:
+
+  python -m executorch.devtools report model.pte --model my_model.py:make -o report.html
+
+For a run that was recorded elsewhere, and for other viewers (ui.perfetto.dev, Model Explorer):
+
+  python -m executorch.devtools report model.pte --trace trace.etdp --record record
+  python -m executorch.devtools report model.pte --chrome-trace trace.json --model-explorer graph.json
+"""
+_GRAPH = """\
+Draws what runs where in a program, without running it:
+
+  python -m executorch.devtools graph model.pte -o graph.html
+
+What is inside of delegates is known from the record of the export, or the model:
+
+  python -m executorch.devtools graph model.pte --record record -o graph.html
+
+A file that ends in .json is for Google's Model Explorer:
+
+  python -m executorch.devtools graph model.pte -o graph.json
+"""
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("program", metavar="FILE.pte")
+    parser.add_argument("-o", "--output", metavar="FILE.html", help="the page (default: FILE.html)")
+    parser.add_argument("--chrome-trace", metavar="FILE.json", help="all runs, for Perfetto and chrome://tracing")
+    parser.add_argument("--model-explorer", metavar="FILE.json", help="the graph, for Google's Model Explorer")
+    parser.add_argument("--trace", metavar="FILE.etdp", help="a run that was recorded, in place of one now")
+    add_model(parser)
+    add_runs(parser, 20)
+
+
+def _report(options: argparse.Namespace) -> int:
+    study = _study(options, runs=options.runs)
+    written = {Path(options.output or Path(options.program).with_suffix(".html").name): report_html(study)}
+    if options.chrome_trace:
+        written[Path(options.chrome_trace)] = json.dumps(chrome_trace(study))
+    if options.model_explorer:
+        written[Path(options.model_explorer)] = json.dumps(model_explorer(study))
+    return _write(written)
+
+
+def _add_graph(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("program", metavar="FILE.pte")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="a page (.html), or for Model Explorer (.json)"
+    )
+    parser.add_argument("--record", metavar="FILE", help="the ETRecord of the export")
+    add_model(parser)
+
+
+def _graph(options: argparse.Namespace) -> int:
+    path = Path(options.output)
+    if path.suffix not in (".html", ".json"):
+        raise ValueError(f"--output {path}: expected a name that ends in .html or .json")
+    study = _study(options, runs=0)
+    return _write({path: graph_html(study) if path.suffix == ".html" else json.dumps(model_explorer(study))})
+
+
+def _study(options: argparse.Namespace, runs: int) -> Study:
+    from executorch.devtools.etdump.trace import read_trace
+    from executorch.devtools.etrecord import parse_etrecord
+
+    data = read(options.program)
+    user = load_model(options, data)
+    trace = getattr(options, "trace", None)
+    return make_study(
+        data,
+        title=Path(options.program).name,
+        method=options.method,
+        model=None if user is None else user.model,
+        inputs=load_inputs(options) if user is None else user.inputs,
+        lower=None if user is None else user.lower,
+        record=parse_etrecord(options.record) if options.record else None,
+        trace=read_trace(read(trace)) if trace else None,
+        runs=runs,
+        warm_up=getattr(options, "warm_up", 0),
+        threads=getattr(options, "threads", None),
+        progress=progress("runs"),
+    )
+
+
+def _write(written: dict[Path, str]) -> int:
+    for path, text in written.items():
+        path.write_text(text, encoding="utf-8")
+        print(path)
+    return 0
+
+
+REPORT = Command("report", "a page about a program and its runs", _REPORT, _add_report, _report)
+GRAPH = Command("graph", "what runs where, as a picture", _GRAPH, _add_graph, _graph)

@@ -1,0 +1,66 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A model lowered as a program was, which says which of the program's instructions runs which operator."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from torch.export import ExportedProgram
+
+from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
+from executorch.exir.backend.partitioner import Partitioner
+from executorch.exir.schema import BytesLike, ExecutionPlan
+from executorch.exir.serialize import deserialize_pte
+
+# Who partitions for a backend, found by name: these tools depend on none.
+_PARTITIONERS = {"XnnpackBackend": "executorch.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner"}
+
+
+def lower_as(
+    program: BytesLike, exported: ExportedProgram, method: str, partitioners: Sequence[Partitioner] | None = None
+) -> ExecutorchProgramManager:
+    """Lowers by the partitioners, or by those of the backends that the program's method calls, with a record.
+
+    Raises ValueError if there is no such method, or it calls a backend whose partitioner is not known here.
+    """
+    plan = plan_of(deserialize_pte(program).program.execution_plan, method)
+    if partitioners is None:
+        partitioners = [_partitioner_of(name) for name in dict.fromkeys(each.id for each in plan.delegates)]
+    programs = {method: exported}
+    if not partitioners:
+        return to_edge(programs, generate_etrecord=True).to_executorch()
+    edge = to_edge_transform_and_lower(programs, partitioner=list(partitioners), generate_etrecord=True)
+    return edge.to_executorch()
+
+
+def check_alike(made: ExecutorchProgramManager, program: BytesLike, method: str) -> None:
+    """Raises ValueError if the program's method does not have the instructions of what was made."""
+    names = [plan.name for plan in made.executorch_program.execution_plan]
+    wanted = _kinds(plan_of(made.executorch_program.execution_plan, method if method in names else "forward"))
+    found = _kinds(plan_of(deserialize_pte(program).program.execution_plan, method))
+    if wanted != found:
+        raise ValueError(
+            f"the program's method '{method}' was made in another way: {len(found)} instructions, expected "
+            f"{len(wanted)} of the same kinds; say how it was made (lower=…, or --partitioner)"
+        )
+
+
+def plan_of(plans: Sequence[ExecutionPlan], method: str) -> ExecutionPlan:
+    """The plan of that name. Raises ValueError naming those that there are."""
+    plan = next((plan for plan in plans if plan.name == method), None)
+    if plan is None:
+        raise ValueError(f"the program has no method '{method}'; it has {[plan.name for plan in plans]}")
+    return plan
+
+
+def _kinds(plan: ExecutionPlan) -> list[str]:
+    return [type(each.instr_args).__name__ for each in plan.chains[0].instructions]
+
+
+def _partitioner_of(backend: str) -> Partitioner:
+    if backend not in _PARTITIONERS:
+        raise ValueError(f"the program calls '{backend}': say how it was made (lower=…, or --partitioner)")
+    module, _, name = _PARTITIONERS[backend].partition(":")
+    made: Partitioner = getattr(importlib.import_module(module), name)()
+    return made

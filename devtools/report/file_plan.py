@@ -1,0 +1,122 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The memory plan that is in a file: planned tensors with the instructions between which they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from executorch.devtools.report.program_view import arguments_of, tensors_of
+from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
+from executorch.exir.scalar_type import to_dtype
+from executorch.exir.schema import ExecutionPlan, JumpFalseCall, KernelCall, Tensor
+
+
+@dataclass
+class _Use:
+    first: int
+    last: int
+
+
+def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
+    """A step an instruction, from 1; inputs are there from step 0, outputs to the end. modules: by instruction.
+
+    A loop's values are needed for all of it. A tensor that lies within another that is needed at the same time is a
+    view of it and not counted; one that is first needed where another is needed last, in its bytes, is in place of it.
+    """
+    instructions = plan.chains[0].instructions if plan.chains else []
+    end = len(instructions) + 1
+    uses: dict[int, _Use] = {}
+
+    def use(values: list[int], step: int) -> None:
+        for index, _ in tensors_of(plan, values):
+            known = uses.setdefault(index, _Use(step, step))
+            known.last = max(known.last, step)
+
+    use(list(plan.inputs), 0)
+    for number, instruction in enumerate(instructions):
+        use(arguments_of(instruction.instr_args), number + 1)
+    for number, instruction in enumerate(instructions):
+        held = instruction.instr_args
+        if isinstance(held, JumpFalseCall) and held.destination_instruction <= number:
+            _extend(uses, held.destination_instruction + 1, number + 1)
+    use(list(plan.outputs), end)
+    tensors = [_planned(plan, index, each, modules) for index, each in uses.items() if _is_planned(plan, index)]
+    kept = _without_aliases(sorted(tensors, key=lambda each: (each.first, -each.size)))
+    sizes = enumerate(plan.non_const_buffer_sizes)
+    arenas = tuple(_arena(number, size, kept, end) for number, size in sizes if number)
+    return MemoryPlan(tuple(kept), arenas, end)
+
+
+def _extend(uses: dict[int, _Use], first: int, last: int) -> None:
+    for each in uses.values():
+        if each.first <= last and each.last >= first:
+            each.first, each.last = min(each.first, first), max(each.last, last)
+
+
+def _is_planned(plan: ExecutionPlan, index: int) -> bool:
+    held = plan.values[index].val
+    return isinstance(held, Tensor) and held.allocation_info is not None
+
+
+def _planned(plan: ExecutionPlan, index: int, use: _Use, modules: Mapping[int, str]) -> PlannedTensor:
+    tensor = plan.values[index].val
+    assert isinstance(tensor, Tensor) and tensor.allocation_info is not None
+    dtype = to_dtype(tensor.scalar_type)
+    told = tensor.extra_tensor_info.fully_qualified_name if tensor.extra_tensor_info else None
+    return PlannedTensor(
+        name=told or f"%{index}",
+        operator="input" if use.first == 0 else _operator(plan, use.first - 1),
+        module=modules.get(use.first - 1, ""),
+        dtype=str(dtype).removeprefix("torch."),
+        shape=tuple(tensor.sizes),
+        mem_id=tensor.allocation_info.memory_id,
+        offset=tensor.allocation_info.memory_offset,
+        size=prod(tensor.sizes) * dtype.itemsize,
+        first=use.first,
+        last=use.last,
+        in_place_of="",
+    )
+
+
+def _operator(plan: ExecutionPlan, instruction: int) -> str:
+    held = plan.chains[0].instructions[instruction].instr_args
+    if isinstance(held, KernelCall):
+        return plan.operators[held.op_index].name
+    index = getattr(held, "delegate_index", None)
+    return type(held).__name__ if index is None else plan.delegates[index].id
+
+
+def _without_aliases(tensors: list[PlannedTensor]) -> list[PlannedTensor]:
+    kept: list[PlannedTensor] = []
+    for tensor in tensors:
+        others = [(place, each) for place, each in enumerate(kept) if _meet(each, tensor)]
+        views = [(place, each) for place, each in others if each.last > tensor.first]
+        if views:
+            for place, each in views:
+                kept[place] = replace(each, last=max(each.last, tensor.last))
+            continue
+        for place, each in others:
+            kept[place] = replace(each, last=tensor.first - 1)
+        kept.append(replace(tensor, in_place_of=others[0][1].name if others else ""))
+    return kept
+
+
+def _meet(one: PlannedTensor, other: PlannedTensor) -> bool:
+    in_time = one.first < other.first <= one.last
+    in_place = one.offset < other.offset + other.size and other.offset < one.offset + one.size
+    return one.mem_id == other.mem_id and in_time and in_place
+
+
+def _arena(number: int, size: int, tensors: list[PlannedTensor], end: int) -> Arena:
+    changes = [0] * (end + 2)
+    for each in tensors:
+        if each.mem_id == number:
+            changes[each.first] += each.size
+            changes[each.last + 1] -= each.size
+    most = alive = 0
+    for change in changes:
+        alive += change
+        most = max(most, alive)
+    return Arena(number, size, most, most)

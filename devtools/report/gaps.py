@@ -1,0 +1,47 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Where the program's numbers part from the model's, operator by operator."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+from executorch.devtools.comparison import Comparison, OperatorGap
+from executorch.devtools.report.markup import Cell, table
+
+_MOST_DECIBEL = 150.0
+
+
+def gaps(comparison: Comparison) -> str:
+    """The section's contents."""
+    first = comparison.first
+    if first is None:
+        verdict = "The outputs differ, but no operator that was compared." if comparison.outputs_differ else ""
+        verdict = verdict or f"None of {len(comparison.operators)} operators differs from the model's."
+        said = f'<p class="verdict">{verdict}</p>'
+    else:
+        said = (
+            f'<p class="verdict bad">First to differ: <code>{escape(first.operator)}</code> of module '
+            f"<code>{escape(first.module)}</code>, {escape(first.source)}.</p>"
+        )
+    rows = [_row(gap) for gap in comparison.operators]
+    heads = ("operator", "module", "ran as", "max abs", "MSE", "cosine", f"SQNR in dB, bar to {_MOST_DECIBEL:.0f}")
+    return said + table(heads, rows, most=40, title="operators")
+
+
+def decibel(value: float) -> str:
+    """A ratio; ∞ for equal values."""
+    return "∞" if value == math.inf else f"{value:.1f}"
+
+
+def _row(gap: OperatorGap) -> list[Cell]:
+    share = min(gap.sqnr, _MOST_DECIBEL) / _MOST_DECIBEL if not math.isnan(gap.sqnr) else 0.0
+    return [
+        Cell(gap.operator, "code", bad=gap.differs, title=gap.node),
+        Cell(gap.module, "code"),
+        Cell(gap.ran, "soft"),
+        Cell(f"{gap.largest:.3g}", "n", bad=gap.differs),
+        Cell(f"{gap.mse:.3g}", "n"),
+        Cell(f"{gap.cosine:.6f}", "n"),
+        Cell(decibel(gap.sqnr), share=share, bad=gap.differs),
+    ]

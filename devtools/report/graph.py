@@ -1,0 +1,150 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The method as a graph: what runs where, how long, and how far from the model; delegates open to what is in them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from torch import fx
+
+from executorch.devtools.comparison import OperatorGap
+from executorch.devtools.inspector.attribution import handles_of_node
+from executorch.devtools.inspector.steps import Step
+from executorch.devtools.report.gaps import decibel
+from executorch.devtools.report.markup import legend, milliseconds
+from executorch.devtools.report.program_view import Call
+from executorch.devtools.report.study import Study
+from executorch.exir.error import module_path, operator_name, source_line
+from executorch.exir.program.graph_picture import Box, describe_value, draw_boxes
+
+_FIXED = {"input": "#e3e6ec", "output": "#e3e6ec", "kernel": "#f3cdb8", "control flow": "#f7eab5"}
+_BACKENDS = ("#b5d0f5", "#bfe5c4", "#dcc6f2", "#f2c6de")
+_SAME, _DIFFERS = "#2e9e5b", "#d22f4b"
+
+
+def graph(study: Study) -> str:
+    """The section's contents."""
+    calls = study.calls
+    backends = dict.fromkeys(call.label for call in calls if call.kind == "delegate")
+    colours = {name: _BACKENDS[index % len(_BACKENDS)] for index, name in enumerate(backends)}
+    boxes = {call.key: _call_box(study, call, colours) for call in calls}
+    reads = {call.key: [each for each in call.reads if each in boxes] for call in calls}
+    inputs = {call.key for call in calls if call.kind == "input"}
+    entries = [*((colour, f"runs in {name}") for name, colour in colours.items())]
+    entries += [(_FIXED[kind], text) for kind, text in (("kernel", "runs in a kernel"), ("input", "input or output"))]
+    if study.comparison is not None:
+        entries += [(_SAME, "left edge: as in the model"), (_DIFFERS, "left edge: differs from the model")]
+    parts = [legend(entries), _note(study, bool(backends))]
+    parts.append(f'<div class="scroll tall">{draw_boxes(boxes, reads, inputs)}</div>')
+    parts += [_opened(study, call, colours[call.label]) for call in calls if call.kind == "delegate"]
+    return "".join(parts)
+
+
+def _note(study: Study, has_delegates: bool) -> str:
+    said = ["At the right of a box: its time, on average."] if study.steps else []
+    if has_delegates:
+        said.append("A click on a delegate opens what is in it.")
+        if not study.inside and not study.steps:
+            said.append("Without a record of the export it is not known.")
+    return f"<p>{' '.join(said)}</p>"
+
+
+def _call_box(study: Study, call: Call, colours: Mapping[str, str]) -> Box:
+    time = study.time_of(call.instruction)
+    gaps = study.gaps_of(call.instruction)
+    nodes = study.inside.get(call.instruction, ()) if call.instruction is not None else ()
+    says = [call.label, call.value]
+    says += [f"instruction {call.instruction}"] if call.instruction is not None else []
+    says += [f"{len(nodes)} operators of the model"] if nodes else []
+    steps = [step for step in study.steps if step.instruction == call.instruction and step.instruction is not None]
+    says += [f"{step.label} of {step.module}, {step.source}" for step in steps if step.is_attributed][:1]
+    return Box(
+        label=call.label,
+        detail=call.value or (f"{len(nodes)} operators" if nodes else ""),
+        colour=colours.get(call.label, _FIXED["kernel"]) if call.kind == "delegate" else _FIXED[call.kind],
+        title="\n".join([*(each for each in says if each), *_gap_lines(gaps)]),
+        note=milliseconds(time) if time else "",
+        edge=_edge(gaps),
+        opens=f"inside-{call.instruction}" if call.kind == "delegate" else "",
+    )
+
+
+def _opened(study: Study, call: Call, colour: str) -> str:
+    instruction = call.instruction
+    assert instruction is not None
+    nodes = study.inside.get(instruction, ())
+    steps = [step for step in study.steps if step.instruction == instruction]
+    head = f"inside {call.label}, instruction {instruction}"
+    if nodes:
+        content = _nodes_picture(study, instruction, nodes, colour)
+        head += f": {len(nodes)} operators of the model"
+    elif steps:
+        content = _steps_picture(steps, colour)
+        head += f": {sum(step.is_operator for step in steps)} operators, in their order"
+    else:
+        return ""
+    return (
+        f'<details class="inside" id="inside-{instruction}"><summary>{escape(head)}</summary>'
+        f'<div class="scroll tall">{content}</div></details>'
+    )
+
+
+def _nodes_picture(study: Study, instruction: int, nodes: Sequence[fx.Node], colour: str) -> str:
+    members = set(nodes)
+    shown = {node: _node_box(study, instruction, node, colour) for node in nodes if node.target is not operator.getitem}
+    outside: dict[fx.Node, Box] = {}
+    edges: dict[fx.Node, list[fx.Node]] = {}
+    for node in shown:
+        edges[node] = []
+        for source in _sources(node):
+            if source in shown:
+                edges[node].append(source)
+            elif source not in members and source.op == "call_function":
+                outside[source] = Box(source.name, describe_value(source), _FIXED["input"], "computed before")
+                edges[node].append(source)
+    return draw_boxes({**outside, **shown}, {**{node: [] for node in outside}, **edges}, set(outside))
+
+
+def _sources(node: fx.Node) -> list[fx.Node]:
+    """What a node reads, through the taking of elements."""
+    return [
+        inner
+        for source in node.all_input_nodes
+        for inner in (source.all_input_nodes if source.target is operator.getitem else [source])
+    ]
+
+
+def _node_box(study: Study, instruction: int, node: fx.Node, colour: str) -> Box:
+    # Nodes of one handle were timed together: the last has the time.
+    handles = handles_of_node(node)
+    alike = [each for each in study.inside[instruction] if handles_of_node(each) & handles]
+    is_last = not alike or alike[-1] is node
+    time = sum(study.time_of(instruction, handle) for handle in handles) if is_last else 0.0
+    gaps = study.gaps_of(instruction, node.name)
+    says = [node.name, str(node.target), module_path(node), source_line(node), *_gap_lines(gaps)]
+    return Box(
+        label=operator_name(node.target).replace("::", "."),
+        detail=describe_value(node),
+        colour=colour,
+        title="\n".join(each for each in says if each),
+        note=milliseconds(time) if time else "",
+        edge=_edge(gaps),
+    )
+
+
+def _steps_picture(steps: Sequence[Step], colour: str) -> str:
+    boxes = {
+        number: Box(step.ran.split(": ")[-1], "", colour, step.ran, note=milliseconds(step.time) if step.time else "")
+        for number, step in enumerate(step for step in steps if step.is_operator)
+    }
+    return draw_boxes(boxes, {number: [number - 1] if number else [] for number in boxes}, set())
+
+
+def _gap_lines(gaps: Sequence[OperatorGap]) -> list[str]:
+    return [f"{gap.operator}: max abs {gap.largest:.3g}, SQNR {decibel(gap.sqnr)} dB" for gap in gaps]
+
+
+def _edge(gaps: Sequence[OperatorGap]) -> str:
+    return "" if not gaps else _DIFFERS if any(gap.differs for gap in gaps) else _SAME

@@ -1,0 +1,116 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Finding out all that a report shows: running the program, lowering its model again, comparing the two."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.utils._pytree import tree_leaves
+
+from executorch.devtools.comparison import Comparison, Lower, compare
+from executorch.devtools.etdump.recording import Progress, random_inputs, record_runs
+from executorch.devtools.etdump.trace import Trace
+from executorch.devtools.etrecord.record import ETRecord
+from executorch.devtools.lowering_again import check_alike, lower_as, plan_of
+from executorch.devtools.report.file_plan import plan_of_file
+from executorch.devtools.report.page import report_html
+from executorch.devtools.report.study import Study, study_of
+from executorch.exir import ExecutorchProgramManager
+from executorch.exir.serialize import deserialize_pte
+
+
+def make_study(
+    program: ExecutorchProgramManager | bytes | str | os.PathLike[str],
+    *,
+    title: str = "program",
+    method: str = "forward",
+    model: torch.nn.Module | ExportedProgram | None = None,
+    inputs: Sequence[Any] | None = None,
+    record: ETRecord | None = None,
+    lower: Lower | None = None,
+    trace: Trace | None = None,
+    runs: int = 20,
+    warm_up: int = 3,
+    threads: int | None = None,
+    progress: Progress = lambda numbers: numbers,
+) -> Study:
+    """Runs the program with tracing, unless there is a trace, and looks at it.
+
+    Args:
+        program: what `to_executorch` returned, or the bytes or path of a `.pte` file.
+        model: what it was made of. With it the program is compared, and, lowered again (see `compare`), it is known
+            what operators each instruction runs, which without a model a `record` says.
+        inputs: positional arguments; of the dtypes and sizes that the method states, random, if there are none.
+        runs, warm_up, threads: how often it is run, before that without being shown, and on how many threads; 0 runs:
+            it is not run.
+
+    Raises: ValueError if model or record are not the program's, or inputs are needed; errors of the runtime.
+    """
+    data = _bytes(program)
+    exported = _exported(model, inputs)
+    comparison: Comparison | None = None
+    if exported is not None:
+        assert inputs is not None
+        comparison = compare(exported, program, inputs, method=method, lower=lower)
+        record = record or _record(program, data, exported, method, lower)
+    elif isinstance(program, ExecutorchProgramManager) and record is None:
+        record = _own_record(program)
+    if trace is None and runs:
+        leaves = random_inputs(data, method) if inputs is None else tree_leaves(tuple(inputs))
+        recording = record_runs(
+            data, leaves, method=method, runs=runs, warm_up=warm_up, threads=threads, progress=progress
+        )
+        trace = recording.trace
+    plan = plan_of(deserialize_pte(data).program.execution_plan, method)
+    study = study_of(title, plan, len(data), trace=trace, record=record, comparison=comparison)
+    return study.with_memory(plan_of_file(plan, study.modules))
+
+
+def write_report(
+    program: ExecutorchProgramManager | bytes | str | os.PathLike[str], path: str | os.PathLike[str], **known: Any
+) -> Study:
+    """Writes the report on a program, a page of HTML, to `path`. `known`: as `make_study` takes it. Returns what it
+    shows."""
+    title = Path(program).name if isinstance(program, (str, os.PathLike)) else "program"
+    study = make_study(program, **{"title": title, **known})
+    Path(path).write_text(report_html(study), encoding="utf-8")
+    return study
+
+
+def _bytes(program: ExecutorchProgramManager | bytes | str | os.PathLike[str]) -> bytes:
+    if isinstance(program, ExecutorchProgramManager):
+        return program.buffer
+    return program if isinstance(program, bytes) else Path(program).read_bytes()
+
+
+def _exported(model: torch.nn.Module | ExportedProgram | None, inputs: Sequence[Any] | None) -> ExportedProgram | None:
+    if model is None:
+        return None
+    if inputs is None:
+        raise ValueError("with a model, inputs are needed: both are run on them")
+    return model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
+
+
+def _record(
+    program: object, data: bytes, exported: ExportedProgram, method: str, lower: Lower | None
+) -> ETRecord | None:
+    own = _own_record(program) if isinstance(program, ExecutorchProgramManager) else None
+    if own is not None:
+        return own
+    made = lower(exported) if lower else lower_as(data, exported, method)
+    check_alike(made, data, method)
+    return _own_record(made)
+
+
+def _own_record(program: ExecutorchProgramManager) -> ETRecord | None:
+    """The record of its export, if one was asked for."""
+    try:
+        found: ETRecord = program.get_etrecord()
+    except RuntimeError:
+        return None
+    return found

@@ -1,0 +1,91 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The pieces that a report's sections are written with: numbers as texts, colours, tables, bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import floor
+
+_MOST_COLOURS = 12
+OTHERS = "#9aa1ad"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table's cell. kind: "n" for numbers, "code" for names. share: drawn as a bar behind it, 0 to 1. bad: the bar
+    warns."""
+
+    text: str
+    kind: str = ""
+    share: float | None = None
+    bad: bool = False
+    title: str = ""
+
+
+def milliseconds(time: float) -> str:
+    """With three digits, in microseconds or seconds where that reads better."""
+    for unit, size in (("s", 1e3), ("ms", 1.0), ("µs", 1e-3)):
+        if time >= 0.9995 * size:
+            return f"{time / size:#.3g} {unit}".replace(". ", " ")
+    return f"{1000 * time:.2f} µs" if time > 0 else "0"
+
+
+def byte_count(count: float) -> str:
+    """In B, KiB, MiB or GiB."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def percent(share: float) -> str:
+    """With one decimal, not rounded up."""
+    return "< 0.1 %" if 0 < share < 0.0005 else f"{floor(1000 * share + 1e-9) / 10:.1f} %"
+
+
+def colours_of(names: Iterable[str]) -> dict[str, str]:
+    """Colours of the first names, spread over the wheel, on which black text can be read; grey for the rest."""
+    distinct = list(dict.fromkeys(names))
+    return {
+        name: f"hsl({round(215 + index * 137.5) % 360} 62% {72 - 9 * (index % 2)}%)"
+        if index < _MOST_COLOURS
+        else OTHERS
+        for index, name in enumerate(distinct)
+    }
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, most: int | None = None, title: str = "") -> str:
+    """A table; of more than `most` rows the others are shown on demand. title: of what it lists, for that."""
+    listed = [list(row) for row in rows]
+    cells = ["<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in listed]
+    kinds = [cell.kind for cell in listed[0]] if listed else [""] * len(headers)
+    head = "".join(f'<th class="{kind}">{escape(header)}</th>' for header, kind in zip(headers, kinds, strict=True))
+    shown, hidden = (cells, []) if most is None else (cells[:most], cells[most:])
+    text = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(shown)}</tbody></table></div>'
+    if hidden:
+        text += (
+            f"<details><summary>{len(hidden)} more {escape(title)}</summary>"
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(hidden)}</tbody></table></div>'
+            "</details>"
+        )
+    return text
+
+
+def legend(entries: Iterable[tuple[str, str]]) -> str:
+    """Pairs of colour and text."""
+    items = "".join(f'<span><i style="background:{colour}"></i>{escape(text)}</span>' for colour, text in entries)
+    return f'<p class="legend">{items}</p>'
+
+
+def _cell(cell: Cell) -> str:
+    title = f' title="{escape(cell.title)}"' if cell.title else ""
+    text = escape(cell.text)
+    if cell.share is not None:
+        width = 100 * max(0.0, min(1.0, cell.share))
+        kind = "bar bad" if cell.bad else "bar"
+        text = f'<span class="{kind}"><b style="width:{width:.1f}%"></b></span><span>{text}</span>'
+        return f'<td class="share"{title}><div>{text}</div></td>'
+    return f'<td class="{cell.kind}{" bad" if cell.bad else ""}"{title}>{text}</td>'

@@ -1,0 +1,84 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What takes the time: by kind of operator, call by call, by module."""
+
+from __future__ import annotations
+
+from executorch.devtools.inspector.steps import Step, Total, attributed_share, totals, without_numbers
+from executorch.devtools.report.markup import Cell, milliseconds, percent, table
+from executorch.devtools.report.study import Study
+
+_MODULE_DEPTH = 2
+_MOST_NAMED = 3
+
+
+def rankings(study: Study) -> str:
+    """The section's contents."""
+    known = percent(attributed_share(study.steps))
+    return "".join(
+        [
+            f"<p>Averages of {study.runs} runs. {known} of the time is known by the model's operators and modules.</p>",
+            "<h3>By operator</h3>",
+            _totals(totals(study.steps, lambda step: step.label), "operator", "operators"),
+            "<h3>By module</h3>",
+            _totals(totals(study.steps, module_of), f"module, to depth {_MODULE_DEPTH}", "modules"),
+            "<h3>Call by call</h3>",
+            _calls(study),
+        ]
+    )
+
+
+def module_of(step: Step) -> str:
+    """The step's module, down to the second level."""
+    if step.module is None:
+        return "(not known)"
+    return ".".join(step.module.split(".")[:_MODULE_DEPTH]) or "(the model itself)"
+
+
+def _totals(found: list[Total], head: str, title: str) -> str:
+    largest = max((total.share for total in found), default=1.0) or 1.0
+    rows = [
+        [
+            Cell(total.key, "code"),
+            Cell(_ran(total), "soft", title="\n".join(total.ran)),
+            Cell(str(total.calls), "n"),
+            Cell(milliseconds(total.time), "n"),
+            Cell(percent(total.share), share=total.share / largest),
+        ]
+        for total in found
+    ]
+    return table((head, "runs as", "calls", "time", "share"), rows, most=15, title=title)
+
+
+def _ran(total: Total) -> str:
+    """What ran, a backend's name once."""
+    by_backend: dict[str, list[str]] = {}
+    for each in total.ran[:_MOST_NAMED]:
+        backend, _, name = each.rpartition(": ")
+        by_backend.setdefault(backend, []).append(name)
+    parts = [f"{backend}: {', '.join(names)}" if backend else ", ".join(names) for backend, names in by_backend.items()]
+    return "; ".join(parts) + (", …" if len(total.ran) > _MOST_NAMED else "")
+
+
+def _calls(study: Study) -> str:
+    whole = study.whole or 1.0
+    ranked = sorted(study.steps, key=lambda step: -step.time)
+    largest = ranked[0].time if ranked else 1.0
+    rows = [
+        [
+            Cell("" if step.instruction is None else str(step.instruction), "n"),
+            Cell(step.label, "code"),
+            Cell(step.module if step.module else "(the model)" if step.module == "" else "", "code"),
+            Cell(without_numbers(step.ran), "soft", title=step.ran),
+            Cell(_file(step.source), "soft", title=step.source),
+            Cell(milliseconds(step.time), "n"),
+            Cell(percent(step.time / whole), share=step.time / (largest or 1.0)),
+        ]
+        for step in ranked
+    ]
+    heads = ("instruction", "operator", "module", "ran", "source", "time", "share")
+    return table(heads, rows, most=20, title="calls")
+
+
+def _file(source: str) -> str:
+    """A source line without folders and function."""
+    return source.split(", in ")[0].replace("\\", "/").split("/")[-1]

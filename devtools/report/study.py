@@ -1,0 +1,122 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What a report shows: a method of a program, how it ran, what it came from, and where its numbers part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from torch import fx
+
+from executorch.devtools.comparison import Comparison, OperatorGap
+from executorch.devtools.etdump.trace import Trace
+from executorch.devtools.etrecord.record import ETRecord
+from executorch.devtools.inspector.attribution import attribute, edge_program_of, method_of, nodes_by_handle
+from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, blocks_of
+from executorch.devtools.inspector.steps import Step, execution_of, run_count, steps_of, whole_time
+from executorch.devtools.inspector.time_scale import TimeScale
+from executorch.devtools.report.program_view import Call, calls_of
+from executorch.exir.memory.plan import MemoryPlan
+from executorch.exir.schema import ExecutionPlan
+
+
+@dataclass(frozen=True)
+class Study:
+    """`steps`: of an execution, in milliseconds. `whole`: an execution's average time, 0 if it was not run.
+
+    inside: instruction that calls a delegate → nodes of the edge program that it runs, with a record. comparison: with
+    the model. memory: the planned arenas.
+    """
+
+    title: str
+    method: str
+    plan: ExecutionPlan
+    file_bytes: int
+    blocks: Sequence[EventBlock] = ()
+    steps: Sequence[Step] = ()
+    whole: float = 0.0
+    runs: int = 0
+    inside: Mapping[int, Sequence[fx.Node]] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    memory: MemoryPlan | None = None
+    notes: Sequence[str] = ()
+
+    @property
+    def calls(self) -> list[Call]:
+        """The method as a graph of instructions."""
+        return calls_of(self.plan)
+
+    @property
+    def modules(self) -> dict[int, str]:
+        """Instruction → path of its operators' module, where it is known."""
+        return {step.instruction: step.module for step in self.steps if step.instruction is not None and step.module}
+
+    def with_memory(self, memory: MemoryPlan) -> Study:
+        """The same, with the planned arenas."""
+        return replace(self, memory=memory)
+
+    def time_of(self, instruction: int | None, handle: int | None = None) -> float:
+        """The time of an instruction, or of what it ran of one debug handle."""
+        return sum(
+            step.time
+            for step in self.steps
+            if instruction is not None
+            and step.instruction == instruction
+            and (handle is None or (step.is_operator and handle in step.handles))
+        )
+
+    def gaps_of(self, instruction: int | None, node: str | None = None) -> list[OperatorGap]:
+        """What was compared of an instruction, or of a node in it."""
+        found = [] if self.comparison is None else self.comparison.operators
+        return [each for each in found if each.instruction == instruction and node in (None, each.node)]
+
+
+def blocks_with_sources(trace: Trace, record: ETRecord | None, method: str | None) -> list[EventBlock]:
+    """The trace's blocks in milliseconds, with what a record knows of them."""
+    blocks = blocks_of(trace, BlockSettings(TimeScale.NS, TimeScale.MS, lambda _: None))
+    if record is not None:
+        name = method_of(record, method)
+        attribute(blocks, record, name, edge_program_of(record, name))
+    return blocks
+
+
+def study_of(
+    title: str,
+    plan: ExecutionPlan,
+    file_bytes: int,
+    *,
+    trace: Trace | None = None,
+    record: ETRecord | None = None,
+    comparison: Comparison | None = None,
+) -> Study:
+    """Brings together what is known. Raises ValueError if trace and record are of different programs."""
+    inside = _inside(record, plan.name)
+    study = Study(title, plan.name, plan, file_bytes, inside=inside, comparison=comparison)
+    if trace is None:
+        return study
+    blocks = blocks_with_sources(trace, record, plan.name)
+    block = execution_of(blocks)
+    return replace(
+        study,
+        blocks=blocks,
+        steps=steps_of(block),
+        whole=whole_time(block),
+        runs=run_count(block),
+        notes=tuple(trace.missing),
+    )
+
+
+def _inside(record: ETRecord | None, method: str) -> dict[int, list[fx.Node]]:
+    if record is None:
+        return {}
+    name = method_of(record, method)
+    program = edge_program_of(record, name)
+    nodes = {} if program is None else nodes_by_handle(program)
+    handles = (record._debug_handle_map or {}).get(name) or {}
+    found: dict[int, list[fx.Node]] = {}
+    for instruction in (record._delegate_map or {}).get(name) or {}:
+        listed = handles.get(instruction, handles.get(str(instruction), ()))
+        listed = [listed] if isinstance(listed, int) else listed
+        members = {node: None for each in dict.fromkeys(listed) for node in nodes.get(each, ())}
+        found[int(instruction)] = list(members)
+    return found

@@ -1,0 +1,89 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""One run from left to right: instructions in a lane, what runs inside of delegates in the lane below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from executorch.devtools.inspector.steps import RUNTIME, Step, totals
+from executorch.devtools.report.markup import OTHERS, colours_of, legend, milliseconds
+from executorch.devtools.report.study import Study
+
+_ZOOMS = (1, 2, 4, 8, 16)
+_DELEGATE = "#c9cfda"
+_LAST_LABEL = 0.96  # a tick farther right has no room for its text
+
+
+def timeline(study: Study) -> str:
+    """The section's contents."""
+    whole = max((step.length for step in study.steps if step.ran == RUNTIME), default=0.0) or study.whole
+    operators = [step for step in study.steps if step.is_operator]
+    colours = colours_of(total.key for total in totals(operators, lambda step: step.label))
+    delegates = {step.instruction for step in study.steps if not step.is_operator and step.ran != RUNTIME}
+    lanes = [
+        ("instructions", [step for step in study.steps if step.ran != RUNTIME and not _is_inside(step, delegates)]),
+        ("inside delegates", [step for step in operators if _is_inside(step, delegates)]),
+    ]
+    buttons = "".join(f'<button data-zoom="{zoom}">{zoom} x</button>' for zoom in _ZOOMS)
+    rows = "".join(_lane(name, steps, whole, colours) for name, steps in lanes if steps)
+    named = [(colour, name) for name, colour in colours.items() if colour != OTHERS]
+    if len(named) < len(colours):
+        named.append((OTHERS, f"{len(colours) - len(named)} other operators"))
+    if delegates:
+        named.append((_DELEGATE, "a delegate's call"))
+    return (
+        f"<p>The run of median time among {study.runs}: {milliseconds(whole)}. Point at a part for what it is. "
+        f'Zoom: <span class="zoom">{buttons}</span></p>'
+        f'<div class="scroll"><div class="time" id="time">{rows}{_axis(whole)}</div></div>{legend(named)}'
+    )
+
+
+def _is_inside(step: Step, delegates: set[int | None]) -> bool:
+    return step.is_operator and step.instruction in delegates
+
+
+def _lane(name: str, steps: Sequence[Step], whole: float, colours: Mapping[str, str]) -> str:
+    return f'<div class="lane"><em>{name}</em>{"".join(_part(step, whole, colours) for step in steps)}</div>'
+
+
+def _part(step: Step, whole: float, colours: Mapping[str, str]) -> str:
+    label = step.label if step.is_operator else str(step.backend)
+    colour = colours[step.label] if step.is_operator else _DELEGATE
+    says = [label, f"{milliseconds(step.length)} at {milliseconds(step.start)}", f"ran: {step.ran}"]
+    says += [f"module: {step.module or '(the model)'}"] if step.module is not None else []
+    says += [step.source] if step.source else []
+    left, width = 100 * step.start / whole, 100 * min(step.length, whole - step.start) / whole
+    place = f"left:{left:.4f}%;width:{max(width, 0):.4f}%;background:{colour}"
+    return f'<div class="part" style="{place}" title="{escape(chr(10).join(says))}">{escape(_short(label))}</div>'
+
+
+def _short(label: str) -> str:
+    """An operator without namespace and overload."""
+    parts = label.split(" + ")[0].split(".")
+    name = parts[-2] if len(parts) > 2 else parts[-1]
+    return name + (" + …" if " + " in label else "")
+
+
+def _axis(whole: float) -> str:
+    step = _tick(whole)
+    count = int(whole / step * _LAST_LABEL)
+    ticks = "".join(
+        f'<span style="left:{100 * number * step / whole:.3f}%">{_tick_text(number * step)}</span>'
+        for number in range(count + 1)
+    )
+    return f'<div class="axis">{ticks}</div>'
+
+
+def _tick(whole: float) -> float:
+    """A round step, about ten of which make up the whole."""
+    base: float = 10.0 ** len(str(int(whole))) / 1000 if whole >= 1 else 1e-6
+    while True:
+        for factor in (1, 2, 5):
+            if whole / (base * factor) <= 10:
+                return base * factor
+        base *= 10
+
+
+def _tick_text(time: float) -> str:
+    return f"{time:g} ms" if time >= 1 or not time else f"{1000 * time:g} µs"
