@@ -56,6 +56,8 @@ class ExecutorchBackendConfig:
     emit_mutable_buffer_names: those buffers carry their names.
     do_quant_fusion_and_const_prop: quantized patterns become operators on integers, and what depends on constants alone
         is computed, before anything else (passes/quant_fusion_pass.py).
+    fuse_quantized: what is dequantized, computed and quantized again becomes operators on int8, `quantized_fused::…`,
+        where no delegate took it and the target has their kernels (ours; passes/fuse_quantized_pass.py).
     run_reinplace_pass: write parts of state (KV caches) where it is instead of copying it.
     reinplace_extra_ops: edge operators to be done in place too where that is safe (see passes/reinplace.py).
     check_target: refuse calls that the target has no kernel for, by operator, dtypes and dim order, and delegates that
@@ -82,6 +84,7 @@ class ExecutorchBackendConfig:
     external_mutable_weights: bool = False
     emit_mutable_buffer_names: bool = False
     do_quant_fusion_and_const_prop: bool = False
+    fuse_quantized: bool = True
     run_reinplace_pass: bool = True
     enable_non_cpu_memory_planning: bool = True
     reinplace_extra_ops: frozenset[Any] | None = None

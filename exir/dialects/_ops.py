@@ -19,7 +19,10 @@ from executorch.exir.dialects.backend._ops import (
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 
 # Libraries that PyTorch defines once these are imported, which takes too long to do for everybody.
-_DEFINED_BY = {"quantized_decomposed": "executorch.exir.operator.quantized"}
+_DEFINED_BY = {
+    "quantized_decomposed": "executorch.exir.operator.quantized",
+    "quantized_fused": "executorch.exir.operator.quantized_fused",
+}
 
 
 class _OpNamespace:

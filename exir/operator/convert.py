@@ -42,7 +42,10 @@ def is_view(op: OpOverload) -> bool:
 
 
 # Namespaces whose out variants are defined by a module of ours, which takes too long to import for everybody.
-_DEFINED_BY = {"quantized_decomposed": "executorch.exir.operator.quantized"}
+_DEFINED_BY = {
+    "quantized_decomposed": "executorch.exir.operator.quantized",
+    "quantized_fused": "executorch.exir.operator.quantized_fused",
+}
 
 
 def _overloads(op: OpOverload) -> list[OpOverload]:

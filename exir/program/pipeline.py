@@ -21,6 +21,7 @@ from executorch.exir.passes.fold_batch_norm import fold_batch_norm
 from executorch.exir.passes.fold_constants import fold_constants
 from executorch.exir.passes.fold_quantization_pass import FoldQuantizationPass
 from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
+from executorch.exir.passes.fuse_quantized_pass import fuse_quantized
 from executorch.exir.passes.inferred_sizes_pass import InferredSizesPass
 from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
@@ -38,6 +39,7 @@ from executorch.exir.passes.replace_view_copy_with_view_pass import ReplaceViewC
 from executorch.exir.passes.scalar_to_tensor_pass import ScalarToTensorPass
 from executorch.exir.passes.spec_prop_pass import SpecPropPass, constant_names
 from executorch.exir.program.program_graph import sync_signature
+from executorch.exir.program.target import target_operators
 
 Step = Callable[[ExportedProgram], None]
 
@@ -58,6 +60,14 @@ def _reinplace(config: ExecutorchBackendConfig) -> Step:
 
     def step(program: ExportedProgram) -> None:
         reinplace_pass(program, wanted)
+
+    return step
+
+
+def _fuse_quantized(config: ExecutorchBackendConfig) -> Step:
+    def step(program: ExportedProgram) -> None:
+        target = target_operators(config.target_manifest)
+        fuse_quantized(program, lambda name: target.find(name) is not None)
 
     return step
 
@@ -87,13 +97,17 @@ def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
 
 def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[Step]:
     """Edge (and delegates) → out variants with specs, ready to be planned. Every step rewrites the graph in place."""
+    is_external = bool(config.external_constants or config.external_mutable_weights)
     steps: list[Step] = [
+        # First, on what no delegate took: others take pairs of quantize and dequantize away. Not where weights are
+        # found in another file, which may be changed: scales and offsets are made of them.
+        *([_fuse_quantized(config)] if config.fuse_quantized and not is_external else []),
         _on_graph(FoldQuantizationPass()),  # between operators that both compute on integers
         _on_graph(CancelRearrangementsPass()),  # before no-ops: a permute and its inverse become one
         _on_graph(RemoveNoopPass()),  # users' passes and delegation may leave some
         _on_graph(CSEPass()),  # before folding, so that equal constants are folded once
     ]
-    if config.external_constants or config.external_mutable_weights:
+    if is_external:
         steps.append(tag_external(config))  # instead of folding: what is found by name in another file must be itself
     else:
         steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change

@@ -30,7 +30,7 @@ _BUILT_IN = frozenset(
     f"aten::{name}"
     for name in ("sym_size.int", "sym_stride.int", "sym_storage_offset", "sym_numel", "_local_scalar_dense")
 )
-_CHECKED_NAMESPACES = ("aten", "dim_order_ops", "et_copy", "quantized_decomposed")
+_CHECKED_NAMESPACES = ("aten", "dim_order_ops", "et_copy", "quantized_decomposed", "quantized_fused")
 _FUNCTION = re.compile(r"^\s*-\s*func:\s*[\"']?(?:(?P<namespace>\w+)::)?(?P<name>[\w.]+)\(")
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 _logger = logging.getLogger(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torchao.quantization.pt2e import move_exported_model_to_eval
@@ -19,10 +20,10 @@ Inputs = tuple[torch.Tensor, ...]
 
 
 def quantized(
-    model: torch.nn.Module, quantizer: Quantizer, data: Sequence[Inputs], is_qat: bool = False
+    model: torch.nn.Module, quantizer: Quantizer, data: Sequence[Inputs], is_qat: bool = False, shapes: Any = None
 ) -> torch.fx.GraphModule:
     """The model with quantize and dequantize operators, calibrated with all of `data`."""
-    captured = torch.export.export(model.train(is_qat), data[0]).module()
+    captured = torch.export.export(model.train(is_qat), data[0], dynamic_shapes=shapes).module()
     prepared = (prepare_qat_pt2e if is_qat else prepare_pt2e)(captured, quantizer)
     for inputs in data:
         prepared(*inputs)

@@ -1,0 +1,175 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators `quantized_fused::…` on int8, each of which stands for dequantize, compute, quantize.
+
+What is said here is what the kernels give, bit by bit (kernels/quantized): products and sums of integers are exact,
+then float32(sum) * scale + offset, in float32 with a rounding after each step, is rounded to an integer (the even one
+of two), the zero point is added, and limits clamp it. That is the float pattern but for the rounding of its own sums:
+results part, by one, where the number lies within some 1e-5 of the middle of two integers.
+
+`scales` and `offsets` (float32, one for each output channel) are made ahead of time from the pattern's parameters:
+scale = s_x * s_w / s_y, offset = bias / s_y - scale * z_x * Σw. Weights are symmetric: their zero points are 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+NAMESPACE = "quantized_fused"
+_YAML = Path(__file__).resolve().parents[2] / "kernels" / "quantized" / "functions.yaml"
+_SCHEMA = re.compile(
+    rf"^- func: {NAMESPACE}::((\w+)\.out\((.*), \*, Tensor\(a!\) out\) -> Tensor\(a!\))$", re.MULTILINE
+)
+
+library = torch.library.Library(NAMESPACE, "DEF")
+
+
+def rounded(numbers: torch.Tensor, zero: int, least: int, most: int) -> torch.Tensor:
+    """int8 of numbers in float32, already divided by the scale."""
+    return (torch.round(numbers) + zero).clamp(least, most).to(torch.int8)
+
+
+def _convolution(
+    input: torch.Tensor,
+    input_zero_point: int,
+    weight: torch.Tensor,
+    scales: torch.Tensor,
+    offsets: torch.Tensor,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+    *out: int,
+) -> torch.Tensor:
+    spatial = weight.dim() - 2
+    each = list(padding) * (spatial // len(padding))
+    sides = [side for size in reversed(each) for side in (size, size)]
+    padded = torch.nn.functional.pad(input.double(), sides, value=float(input_zero_point))
+    zeros = [0] * spatial
+    sums = torch.ops.aten.convolution(
+        padded, weight.double(), None, stride, zeros, dilation, False, zeros, groups
+    ).float()
+    shape = [-1, *[1] * spatial]
+    return rounded(sums * scales.reshape(shape) + offsets.reshape(shape), *out)
+
+
+def _convolution_fake(
+    input: torch.Tensor,
+    input_zero_point: int,
+    weight: torch.Tensor,
+    scales: torch.Tensor,
+    offsets: torch.Tensor,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+    *out: int,
+) -> torch.Tensor:
+    zeros = [0] * (weight.dim() - 2)
+    made: torch.Tensor = torch.ops.aten.convolution(
+        input.float(), weight.float(), None, stride, padding, dilation, False, zeros, groups
+    )
+    return made.to(torch.int8)
+
+
+def _linear(
+    input: torch.Tensor, weight: torch.Tensor, scales: torch.Tensor, offsets: torch.Tensor, *out: int
+) -> torch.Tensor:
+    sums = (input.double() @ weight.double().t()).float()
+    return rounded(sums * scales + offsets, *out)
+
+
+def _linear_fake(
+    input: torch.Tensor, weight: torch.Tensor, scales: torch.Tensor, offsets: torch.Tensor, *out: int
+) -> torch.Tensor:
+    return input.new_empty([*input.shape[:-1], weight.shape[0]])
+
+
+def _lookup(input: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(input).copy_(table[input.long() + 128])
+
+
+def _lookup_fake(input: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(input)
+
+
+def _max_pool2d(input: torch.Tensor, *arguments: Any) -> torch.Tensor:
+    made: torch.Tensor = torch.ops.aten.max_pool2d_with_indices(input.float(), *arguments)[0]
+    return made.to(torch.int8)
+
+
+def _avg_pool2d(input: torch.Tensor, input_zero_point: int, scale: float, *arguments: Any) -> torch.Tensor:
+    *pooling, divisor = arguments[:6]
+    real = input.double() - input_zero_point
+    sums = torch.ops.aten.avg_pool2d(real, *pooling, 1).float()
+    # How many elements each window has, as the means of ones tell.
+    counts = _window_sizes(torch.ones_like(real), pooling) if divisor is None else torch.tensor(float(divisor))
+    return rounded(sums * (torch.tensor(scale, dtype=torch.float32) / counts), *arguments[6:])
+
+
+def _window_sizes(ones: torch.Tensor, pooling: list[Any]) -> torch.Tensor:
+    sums = torch.ops.aten.avg_pool2d(ones, *pooling, 1)
+    means = torch.ops.aten.avg_pool2d(ones, *pooling, None)
+    return torch.round(sums / means).float()
+
+
+def _avg_pool2d_fake(input: torch.Tensor, input_zero_point: int, scale: float, *arguments: Any) -> torch.Tensor:
+    made: torch.Tensor = torch.ops.aten.avg_pool2d(input.float(), *arguments[:6])
+    return made.to(torch.int8)
+
+
+def _mean(
+    input: torch.Tensor, input_zero_point: int, scale: float, dim: list[int], keepdim: bool, *out: int
+) -> torch.Tensor:
+    sums = (input.long() - input_zero_point).sum(dim, keepdim)
+    count = max(input.numel() // max(sums.numel(), 1), 1)
+    factor = torch.tensor(scale, dtype=torch.float32) / torch.tensor(float(count))
+    return rounded(sums.float() * factor, *out)
+
+
+def _mean_fake(
+    input: torch.Tensor, input_zero_point: int, scale: float, dim: list[int], keepdim: bool, *out: int
+) -> torch.Tensor:
+    return torch.mean(input.float(), dim, keepdim).to(torch.int8)
+
+
+_IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
+    "avg_pool2d": (_avg_pool2d, _avg_pool2d_fake),
+    "convolution": (_convolution, _convolution_fake),
+    "linear": (_linear, _linear_fake),
+    "lookup": (_lookup, _lookup_fake),
+    "max_pool2d": (_max_pool2d, _max_pool2d),
+    "mean": (_mean, _mean_fake),
+}
+
+
+def _written(compute: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """An out variant in eager: what the functional one gives, copied."""
+
+    def write(*args: Any, out: torch.Tensor) -> torch.Tensor:
+        made = compute(*args)
+        return out.resize_(made.shape).copy_(made)
+
+    return write
+
+
+def _given(*_: Any, out: torch.Tensor) -> torch.Tensor:
+    return out
+
+
+def _define() -> None:
+    for schema, name, arguments in _SCHEMA.findall(_YAML.read_text()):
+        compute, fake = _IMPLEMENTATIONS[name]
+        library.define(f"{name}({arguments}) -> Tensor")
+        library.define(schema)
+        library.impl(name, compute, "CompositeExplicitAutograd")
+        library.impl(f"{name}.out", _written(compute), "CompositeExplicitAutograd")
+        torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)
+        torch.library.register_fake(f"{NAMESPACE}::{name}.out", _given, lib=library)
+
+
+_define()

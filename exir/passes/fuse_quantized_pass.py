@@ -1,0 +1,108 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""dequantize ─▶ compute ─▶ (clamp, move ─▶) quantize of int8 becomes one operator on integers.
+
+convolution, linear (addmm, mm)          quantized_fused::convolution, linear: weights stay as they are in the file
+max_pool2d, avg_pool2d, mean             quantized_fused::max_pool2d, avg_pool2d, mean
+element by element, of one tensor        quantized_fused::lookup, or the limits of what made the integers
+add; cat and moves                       quantized_decomposed::add; the same operator on integers
+
+Run on what no delegate took. Results are those of the float pattern, but for numbers that lie so near to the middle of
+two integers that the float sums' own rounding decides (exir/operator/quantized_fused.py).
+"""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
+from executorch.exir.passes.fuse_quantized_layers import convolution, linear
+from executorch.exir.passes.fuse_quantized_pools import average, fitted_average, maximum, mean
+from executorch.exir.passes.fuse_quantized_tables import concatenation, function, total
+from executorch.exir.passes.fusion_site import Build, Constants, Site, aten, site_of
+from executorch.exir.passes.node_rewrite import replace_by
+from executorch.exir.passes.program_constants import drop_unused_constants
+from executorch.exir.passes.quantized_values import is_dequantize, is_quantize, move
+
+HasKernel = Callable[[str], bool]
+"""Whether the target has a kernel of that name ("quantized_fused::linear.out")."""
+
+_FUSED = "quantized_fused::"
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    match: Callable[[Site], Build | str]
+    kernels: tuple[str, ...]
+
+
+_FUNCTION = _Pattern(function, (f"{_FUSED}lookup.out",))
+_PATTERNS: dict[Any, _Pattern] = {
+    aten.convolution.default: _Pattern(convolution, (f"{_FUSED}convolution.out",)),
+    aten.addmm.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
+    aten.mm.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
+    aten.linear.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
+    python.getitem: _Pattern(maximum, (f"{_FUSED}max_pool2d.out", f"{_FUSED}lookup.out")),
+    aten.mean.dim: _Pattern(mean, (f"{_FUSED}mean.out",)),
+    aten.avg_pool2d.default: _Pattern(average, (f"{_FUSED}avg_pool2d.out",)),
+    aten._adaptive_avg_pool2d.default: _Pattern(fitted_average, (f"{_FUSED}avg_pool2d.out",)),
+    aten.add.Tensor: _Pattern(total, ("quantized_decomposed::add.out",)),
+    aten.cat.default: _Pattern(concatenation, ("aten::cat.out", f"{_FUSED}lookup.out")),
+}
+
+
+def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
+    """Fuses all that the target has kernels for, in place."""
+    constants = Constants(program)
+    modified = False
+    for node in list(program.graph.nodes):
+        if not is_quantize(node):
+            continue
+        site = site_of(constants, node)
+        build = site if isinstance(site, str) else _match(site, has_kernel)
+        if isinstance(site, str) or isinstance(build, str):
+            continue
+        made = build()
+        for each in site.moves:
+            made = move(made, each, node)
+        replace_by(node, made)
+        modified = True
+    if modified:
+        DeadCodeEliminationPass().call(program.graph_module)
+        drop_unused_constants(program)
+        program.graph_module.recompile()
+
+
+def fusion_verdicts(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.Node, str]:
+    """For each call that is quantized after: "" if it will be fused, else why not. The program stays as it is."""
+    constants = Constants(program)
+    found: dict[fx.Node, str] = {}
+    for node in program.graph.nodes:
+        if is_quantize(node):
+            site = site_of(constants, node)
+            if not isinstance(site, str):
+                build = _match(site, has_kernel)
+                found[site.core] = build if isinstance(build, str) else ""
+    return found
+
+
+def _match(site: Site, has_kernel: HasKernel) -> Build | str:
+    # What two tensors are computed from by one of several patterns may still be a function of one tensor.
+    pattern = _PATTERNS.get(site.core.target, _FUNCTION)
+    found = _matched(site, pattern, has_kernel)
+    if isinstance(found, str) and site.core.target is aten.add.Tensor:
+        alone = _matched(site, _FUNCTION, has_kernel)
+        return found if isinstance(alone, str) else alone
+    return found
+
+
+def _matched(site: Site, pattern: _Pattern, has_kernel: HasKernel) -> Build | str:
+    if len(site.core.users) != 1 and pattern is not _FUNCTION and not is_dequantize(site.core):
+        return "its result is read as numbers, too"
+    missing = [name for name in pattern.kernels if not has_kernel(name)]
+    return f"the target has no kernel for {' and '.join(missing)}" if missing else pattern.match(site)

@@ -1,0 +1,178 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Functions of one quantized tensor, element by element, as the table of their 256 results: exactly what the graph
+computes. Sums, products and concatenations of quantized tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.node import map_arg
+
+from executorch.exir.dialects._ops import ops
+from executorch.exir.passes.fusion_site import Build, Constants, Site
+from executorch.exir.passes.node_rewrite import argument, insert_before
+from executorch.exir.passes.quantized_values import (
+    MOVES,
+    Quantization,
+    integers_behind,
+    is_dequantize,
+    operand,
+    operator,
+)
+
+_INTEGERS = torch.arange(-128, 128).to(torch.int8)
+# Element by element, though PyTorch does not say so of them.
+_ELEMENTWISE = ("aten::hardswish",)
+# Operators whose last arguments are the limits of their results.
+_LIMITED = (
+    *(f"quantized_fused::{name}" for name in ("convolution", "linear", "mean", "avg_pool2d")),
+    "quantized_decomposed::add",
+)
+
+
+def requantizing(of: Quantization, to: Quantization) -> torch.Tensor:
+    """The table from integers to those of the same numbers with other parameters."""
+    return to.integers(of.numbers(_INTEGERS))
+
+
+def mapped(site: Site, integers: fx.Node, table: torch.Tensor) -> fx.Node:
+    """What the table makes of integers, in front of the site's end. A table that only clamps becomes the limits of what
+    made the integers, where nothing else reads them."""
+    if torch.equal(table, _INTEGERS):
+        return integers
+    least, most = int(table.min()), int(table.max())
+    name = operator(integers).removesuffix(".default")
+    if torch.equal(table, _INTEGERS.clamp(least, most)) and name in _LIMITED and _only_dequantized(integers, site):
+        *rest, low, high = integers.args
+        integers.args = (*rest, max(low, least), min(high, most))  # type: ignore[type-var]
+        return integers
+    held = site.constants.add("_fused_table", table, site.core)
+    lookup = ops.edge.quantized_fused.lookup.default
+    return insert_before(site.quantize, lookup, (integers, held), {}, integers.meta["val"], site.core)
+
+
+def _only_dequantized(integers: fx.Node, site: Site) -> bool:
+    """Whether the site alone reads the integers."""
+    chain = set(_chain(site.quantize.args[0]))
+    return all(user in chain and set(user.users) <= {*chain, site.quantize} for user in integers.users)
+
+
+def _chain(node: Any) -> list[fx.Node]:
+    """The nodes from a value back to what dequantized it."""
+    if not isinstance(node, fx.Node) or node.op != "call_function":
+        return []
+    if is_dequantize(node):
+        return [node]
+    return [node, *(each for source in node.all_input_nodes for each in _chain(source))]
+
+
+def function(site: Site) -> Build | str:
+    """Any calls that compute element by element from one quantized tensor and constants of one number."""
+    leaves: list[fx.Node] = []
+    problem = _collect(site.core, site.constants, leaves)
+    if problem:
+        return problem
+    sources = {(each.args[0], *_parameters(each)) if is_dequantize(each) else (each,) for each in leaves}
+    if len(sources) != 1:
+        return "it computes from several quantized tensors"
+    of = operand(leaves[0])
+    if isinstance(of, str):
+        return of
+    shapes = {str(list(each.meta["val"].shape)) for each in (leaves[0], site.core)}
+    if len(shapes) != 1:
+        return "its result has another shape than its operand"
+    if site.core in leaves and not site.moves and site.to.integers(of.numbers(_INTEGERS)).equal(_INTEGERS):
+        return "nothing is computed"  # FoldQuantizationPass takes it away
+    table = site.to.integers(_evaluate(site.core, site.constants, set(leaves), of.numbers(_INTEGERS)))
+
+    def build() -> fx.Node:
+        return mapped(site, integers_behind(leaves[0], site.quantize), table)
+
+    return build
+
+
+def _parameters(node: fx.Node) -> tuple[Any, ...]:
+    return tuple(str(each) for each in node.args[1:])
+
+
+def _is_elementwise(node: fx.Node) -> bool:
+    tags = getattr(node.target, "tags", ())
+    if torch.Tag.nondeterministic_seeded in tags:
+        return False
+    return torch.Tag.pointwise in tags or operator(node).startswith(_ELEMENTWISE)
+
+
+def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> str:
+    """Adds the quantized tensors that a value is computed from; else says what is no element by element function."""
+    if is_dequantize(node) or node.target in MOVES:
+        leaves.append(node)
+        return ""
+    known = constants.known.get(node.name)
+    if known is not None and known.numel() == 1:
+        return ""
+    if node.op != "call_function" or not _is_elementwise(node):
+        return "it has no fused operator" if node.op == "call_function" else "an operand is not quantized"
+    return next(filter(None, (_collect(each, constants, leaves) for each in node.all_input_nodes)), "")
+
+
+def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], numbers: torch.Tensor) -> torch.Tensor:
+    if node in leaves:
+        return numbers
+    if node.name in constants.known:
+        return constants.known[node.name].reshape(())
+    values = {each: _evaluate(each, constants, leaves, numbers) for each in node.all_input_nodes}
+    args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda each: values[each])
+    with torch.no_grad():
+        made: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]
+    return made
+
+
+def total(site: Site) -> Build | str:
+    """The sum of two quantized tensors."""
+    if argument(site.core, "alpha") != 1:
+        return "its alpha is not 1"
+    operands: list[Any] = [argument(site.core, name) for name in ("self", "other")]
+    found = [operand(each) for each in operands]
+    for each in found:
+        if isinstance(each, str):
+            return each
+
+    def build() -> fx.Node:
+        arguments: list[Any] = []
+        for value, of in zip(operands, found, strict=True):
+            assert isinstance(of, Quantization)
+            arguments += [integers_behind(value, site.quantize), of.scale, of.zero, -128, 127]
+        target = ops.edge.quantized_decomposed.add.default
+        value = site.core.meta["val"].to(torch.int8)
+        args = (*arguments, site.to.scale, *site.result)
+        return insert_before(site.quantize, target, args, {}, value, site.core)
+
+    return build
+
+
+def concatenation(site: Site) -> Build | str:
+    """Of quantized tensors: those with other parameters than the result's are brought to them before."""
+    operands: list[Any] = list(argument(site.core, "tensors"))
+    found = [operand(each) for each in operands]
+    for each in found:
+        if isinstance(each, str):
+            return each
+
+    def build() -> fx.Node:
+        parts = []
+        for value, of in zip(operands, found, strict=True):
+            assert isinstance(of, Quantization)
+            integers = integers_behind(value, site.quantize)
+            table = requantizing(of, site.to)
+            if not torch.equal(table, _INTEGERS):
+                held = site.constants.add("_fused_table", table, site.core)
+                lookup = ops.edge.quantized_fused.lookup.default
+                value = integers.meta["val"]
+                integers = insert_before(site.quantize, lookup, (integers, held), {}, value, site.core)
+            parts.append(integers)
+        value = site.core.meta["val"].to(torch.int8)
+        return insert_before(site.quantize, site.core.target, (parts, argument(site.core, "dim")), {}, value, site.core)
+
+    return build

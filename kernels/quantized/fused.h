@@ -1,0 +1,28 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What operators on int8 have in common that stand for dequantize, compute, quantize.
+#pragma once
+
+#include <executorch/kernels/portable/loops/check.h>
+#include <executorch/kernels/quantized/integer_loops.h>
+
+namespace executorch::kernels::quantized {
+
+using portable::KernelRuntimeContext;
+using portable::ScalarType;
+using portable::Tensor;
+
+/// The tensor is of int8.
+bool expect_int8(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
+
+/// The limits are int8 in order, and so is the zero point.
+bool expect_limits(KernelRuntimeContext& ctx, int64_t out_zero, int64_t out_min, int64_t out_max);
+
+/// The zero point of the input is int8.
+bool expect_input_zero(KernelRuntimeContext& ctx, int64_t input_zero);
+
+/// Weights [channels, ...] of int8, row-major, of at most kMostTerms terms each; scales and offsets
+/// of float32, one for each channel.
+bool expect_weights(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,
+                    const Tensor& offsets);
+
+}  // namespace executorch::kernels::quantized

@@ -1,0 +1,27 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Numbers to integers. In an unnamed namespace, because files that are compiled for another
+// instruction set must keep their own copy.
+#pragma once
+
+#include <executorch/kernels/quantized/integer_loops.h>
+
+#include <cstring>
+
+namespace executorch::kernels::quantized {
+namespace {
+
+/// The integer nearest to a number (already divided by the scale), the even one of two, plus the
+/// zero point; within limits, and the least for NaN.
+inline int8_t rounded(float number, const Limits& limits) {
+  number = number > limits.least ? number : limits.least;
+  number = number < limits.most ? number : limits.most;
+  // Beside 1.5 * 2^23 no fraction has room: adding it rounds as IEEE 754 does.
+  constexpr float kNoFraction = 12582912.0f;
+  const float shifted = number + kNoFraction;
+  int32_t bits;
+  std::memcpy(&bits, &shifted, sizeof(bits));
+  return static_cast<int8_t>(bits - 0x4B400000 + limits.zero);
+}
+
+}  // namespace
+}  // namespace executorch::kernels::quantized

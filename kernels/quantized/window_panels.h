@@ -1,0 +1,50 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// An image of int8 under the windows of a convolution, as panels of a matrix: a column is a
+// position of the result, a row k = (channel, tap); what lies in the padding has the zero point's
+// value, so that it stands for 0.
+#pragma once
+
+#include <executorch/kernels/portable/conv/image_rows.h>
+#include <executorch/kernels/quantized/integer_loops.h>
+
+namespace executorch::kernels::quantized {
+
+/// Makes one panel after the other, in memory that it is given.
+class WindowPanels {
+ public:
+  /// Bytes that work for windows of so many taps needs.
+  static int64_t room(const IntegerLoops& loops, int64_t taps) {
+    return taps * (loops.columns + 1) * int64_t(sizeof(ptrdiff_t));
+  }
+
+  WindowPanels(const IntegerLoops& loops, const portable::WindowLoops& windows, int8_t padding,
+               void* room)
+      : loops_(loops),
+        windows_(windows),
+        padding_(padding),
+        taps_(windows.taps()),
+        offsets_(static_cast<ptrdiff_t*>(room)),
+        starts_(offsets_ + taps_ * loops.columns) {}
+
+  /// Writes the columns from position `first` on, `count` of them at most, as IntegerLoops::tile
+  /// takes them.
+  void make(const portable::Plane& image, int64_t channels, int64_t first, int64_t count,
+            Factor* to);
+
+ private:
+  static constexpr ptrdiff_t kOutside = -1;
+
+  void find_offsets(const portable::Plane& image, int64_t first, int64_t count);
+  void find_tap(const portable::Plane& image, const portable::SpatialIndex& tap,
+                const int64_t (*origins)[portable::kSpatial], int64_t count, ptrdiff_t* offsets);
+  const int8_t* row(const int8_t* channel, int64_t tap, int8_t* room) const;
+
+  const IntegerLoops& loops_;
+  const portable::WindowLoops& windows_;
+  int8_t padding_;
+  int64_t taps_;
+  ptrdiff_t* offsets_;  ///< of each tap for each column, from the channel's start
+  ptrdiff_t* starts_;   ///< of each tap: the first offset where columns are neighbours in memory
+};
+
+}  // namespace executorch::kernels::quantized

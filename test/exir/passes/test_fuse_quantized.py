@@ -1,0 +1,166 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Quantized patterns that no delegate took become operators on int8, and give what the patterns give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from quantization.flow import quantized
+from torch import nn
+from torch.export import Dim
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge
+from executorch.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs
+from executorch.runtime import Runtime
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:torchao.*", "ignore::DeprecationWarning")
+Inputs = tuple[torch.Tensor, ...]
+ENDS = {"quantized_decomposed::quantize_per_tensor", "quantized_decomposed::dequantize_per_tensor"}
+F = nn.functional
+
+
+def converted(
+    model: nn.Module, data: list[Inputs], per_channel: bool = True, shapes: Any = None
+) -> torch.fx.GraphModule:
+    config = get_symmetric_quantization_config(is_per_channel=per_channel)
+    return quantized(model.eval(), XNNPACKQuantizer().set_global(config), data, shapes=shapes)
+
+
+def edge(module: torch.fx.GraphModule, inputs: Inputs, shapes: Any = None) -> EdgeProgramManager:
+    return to_edge(torch.export.export(module, inputs, dynamic_shapes=shapes))
+
+
+def execute(manager: EdgeProgramManager, inputs: Inputs, **config: Any) -> tuple[Counter[str], torch.Tensor]:
+    """The operators of the program, and its result."""
+    made = manager.to_executorch(ExecutorchBackendConfig(**config))
+    operators = Counter(each.name for each in made.executorch_program.execution_plan[0].operators)
+    program = Runtime.get().load_program(made.buffer)
+    result: torch.Tensor = program.load_method("forward").execute(inputs)[0]
+    return operators, result
+
+
+def quantum(module: torch.fx.GraphModule) -> float:
+    """Of the result."""
+    last = [node for node in module.graph.nodes if "dequantize_per_tensor" in str(node.target)][-1]
+    return float(last.args[1])
+
+
+class Chain(nn.Module):
+    """Calls of a module's own layers and of functions, one after the other."""
+
+    def __init__(self, *steps: Any) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(step for step in steps if isinstance(step, nn.Module))
+        self.steps = [step if not isinstance(step, nn.Module) else None for step in steps]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        layers = iter(self.layers)
+        for step in self.steps:
+            x = next(layers)(x) if step is None else step(x)
+        return x
+
+
+IMAGE, ROWS = (2, 4, 9, 9), (3, 20)
+CASES: dict[str, tuple[nn.Module, tuple[int, ...], set[str]]] = {
+    "convolution": (nn.Conv2d(4, 6, 3, padding=1, bias=False), IMAGE, {"convolution"}),
+    "convolution and relu": (Chain(nn.Conv2d(4, 6, 3, stride=2), torch.relu), IMAGE, {"convolution"}),
+    "convolution and relu6": (Chain(nn.Conv2d(4, 6, 3), nn.ReLU6(), nn.Conv2d(6, 3, 1)), IMAGE, {"convolution"}),
+    "depthwise": (nn.Conv2d(4, 8, 3, padding=2, dilation=2, groups=4), IMAGE, {"convolution"}),
+    "batch norm": (Chain(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), torch.relu), IMAGE, {"convolution"}),
+    "one dimension": (nn.Conv1d(4, 6, 3, padding=1), (2, 4, 12), {"convolution"}),
+    "linear": (Chain(nn.Linear(20, 7), torch.relu, nn.Linear(7, 5, bias=False)), ROWS, {"linear"}),
+    "linear of three dimensions": (nn.Linear(9, 5), (2, 3, 9), {"linear"}),
+    "maxima": (Chain(nn.Conv2d(4, 6, 3), lambda x: F.max_pool2d(x, 2)), IMAGE, {"convolution", "max_pool2d"}),
+    "means": (
+        Chain(nn.Conv2d(4, 6, 2), lambda x: F.adaptive_avg_pool2d(x, 1), torch.flatten, nn.Linear(12, 3)),
+        IMAGE,
+        {"convolution", "mean", "linear"},
+    ),
+    "fitted means": (Chain(nn.Conv2d(4, 6, 2), nn.AdaptiveAvgPool2d(4)), IMAGE, {"convolution", "avg_pool2d"}),
+    "functions": (Chain(nn.Linear(20, 8), torch.sigmoid, nn.Linear(8, 8), F.hardswish), ROWS, {"linear", "lookup"}),
+    "a table alone": (Chain(torch.tanh), ROWS, {"lookup"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_layers_are_fused_and_part_by_a_quantum_at_most(name: str) -> None:
+    torch.manual_seed(0)
+    model, sizes, expected = CASES[name]
+    data = [(torch.randn(sizes),) for _ in range(2)]
+    module = converted(model, data, per_channel=len(name) % 2 == 0)
+    operators, result = execute(edge(module, data[0]), data[0])
+    assert set(operators) - {f"quantized_fused::{each}" for each in expected} <= ENDS, operators
+    assert {f"quantized_fused::{each}" for each in expected} <= set(operators)
+    difference = ((result - module(*data[0])) / quantum(module)).abs()
+    layers = sum(isinstance(each, (nn.Conv2d, nn.Linear, nn.Conv1d)) for each in model.modules())
+    assert float(difference.max()) <= layers + 0.01
+    # Means of integers lie in the middle of two often, and then the rounding of float sums decides.
+    assert float((difference > 0.5).float().mean()) < (0.2 if "means" in name else 0.02)
+
+
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.two = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(3, 4, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        a, b = self.one(x), self.two(x)
+        both = torch.cat([torch.relu(a + b), b], 1)
+        return both.permute(0, 2, 3, 1)[:, 1:]
+
+
+def test_sums_concatenations_and_moves_stay_integers() -> None:
+    torch.manual_seed(0)
+    data = [(torch.randn(2, 3, 6, 6),) for _ in range(3)]
+    module = converted(Residual(), data)
+    operators, result = execute(edge(module, data[0]), data[0])
+    assert operators["quantized_decomposed::add"] == 1 and "aten::convolution" not in operators
+    assert "aten::add" not in operators, operators
+    assert float(((result - module(*data[0])) / quantum(module)).abs().max()) <= 2.01
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_any_batch_and_layout(layout: torch.memory_format) -> None:
+    torch.manual_seed(0)
+    model = Chain(nn.Conv2d(3, 8, 3, padding=1), torch.relu, lambda x: F.max_pool2d(x, 2), nn.Conv2d(8, 4, 3, stride=2))
+    data = [(torch.randn(2, 3, 8, 8).contiguous(memory_format=layout),) for _ in range(3)]
+    shapes = {"x": {0: Dim("batch", min=1, max=6)}}
+    module = converted(model.to(memory_format=layout), data, shapes=shapes)  # type: ignore[call-overload]
+    manager = edge(module, data[0], shapes)
+    for batch in (1, 2, 6):
+        x = torch.randn(batch, 3, 8, 8).contiguous(memory_format=layout)
+        operators, result = execute(manager, (x,))
+        assert "quantized_fused::convolution" in operators and "aten::convolution" not in operators
+        assert float(((result - module(x)) / quantum(module)).abs().max()) <= 2.01
+
+
+def test_a_program_of_int8_inputs_and_outputs_computes_in_integers_alone() -> None:
+    torch.manual_seed(0)
+    model = Chain(nn.Conv2d(1, 4, 3), torch.relu, lambda x: F.max_pool2d(x, 2), torch.flatten, nn.Linear(36, 10))
+    data = [(torch.randn(1, 1, 8, 8),) for _ in range(4)]
+    module = converted(model, data)
+    manager = edge(module, data[0])
+    manager = manager.transform([QuantizeInputs(manager, [0]), QuantizeOutputs(manager, [0])])
+    ends = [node for node in module.graph.nodes if "quantize_per_tensor" in str(node.target)]
+    first, last = ends[0].args[1:6], ends[-1].args[1:6]
+    x = torch.ops.quantized_decomposed.quantize_per_tensor(data[0][0], *first)
+    operators, result = execute(manager, (x,))
+    assert set(operators) == {f"quantized_fused::{each}" for each in ("convolution", "max_pool2d", "linear")}
+    expected = torch.ops.quantized_decomposed.quantize_per_tensor(module(*data[0]), *last)
+    assert result.dtype is torch.int8 and int((result.int() - expected.int()).abs().max()) <= 1
+
+
+def test_fusion_can_be_left_off_and_needs_the_kernels() -> None:
+    torch.manual_seed(0)
+    data = [(torch.randn(3, 20),)]
+    manager = edge(converted(nn.Linear(20, 4), data), data[0])
+    operators, _ = execute(manager, data[0], fuse_quantized=False)
+    assert "aten::addmm" in operators and not any(each.startswith("quantized_fused") for each in operators)
+    kernels = [*ENDS, "quantized_decomposed::dequantize_per_channel", "aten::addmm", "aten::permute_copy"]
+    without = manager.to_executorch(ExecutorchBackendConfig(target_manifest=[f"{each}.out" for each in kernels]))
+    names = {each.name for each in without.executorch_program.execution_plan[0].operators}
+    assert "aten::addmm" in names
