@@ -1,10 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/portable/loops/index_order.h>
+#include <executorch/kernels/loops/index_order.h>
 #include <executorch/kernels/quantized/fused.h>
 
 namespace executorch::kernels::quantized {
-
-using namespace portable;
 
 bool expect_int8(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
   return expect_dtype(ctx, name, tensor, ScalarType::Char);

@@ -2,14 +2,10 @@
 // What operators on int8 have in common that stand for dequantize, compute, quantize.
 #pragma once
 
-#include <executorch/kernels/portable/loops/check.h>
+#include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/quantized/integer_loops.h>
 
 namespace executorch::kernels::quantized {
-
-using portable::KernelRuntimeContext;
-using portable::ScalarType;
-using portable::Tensor;
 
 /// The tensor is of int8.
 bool expect_int8(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Convolution on int8: the product of weights [channels, k] with panels of the image.
+#include <executorch/kernels/loops/divide.h>
 #include <executorch/kernels/portable/conv/geometry.h>
-#include <executorch/kernels/portable/loops/divide.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/fused.h>
 #include <executorch/kernels/quantized/window_panels.h>

@@ -1,13 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Linear layers on int8.
-#include <executorch/kernels/portable/loops/divide.h>
-#include <executorch/kernels/portable/loops/index_order.h>
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/index_order.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/fused.h>
 
 namespace executorch::kernels::quantized {
-
-using namespace portable;
 
 namespace {
 

@@ -1,12 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Functions of one int8, as the table of all their results.
-#include <executorch/kernels/portable/loops/loop_nest.h>
+#include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/fused.h>
 
 namespace executorch::kernels::quantized {
-
-using namespace portable;
 
 /// out = table[input + 128], of any sizes.
 Tensor& lookup_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& table,

@@ -22,8 +22,9 @@ void WindowPanels::make(const Plane& image, int64_t channels, int64_t first, int
     const auto* channel = reinterpret_cast<const int8_t*>(image.data + c * image.channel_stride);
     for (int64_t tap = 0; tap < taps_; ++tap) place(row(channel, tap, room[held]));
   }
-  if (held > 0) {  // what is multiplied with nothing
-    std::fill_n(room[held], loops_.columns, int8_t(0));
+  if constexpr (kTogether > 1) {
+    if (held == 0) return;
+    std::fill_n(room[held], loops_.columns, int8_t(0));  // what is multiplied with nothing
     place(room[held]);
   }
 }

@@ -49,7 +49,9 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "kernels/gemm": {"kernels/gemm", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
     "kernels/recurrent": {"kernels/recurrent", "kernels/gemm", "kernels/loops"}
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
-    "kernels/quantized": {"kernels/quantized", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
+    # The windows of convolution and pooling are the portable library's.
+    "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/gemm", "kernels/loops"}
+    | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
     | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector", "extension/threadpool"},

@@ -33,7 +33,7 @@ from executorch.exir.operator.convert import find_out_variant, to_copy_variant
 
 SAMPLES = 6  # of each operator of OpInfo, which gives the simple ones first
 # Operators whose fake implementation checks dtypes while exporting; those are arguments of theirs.
-CHECKED_IN_EAGER = "quantized_decomposed::"
+CHECKED_IN_EAGER = ("quantized_decomposed::", "quantized_fused::")
 # Kernels of the runtime itself: they compute on numbers, or move what is in memory whatever its dtype.
 BUILT_IN = ("executorch_prim::", "et_copy::", "aten::sym_", "aten::_local_scalar_dense")
 

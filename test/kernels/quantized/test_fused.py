@@ -141,7 +141,11 @@ OUT = torch.zeros(1, 2, 4, 4, dtype=torch.int8)
 X, W, ONES = integers(1, 3, 6, 6), integers(2, 3, 3, 3), (torch.ones(2), torch.zeros(2))
 PLACES = ([1, 1], [0, 0], [1, 1], 1)
 BAD: dict[str, tuple[str, tuple[Any, ...], str]] = {
-    "uint8": ("convolution", (X.to(torch.uint8), 0, W, *ONES, *PLACES, 0, -128, 127), "input must be int8, found uint8"),
+    "uint8": (
+        "convolution",
+        (X.to(torch.uint8), 0, W, *ONES, *PLACES, 0, -128, 127),
+        "input must be int8, found uint8",
+    ),
     "float weights": ("convolution", (X, 0, W.float(), *ONES, *PLACES, 0, -128, 127), "weight"),
     "few scales": (
         "convolution",
