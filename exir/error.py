@@ -40,13 +40,21 @@ def line_of_trace(trace: object) -> str:
     return chosen[0].replace('File "', "").replace('", line ', ":") if chosen else ""
 
 
+def module_name(node: Node | None) -> str:
+    """Dotted path of the innermost nn.Module that `node` came from; "" for the model itself, or if it is not
+    recorded."""
+    stack = node.meta.get("nn_module_stack") if node is not None else None
+    # The values are (path, type); before decomposition, a path is an expression of what was traced.
+    return str(list(stack.values())[-1][0]).removeprefix("L['self'].") if stack else ""
+
+
 def module_path(node: Node) -> str:
-    """Dotted path of the nn.Module that `node` came from, or "" if it is not recorded."""
+    """The same for a reader, with the module's type; "" only if it is not recorded."""
     stack = node.meta.get("nn_module_stack")
     if not stack:
         return ""
-    path, kind = list(stack.values())[-1]
-    return f"{path or '<root>'} ({getattr(kind, '__name__', kind)})"
+    kind = list(stack.values())[-1][1]
+    return f"{module_name(node) or '<root>'} ({getattr(kind, '__name__', kind)})"
 
 
 def _tensor_text(value: Any) -> str:

@@ -93,6 +93,7 @@ void ETDumpGen::create_event_block(const char* name) {
     buffer_.push(closed);
   }
   block_name_ = tables_.string(name == nullptr ? "" : name);
+  block_bundled_input_ = bundled_input_index();
   ++blocks_;
 }
 
@@ -101,7 +102,7 @@ Place ETDumpGen::close_block() {
   const Place allocators = tables_.tables(allocators_, allocator_count_);
   const Place block = tables_.table(kRunLayout, run::kAll);
   tables_.refer(block, kRunLayout, run::kName, block_name_);
-  tables_.set<int32_t>(block, kRunLayout, run::kBundledInput, bundled_input_index());
+  tables_.set<int32_t>(block, kRunLayout, run::kBundledInput, block_bundled_input_);
   tables_.refer(block, kRunLayout, run::kAllocators, allocators);
   tables_.refer(block, kRunLayout, run::kEvents, events);
   return block;

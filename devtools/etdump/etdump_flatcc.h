@@ -140,6 +140,7 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   /// Blocks begun; all but the last are written, and come first in the buffer's list.
   size_t blocks_ = 0;
   Place block_name_ = 0;
+  int block_bundled_input_ = ET_RUNTIME_NAMESPACE::kUnsetBundledInputIndex;
   Place allocators_[kAllocators] = {};
   size_t allocator_count_ = 0;
   size_t dropped_ = 0;

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
+from executorch.exir.error import module_name
+
 CallKey = tuple[str, str, int]
 """Path of the module that a call is in, its operator, and how many calls of it the module had before."""
 
@@ -24,12 +26,6 @@ def operator_name(node: Node) -> str:
     return str(node.target).rpartition(".")[0].rstrip("_") if "." in str(node.target) else ""
 
 
-def path_of(node: Node) -> str:
-    """The module of the model that a call is in; empty for the model itself."""
-    modules = list(node.meta.get("nn_module_stack", {}).values())
-    return str(modules[-1][0]).removeprefix("L['self'].") if modules else ""
-
-
 def calls_by_key(graph_module: GraphModule) -> dict[CallKey, Node]:
     """The operator calls of a graph but those that quantize, with names that stay the same when it is quantized."""
     seen: Counter[tuple[str, str]] = Counter()
@@ -37,8 +33,8 @@ def calls_by_key(graph_module: GraphModule) -> dict[CallKey, Node]:
     for node in graph_module.graph.nodes:
         name = operator_name(node)
         if name.startswith("aten."):
-            found[(path_of(node), name, seen[path_of(node), name])] = node
-            seen[path_of(node), name] += 1
+            found[(module_name(node), name, seen[module_name(node), name])] = node
+            seen[module_name(node), name] += 1
     return found
 
 

@@ -13,8 +13,9 @@ import torch
 from tabulate import tabulate
 from torch.fx import GraphModule, Node
 
-from executorch.devtools.quantization.noise import CallKey, calls_by_key, noise_of_calls, operator_name, path_of
+from executorch.devtools.quantization.noise import CallKey, calls_by_key, noise_of_calls, operator_name
 from executorch.exir.backend.fallback import FALLBACK
+from executorch.exir.error import module_name
 from executorch.exir.error import operator_name as edge_name
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_submodules
@@ -156,11 +157,11 @@ def _places(graph_module: GraphModule) -> dict[str, tuple[str, str]]:
                 quantized = any("quantize" in str(source.target) for source in node.all_input_nodes)
                 fused = edge_name(node.target) if edge_name(node.target).startswith(_FUSED_IN_EDGE) else ""
                 place = f"fused in {fused}" if fused else "dequantized" if quantized else "in float"
-                found[path_of(node)] = (place, "" if fused else reasons)
+                found[module_name(node)] = (place, "" if fused else reasons)
         for _, module, _ in get_lowered_submodules(held):
             for node in module.original_module.graph.nodes:
                 if _is_weighted(node):
-                    found[path_of(node)] = (f"delegated to {module.backend_id}", "")
+                    found[module_name(node)] = (f"delegated to {module.backend_id}", "")
     return found
 
 

@@ -20,7 +20,9 @@ class _Use:
 
 
 def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
-    """A step an instruction, from 1; inputs are there from step 0, outputs to the end. modules: by instruction.
+    """A step an instruction, from 1; inputs are there from step 0, outputs to the end, state all the time.
+
+    modules: by instruction.
 
     A loop's values are needed for all of it. A tensor that lies within another that is needed at the same time is a
     view of it and not counted; one that is first needed where another is needed last, in its bytes, is in place of it.
@@ -42,6 +44,7 @@ def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
         if isinstance(held, JumpFalseCall) and held.destination_instruction <= number:
             _extend(uses, held.destination_instruction + 1, number + 1)
     use(list(plan.outputs), end)
+    uses |= {index: _Use(0, end) for index in uses if _is_state(plan, index)}
     tensors = [_planned(plan, index, each, modules) for index, each in uses.items() if _is_planned(plan, index)]
     kept = _without_aliases(sorted(tensors, key=lambda each: (each.first, -each.size)))
     sizes = enumerate(plan.non_const_buffer_sizes)
@@ -58,6 +61,12 @@ def _extend(uses: dict[int, _Use], first: int, last: int) -> None:
 def _is_planned(plan: ExecutionPlan, index: int) -> bool:
     held = plan.values[index].val
     return isinstance(held, Tensor) and held.allocation_info is not None
+
+
+def _is_state(plan: ExecutionPlan, index: int) -> bool:
+    """Whether it has an initial value, and keeps what an execution leaves in it."""
+    held = plan.values[index].val
+    return _is_planned(plan, index) and isinstance(held, Tensor) and held.data_buffer_idx != 0
 
 
 def _planned(plan: ExecutionPlan, index: int, use: _Use, modules: Mapping[int, str]) -> PlannedTensor:

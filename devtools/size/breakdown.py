@@ -55,7 +55,7 @@ def size_of(data: BytesLike) -> Size:
     """The breakdown of a `.pte` file's bytes. Raises MalformedProgramError if they are none."""
     view = memoryview(data).cast("B")
     file = deserialize_pte(view)
-    parts = list(_marked(_parts(file)))
+    parts = list(_marked(parts_with_bytes(file)))
     return Size(
         file=len(view),
         totals=_totals(view),
@@ -90,7 +90,8 @@ def _totals(view: memoryview) -> dict[str, int]:
     return {name: size for name, size in totals.items() if size}
 
 
-def _parts(file: PteFile) -> Iterator[tuple[Part, BytesLike]]:
+def parts_with_bytes(file: PteFile) -> Iterator[tuple[Part, BytesLike]]:
+    """Every constant, mutable buffer, delegate payload and piece of named data, unmarked, with its bytes."""
     uses: Counter[tuple[bool, int]] = Counter()
     names: dict[tuple[bool, int], str] = {}
     for plan in file.program.execution_plan:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torch.fx import GraphModule, Node
 
+from executorch.exir.error import module_name
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.functions import alloc
 from executorch.exir.memory.in_place import takes_over
@@ -109,7 +110,7 @@ def describe_plan(
             PlannedTensor(
                 name=name,
                 operator=_operator(node),
-                module=_module(node),
+                module=module_name(node),
                 dtype=str(spec.dtype).removeprefix("torch."),
                 shape=tuple(int(size) for size in spec.shape),
                 mem_id=spec.mem_id or 0,
@@ -160,9 +161,3 @@ def _operator(node: Node | None) -> str:
         return "input"
     name = getattr(node.target, "name", None)
     return str(name()) if callable(name) else str(getattr(node.target, "__name__", node.target))
-
-
-def _module(node: Node | None) -> str:
-    """The innermost module's path: the last entry of nn_module_stack, whose values are (path, type)."""
-    stack = node.meta.get("nn_module_stack") if node is not None else None
-    return str(list(stack.values())[-1][0]) if stack else ""

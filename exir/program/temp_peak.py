@@ -17,7 +17,7 @@ from executorch.exir.scalar_type import to_dtype
 from executorch.exir.schema import Bool, Double, ExecutionPlan, Int, Null, String, Tensor, TensorShapeDynamism
 from executorch.exir.tensor import stride_from_dim_order
 
-__all__ = ["TempPeak", "temp_peak"]
+__all__ = ["TempPeak", "largest_input", "temp_peak"]
 
 _MOST_FLOPS = 20_000_000_000
 """A run of more would take longer than who asks for a verdict wants to wait."""
@@ -43,7 +43,7 @@ def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, fl
         why = "the runtime is not installed"
     if why or runtime is None:
         return TempPeak(None, why)
-    inputs = [_largest_input(plan.values[index].val) for index in plan.inputs]
+    inputs = [largest_input(plan.values[index].val) for index in plan.inputs]
     try:
         peak = runtime.temp_memory_peak(file, plan.name, inputs)
     except RuntimeError as error:
@@ -88,11 +88,12 @@ def _takes_mask(node: fx.Node) -> bool:
     return is_index and any(isinstance(each, torch.Tensor) and each.dtype in _MASKS for each in tensors)
 
 
-def _largest_input(value: Any) -> Any:
+def largest_input(value: Any) -> Any:
+    """An input as large as the program allows, zeros, for one of its values: a tensor, number, text or None."""
     if isinstance(value, Tensor):
         strides = stride_from_dim_order(value.sizes, value.dim_order)
         # Zeros are indices that exist, and are never out of a function's range.
         return torch.empty_strided(value.sizes, strides, dtype=to_dtype(value.scalar_type)).zero_()
     if isinstance(value, Null):
         return None
-    return next(iter(vars(value).values()))
+    return getattr(value, value.__slots__[0])

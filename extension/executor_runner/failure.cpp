@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <utility>
+
 #include <executorch/runtime/platform/platform.h>
 
 namespace executorch::extension::executor_runner {
@@ -24,6 +26,12 @@ void keep_errors(et_timestamp_t, et_pal_log_level_t level, const char*, const ch
 }  // namespace
 
 void collect_messages() { runtime::register_pal(runtime::PalImpl::create(keep_errors, __FILE__)); }
+
+std::string take_messages() {
+  std::string taken;
+  std::swap(taken, messages());
+  return taken;
+}
 
 void fail(const std::string& what) {
   const std::string line = what + (messages().empty() ? "" : ": ") + messages();

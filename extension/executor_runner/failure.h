@@ -12,6 +12,9 @@ namespace executorch::extension::executor_runner {
 /// From now on the runtime's error messages are kept for fail(), and others are dropped.
 void collect_messages();
 
+/// The messages kept so far, which are forgotten.
+std::string take_messages();
+
 /// Prints "executor_runner: <what>: <the runtime's messages>" as one line on stderr and ends the
 /// process with status 1.
 [[noreturn]] void fail(const std::string& what);

@@ -2,16 +2,17 @@
 // executor_runner: loads a program, runs one of its methods, shows what comes out.
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/executor_runner/event_record.h>
 #include <executorch/extension/executor_runner/failure.h>
 #include <executorch/extension/executor_runner/listing.h>
+#include <executorch/extension/executor_runner/loaded_method.h>
 #include <executorch/extension/executor_runner/options.h>
 #include <executorch/extension/executor_runner/output.h>
-#include <executorch/extension/module/data_files.h>
-#include <executorch/extension/module/method_memory.h>
+#include <executorch/extension/executor_runner/program_file.h>
+#include <executorch/extension/executor_runner/test_cases.h>
 #include <executorch/extension/runner_util/inputs.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
@@ -75,36 +76,6 @@ BufferCleanup set_inputs(Method& method, std::vector<std::vector<char>>& files) 
   return require(prepare_input_tensors(method, {}, buffers), "cannot set the inputs");
 }
 
-/// Memory for the outputs that the plan has none for.
-std::vector<HeapBlock> set_output_memory(Method& method) {
-  std::vector<HeapBlock> blocks;
-  const runtime::MethodMeta meta = method.method_meta();
-  for (size_t i = 0; i < meta.num_outputs(); ++i) {
-    if (require(meta.output_tag(i), "the file does not describe an output") !=
-        runtime::Tag::Tensor) {
-      continue;
-    }
-    const runtime::TensorInfo info =
-        require(meta.output_tensor_meta(i), "the file does not describe an output");
-    if (!info.is_memory_planned()) {
-      blocks.push_back(require(HeapBlock::allocate(info.nbytes()), "no memory for an output"));
-      require(method.set_output_data_ptr(blocks.back().bytes().data(), info.nbytes(), i),
-              "cannot set an output");
-    }
-  }
-  return blocks;
-}
-
-std::unique_ptr<DataFiles> load_data_files(const Options& options) {
-  std::vector<std::unique_ptr<runtime::DataLoader>> loaders;
-  for (const std::string& path : options.data_paths) {
-    loaders.push_back(std::make_unique<MmapDataLoader>(
-        require(MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock),
-                "cannot read '" + path + "'")));
-  }
-  return require(DataFiles::load(std::move(loaders)), "cannot load the data files");
-}
-
 /// All that the process runs, it runs on the default pool.
 void use_threads(const Options& options) {
   const auto count = static_cast<uint32_t>(options.threads);
@@ -125,19 +96,10 @@ void use_packed_cache(const std::string& path) {
 
 void run(const Program& program, const Options& options) {
   const std::string name = method_to_run(program, options);
-  const runtime::MethodMeta meta = require(program.method_meta(name.c_str()), "cannot run");
-  const std::unique_ptr<MethodMemory> memory =
-      require(MethodMemory::allocate(meta), "no memory for '" + name + "'");
-  const std::unique_ptr<DataFiles> data = load_data_files(options);
   EventRecord record(options);
-  const et_timestamp_t load_begin = runtime::pal_current_ticks();
-  Method method =
-      require(program.load_method(name.c_str(), memory->manager(), record.tracer(), data->map()),
-              "cannot load the method '" + name + "'");
-  printf(
-      "loaded '%s' in %.3f ms\n", name.c_str(),
-      static_cast<double>(runtime::ticks_to_ns(runtime::pal_current_ticks() - load_begin)) / 1e6);
-  const std::vector<HeapBlock> outputs = set_output_memory(method);
+  const std::unique_ptr<DataFiles> data = load_data_files(options);
+  LoadedMethod loaded = load_method(program, name, *data, record.tracer());
+  Method& method = loaded.method;
   std::vector<std::vector<char>> files = read_inputs(options);
   // Ticks, not time of day: the platform's clock is the one that events are measured with.
   uint64_t ticks = 0;
@@ -175,11 +137,9 @@ int main(int argc, char** argv) {
     print_help();
     return 0;
   }
-  MmapDataLoader loader = require(
-      MmapDataLoader::from(options.model_path.c_str(), MmapDataLoader::MlockConfig::NoMlock),
-      "cannot read '" + options.model_path + "'");
+  const ProgramFile file(options);
   const Program program =
-      require(Program::load(&loader), "cannot load '" + options.model_path + "'");
+      require(Program::load(file.loader()), "cannot load '" + options.model_path + "'");
   if (options.threads != 0) {
     use_threads(options);
   }
@@ -188,6 +148,8 @@ int main(int argc, char** argv) {
   }
   if (options.list) {
     print_listing(program);
+  } else if (options.bundled) {
+    return run_test_cases(file.bundle(), program, options) ? EXIT_SUCCESS : EXIT_FAILURE;
   } else {
     run(program, options);
   }

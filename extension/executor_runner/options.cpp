@@ -32,6 +32,15 @@ size_t positive_number(const char* option, const char* text) {
   return static_cast<size_t>(value);
 }
 
+double tolerance(const char* option, const char* text) {
+  char* end = nullptr;
+  const double value = strtod(text, &end);
+  if (end == text || *end != '\0' || !(value >= 0)) {
+    fail(std::string("--") + option + ": expected a number from 0 on, found '" + text + "'");
+  }
+  return value;
+}
+
 /// As documented, -1 leaves the choice.
 void set_threads(Options& options, const char* text) {
   options.threads = strcmp(text, "-1") == 0 ? 0 : positive_number("threads", text);
@@ -67,6 +76,13 @@ struct Row {
 constexpr Row kRows[] = {
     {"model_path", "FILE", "the program (.pte); required",
      [](Options& options, const char* text) { options.model_path = text; }},
+    {"bundled", nullptr,
+     "the file is a bundled program (.bpte): run its test cases, compare with what they expect",
+     [](Options& options, const char*) { options.bundled = true; }},
+    {"rtol", "NUMBER", "with it: the relative part of what an output may differ; default: 1e-5",
+     [](Options& options, const char* text) { options.rtol = tolerance("rtol", text); }},
+    {"atol", "NUMBER", "with it: the absolute part; default: 1e-8",
+     [](Options& options, const char* text) { options.atol = tolerance("atol", text); }},
     {"data_path", "FILE,...", "files with weights of the program (.ptd)",
      [](Options& options, const char* text) { options.data_paths = split_at_commas(text); }},
     {"method", "NAME", "the method to run; default: forward, or the only one",
@@ -121,11 +137,19 @@ Options parse_options(int argc, char** argv) {
     }
     kRows[row].set(options, optarg);
   }
+  if (optind < argc && options.model_path.empty()) {
+    options.model_path = argv[optind++];
+  }
   if (optind < argc) {
     fail(std::string("unexpected argument '") + argv[optind] + "'; see --help");
   }
   if (options.model_path.empty() && !options.help) {
     fail("--model_path is required; see --help");
+  }
+  if (options.bundled && (!options.inputs.empty() || !options.output_file.empty())) {
+    fail(
+        "--bundled takes the inputs from the file, and compares the outputs: neither --inputs nor "
+        "--output_file goes with it; see --help");
   }
   if (!options.debug_output_path.empty() && options.etdump_path.empty()) {
     fail("--debug_output_path needs --etdump_path, which says what the bytes are; see --help");
@@ -136,7 +160,7 @@ Options parse_options(int argc, char** argv) {
 void print_help() {
   printf(
       "executor_runner runs a method of a program, in exactly the memory that its file asks "
-      "for.\n\n");
+      "for.\n\nexecutor_runner [--model_path] FILE [options]\n\n");
   for (const Row& row : kRows) {
     const std::string name = std::string("--") + row.name + (row.value == nullptr ? "" : " ");
     printf("  %-26s %s\n", (name + (row.value == nullptr ? "" : row.value)).c_str(), row.help);

@@ -14,6 +14,11 @@ enum class PrintOutput { Short, All, Shape, None };
 
 struct Options {
   std::string model_path;
+  /// The file is a bundled program, whose test cases are run.
+  bool bundled = false;
+  /// Within which a case passes: atol + rtol * |expected|.
+  double rtol = 1e-5;
+  double atol = 1e-8;
   /// .ptd files with weights of the program.
   std::vector<std::string> data_paths;
   /// Empty: "forward", or the only method.

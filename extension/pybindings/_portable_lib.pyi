@@ -123,7 +123,7 @@ class ExecuTorchModule:
 
 @final
 class BundledModule:
-    """A program with inputs and expected outputs: not implemented."""
+    """A program with inputs and expected outputs."""
 
 def _load_program(
     path: str,

@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/pybindings/loaded_method.h>
 
+#include <sstream>
+
 #include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
@@ -160,8 +162,39 @@ std::vector<size_t> LoadedMethod::planned_buffer_sizes() {
   return sizes;
 }
 
+void LoadedMethod::set_case_inputs(const bundled_program::TestCase& test_case) {
+  const Turn turn(*this);
+  release_inputs();
+  output_kind_ = OutputKind();
+  Result<bundled_program::InputMemory> inputs = bundled_program::set_inputs(*method_, test_case);
+  if (!inputs.ok()) {
+    raise_error(inputs.error(), name_ + "(): the test case's inputs do not fit");
+  }
+  case_inputs_ = std::move(*inputs);
+  inputs_are_set_ = true;
+}
+
+void LoadedMethod::compare_outputs(const bundled_program::TestCase& test_case,
+                                   const bundled_program::Tolerances& tolerances,
+                                   const std::string& place) {
+  const Turn turn(*this);
+  const Result<bundled_program::OutputError> error =
+      bundled_program::output_error(*method_, test_case, tolerances);
+  if (!error.ok()) {
+    raise_error(error.error(), place + ": the outputs are not comparable with those expected");
+  }
+  if (error->beyond != 0) {
+    std::ostringstream text;
+    text << place << ": " << error->beyond << " of " << error->count
+         << " numbers are further from what is expected than " << tolerances.absolute << " + "
+         << tolerances.relative << " * |expected|; the largest error is " << error->max_absolute;
+    raise_error(Error::InvalidArgument, text.str());
+  }
+}
+
 void LoadedMethod::release_inputs() {
   inputs_are_set_ = false;
+  case_inputs_.clear();
   for (InputSlot& slot : slots_) {
     slot.release();
   }

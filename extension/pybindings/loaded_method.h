@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <executorch/devtools/bundled_program/bundled_program.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/pybindings/input_slot.h>
 #include <executorch/extension/pybindings/loaded_program.h>
@@ -38,6 +39,13 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   void set_inputs(pybind11::handle inputs);
   void execute();
   pybind11::list outputs(bool clone_outputs);
+
+  /// Sets the inputs to copies of a test case's.
+  void set_case_inputs(const bundled_program::TestCase& test_case);
+  /// Raises InvalidArgumentError if an output of the last run is not within the tolerances of what
+  /// the case expects, other errors if they cannot be compared. `place` names the case.
+  void compare_outputs(const bundled_program::TestCase& test_case,
+                       const bundled_program::Tolerances& tolerances, const std::string& place);
 
   /// The bytes of each planned buffer that an execution with the inputs set last takes.
   std::vector<size_t> planned_buffer_sizes();
@@ -80,6 +88,8 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   std::optional<runtime::Method> method_;
 
   std::vector<InputSlot> slots_;
+  /// Instead of what the slots hold.
+  bundled_program::InputMemory case_inputs_;
   bool inputs_are_set_ = false;
   bool has_run_ = false;
   OutputKind output_kind_;

@@ -47,11 +47,20 @@ std::shared_ptr<LoadedProgram> LoadedProgram::from_file(const std::string& path,
 
 std::shared_ptr<LoadedProgram> LoadedProgram::from_bytes(py::bytes bytes,
                                                          Program::Verification verification) {
-  const LogCapture capture;
+  const auto* begin = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes.ptr()));
+  const auto size = static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()));
   std::string source = describe(bytes);
-  std::unique_ptr<runtime::DataLoader> loader = show_bytes(bytes);
+  return from_memory(std::move(bytes), {begin, size}, std::move(source), verification);
+}
+
+std::shared_ptr<LoadedProgram> LoadedProgram::from_memory(py::object owner,
+                                                          runtime::Span<const uint8_t> bytes,
+                                                          std::string source,
+                                                          Program::Verification verification) {
+  const LogCapture capture;
   std::shared_ptr<LoadedProgram> program(
-      new LoadedProgram(std::move(source), PythonReference(std::move(bytes)), std::move(loader)));
+      new LoadedProgram(std::move(source), PythonReference(std::move(owner)),
+                        std::make_unique<BufferDataLoader>(bytes.data(), bytes.size())));
   program->load(verification);
   return program;
 }

@@ -41,6 +41,11 @@ class LoadedProgram final {
   /// Uses the memory of `bytes`, which cannot change, and keeps it alive.
   static std::shared_ptr<LoadedProgram> from_bytes(pybind11::bytes bytes,
                                                    runtime::Program::Verification verification);
+  /// Uses `bytes`, which lie in what `owner` keeps alive. `source` names them in messages.
+  static std::shared_ptr<LoadedProgram> from_memory(pybind11::object owner,
+                                                    runtime::Span<const uint8_t> bytes,
+                                                    std::string source,
+                                                    runtime::Program::Verification verification);
 
   const runtime::Program& program() const { return *program_; }
 

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <executorch/extension/pybindings/bundled_module.h>
 #include <executorch/extension/pybindings/loaded_method.h>
 #include <executorch/extension/pybindings/loaded_module.h>
 #include <executorch/extension/pybindings/loaded_program.h>
@@ -71,6 +72,16 @@ LoadedModule load_module_from_buffer(py::bytes buffer, const DataBytes& data, bo
                                      size_t debug_buffer_size, Verification verification) {
   return LoadedModule(load_program_from_buffer(std::move(buffer), enable_etdump, debug_buffer_size,
                                                verification, std::nullopt, data));
+}
+
+LoadedModule load_module_from_bundle(const BundledModule& bundle, const DataBytes& data,
+                                     bool enable_etdump, size_t debug_buffer_size) {
+  std::shared_ptr<LoadedProgram> program = bundle.load_program();
+  add_data(*program, std::nullopt, data);
+  if (enable_etdump) {
+    program->record_events(debug_buffer_size);
+  }
+  return LoadedModule(std::move(program));
 }
 
 py::str method_name_at(const LoadedProgram& program, size_t index) {
@@ -190,6 +201,11 @@ void bind_module(py::module_& module) {
           py::arg("method_name"))
       .def("method_names",
            [](const LoadedModule& self) { return names_of(self.program()->method_names()); })
+      .def("load_bundled_input", load_bundled_input, py::arg("bundle"), py::arg("method_name"),
+           py::arg("testset_idx"))
+      .def("verify_result_with_bundled_expected_output", verify_bundled_case, py::arg("bundle"),
+           py::arg("method_name"), py::arg("testset_idx"), py::arg("rtol") = 1e-5,
+           py::arg("atol") = 1e-8)
       .def("has_etdump", [](const LoadedModule& self) { return self.program()->records_events(); })
       .def(
           "write_etdump_result_to_file",
@@ -214,6 +230,14 @@ void bind_loading(py::module_& module) {
   module.def("_load_for_executorch_from_buffer", load_module_from_buffer, py::arg("buffer"), data,
              etdump, debug_buffer,
              py::arg("program_verification") = Verification::InternalConsistency);
+  module.def("_load_for_executorch_from_bundled_program", load_module_from_bundle,
+             py::arg("module"), data, etdump, debug_buffer);
+  // As documented; nothing is taken from a pool here.
+  const auto load_bundle = [](py::bytes buffer, size_t) {
+    return BundledModule(std::move(buffer));
+  };
+  module.def("_load_bundled_program_from_buffer", load_bundle, py::arg("buffer"),
+             py::arg("non_const_pool_size") = 0);
 }
 
 }  // namespace
@@ -232,6 +256,7 @@ PYBIND11_MODULE(_portable_lib, module) {
   bind_thread_pools(module);
   bind_method(module);
   bind_program(module);
+  bind_bundled_module(module);
   bind_module(module);
   bind_loading(module);
   bind_unavailable(module);

@@ -14,8 +14,12 @@ With `clone_outputs=True` outputs have memory of their own. With `clone_outputs=
 where that is possible: no copy is made, they stay valid memory after method, program and source are gone, and the next
 call of the method overwrites what they show.
 
-Names of the documented interface whose subject is not there (bundled programs, the old profiler) raise
-`NotSupportedError` when they are called.
+A bundled program (`.bpte`) is loaded by `_load_bundled_program_from_buffer`, its program by
+`_load_for_executorch_from_bundled_program`; `verify_result_with_bundled_expected_output` runs one of its test cases and
+raises `InvalidArgumentError` if an output is not within the tolerances.
+
+Names of the documented interface whose subject is not there (the old profiler) raise `NotSupportedError` when they are
+called.
 
 While a program loads or runs, other Python threads run. Errors are the classes of `executorch.runtime.errors`.
 """

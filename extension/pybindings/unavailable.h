@@ -6,7 +6,7 @@
 
 namespace executorch::extension::pybindings {
 
-/// Adds them to the module and to its classes, which exist already. Calling one, with whatever
+/// Adds them to the module. Calling one, with whatever
 /// arguments, raises NotSupportedError, which says what is missing.
 void bind_unavailable(pybind11::module_& module);
 

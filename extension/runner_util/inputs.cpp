@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include <executorch/extension/tensor/element_conversion.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
+#include <executorch/runtime/core/exec_aten/util/borrowed_tensor.h>
 
 namespace executorch::extension {
 namespace {
@@ -18,28 +17,11 @@ using Buffer = std::unique_ptr<void, void (*)(void*)>;
 
 /// Sets input `index` to the bytes at `data`.
 Error set_tensor(runtime::Method& method, size_t index, const TensorInfo& info, void* data) {
-  const size_t rank = info.sizes().size();
-  aten::SizesType sizes[runtime::kTensorDimensionLimit];
-  [[maybe_unused]] aten::DimOrderType dim_order[runtime::kTensorDimensionLimit];
-  aten::StridesType strides[runtime::kTensorDimensionLimit];
-  aten::StridesType step = 1;
-  for (size_t i = rank; i-- > 0;) {
-    const uint8_t dim = info.dim_order()[i];
-    dim_order[i] = dim;
-    sizes[dim] = info.sizes()[dim];
-    strides[dim] = step;
-    step *= sizes[dim] > 1 ? sizes[dim] : 1;
-  }
-#ifdef USE_ATEN_LIB
-  return method.set_input(
-      runtime::aten::internal::tensor_over_memory(info.scalar_type(), {sizes, rank},
-                                                  {strides, rank}, data, info.nbytes()),
-      index);
-#else
-  aten::TensorImpl impl(info.scalar_type(), static_cast<ssize_t>(rank), sizes, data, dim_order,
-                        strides);
-  return method.set_input(aten::Tensor(&impl), index);
-#endif
+  runtime::BorrowedTensor tensor;
+  ET_CHECK_OK_OR_RETURN_ERROR(tensor.describe(
+      ET_UNWRAP(runtime::TensorLayout::create(info.sizes(), info.dim_order(), info.scalar_type())),
+      data));
+  return method.set_input(tensor.tensor(), index);
 }
 
 Error fill_with_ones(const TensorInfo& info, size_t index, void* data) {

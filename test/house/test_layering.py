@@ -58,8 +58,11 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"},
     "extension": {"extension", "runtime"},
     "extension/executor_runner": {"extension", "runtime", "devtools"},
+    "extension/module/bundled_module": {"extension", "runtime", "devtools/bundled_program"},
     "extension/pybindings": {"extension", "runtime", "devtools"},
     "devtools": {"devtools", "runtime/core", "runtime/platform"},
+    # It sets a method's inputs and looks at its outputs, and the file is a flatbuffer.
+    "devtools/bundled_program": {"devtools/bundled_program", "runtime", "extension/tensor/element_conversion"},
 }
 
 

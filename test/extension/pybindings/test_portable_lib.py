@@ -104,25 +104,14 @@ def test_a_program_loaded_for_it_records_events(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("_load_bundled_program_from_buffer", (b"",)),
-        ("_load_for_executorch_from_bundled_program", (None,)),
         ("_create_profile_block", ("block",)),
         ("_dump_profile_results", ()),
         ("_reset_profile_results", ()),
-        ("BundledModule", ()),
     ],
 )
 def test_a_documented_function_that_is_missing_says_so(name: str, arguments: tuple[Any, ...]) -> None:
     with pytest.raises(NotSupportedError, match=name):
         getattr(portable_lib, name)(*arguments)
-
-
-def test_a_documented_method_that_is_missing_says_so() -> None:
-    add = module("add")
-    with pytest.raises(NotSupportedError, match=r"load_bundled_input.*bundled programs"):
-        add.load_bundled_input(None, "forward", 0)  # type: ignore[arg-type]
-    with pytest.raises(NotSupportedError, match="verify_result_with_bundled_expected_output"):
-        add.verify_result_with_bundled_expected_output(None, "forward", 0)  # type: ignore[arg-type]
 
 
 def test_names_that_are_no_text_are_escaped() -> None:

@@ -1,0 +1,180 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/devtools/bundled_program/output_error.h>
+
+#include <math.h>
+
+#include <limits>
+#include <type_traits>
+
+#include <executorch/extension/tensor/element_conversion.h>
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::bundled_program {
+
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+using runtime::Error;
+using runtime::kTensorDimensionLimit;
+using runtime::Span;
+using runtime::Tag;
+
+namespace {
+
+/// |a - b|, exact for integers of 64 bits that double cannot tell apart.
+template <typename T>
+double distance(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    const auto high = static_cast<uint64_t>(a > b ? a : b);
+    return static_cast<double>(high - static_cast<uint64_t>(a > b ? b : a));
+  } else {
+    const auto x = static_cast<double>(a);
+    const auto y = static_cast<double>(b);
+    if (x == y || (x != x && y != y)) {
+      return 0;
+    }
+    const double apart = fabs(x - y);
+    return apart == apart ? apart : std::numeric_limits<double>::infinity();
+  }
+}
+
+template <typename T>
+void compare_number(T found, T expected, const Tolerances& tolerances, OutputError* error) {
+  const double absolute = distance(found, expected);
+  const double size = fabs(static_cast<double>(expected));
+  ++error->count;
+  // What is equal is within any tolerance; an infinite one would allow anything.
+  const bool within =
+      absolute == 0 ||
+      (isfinite(size) && absolute <= tolerances.absolute + tolerances.relative * size);
+  error->beyond += within ? 0 : 1;
+  error->sum_absolute += absolute;
+  error->max_absolute = fmax(error->max_absolute, absolute);
+  if (size > 0) {
+    const double relative = absolute == 0 ? 0 : absolute / size;
+    ++error->relative_count;
+    error->sum_relative += relative;
+    error->max_relative = fmax(error->max_relative, relative);
+  }
+}
+
+/// The places of a tensor's elements in two memories, in the order of the indices.
+class Places final {
+ public:
+  using Step = executorch::aten::StridesType;
+
+  Places(Span<const int32_t> sizes, const Step* first, const Step* second)
+      : sizes_(sizes), first_(first), second_(second) {}
+
+  size_t first() const { return static_cast<size_t>(at_[0]); }
+  size_t second() const { return static_cast<size_t>(at_[1]); }
+
+  void next() {
+    for (size_t dim = sizes_.size(); dim-- > 0;) {
+      at_[0] += first_[dim];
+      at_[1] += second_[dim];
+      if (++index_[dim] < sizes_[dim]) {
+        return;
+      }
+      at_[0] -= int64_t{first_[dim]} * sizes_[dim];
+      at_[1] -= int64_t{second_[dim]} * sizes_[dim];
+      index_[dim] = 0;
+    }
+  }
+
+ private:
+  Span<const int32_t> sizes_;
+  const Step* first_;
+  const Step* second_;
+  int32_t index_[kTensorDimensionLimit] = {};
+  int64_t at_[2] = {};
+};
+
+/// The type of a dtype's parts, of which a complex number has two.
+ScalarType part_type(ScalarType type) {
+  switch (type) {
+    case ScalarType::ComplexHalf:
+      return ScalarType::Half;
+    case ScalarType::ComplexFloat:
+      return ScalarType::Float;
+    case ScalarType::ComplexDouble:
+      return ScalarType::Double;
+    default:
+      return type;
+  }
+}
+
+bool same_sizes(const Tensor& found, Span<const int32_t> sizes) {
+  bool same = static_cast<size_t>(found.dim()) == sizes.size();
+  for (size_t i = 0; same && i < sizes.size(); ++i) {
+    same = found.sizes()[i] == sizes[i];
+  }
+  return same;
+}
+
+Error compare_tensor(const Tensor& found, const CaseValue& expected, const Tolerances& tolerances,
+                     OutputError* error) {
+  const auto& layout = *expected.layout;
+  const ScalarType type = found.scalar_type();
+  ET_CHECK_OR_RETURN_ERROR(type == layout.scalar_type(), InvalidType, "dtype %s, expected %s",
+                           runtime::toString(type), runtime::toString(layout.scalar_type()));
+  ET_CHECK_OR_RETURN_ERROR(
+      same_sizes(found, layout.sizes()), InvalidArgument, "sizes %s, expected %s",
+      runtime::tensor_shape_to_c_string(
+          Span<const executorch::aten::SizesType>(found.sizes().data(), found.sizes().size()))
+          .data(),
+      runtime::tensor_shape_to_c_string(layout.sizes()).data());
+  ET_CHECK_OR_RETURN_ERROR(found.const_data_ptr() != nullptr || found.numel() == 0, InvalidState,
+                           "a tensor without memory: the method has not been executed");
+  const size_t rank = layout.sizes().size();
+  Places::Step dense[kTensorDimensionLimit];
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      runtime::dim_order_to_stride(layout.sizes().data(), layout.dim_order().data(), rank, dense));
+  executorch::aten::DimOrderType order[kTensorDimensionLimit];
+  Places::Step own[kTensorDimensionLimit];
+  ET_CHECK_OK_OR_RETURN_ERROR(runtime::get_dim_order(found, order, rank));
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      runtime::dim_order_to_stride(layout.sizes().data(), order, rank, own));
+  Places places(layout.sizes(), own, dense);
+  const size_t parts = part_type(type) == type ? 1 : 2;
+  const auto numel = static_cast<size_t>(found.numel());
+  const bool is_number = extension::visit_number_type(part_type(type), [&](auto element) {
+    using T = typename decltype(element)::type;
+    const auto* a = static_cast<const T*>(found.const_data_ptr());
+    const auto* b = reinterpret_cast<const T*>(expected.data);
+    for (size_t i = 0; i < numel; ++i, places.next()) {
+      for (size_t part = 0; part < parts; ++part) {
+        compare_number(a[places.first() * parts + part], b[places.second() * parts + part],
+                       tolerances, error);
+      }
+    }
+  });
+  ET_CHECK_OR_RETURN_ERROR(is_number, NotSupported, "numbers of dtype %s cannot be compared",
+                           runtime::toString(type));
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error compare_output(const runtime::EValue& found, const CaseValue& expected,
+                     const Tolerances& tolerances, OutputError* error) {
+  ET_CHECK_OR_RETURN_ERROR(found.tag == expected.tag, InvalidType, "a value of tag %u, expected %u",
+                           static_cast<unsigned>(found.tag), static_cast<unsigned>(expected.tag));
+  switch (expected.tag) {
+    case Tag::Tensor:
+      return compare_tensor(found.toTensor(), expected, tolerances, error);
+    case Tag::Int:
+      compare_number(found.toInt(), expected.integer, tolerances, error);
+      return Error::Ok;
+    case Tag::Bool:
+      compare_number(found.toBool(), expected.boolean, tolerances, error);
+      return Error::Ok;
+    default:
+      compare_number(found.toDouble(), expected.number, tolerances, error);
+      return Error::Ok;
+  }
+}
+
+}  // namespace executorch::bundled_program

@@ -1,0 +1,7 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Where each byte of memory goes: `explain(program)`."""
+
+from executorch.devtools.memory.explain import explain
+from executorch.devtools.memory.explanation import ArenaUse, Figure, MemoryExplanation, MethodMemory
+
+__all__ = ["ArenaUse", "Figure", "MemoryExplanation", "MethodMemory", "explain"]

@@ -1,0 +1,75 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Bytes of constants by the module that has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.exir.error import module_name
+from executorch.exir.lowered_backend_module import get_lowered_backend_modules
+from executorch.exir.schema import BytesLike, Program, Tensor
+
+
+def constants_of_programs(programs: Mapping[str, ExportedProgram]) -> dict[str, int]:
+    """Of the methods' graphs and of what they delegate: path of the module → bytes. What several graphs have under one
+    name counts once. Delegates keep them in a form of their own, whose size may be another."""
+    sizes: dict[str, tuple[str, int]] = {}
+    for method, program in programs.items():
+        for held in _with_delegates(program):
+            for node, name, size in _constants(held):
+                # What the compiler has computed has a name of its own, and the module of what takes it.
+                key = name if "." in name else f"{method} {name}"
+                sizes[key] = (name.rpartition(".")[0] or _module_of_user(node), size)
+    found: Counter[str] = Counter()
+    for module, size in sizes.values():
+        found[module] += size
+    return dict(found)
+
+
+def _with_delegates(program: ExportedProgram) -> Iterable[ExportedProgram]:
+    yield program
+    for module in get_lowered_backend_modules(program.graph_module):
+        yield from _with_delegates(module.original_module)
+
+
+def _constants(program: ExportedProgram) -> Iterable[tuple[Node, str, int]]:
+    """Those that the graph takes, with name and bytes; state is in an arena."""
+    signature = program.graph_signature
+    names = {
+        **signature.inputs_to_parameters,
+        **signature.inputs_to_buffers,
+        **signature.inputs_to_lifted_tensor_constants,
+    }
+    mutated = set(signature.buffers_to_mutate.values())
+    values = {**program.constants, **program.state_dict}
+    for node in program.graph_module.graph.nodes:
+        name = names.get(node.name, "")
+        tensor = values.get(name)
+        if node.users and name not in mutated and isinstance(tensor, torch.Tensor):
+            yield node, name, tensor.nbytes
+
+
+def _module_of_user(node: Node) -> str:
+    return next((path for path in map(module_name, node.users) if path), "")
+
+
+def constants_of_file(program: Program) -> dict[str, int]:
+    """The same of a file that was read: of names that it has, "" for the others."""
+    buffers: dict[int, BytesLike] = {index: each.storage for index, each in enumerate(program.constant_buffer)}
+    names: dict[int, str] = {}
+    for plan in program.execution_plan:
+        for value in plan.values:
+            tensor = value.val
+            if isinstance(tensor, Tensor) and tensor.data_buffer_idx and tensor.allocation_info is None:
+                extra = tensor.extra_tensor_info
+                names.setdefault(tensor.data_buffer_idx, (extra.fully_qualified_name if extra else None) or "")
+    found: Counter[str] = Counter()
+    for index, name in names.items():
+        if index in buffers:
+            found[name.rpartition(".")[0]] += len(buffers[index])
+    return {name: size for name, size in found.items() if size}

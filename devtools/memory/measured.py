@@ -1,0 +1,69 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What loading and running a method takes in the installed runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from executorch.exir.program.temp_peak import largest_input
+from executorch.exir.schema import (
+    Bool,
+    BytesLike,
+    Double,
+    ExecutionPlan,
+    Int,
+    Null,
+    String,
+    Tensor,
+    TensorShapeDynamism,
+)
+from executorch.runtime import ExecuTorchError, Runtime
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Bytes; None: not measured. method_allocator_stated: what the runtime says of the file before loading it.
+    why_not: the method could not be loaded or run."""
+
+    planned: int | None = None
+    method_allocator_stated: int | None = None
+    method_allocator: int | None = None
+    temp: int | None = None
+    dynamic: int | None = None
+    scratch: int | None = None
+    packed: int | None = None
+    why_not: str = ""
+
+
+def measure(data: BytesLike, plan: ExecutionPlan, inputs: Sequence[Any] | None) -> Measured:
+    """Loads and runs the method of the program with these bytes, with zeros of the largest sizes without `inputs`."""
+    try:
+        program = Runtime.get().load_program(bytes(data))
+        stated = program.metadata(plan.name).method_allocator_size()
+    except ExecuTorchError as error:
+        return Measured(why_not=str(error).splitlines()[0])
+    try:
+        method = program.load_method(plan.name)
+        assert method is not None
+        given = [_input(plan, index) for index in plan.inputs] if inputs is None else list(inputs)
+        method.execute(given)
+    except (ExecuTorchError, ValueError) as error:
+        return Measured(method_allocator_stated=stated, why_not=str(error).splitlines()[0])
+    return Measured(
+        planned=sum(method.memory_planned_buffer_sizes()),
+        method_allocator_stated=stated,
+        temp=method.temp_memory_peak(),
+        dynamic=method.dynamic_memory_peak(),
+        scratch=method.delegate_scratch_size,
+    )
+
+
+def _input(plan: ExecutionPlan, index: int) -> Any:
+    value = plan.values[index].val
+    if isinstance(value, Tensor) and value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+        raise ValueError(f"{plan.name}: an input's sizes have no bound: inputs must be given")
+    if not isinstance(value, (Tensor, Null, Int, Bool, Double, String)):
+        raise ValueError(f"{plan.name}: an input is a {type(value).__name__}: inputs must be given")
+    return largest_input(value)

@@ -1,0 +1,35 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <optional>
+
+#include <executorch/devtools/bundled_program/bundle.h>
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/executor_runner/options.h>
+
+namespace executorch::extension::executor_runner {
+
+/// The file of --model_path: a program, or with --bundled one with test cases around it.
+class ProgramFile final {
+ public:
+  /// Ends the process with a line on stderr if it is not what the options say.
+  explicit ProgramFile(const Options& options);
+
+  /// Of the program; valid as long as this.
+  runtime::DataLoader* loader() const {
+    return bundled_loader_.has_value() ? static_cast<runtime::DataLoader*>(&*bundled_loader_)
+                                       : &file_;
+  }
+  /// With --bundled.
+  const bundled_program::Bundle& bundle() const { return *bundle_; }
+
+ private:
+  // Loading is const, but the interfaces take a pointer to something that is not.
+  mutable MmapDataLoader file_;
+  runtime::FreeableBuffer bytes_;
+  std::optional<bundled_program::Bundle> bundle_;
+  mutable std::optional<BufferDataLoader> bundled_loader_;
+};
+
+}  // namespace executorch::extension::executor_runner

@@ -1,0 +1,111 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/executor_runner/test_cases.h>
+
+#include <stdio.h>
+
+#include <executorch/devtools/bundled_program/bundled_program.h>
+#include <executorch/extension/executor_runner/event_record.h>
+#include <executorch/extension/executor_runner/failure.h>
+#include <executorch/extension/executor_runner/loaded_method.h>
+#include <executorch/runtime/core/event_tracer_hooks.h>
+
+namespace executorch::extension::executor_runner {
+namespace {
+
+using bundled_program::OutputError;
+using bundled_program::TestCase;
+using bundled_program::TestSuite;
+using runtime::Error;
+using runtime::Result;
+
+struct Counts {
+  size_t passed = 0;
+  size_t failed = 0;
+  size_t unjudged = 0;
+};
+
+/// Sets the inputs anew each time: a method may use an input's planned memory for other values.
+Error execute(runtime::Method& method, const TestCase& test_case, size_t times) {
+  for (size_t i = 0; i < times; ++i) {
+    const bundled_program::InputMemory inputs =
+        ET_UNWRAP(bundled_program::set_inputs(method, test_case));
+    ET_CHECK_OK_OR_RETURN_ERROR(method.execute());
+  }
+  return Error::Ok;
+}
+
+void print_failure(Error error) {
+  printf("FAILED: %s: %s\n", runtime::to_string(error), take_messages().c_str());
+}
+
+bool judge(const OutputError& error, const Options& options) {
+  const bool passed = error.beyond == 0;
+  if (!passed) {
+    printf("FAILED: %zu of %zu numbers beyond %g + %g * |expected|; ", error.beyond, error.count,
+           options.atol, options.rtol);
+  } else {
+    printf("passed: %zu numbers; ", error.count);
+  }
+  printf("largest error %.3g, relative %.3g\n", error.max_absolute, error.max_relative);
+  return passed;
+}
+
+void run_case(runtime::Method& method, const TestCase& test_case, const Options& options,
+              Counts& counts) {
+  const Error ran = execute(method, test_case, options.num_executions);
+  if (ran != Error::Ok) {
+    print_failure(ran);
+    ++counts.failed;
+    return;
+  }
+  if (test_case.expected_size() == 0) {
+    printf("ran: nothing is expected\n");
+    ++counts.unjudged;
+    return;
+  }
+  const Result<OutputError> error =
+      bundled_program::output_error(method, test_case, {options.rtol, options.atol});
+  if (!error.ok()) {
+    print_failure(error.error());
+    ++counts.failed;
+    return;
+  }
+  ++(judge(*error, options) ? counts.passed : counts.failed);
+}
+
+void run_suite(const TestSuite& suite, const runtime::Program& program, const DataFiles& data,
+               EventRecord& record, const Options& options, Counts& counts) {
+  LoadedMethod loaded = load_method(program, suite.method_name(), data, record.tracer());
+  for (size_t i = 0; i < suite.size(); ++i) {
+    ET_RUNTIME_NAMESPACE::internal::event_tracer_set_bundled_input_index(record.tracer(),
+                                                                         static_cast<int>(i));
+    printf("%s, case %zu: ", suite.method_name(), i);
+    run_case(loaded.method, require(suite.test_case(i), "no test case"), options, counts);
+  }
+}
+
+}  // namespace
+
+bool run_test_cases(const bundled_program::Bundle& bundle, const runtime::Program& program,
+                    const Options& options) {
+  EventRecord record(options);
+  const std::unique_ptr<DataFiles> data = load_data_files(options);
+  Counts counts;
+  for (size_t i = 0; i < bundle.suites_size(); ++i) {
+    const TestSuite suite = bundle.suite(i);
+    if (options.method.empty() || options.method == suite.method_name()) {
+      run_suite(suite, program, *data, record, options, counts);
+    }
+  }
+  record.write();
+  const size_t all = counts.passed + counts.failed + counts.unjudged;
+  if (all == 0) {
+    fail("'" + options.model_path + "' has no test cases" +
+         (options.method.empty() ? "" : " of the method '" + options.method + "'"));
+  }
+  printf("%zu test cases: %zu passed, %zu failed, %zu without expected outputs\n", all,
+         counts.passed, counts.failed, counts.unjudged);
+  return counts.failed == 0;
+}
+
+}  // namespace executorch::extension::executor_runner

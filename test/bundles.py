@@ -1,0 +1,33 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A bundled program to test with: softplus of a tensor, with the cases given."""
+
+import torch
+
+from executorch.devtools import BundledProgram
+from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
+from executorch.exir import to_edge
+
+X = torch.linspace(-2, 2, 24).reshape(1, 2, 3, 4)
+
+
+class Softplus(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.log1p(torch.exp(x))
+
+
+RIGHT = Softplus()(X)
+
+
+def bundle(*cases: MethodTestCase) -> bytes:
+    program = to_edge(torch.export.export(Softplus(), (X,))).to_executorch()
+    return serialize_from_bundled_program_to_flatbuffer(
+        BundledProgram(program, [MethodTestSuite("forward", list(cases))])
+    )
+
+
+def wrong() -> torch.Tensor:
+    """What softplus of X is not, by 1e-3 in one element."""
+    found = RIGHT.clone()
+    found[0, 1, 2, 3] += 1e-3
+    return found

@@ -1,0 +1,98 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Bundles around test/data/peer/add.pte: two inputs of float32 [2, 3], their sum.
+#pragma once
+
+#include <string.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <executorch/devtools/bundled_program/schema/bundled_program_schema_generated.h>
+
+namespace executorch::testing {
+
+using Numbers = std::array<float, 6>;
+constexpr Numbers kOnes = {1, 1, 1, 1, 1, 1};
+constexpr Numbers kUp = {0, 1, 2, 3, 4, 5};
+constexpr Numbers kUpAndOne = {1, 2, 3, 4, 5, 6};
+
+/// A tensor to be: its bytes are as many numbers as there are.
+struct MadeTensor {
+  std::vector<float> numbers;
+  std::vector<int32_t> sizes = {2, 3};
+  std::vector<uint8_t> dim_order = {0, 1};
+  int8_t scalar_type = 6;
+
+  MadeTensor(const Numbers& from) : numbers(from.begin(), from.end()) {}  // NOLINT: implicit
+};
+
+struct MadeCase {
+  std::vector<MadeTensor> inputs;
+  std::vector<MadeTensor> expected;
+};
+
+/// Bytes aligned to 64, as a file mapped or read would be.
+struct MadeBundle {
+  std::vector<uint8_t> memory;
+  size_t size;
+
+  explicit MadeBundle(const std::vector<uint8_t>& bytes)
+      : memory(bytes.size() + 64), size(bytes.size()) {
+    memcpy(data(), bytes.data(), size);
+  }
+  uint8_t* data() {
+    return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) &
+                                      ~uintptr_t{63});
+  }
+};
+
+inline std::vector<uint8_t> add_program() {
+  std::ifstream file(std::string(TEST_DATA_DIR) + "/peer/add.pte", std::ios::binary);
+  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file),
+                              std::istreambuf_iterator<char>());
+}
+
+inline std::vector<uint8_t> bundle_bytes(const std::vector<MadeCase>& cases,
+                                         const char* method = "forward", uint32_t version = 0) {
+  namespace fb = bundled_program_flatbuffer;
+  flatbuffers::FlatBufferBuilder builder;
+  const auto values_of = [&](const std::vector<MadeTensor>& tensors) {
+    std::vector<flatbuffers::Offset<fb::Value>> values;
+    for (const MadeTensor& tensor : tensors) {
+      const auto* bytes = reinterpret_cast<const uint8_t*>(tensor.numbers.data());
+      builder.ForceVectorAlignment(tensor.numbers.size() * sizeof(float), 1, 16);
+      const auto data = builder.CreateVector(bytes, tensor.numbers.size() * sizeof(float));
+      const auto sizes = builder.CreateVector(tensor.sizes);
+      const auto dim_order = builder.CreateVector(tensor.dim_order);
+      const auto made = fb::CreateTensor(builder, static_cast<fb::ScalarType>(tensor.scalar_type),
+                                         sizes, data, dim_order);
+      values.push_back(fb::CreateValue(builder, fb::ValueUnion::Tensor, made.Union()));
+    }
+    return builder.CreateVector(values);
+  };
+  std::vector<flatbuffers::Offset<fb::BundledMethodTestCase>> made;
+  for (const MadeCase& each : cases) {
+    const auto inputs = values_of(each.inputs);
+    made.push_back(fb::CreateBundledMethodTestCase(builder, inputs, values_of(each.expected)));
+  }
+  const auto suite = fb::CreateBundledMethodTestSuite(builder, builder.CreateString(method),
+                                                      builder.CreateVector(made));
+  const std::vector<uint8_t> program = add_program();
+  builder.ForceVectorAlignment(program.size(), 1, 32);
+  const auto program_vector = builder.CreateVector(program);
+  const auto suites = builder.CreateVector(&suite, 1);
+  fb::FinishBundledProgramBuffer(
+      builder, fb::CreateBundledProgram(builder, version, suites, program_vector));
+  return std::vector<uint8_t>(builder.GetBufferPointer(),
+                              builder.GetBufferPointer() + builder.GetSize());
+}
+
+/// The inputs ones and 0 to 5; cases that expect their sum, something else, and nothing.
+inline std::vector<uint8_t> three_cases() {
+  return bundle_bytes({{{kOnes, kUp}, {kUpAndOne}}, {{kOnes, kUp}, {kUp}}, {{kOnes, kUp}, {}}});
+}
+
+}  // namespace executorch::testing

@@ -1,0 +1,59 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Bundled programs through the documented functions of portable_lib."""
+
+import numpy as np
+import pytest
+import torch
+from bundles import RIGHT, X, bundle, wrong
+
+from executorch.devtools.bundled_program.config import MethodTestCase
+from executorch.extension.pybindings import portable_lib
+from executorch.runtime import InvalidArgumentError, InvalidProgramError, NotFoundError, NotSupportedError
+
+DATA = bundle(MethodTestCase((X,), RIGHT), MethodTestCase((X,), wrong()), MethodTestCase((-X,)))
+
+
+def loaded() -> tuple[portable_lib.BundledModule, portable_lib.ExecuTorchModule]:
+    bundled = portable_lib._load_bundled_program_from_buffer(DATA)
+    return bundled, portable_lib._load_for_executorch_from_bundled_program(bundled)
+
+
+def test_a_case_is_run_and_compared() -> None:
+    bundled, module = loaded()
+    (output,) = module.verify_result_with_bundled_expected_output(bundled, "forward", 0, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(output, RIGHT)
+    with pytest.raises(InvalidArgumentError, match=r"test case 1: 1 of 24 numbers .* largest error is 0.00"):
+        module.verify_result_with_bundled_expected_output(bundled, "forward", 1, atol=1e-6)
+    module.verify_result_with_bundled_expected_output(bundled, "forward", 1, 0.0, 1e-2)
+
+
+def test_inputs_of_a_case_stay_set() -> None:
+    bundled, module = loaded()
+    module.load_bundled_input(bundled, "forward", 2)
+    del bundled
+    (output,) = module.plan_execute("forward")
+    np.testing.assert_allclose(np.asarray(output), np.log1p(np.exp(-X.numpy())), rtol=1e-5, atol=1e-6)
+
+
+def test_what_there_is_not_is_said_by_name() -> None:
+    bundled, module = loaded()
+    with pytest.raises(InvalidArgumentError, match="case 3 of 'forward', which has 3"):
+        module.load_bundled_input(bundled, "forward", 3)
+    with pytest.raises(KeyError, match="backward"):
+        module.load_bundled_input(bundled, "backward", 0)
+    with pytest.raises(NotSupportedError, match="no expected outputs"):
+        module.verify_result_with_bundled_expected_output(bundled, "forward", 2)
+    other = portable_lib._load_for_executorch_from_buffer(DATA[DATA.index(b"ET12") - 4 :])
+    with pytest.raises(NotFoundError, match="of the method 'forward'"):
+        other.load_bundled_input(portable_lib._load_bundled_program_from_buffer(_renamed()), "forward", 0)
+
+
+def _renamed() -> bytes:
+    return DATA[::-1].replace(b"forward"[::-1], b"nothing"[::-1], 1)[::-1]
+
+
+def test_damaged_bundles_are_refused() -> None:
+    with pytest.raises(NotSupportedError, match="no bundled program"):
+        portable_lib._load_bundled_program_from_buffer(b"")
+    with pytest.raises(InvalidProgramError, match="damaged"):
+        portable_lib._load_bundled_program_from_buffer(DATA[: len(DATA) // 2])
