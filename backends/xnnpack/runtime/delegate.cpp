@@ -96,15 +96,15 @@ Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
   constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
   std::vector<Digest> digests;
   if (is_cached) {
-    digests = ET_UNWRAP(digest_constants(payload_, constants_, surroundings.names));
+    if (!surroundings.settings.cache_path.empty()) {
+      unsaved_ = PackedFile::at(surroundings.settings.cache_path);
+    }
+    digests = ET_UNWRAP(digest_constants(payload_, constants_, surroundings.names, unsaved_.get()));
   }
   const Subgraph graph = ET_UNWRAP(build_graph(payload_, constants_));
   std::unique_lock<std::mutex> creation;
   if (is_cached) {
     creation = PackedWeights::of_process().lock_creation();
-    if (!surroundings.settings.cache_path.empty()) {
-      unsaved_ = PackedFile::at(surroundings.settings.cache_path);
-    }
     weights_ = std::make_unique<WeightsSession>(WeightKeys(payload_, digests, constants_), unsaved_,
                                                 size_of(payload_, packed));
   }

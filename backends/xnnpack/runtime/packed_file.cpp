@@ -19,7 +19,7 @@ namespace executorch::backends::xnnpack {
 namespace {
 
 constexpr char kMagic[8] = {'E', 'T', 'P', 'A', 'C', 'K', 'E', 'D'};
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kAlignment = 64;
 constexpr size_t kReadBeyond = 128;
 
@@ -30,9 +30,10 @@ struct Header {
   Digest library;
   uint64_t file_size;
   int64_t made;
-  Digest entries;
+  Digest tables;
+  uint64_t contents;
 };
-static_assert(sizeof(Header) == 64);
+static_assert(sizeof(Header) == 72);
 
 struct FileEntry {
   Digest key;
@@ -41,6 +42,12 @@ struct FileEntry {
   Digest data;
 };
 static_assert(sizeof(FileEntry) == 48);
+
+struct FileContent {
+  Digest place;
+  Digest content;
+};
+static_assert(sizeof(FileContent) == 32);
 
 size_t aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -108,12 +115,17 @@ PackedFile::PackedFile(std::string path) : path_(std::move(path)) {
   if (why != nullptr) {
     ET_LOG(Info, "xnnpack: cache of packed weights %s is not used and will be replaced: %s",
            path_.c_str(), why);
-    mapping_.reset();
-    entries_.clear();
+    forget();
   }
 }
 
 PackedFile::~PackedFile() { save(); }
+
+void PackedFile::forget() {
+  mapping_.reset();
+  entries_.clear();
+  contents_.clear();
+}
 
 const char* PackedFile::read() {
   const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
@@ -142,23 +154,37 @@ const char* PackedFile::read() {
   if (header.library != library_fingerprint()) {
     return "it was written by another version of XNNPACK or for another processor";
   }
-  if (header.file_size != size || header.count > (size - sizeof(Header)) / sizeof(FileEntry)) {
+  if (header.file_size != size) {
     return "it is truncated";
   }
   is_as_made_ = header.made == time_of(info);
-  const char* const table = mapping_->data + sizeof(Header);
-  if (header.entries != digest_of(table, header.count * sizeof(FileEntry))) {
+  return read_tables(header.count, header.contents, header.tables);
+}
+
+const char* PackedFile::read_tables(uint32_t entries, uint64_t contents, const Digest& digest) {
+  const size_t size = mapping_->size, room = size - sizeof(Header);
+  const size_t entry_bytes = entries * sizeof(FileEntry);
+  if (entry_bytes > room || contents > (room - entry_bytes) / sizeof(FileContent)) {
+    return "it is truncated";
+  }
+  const char* table = mapping_->data + sizeof(Header);
+  if (digest != digest_of(table, entry_bytes + contents * sizeof(FileContent))) {
     return "its table is damaged";
   }
-  for (uint32_t i = 0; i < header.count; ++i) {
+  for (uint32_t i = 0; i < entries; ++i, table += sizeof(FileEntry)) {
     FileEntry entry;
-    memcpy(&entry, table + i * sizeof(entry), sizeof(entry));
+    memcpy(&entry, table, sizeof(entry));
     if (entry.offset % kAlignment != 0 || entry.offset > size || entry.size > size - entry.offset ||
         size - entry.offset - entry.size < kReadBeyond) {
       return "its table is wrong";
     }
     entries_[entry.key] = {static_cast<size_t>(entry.offset), static_cast<size_t>(entry.size),
                            entry.data};
+  }
+  for (uint64_t i = 0; i < contents; ++i, table += sizeof(FileContent)) {
+    FileContent content;
+    memcpy(&content, table, sizeof(content));
+    contents_[content.place] = content.content;
   }
   return nullptr;
 }
@@ -191,9 +217,29 @@ void PackedFile::add(const Digest& key, const std::shared_ptr<PackedBlock>& bloc
   }
 }
 
+std::optional<Digest> PackedFile::content_at(const Digest& place) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = contents_.find(place);
+  if (known == contents_.end()) {
+    return std::nullopt;
+  }
+  used_contents_[place] = known->second;
+  return known->second;
+}
+
+void PackedFile::add_content(const Digest& place, const Digest& content) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  contents_[place] = used_contents_[place] = content;
+  has_new_contents_ = true;
+}
+
+std::map<Digest, Digest> PackedFile::kept_contents() const {
+  return contents_.size() <= 2 * used_contents_.size() ? contents_ : used_contents_;
+}
+
 void PackedFile::save() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (added_.empty()) {
+  if (added_.empty() && !has_new_contents_) {
     return;
   }
   std::map<Digest, std::shared_ptr<PackedBlock>> blocks = added_;
@@ -230,41 +276,49 @@ void PackedFile::save() {
   }
   // Who holds blocks keeps them; who loads another method finds these in the file.
   added_.clear();
+  has_new_contents_ = false;
   if (is_written) {
     found_.clear();
-    entries_.clear();
-    mapping_.reset();
+    forget();
     if (const char* const why = read()) {
       ET_LOG(Info, "xnnpack: cache of packed weights %s has changed: %s", path_.c_str(), why);
-      mapping_.reset();
-      entries_.clear();
+      forget();
     }
   }
 }
 
 bool PackedFile::write(int file,
                        const std::map<Digest, std::shared_ptr<PackedBlock>>& blocks) const {
-  std::vector<FileEntry> table;
-  size_t end = aligned(sizeof(Header) + blocks.size() * sizeof(FileEntry));
+  std::string tables;
+  const auto append = [&tables](const auto& row) {
+    tables.append(reinterpret_cast<const char*>(&row), sizeof(row));
+  };
+  const std::map<Digest, Digest> contents = kept_contents();
+  size_t end = aligned(sizeof(Header) + blocks.size() * sizeof(FileEntry) +
+                       contents.size() * sizeof(FileContent));
   for (const auto& [key, block] : blocks) {
-    table.push_back({key, end, block->size(), digest_of(block->data(), block->size())});
+    append(FileEntry{key, end, block->size(), digest_of(block->data(), block->size())});
     end += aligned(block->size());
   }
-  const size_t table_size = table.size() * sizeof(FileEntry);
+  for (const auto& [place, content] : contents) {
+    append(FileContent{place, content});
+  }
   Header header = {};
   memcpy(header.magic, kMagic, sizeof(kMagic));
   header.version = kVersion;
-  header.count = static_cast<uint32_t>(table.size());
+  header.count = static_cast<uint32_t>(blocks.size());
   header.library = library_fingerprint();
   header.file_size = end + kReadBeyond;
   timespec now[2] = {};
   clock_gettime(CLOCK_REALTIME, &now[1]);
   header.made = nanoseconds(now[1]);
-  header.entries = digest_of(table.data(), table_size);
+  header.tables = digest_of(tables.data(), tables.size());
+  header.contents = contents.size();
+  const size_t begin = sizeof(header) + tables.size();
   const char zeros[kReadBeyond] = {};
   bool is_written = write_all(file, &header, sizeof(header)) &&
-                    write_all(file, table.data(), table_size) &&
-                    write_all(file, zeros, aligned(table_size) - table_size);
+                    write_all(file, tables.data(), tables.size()) &&
+                    write_all(file, zeros, aligned(begin) - begin);
   for (const auto& block : blocks) {
     const size_t size = block.second->size();
     is_written = is_written && write_all(file, block.second->data(), size) &&

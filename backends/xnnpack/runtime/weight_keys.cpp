@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/weight_keys.h>
 
+#include <executorch/backends/xnnpack/runtime/mapped_file.h>
 #include <executorch/backends/xnnpack/runtime/node_layouts.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
@@ -16,6 +17,8 @@ namespace {
 constexpr uint32_t kInvalidId = UINT32_MAX;
 // What is smaller takes less memory than mapping it twice takes time.
 constexpr uint64_t kWorthGivingBack = uint64_t{256} << 10;
+// What is smaller is read sooner than looked up.
+constexpr size_t kWorthFinding = 4096;
 
 /// The values of a payload by their ids.
 class Values final {
@@ -122,20 +125,40 @@ Digest node_digest(const fb::XNode& node, const Values& values,
   return digester.finish();
 }
 
+Result<Digest> digest_constant(const fb::ConstantDataOffset& entry, const void* data,
+                               const ET_RUNTIME_NAMESPACE::NamedDataMap* names) {
+  const auto size = static_cast<size_t>(entry.size());
+  if (entry.offset() != kInNamedData || size < kWorthGivingBack) {
+    return digest_of(data, size);
+  }
+  const runtime::FreeableBuffer again = ET_UNWRAP(load_named_constant(entry, names));
+  return digest_of(again.data(), size);
+}
+
 }  // namespace
 
 Result<std::vector<Digest>> digest_constants(const Payload& payload, const Constants& constants,
-                                             const ET_RUNTIME_NAMESPACE::NamedDataMap* names) {
+                                             const ET_RUNTIME_NAMESPACE::NamedDataMap* names,
+                                             PackedFile* file) {
   std::vector<Digest> digests(count(payload.graph->constant_data()));
+  std::optional<MappedFiles> mapped;
   for (size_t i = 1; i < digests.size(); ++i) {
     const fb::ConstantDataOffset& entry =
         *payload.graph->constant_data()->Get(static_cast<uint32_t>(i));
-    if (entry.offset() != kInNamedData || entry.size() < kWorthGivingBack) {
-      digests[i] = digest_of(constants.data(i), static_cast<size_t>(entry.size()));
+    const auto size = static_cast<size_t>(entry.size());
+    if (file == nullptr || size < kWorthFinding) {
+      digests[i] = ET_UNWRAP(digest_constant(entry, constants.data(i), names));
       continue;
     }
-    const runtime::FreeableBuffer data = ET_UNWRAP(load_named_constant(entry, names));
-    digests[i] = digest_of(data.data(), static_cast<size_t>(entry.size()));
+    if (!mapped) {
+      mapped.emplace();
+    }
+    const std::optional<Digest> place = mapped->place_of(constants.data(i), size);
+    const std::optional<Digest> known = place ? file->content_at(*place) : std::nullopt;
+    digests[i] = known ? *known : ET_UNWRAP(digest_constant(entry, constants.data(i), names));
+    if (place && !known) {
+      file->add_content(*place, digests[i]);
+    }
   }
   return digests;
 }

@@ -8,18 +8,20 @@
 
 #include <executorch/backends/xnnpack/runtime/constants.h>
 #include <executorch/backends/xnnpack/runtime/digest.h>
+#include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
 #include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/core/result.h>
 
 namespace executorch::backends::xnnpack {
 
-/// The digest of each of a payload's constants. Loads those that are large and have names once
-/// more, one at a time, and gives them back: no more than one is in memory for this.
+/// The digest of each of a payload's constants. What `file` (may be null) knows of a file that is
+/// mapped is not read again. Loads others that are large and have names once more, one at a time,
+/// and gives them back: no more than one is in memory for this.
 /// @retval Error As Constants::load().
 runtime::Result<std::vector<Digest>> digest_constants(
     const Payload& payload, const Constants& constants,
-    const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
+    const ET_RUNTIME_NAMESPACE::NamedDataMap* names, PackedFile* file);
 
 /// Of each of a payload's constants, whether XNNPACK packs it when a runtime is created and reads
 /// it no more: filters and biases of convolutions and fully connected layers.

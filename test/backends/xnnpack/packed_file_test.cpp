@@ -20,6 +20,8 @@
 namespace executorch::backends::xnnpack {
 namespace {
 
+constexpr size_t kHeader = 72;
+
 class PackedFileTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -99,8 +101,10 @@ TEST_F(PackedFileTest, ADamagedOrForeignFileIsReplaced) {
       with(16, 1),                      // the library
       with(33, 1),                      // the size
       with(50, 1),                      // the table's digest
-      with(64 + 17, 1),                 // an offset
-      with(64 + 30, 64),                // a size
+      with(64, 1),                      // how many contents
+      with(70, 1),                      // and far too many
+      with(kHeader + 17, 1),            // an offset
+      with(kHeader + 30, 64),           // a size
       with(good.size() - 128 - 64, 1),  // the last block's data
   };
   for (const std::string& bytes : damaged) {
@@ -120,11 +124,11 @@ TEST_F(PackedFileTest, ATableThatIsWrongUnderARightDigestIsNotFollowed) {
   for (const uint64_t offset : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX - 63, uint64_t{65}}) {
     for (const uint64_t size : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX}) {
       std::string wrong = good;
-      memcpy(&wrong[64 + 16], &offset, sizeof(offset));
-      memcpy(&wrong[64 + 24], &size, sizeof(size));
+      memcpy(&wrong[kHeader + 16], &offset, sizeof(offset));
+      memcpy(&wrong[kHeader + 24], &size, sizeof(size));
       uint32_t count = 0;
       memcpy(&count, &wrong[12], sizeof(count));
-      const Digest digest = digest_of(&wrong[64], size_t{48} * count);
+      const Digest digest = digest_of(&wrong[kHeader], size_t{48} * count);
       memcpy(&wrong[48], &digest, sizeof(digest));
       write(wrong);
       start();

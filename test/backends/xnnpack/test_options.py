@@ -1,7 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Options of the XNNPACK backend from Python and the runner: files of packed weights, scratch memory, wrong options."""
 
+import os
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +43,39 @@ def test_packed_weights_are_kept_in_a_file(tmp_path: Path) -> None:
         method = Runtime.get().load_program(PROGRAM, backend_options=options).load_method("small")
         np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, rtol=1e-5, atol=1e-6)
         assert path.read_bytes()[:8] == b"ETPACKED"
+
+
+@pytest.mark.parametrize("as_if_untouched", [False, True])
+def test_a_program_changed_in_place_is_not_taken_for_what_it_was(as_if_untouched: bool, tmp_path: Path) -> None:
+    model, inputs = nn.Linear(64, 64).eval(), (torch.rand(3, 64),)
+    edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
+    program, cache = tmp_path / "model.pte", tmp_path / "weights"
+    program.write_bytes(edge.to_executorch().buffer)
+    weight = model.weight.detach().numpy()
+    assert program.read_bytes().count(weight.tobytes()) == 1
+
+    def start() -> None:
+        time.sleep(0.03)  # Of a file that has just changed nothing is believed.
+        options = {"XnnpackBackend": {"packed_cache_path": str(cache)}}
+        method = Runtime.get().load_program(program, backend_options=options).load_method("forward")
+        torch.testing.assert_close(method.execute(inputs)[0], model(*inputs), rtol=1e-5, atol=1e-5)
+
+    start()
+    known = cache.read_bytes()
+    contents = int.from_bytes(known[64:72], "little")
+    assert contents == (1 if sys.platform == "linux" else 0)
+    start()
+    assert cache.read_bytes() == known
+    before = program.stat()
+    with program.open("r+b") as file:
+        file.seek(program.read_bytes().index(weight.tobytes()))
+        file.write((-weight).tobytes())
+    if as_if_untouched:
+        os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with torch.no_grad():
+        model.weight.neg_()
+    start()
+    assert int.from_bytes(cache.read_bytes()[64:72], "little") == 2 * contents
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
