@@ -6,19 +6,21 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from tabulate import tabulate
+from torch import fx
 from torch.export import ExportedProgram
 from torch.utils._pytree import tree_leaves
 
 from executorch.devtools.etdump.recording import record_runs
 from executorch.devtools.etrecord.record import ETRecord
-from executorch.devtools.inspector.attribution import attribute
+from executorch.devtools.inside_delegate import can_open, values_inside
+from executorch.devtools.inspector.attribution import DELEGATE_CALL, attribute, handles_of
 from executorch.devtools.inspector.compare_results import (
     as_float,
     cosine_similarity,
@@ -26,13 +28,15 @@ from executorch.devtools.inspector.compare_results import (
     signal_to_noise,
 )
 from executorch.devtools.inspector.debug_values import inflate
+from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.event_block import BlockSettings, blocks_of
-from executorch.devtools.inspector.numeric_gap import Pair, pairs_of
+from executorch.devtools.inspector.numeric_gap import Pair, node_values, pairs_of
 from executorch.devtools.inspector.time_scale import TimeScale
 from executorch.devtools.lowering_again import check_alike, lower_as
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.error import module_path, source_line
 
+_ROUNDING = 1.01  # steps by which quantized values may differ: both sides round
 Lower = Callable[[ExportedProgram], ExecutorchProgramManager]
 
 
@@ -40,8 +44,9 @@ Lower = Callable[[ExportedProgram], ExecutorchProgramManager]
 class OperatorGap:
     """An operator's value in the model and in the program.
 
-    `ran`: the kernel or delegate that computed it. `sqnr` in decibel; `largest`: the largest absolute difference,
-    infinite where one of the two is no number and the other is. `differs`: it is beyond the tolerance.
+    `ran`: the kernel or delegate that computed it, or "backend: operator" inside of one, where `operator` may be
+    several that it fuses, of which `node` is the first. `sqnr` in decibel; `largest`: the largest absolute difference, infinite
+    where one of the two is no number and the other is. `differs`: it is beyond the tolerance.
     """
 
     operator: str
@@ -79,7 +84,7 @@ class Comparison:
         rows = [
             (
                 "▶" if each is self.first else "",
-                *(each.operator, each.module, each.ran),
+                *(_short(each.operator), each.module, each.ran),
                 *(f"{each.largest:.3g}", f"{each.mse:.3g}", f"{each.sqnr:.1f}", f"{each.cosine:.6f}"),
             )
             for each in self.operators
@@ -139,12 +144,41 @@ def compare(
         _instruction_id_to_num_outs_map={"forward": made.instruction_id_to_num_outs_map.get(own, {})},
     )
     attribute([block], record, "forward", edge)
-    pairs = [pair for pair in pairs_of(edge, inputs, block.events) if _comparable(pair)]
+    values = node_values(edge, inputs)
+    gaps = [_gap(pair, rtol, atol) for pair in pairs_of(values, block.events) if _comparable(pair)]
+    gaps += _inside(data, method, block.events, values, rtol, atol)
+    order = {node.name: place for place, node in enumerate(values)}
     with torch.no_grad():
         expected = [each for each in tree_leaves(exported.module()(*inputs)) if isinstance(each, torch.Tensor)]
     found = [each for each in returned if isinstance(each, torch.Tensor)]
     differ = any(_differs(a, b, rtol, atol) for a, b in zip(expected, found, strict=False))
-    return Comparison([_gap(pair, rtol, atol) for pair in pairs], differ)
+    # What a delegate's operator computed stands before what the delegate returned.
+    gaps.sort(key=lambda gap: (order[gap.node], ":" not in gap.ran))
+    return Comparison(gaps, differ)
+
+
+def _inside(
+    data: bytes, method: str, events: Sequence[Event], values: Mapping[fx.Node, Any], rtol: float, atol: float
+) -> list[OperatorGap]:
+    """The operators of the delegates that can be opened."""
+    found = []
+    for event in events:
+        backend, instruction = event.delegate_backend_name, event._instruction_id
+        if event.name != DELEGATE_CALL or backend is None or instruction is None or not can_open(backend):
+            continue
+        handles = set(handles_of(event))
+        for each in values_inside(data, method, instruction, event.debug_data, event.num_outputs, values, handles):
+            measured = _measured(each.nodes[0], each.expected, each.found, rtol, atol + _ROUNDING * each.step)
+            fused = " + ".join(str(node.target) for node in each.nodes)
+            found.append(replace(measured, operator=fused, ran=f"{backend}: {each.kind}", instruction=instruction))
+    return found
+
+
+def _short(operators: str, most: int = 48) -> str:
+    """Names of operators for a table: of fused ones, and long ones, the beginnings."""
+    names = [each.removeprefix("aten.").removesuffix(".default") for each in operators.split(" + ")]
+    text = operators if len(names) == 1 else " + ".join(names)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _debug_bytes(edge: ExportedProgram) -> int:
@@ -180,17 +214,23 @@ def _largest(expected: torch.Tensor, found: torch.Tensor) -> float:
 
 
 def _gap(pair: Pair, rtol: float, atol: float) -> OperatorGap:
-    a, b = as_float(pair.expected), as_float(pair.found)
+    ran = pair.event.delegate_backend_name or pair.event.name.removeprefix("native_call_")
+    measured = _measured(pair.node, pair.expected, pair.found, rtol, atol)
+    return replace(measured, ran=ran, instruction=pair.event._instruction_id or 0)
+
+
+def _measured(node: fx.Node, expected: torch.Tensor, found: torch.Tensor, rtol: float, atol: float) -> OperatorGap:
+    a, b = as_float(expected), as_float(found)
     return OperatorGap(
-        operator=str(pair.node.target),
-        node=pair.node.name,
-        module=module_path(pair.node).split(" (")[0],
-        source=source_line(pair.node),
-        ran=pair.event.delegate_backend_name or pair.event.name.removeprefix("native_call_"),
-        instruction=pair.event._instruction_id or 0,
+        operator=str(node.target),
+        node=node.name,
+        module=module_path(node).split(" (")[0],
+        source=source_line(node),
+        ran="",
+        instruction=0,
         mse=mean_squared_error(a, b),
         sqnr=signal_to_noise(a, b),
         cosine=cosine_similarity(a, b),
-        largest=_largest(pair.expected, pair.found),
-        differs=_differs(pair.expected, pair.found, rtol, atol),
+        largest=_largest(expected, found),
+        differs=_differs(expected, found, rtol, atol),
     )

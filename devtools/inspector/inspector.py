@@ -27,7 +27,7 @@ from executorch.devtools.inspector.attribution import (
 from executorch.devtools.inspector.debug_values import inflate
 from executorch.devtools.inspector.event import MetadataParser
 from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, TimeConverter, blocks_of
-from executorch.devtools.inspector.numeric_gap import pairs_of
+from executorch.devtools.inspector.numeric_gap import node_values, pairs_of
 from executorch.devtools.inspector.numerical_comparator import (
     L1Comparator,
     MSEComparator,
@@ -227,7 +227,7 @@ class Inspector:
             raise ValueError("the trace has no values: record them with debug_buffer_size, and give debug_buffer_path")
         comparator = _comparator(distance)
         comparator.inspector = comparator.inspector or self
-        pairs = pairs_of(program, inputs, events)
+        pairs = pairs_of(node_values(program, inputs), events)
         mapping: OutputMapping = {}
         by_handles: dict[tuple[int, ...], list[Any]] = {}
         for pair in pairs:

@@ -38,12 +38,16 @@ class _Recorder(fx.Interpreter):
         return value
 
 
-def pairs_of(program: ExportedProgram, inputs: Sequence[Any], events: Sequence[Event]) -> list[Pair]:
-    """The values of the program's nodes, run on `inputs`, with those that the events recorded, in graph order."""
+def node_values(program: ExportedProgram, inputs: Sequence[Any]) -> dict[fx.Node, Any]:
+    """What the program's calls compute, run on `inputs`, those with debug handles, in graph order."""
     recorder = _Recorder(program.module())
     with torch.no_grad():
         recorder.run(*inputs)
-    values = {node: value for node, value in recorder.values.items() if node.meta.get("debug_handle") is not None}
+    return {node: value for node, value in recorder.values.items() if node.meta.get("debug_handle") is not None}
+
+
+def pairs_of(values: Mapping[fx.Node, Any], events: Sequence[Event]) -> list[Pair]:
+    """The values of nodes with those that the events recorded, in graph order."""
     order = {node: position for position, node in enumerate(values)}
     pairs = [pair for calls in _by_handles(events) for pair in _pairs_of(calls, values)]
     return sorted(pairs, key=lambda pair: order[pair.node])

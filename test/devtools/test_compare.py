@@ -95,7 +95,7 @@ def _delegated(module: torch.nn.Module) -> ExecutorchProgramManager:
 
 @pytest.mark.skipif(not Runtime.get().backend_registry.is_available("XnnpackBackend"), reason="built without XNNPACK")
 @pytest.mark.parametrize("name", NAMES)
-def test_a_wrong_constant_of_a_delegate_is_found_at_its_call(name: str) -> None:
+def test_a_wrong_constant_of_a_delegate_is_found_inside_of_it(name: str) -> None:
     wrong = copy.deepcopy(model())
     with torch.no_grad():
         wrong.get_parameter(name).view(-1)[0] += 0.5
@@ -105,7 +105,8 @@ def test_a_wrong_constant_of_a_delegate_is_found_at_its_call(name: str) -> None:
         compare(model(), _delegated(wrong).buffer, (X,), lower=lower),
     ):
         assert found.first is not None
-        assert (found.first.ran, found.first.module) == ("XnnpackBackend", name.split(".")[0])
+        assert found.first.operator == "aten.addmm.default + aten.relu.default"
+        assert (found.first.ran, found.first.module) == ("XnnpackBackend: FullyConnected", name.rsplit(".", 1)[0])
 
 
 class Quantized(torch.nn.Module):

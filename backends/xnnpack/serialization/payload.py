@@ -91,6 +91,13 @@ class ConstantData:
         self._parts: list[BytesLike] = []
         self._size = 0
 
+    @classmethod
+    def kept(cls, offsets: list[g.ConstantDataOffset], data: BytesLike) -> ConstantData:
+        """The constants of a payload that was read, where they are."""
+        made = cls()
+        made.offsets, made._parts, made._size = offsets, [data], memoryview(data).nbytes
+        return made
+
     def add(self, data: BytesLike) -> int:
         """Keeps `data` in the payload; returns its index."""
         size = memoryview(data).nbytes
