@@ -45,8 +45,8 @@ class OperatorGap:
     """An operator's value in the model and in the program.
 
     `ran`: the kernel or delegate that computed it, or "backend: operator" inside of one, where `operator` may be
-    several that it fuses, of which `node` is the first. `sqnr` in decibel; `largest`: the largest absolute difference, infinite
-    where one of the two is no number and the other is. `differs`: it is beyond the tolerance.
+    several that it fuses, of which `node` is the first. `sqnr` in decibel; `largest`: the largest absolute difference,
+    infinite where one of the two is no number and the other is. `differs`: it is beyond the tolerance.
     """
 
     operator: str
