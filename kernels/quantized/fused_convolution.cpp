@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Convolution on int8: the product of weights [channels, k] with panels of the image.
 #include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/portable/conv/geometry.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
+#include <executorch/kernels/quantized/depthwise_plane.h>
 #include <executorch/kernels/quantized/fused.h>
 #include <executorch/kernels/quantized/window_panels.h>
 
@@ -18,24 +18,17 @@ constexpr int64_t kLeastProducts = 1 << 19;
 // columns; the second level of caches has room for them.
 constexpr int64_t kHeldBytes = sizeof(Factor) > 1 ? 128 * 1024 : 0;
 
-struct Layer {
-  const ConvGeometry& geometry;
-  const WindowLoops windows;
-  const int8_t* weight;
-  const float* scales;
-  const float* offsets;
-  Limits limits;
-  int8_t padding;
-};
-
 // Where the work of one thread holds what it makes of its part.
 struct Room {
   int64_t panel, panels, rows, windows;  // bytes of a panel, how many, bytes of rows, of windows
 
-  Room(const IntegerLoops& loops, const Layer& layer, int64_t k)
+  Room(const IntegerLoops& loops, const FusedLayer& layer, int64_t k)
       : panel(aligned(k * loops.columns * int64_t(sizeof(Factor)))),
-        panels(std::clamp<int64_t>(kHeldBytes / panel, 1,
-                                   (layer.windows.outputs() + loops.columns - 1) / loops.columns)),
+        panels(layer.geometry.groups > 1
+                   ? 1
+                   : std::clamp<int64_t>(
+                         kHeldBytes / panel, 1,
+                         (layer.windows.outputs() + loops.columns - 1) / loops.columns)),
         rows(sizeof(Factor) > 1 ? aligned(loops.rows * k * int64_t(sizeof(Factor))) : 0),
         windows(aligned(WindowPanels::room(loops, layer.windows.taps()))) {}
   int64_t bytes() const { return panel * panels + rows + windows; }
@@ -44,12 +37,11 @@ struct Room {
   static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 };
 
-// One group of one image.
+// One image.
 class Product {
  public:
-  Product(const IntegerLoops& loops, const Layer& layer, const Plane& image, const Plane& out,
-          int64_t first_channel)
-      : loops_(loops), layer_(layer), image_(image), out_(out), first_(first_channel) {
+  Product(const IntegerLoops& loops, const FusedLayer& layer, const Plane& image, const Plane& out)
+      : loops_(loops), layer_(layer), image_(image), out_(out) {
     const ConvGeometry& g = layer.geometry;
     depth_ = g.in_channels * layer.windows.taps();
     k_ = (depth_ + kTogether - 1) / kTogether * kTogether;
@@ -61,21 +53,26 @@ class Product {
     }
   }
 
-  // Panels [begin, end).
+  // Panels [begin, end), for all groups.
   void run(int64_t begin, int64_t end, const Room& room, char* memory) const {
+    const ConvGeometry& g = layer_.geometry;
     auto* const panels = reinterpret_cast<Factor*>(memory);
     auto* const rows = reinterpret_cast<Factor*>(memory + room.panel * room.panels);
-    WindowPanels windows(loops_, layer_.windows, layer_.padding,
+    WindowPanels windows(loops_, layer_.windows, image_, layer_.padding,
                          memory + room.panel * room.panels + room.rows);
     const int64_t step = room.panel / int64_t(sizeof(Factor));
     for (int64_t at = begin; at < end; at += room.panels) {
       const int64_t held = std::min(room.panels, end - at);
-      for (int64_t p = 0; p < held; ++p) {
-        const int64_t first = (at + p) * loops_.columns;
-        windows.make(image_, layer_.geometry.in_channels, first, columns_at(first),
-                     panels + p * step);
+      for (int64_t group = 0; group < g.groups; ++group) {
+        const char* const image = image_.data + group * g.in_channels * image_.channel_stride;
+        for (int64_t p = 0; p < held; ++p) {
+          const int64_t first = (at + p) * loops_.columns;
+          // With several groups one panel is held at a time.
+          if (group == 0) windows.find(first, columns_at(first));
+          windows.fill(image, g.in_channels, panels + p * step);
+        }
+        multiply(at, held, group * g.out_channels, panels, step, rows);
       }
-      multiply(at, held, panels, step, rows);
     }
   }
 
@@ -84,16 +81,17 @@ class Product {
     return std::min<int64_t>(loops_.columns, layer_.windows.outputs() - first);
   }
 
-  void multiply(int64_t at, int64_t held, const Factor* panels, int64_t step, Factor* room) const {
+  // The output channels of a group, from `channel` on.
+  void multiply(int64_t at, int64_t held, int64_t channel, const Factor* panels, int64_t step,
+                Factor* room) const {
     int32_t sums[IntegerLoops::kMostRows * IntegerLoops::kMostColumns];
-    const int64_t channels = layer_.geometry.out_channels;
-    for (int64_t row = 0; row < channels; row += loops_.rows) {
-      const int64_t n = std::min<int64_t>(loops_.rows, channels - row);
-      const Factor* const weights = factors(first_ + row, n, room);
+    const int64_t last = channel + layer_.geometry.out_channels;
+    for (int64_t row = channel; row < last; row += loops_.rows) {
+      const int64_t n = std::min<int64_t>(loops_.rows, last - row);
+      const Factor* const weights = factors(row, n, room);
       for (int64_t p = 0; p < held; ++p) {
         loops_.tile[n - 1](k_, weights, k_, panels + p * step, sums);
-        const int64_t first = (at + p) * loops_.columns;
-        for (int64_t i = 0; i < n; ++i) write(row + i, first, sums + i * loops_.columns);
+        write(row, n, (at + p) * loops_.columns, sums);
       }
     }
   }
@@ -111,51 +109,75 @@ class Product {
     }
   }
 
-  void write(int64_t channel, int64_t first, const int32_t* sums) const {
+  // `rows` channels at the positions from `first` on.
+  void write(int64_t channel, int64_t rows, int64_t first, const int32_t* sums) const {
     const int64_t n = columns_at(first);
-    int8_t made[IntegerLoops::kMostColumns];
+    int8_t made[IntegerLoops::kMostRows * IntegerLoops::kMostColumns];
     auto* const to = reinterpret_cast<int8_t*>(out_.data) + channel * out_.channel_stride;
-    loops_.requantize(sums, layer_.scales + first_ + channel, layer_.offsets + first_ + channel,
-                      false, layer_.limits, flat_ ? to + first : made, n);
-    for (int64_t j = 0; j < n && !flat_; ++j) {
-      to[out_.at(output_index(layer_.windows, first + j).at) - out_.data] = made[j];
+    const bool direct = flat_ && n == loops_.columns;
+    loops_.requantize_tile(sums, rows, layer_.scales + channel, layer_.offsets + channel,
+                           layer_.limits, direct ? to + first : made,
+                           direct ? out_.channel_stride : loops_.columns);
+    for (int64_t j = 0; j < n && !direct; ++j) {
+      int8_t* const at = to + (out_.at(output_index(layer_.windows, first + j).at) - out_.data);
+      for (int64_t i = 0; i < rows; ++i) at[i * out_.channel_stride] = made[i * loops_.columns + j];
     }
   }
 
   const IntegerLoops& loops_;
-  const Layer& layer_;
+  const FusedLayer& layer_;
   const Plane image_, out_;
-  int64_t first_, depth_, k_;
+  int64_t depth_, k_;
   bool flat_;  ///< neighbouring positions of the result are neighbours in memory
 };
 
-void convolve(KernelRuntimeContext& ctx, const Layer& layer, const Tensor& input, Tensor& out) {
+// Memory for each part of a division; where there is too little for all, for one. nullptr after
+// failing the context.
+char* rooms(KernelRuntimeContext& ctx, Division& division, int64_t bytes) {
+  while (true) {
+    const auto taken = ctx.allocate_temp(size_t(bytes * division.parts()), 64);
+    if (taken.ok()) return static_cast<char*>(*taken);
+    if (division.parts() == 1) return nullptr;
+    division.limit(1);
+  }
+}
+
+void multiply(KernelRuntimeContext& ctx, const FusedLayer& layer, const Images& images,
+              const Images& results) {
   const ConvGeometry& g = layer.geometry;
   const IntegerLoops& loops = integer_loops();
   const int64_t outputs = layer.windows.outputs();
   const int64_t depth = g.in_channels * layer.windows.taps();
   const Room room(loops, layer, (depth + kTogether - 1) / kTogether * kTogether);
   Division division((outputs + loops.columns - 1) / loops.columns, 1,
-                    outputs * depth * g.out_channels, kLeastProducts);
-  char* memory = nullptr;
-  while (memory == nullptr) {
-    const auto taken = ctx.allocate_temp(size_t(room.bytes() * division.parts()), 64);
-    if (taken.ok()) memory = static_cast<char*>(*taken);
-    if (memory == nullptr && division.parts() == 1) return;
-    if (memory == nullptr) division.limit(1);
-  }
-  const Images images(input, g.spatial), results(out, g.spatial);
+                    outputs * depth * g.groups * g.out_channels, kLeastProducts);
+  char* const memory = rooms(ctx, division, room.bytes());
+  if (memory == nullptr) return;
   for (int64_t n = 0; n < g.batch; ++n) {
-    for (int64_t group = 0; group < g.groups; ++group) {
-      const int64_t first = group * g.out_channels;
-      const Product product(loops, layer, images.plane(n, group * g.in_channels),
-                            results.plane(n, first), first);
-      division.run([&](int64_t part, int64_t begin, int64_t end) {
-        product.run(begin, end, room, memory + part * room.bytes());
-      });
-    }
+    const Product product(loops, layer, images.plane(n, 0), results.plane(n, 0));
+    division.run([&](int64_t part, int64_t begin, int64_t end) {
+      product.run(begin, end, room, memory + part * room.bytes());
+    });
   }
 }
+
+#if ET_PAIRED_PRODUCTS
+void multiply_depthwise(KernelRuntimeContext& ctx, const FusedLayer& layer, const Images& images,
+                        const Images& results) {
+  const ConvGeometry& g = layer.geometry;
+  const DepthwisePlane plane(integer_loops(), layer);
+  Division division(g.groups, 1,
+                    g.groups * g.out_channels * layer.windows.outputs() * layer.windows.taps(),
+                    kLeastProducts);
+  char* const memory = rooms(ctx, division, plane.room());
+  if (memory == nullptr) return;
+  for (int64_t n = 0; n < g.batch; ++n) {
+    division.run([&](int64_t part, int64_t begin, int64_t end) {
+      plane.run(images.plane(n, 0), results.plane(n, 0), begin, end, memory + part * plane.room());
+    });
+  }
+}
+#endif
 
 }  // namespace
 
@@ -175,14 +197,21 @@ Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, int64_t 
       !resize(ctx, out, g.out_shape()) || out.numel() == 0) {
     return out;
   }
-  const Layer layer = {g,
-                       {{g.axis(0, 0), g.axis(1, 0), g.axis(2, 0)}},
-                       weight.const_data_ptr<int8_t>(),
-                       scales.const_data_ptr<float>(),
-                       offsets.const_data_ptr<float>(),
-                       Limits(out_zero, out_min, out_max),
-                       static_cast<int8_t>(input_zero)};
-  convolve(ctx, layer, input, out);
+  const FusedLayer layer = {g,
+                            {{g.axis(0, 0), g.axis(1, 0), g.axis(2, 0)}},
+                            weight.const_data_ptr<int8_t>(),
+                            scales.const_data_ptr<float>(),
+                            offsets.const_data_ptr<float>(),
+                            Limits(out_zero, out_min, out_max),
+                            static_cast<int8_t>(input_zero)};
+  const Images images(input, g.spatial), results(out, g.spatial);
+#if ET_PAIRED_PRODUCTS
+  if (DepthwisePlane::suits(g)) {
+    multiply_depthwise(ctx, layer, images, results);
+    return out;
+  }
+#endif
+  multiply(ctx, layer, images, results);
   return out;
 }
 

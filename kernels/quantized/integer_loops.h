@@ -55,6 +55,14 @@ struct IntegerLoops {
   /// x[i, k] * w[j, k] for up to kInputs rows of x.
   void (*dots)(int64_t, const Factor*, int64_t, int, const int8_t*, int64_t, int64_t, int32_t*,
                int64_t);
+#if ET_PAIRED_PRODUCTS
+  /// (in, offsets, weights, taps, sums, n): sums[q] = the sum of weights[t] * in[offsets[t] + q];
+  /// an even number of taps. Reads and writes up to kMostColumns elements beyond n.
+  void (*tap_sums)(const Factor*, const int32_t*, const Factor*, int64_t, int32_t*, int64_t);
+#endif
+  /// `requantize` of the rows of a tile, each with its scale and offset, to rows `step` apart.
+  void (*requantize_tile)(const int32_t* sums, int64_t rows, const float* scales,
+                          const float* offsets, const Limits& limits, int8_t* out, int64_t step);
   /// out = round(sums * scale + offset) + zero point within limits, the nearest even for halves;
   /// scales and offsets one for each, or the first for all.
   void (*requantize)(const int32_t* sums, const float* scales, const float* offsets, bool one_each,

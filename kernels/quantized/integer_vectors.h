@@ -31,6 +31,15 @@ struct Pairs {
   static Lanes plus_products(Lanes sum, Lanes a, Lanes b) {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
   }
+  /// The products of two rows with a pair of weights, summed: of neighbours, in order.
+  static void plus_taps(Lanes a, Lanes b, Lanes weights, Lanes* sums) {
+    sums[0] = plus_products(sums[0], _mm256_unpacklo_epi16(a, b), weights);
+    sums[1] = plus_products(sums[1], _mm256_unpackhi_epi16(a, b), weights);
+  }
+  static void store_taps(int32_t* to, const Lanes* sums) {
+    store(to, _mm256_permute2x128_si256(sums[0], sums[1], 0x20));
+    store(to + 8, _mm256_permute2x128_si256(sums[0], sums[1], 0x31));
+  }
   static void store(int32_t* to, Lanes lanes) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), lanes);
   }
@@ -50,6 +59,14 @@ struct Pairs {
   static Lanes repeated(int32_t pair) { return _mm_set1_epi32(pair); }
   static Lanes plus_products(Lanes sum, Lanes a, Lanes b) {
     return _mm_add_epi32(sum, _mm_madd_epi16(a, b));
+  }
+  static void plus_taps(Lanes a, Lanes b, Lanes weights, Lanes* sums) {
+    sums[0] = plus_products(sums[0], _mm_unpacklo_epi16(a, b), weights);
+    sums[1] = plus_products(sums[1], _mm_unpackhi_epi16(a, b), weights);
+  }
+  static void store_taps(int32_t* to, const Lanes* sums) {
+    store(to, sums[0]);
+    store(to + 4, sums[1]);
   }
   static void store(int32_t* to, Lanes lanes) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), lanes);
@@ -146,6 +163,20 @@ void dots(int64_t k, const Factor* x, int64_t x_step, int inputs, const int8_t* 
   }
 }
 
+void tap_sums(const Factor* in, const int32_t* offsets, const Factor* weights, int64_t taps,
+              int32_t* sums, int64_t n) {
+  for (int64_t q = 0; q < n; q += 2 * kLanes) {
+    Pairs::Lanes made[2] = {Pairs::zero(), Pairs::zero()};
+    for (int64_t t = 0; t < taps; t += 2) {
+      int32_t pair;
+      std::memcpy(&pair, weights + t, sizeof(pair));
+      Pairs::plus_taps(Pairs::load(in + offsets[t] + q), Pairs::load(in + offsets[t + 1] + q),
+                       Pairs::repeated(pair), made);
+    }
+    Pairs::store_taps(sums + q, made);
+  }
+}
+
 #else  // one product at a time
 
 constexpr int kRows = 1;
@@ -199,10 +230,33 @@ void requantize(const int32_t* sums, const float* scales, const float* offsets, 
   }
 }
 
+void requantize_tile(const int32_t* sums, int64_t rows, const float* scales, const float* offsets,
+                     const Limits& limits, int8_t* out, int64_t step) {
+  const Limits held = limits;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float scale = scales[i], offset = offsets[i];
+    int8_t made[kColumns];
+    for (int j = 0; j < kColumns; ++j) {
+      made[j] = rounded(static_cast<float>(sums[i * kColumns + j]) * scale + offset, held);
+    }
+    std::memcpy(out + i * step, made, kColumns);
+  }
+}
+
 template <int... row>
 constexpr IntegerLoops made_loops(std::integer_sequence<int, row...>) {
   static_assert(kRows <= IntegerLoops::kMostRows && kColumns <= IntegerLoops::kMostColumns, "");
-  return {kRows, kColumns, {&tile<row + 1>...}, &interleave, &widen, &dots, &requantize};
+  return {kRows,
+          kColumns,
+          {&tile<row + 1>...},
+          &interleave,
+          &widen,
+          &dots,
+#if ET_PAIRED_PRODUCTS
+          &tap_sums,
+#endif
+          &requantize_tile,
+          &requantize};
 }
 constexpr IntegerLoops kLoops = made_loops(std::make_integer_sequence<int, kRows>{});
 

@@ -5,9 +5,26 @@ namespace executorch::kernels::quantized {
 
 using namespace portable;
 
-void WindowPanels::make(const Plane& image, int64_t channels, int64_t first, int64_t count,
-                        Factor* to) {
-  find_offsets(image, first, count);
+WindowPanels::WindowPanels(const IntegerLoops& loops, const WindowLoops& windows,
+                           const Plane& image, int8_t padding, void* room)
+    : loops_(loops),
+      windows_(windows),
+      image_(image),
+      padding_(padding),
+      taps_(windows.taps()),
+      flat_(taps_ == 1),
+      offsets_(static_cast<ptrdiff_t*>(room)),
+      starts_(offsets_ + taps_ * loops.columns) {
+  int64_t stride = 1;
+  for (int d = kSpatial - 1; d >= 0; --d) {
+    const WindowAxis& axis = windows.axis[d];
+    flat_ = flat_ && axis.outputs == axis.in && axis.origin == 0 && axis.step == 1 &&
+            (axis.in == 1 || image.strides[d] == stride);
+    stride *= axis.in;
+  }
+}
+
+void WindowPanels::fill(const char* image, int64_t channels, Factor* to) const {
   int8_t room[kTogether][IntegerLoops::kMostColumns];
   const int8_t* rows[kTogether];
   int held = 0;
@@ -19,7 +36,7 @@ void WindowPanels::make(const Plane& image, int64_t channels, int64_t first, int
     held = 0;
   };
   for (int64_t c = 0; c < channels; ++c) {
-    const auto* channel = reinterpret_cast<const int8_t*>(image.data + c * image.channel_stride);
+    const auto* channel = reinterpret_cast<const int8_t*>(image + c * image_.channel_stride);
     for (int64_t tap = 0; tap < taps_; ++tap) place(row(channel, tap, room[held]));
   }
   if constexpr (kTogether > 1) {
@@ -39,16 +56,23 @@ const int8_t* WindowPanels::row(const int8_t* channel, int64_t tap, int8_t* room
   return room;
 }
 
-void WindowPanels::find_offsets(const Plane& image, int64_t first, int64_t count) {
-  int64_t origins[IntegerLoops::kMostColumns][kSpatial];
+void WindowPanels::find(int64_t first, int64_t count) {
+  if (flat_ && count == loops_.columns) {
+    starts_[0] = static_cast<ptrdiff_t>(first);
+    return;
+  }
+  Place origins[IntegerLoops::kMostColumns];
+  SpatialIndex at = output_index(windows_, first);
   for (int64_t j = 0; j < count; ++j) {
-    const SpatialIndex at = output_index(windows_, first + j);
-    for (int d = 0; d < kSpatial; ++d) origins[j][d] = windows_.axis[d].input(at.at[d], 0);
+    for (int d = 0; d < kSpatial; ++d) {
+      origins[j][d] = static_cast<int32_t>(windows_.axis[d].input(at.at[d], 0));
+    }
+    for (int d = kSpatial - 1; d >= 0 && ++at.at[d] == windows_.axis[d].outputs; --d) at.at[d] = 0;
   }
   for (int64_t tap = 0; tap < taps_; ++tap) {
-    const SpatialIndex at(tap, windows_.axis[1].taps, windows_.axis[2].taps);
+    const SpatialIndex place(tap, windows_.axis[1].taps, windows_.axis[2].taps);
     ptrdiff_t* const offsets = offsets_ + tap * loops_.columns;
-    find_tap(image, at, origins, count, offsets);
+    find_tap(place, origins, count, offsets);
     bool neighbours = offsets[0] != kOutside;
     for (int j = 1; j < loops_.columns; ++j) {
       neighbours = neighbours && offsets[j] == offsets[0] + j;
@@ -57,17 +81,20 @@ void WindowPanels::find_offsets(const Plane& image, int64_t first, int64_t count
   }
 }
 
-void WindowPanels::find_tap(const Plane& image, const SpatialIndex& tap,
-                            const int64_t (*origins)[kSpatial], int64_t count, ptrdiff_t* offsets) {
-  for (int64_t j = 0; j < loops_.columns; ++j) {
+void WindowPanels::find_tap(const SpatialIndex& tap, const Place* origins, int64_t count,
+                            ptrdiff_t* offsets) const {
+  std::fill_n(offsets, loops_.columns, kOutside);
+  int64_t shifts[kSpatial];
+  for (int d = 0; d < kSpatial; ++d) shifts[d] = tap.at[d] * windows_.axis[d].tap_shift;
+  for (int64_t j = 0; j < count; ++j) {
     int64_t offset = 0;
-    bool inside = j < count;
-    for (int d = 0; d < kSpatial && inside; ++d) {
-      const int64_t at = origins[j][d] + tap.at[d] * windows_.axis[d].tap_shift;
-      inside = windows_.axis[d].inside(at);
-      offset += at * image.strides[d];
+    bool inside = true;
+    for (int d = 0; d < kSpatial; ++d) {
+      const int64_t at = origins[j][d] + shifts[d];
+      inside = inside && windows_.axis[d].inside(at);
+      offset += at * image_.strides[d];
     }
-    offsets[j] = inside ? static_cast<ptrdiff_t>(offset) : kOutside;
+    if (inside) offsets[j] = static_cast<ptrdiff_t>(offset);
   }
 }
 

@@ -17,32 +17,30 @@ class WindowPanels {
     return taps * (loops.columns + 1) * int64_t(sizeof(ptrdiff_t));
   }
 
-  WindowPanels(const IntegerLoops& loops, const portable::WindowLoops& windows, int8_t padding,
-               void* room)
-      : loops_(loops),
-        windows_(windows),
-        padding_(padding),
-        taps_(windows.taps()),
-        offsets_(static_cast<ptrdiff_t*>(room)),
-        starts_(offsets_ + taps_ * loops.columns) {}
+  /// `image`: any channel of the image; they all lie alike.
+  WindowPanels(const IntegerLoops& loops, const portable::WindowLoops& windows,
+               const portable::Plane& image, int8_t padding, void* room);
 
-  /// Writes the columns from position `first` on, `count` of them at most, as IntegerLoops::tile
-  /// takes them.
-  void make(const portable::Plane& image, int64_t channels, int64_t first, int64_t count,
-            Factor* to);
+  /// Finds the taps of the positions from `first` on, `count` of them at most: the same for all
+  /// channels.
+  void find(int64_t first, int64_t count);
+  /// Writes the columns that were found, as IntegerLoops::tile takes them.
+  void fill(const char* image, int64_t channels, Factor* to) const;
 
  private:
   static constexpr ptrdiff_t kOutside = -1;
+  using Place = int32_t[portable::kSpatial];
 
-  void find_offsets(const portable::Plane& image, int64_t first, int64_t count);
-  void find_tap(const portable::Plane& image, const portable::SpatialIndex& tap,
-                const int64_t (*origins)[portable::kSpatial], int64_t count, ptrdiff_t* offsets);
+  void find_tap(const portable::SpatialIndex& tap, const Place* origins, int64_t count,
+                ptrdiff_t* offsets) const;
   const int8_t* row(const int8_t* channel, int64_t tap, int8_t* room) const;
 
   const IntegerLoops& loops_;
   const portable::WindowLoops& windows_;
+  const portable::Plane& image_;
   int8_t padding_;
   int64_t taps_;
+  bool flat_;           ///< one tap, and positions lie as in the result
   ptrdiff_t* offsets_;  ///< of each tap for each column, from the channel's start
   ptrdiff_t* starts_;   ///< of each tap: the first offset where columns are neighbours in memory
 };

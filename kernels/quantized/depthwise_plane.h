@@ -1,0 +1,35 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Depthwise convolution of int8, where processors sum products in pairs: a channel is copied with
+// its padding, columns apart by what is left of their index when the stride divides it, so that
+// each tap of a row of outputs reads neighbours.
+#pragma once
+
+#include <executorch/kernels/quantized/fused_layer.h>
+
+namespace executorch::kernels::quantized {
+
+class DepthwisePlane {
+ public:
+  /// Whether the convolution is one of images, of channels apart.
+  static bool suits(const portable::ConvGeometry& geometry);
+
+  explicit DepthwisePlane(const IntegerLoops& loops, const FusedLayer& layer);
+  /// Bytes that run() needs.
+  int64_t room() const { return (plane_ + taps_) * int64_t(sizeof(Factor)) + sums_ + taps_ * 4; }
+  /// The output channels of the input channels [begin, end).
+  void run(const portable::Plane& image, const portable::Plane& out, int64_t begin, int64_t end,
+           char* room) const;
+
+ private:
+  void load(const portable::Plane& image, const char* channel, Factor* plane) const;
+  void load_row(const int8_t* row, int64_t stride, Factor* to) const;
+  void find_taps(int32_t* offsets) const;
+
+  const IntegerLoops& loops_;
+  const FusedLayer& layer_;
+  int64_t rows_, phase_, row_;  ///< rows, columns of a remainder, columns of all of them
+  int64_t taps_;                ///< rounded up to pairs
+  int64_t plane_, sums_;        ///< factors of a plane, bytes of a row's sums
+};
+
+}  // namespace executorch::kernels::quantized

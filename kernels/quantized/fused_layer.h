@@ -1,0 +1,20 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// A convolution on int8, checked.
+#pragma once
+
+#include <executorch/kernels/portable/conv/geometry.h>
+#include <executorch/kernels/quantized/integer_loops.h>
+
+namespace executorch::kernels::quantized {
+
+struct FusedLayer {
+  const portable::ConvGeometry& geometry;
+  const portable::WindowLoops windows;
+  const int8_t* weight;  ///< [channels, k], k = (channel of the group, tap)
+  const float* scales;   ///< one for each channel, as the offsets
+  const float* offsets;
+  Limits limits;
+  int8_t padding;  ///< what stands for 0 in the input
+};
+
+}  // namespace executorch::kernels::quantized
