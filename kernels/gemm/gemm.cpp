@@ -22,6 +22,8 @@ constexpr int64_t kBlockColumnBytes = 960;
 constexpr int64_t kLineBytes = 64;
 // Up to so many tiles of rows, copying the right operand costs more than reading it where it is.
 constexpr int64_t kTilesReadInPlace = 2;
+// So near each other, the rows of a tile's columns stay in the level 1 cache where they are.
+constexpr int64_t kTilesOfNearRow = 2;
 // Of few rows, so many columns stay in the level 1 cache while the right operand is read once.
 constexpr int64_t kFewRowsColumns = 2048;
 // How many tiles of columns make a part that wastes little at its edge.
@@ -217,7 +219,8 @@ template <class T>
 void Gemm<T>::block(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,
                     int64_t depth, T* sums, int64_t step, Scratch& scratch) const {
   const bool right_in_place =
-      right.data && right.column_step == 1 && m_ <= kTilesReadInPlace * tile_.rows;
+      right.data && right.column_step == 1 &&
+      (m_ <= kTilesReadInPlace * tile_.rows || right.row_step <= kTilesOfNearRow * tile_.columns);
   const bool left_in_place = left.data && left.column_step == 1;
   const int64_t depths = std::min(block_depth_, k_ - depth);
   const T* right_from = scratch.right;

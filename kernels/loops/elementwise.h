@@ -51,7 +51,8 @@ struct Extra {
   C a, b, c;
   bool& divided_by_zero;
 
-  explicit Extra(const Parameters& p)
+  // Inline even where compilers count on its many users: few of its values are used by each.
+  __attribute__((always_inline)) explicit Extra(const Parameters& p)
       : a(get(p, 0)), b(get(p, 1)), c(get(p, 2)), divided_by_zero(p.divided_by_zero) {}
 
  private:

@@ -240,13 +240,26 @@ void reverse(char* to, const char* from, int64_t n) {
       reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), n);
 }
 
+// Rows that lie together in both memories. The last loop over them stands here: they may be short.
+void copy_dense_rows(const LoopNest& nest, int64_t bytes) {
+  const int inner = nest.rank() - 2;
+  const int64_t rows = inner < 0 ? 1 : nest.size(inner);
+  const int64_t to_step = inner < 0 ? 0 : nest.stride(0, inner);
+  const int64_t from_step = inner < 0 ? 0 : nest.stride(1, inner);
+  const auto size = static_cast<size_t>(nest.row() * bytes);
+  // Not memcpy: a damaged program may have placed output and input over each other.
+  nest.for_each_outer(inner < 0 ? 0 : inner, [=](char* const* at) {
+    for (int64_t i = 0; i < rows; ++i) {
+      std::memmove(at[0] + i * to_step, at[1] + i * from_step, size);
+    }
+  });
+}
+
 void copy_rows(const LoopNest& nest, int64_t bytes) {
   if (copy_transposed(nest, bytes)) return;
   const int64_t n = nest.row(), to_stride = nest.stride(0), from_stride = nest.stride(1);
   if (to_stride == bytes && from_stride == bytes) {
-    // Not memcpy: a damaged program may have placed output and input over each other.
-    nest.for_each_row(
-        [&](char* const* at) { std::memmove(at[0], at[1], static_cast<size_t>(n * bytes)); });
+    copy_dense_rows(nest, bytes);
   } else if (to_stride == bytes && from_stride == 0) {
     nest.for_each_row([&](char* const* at) { repeat(at[0], at[1], bytes, n); });
   } else if (to_stride == bytes && from_stride == -bytes) {

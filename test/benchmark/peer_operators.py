@@ -4,8 +4,8 @@
 ``python test/benchmark/peer_operators.py [PART ...]`` measures the operators whose label holds one of the parts (all
 without any). ``EXECUTORCH_PEER_PYTHON`` names the peer's Python, ``EXECUTORCH_KERNEL_ENTRY`` the library with our
 kernels. Both sides are timed in turn, each figure being the least of all turns. The peer runs programs of one kernel
-whose inputs and outputs are not copied; what a program of one element takes is subtracted there, and what a call of one
-element takes here.
+whose inputs and outputs are not copied. Of both sides, what a call on single elements takes that has as many outputs is
+subtracted.
 """
 
 import sys
@@ -26,18 +26,20 @@ from oracle.peer import Conversation
 from kernels import outputs, prepare
 
 SIDE, TURNS = 256, 10
-ONE_ELEMENT: Case = ("", "aten::add.out", (torch.ones(1), torch.ones(1)))
+ONE_ELEMENT: Case = ("1", "aten::add.out", (torch.ones(1), torch.ones(1)))
 PEER = """
 import json, sys, warnings
 sys.path.insert(0, sys.argv[1])
 warnings.filterwarnings("ignore")
 import torch
-from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer as load
+from executorch.extension.pybindings.portable_lib import _get_operator_names, _load_for_executorch_from_buffer as load
 from operator_cases import best, operator_cases
 torch.set_num_threads(1)
 
 
-def prepare(label, path):
+def prepare(label, name, path):
+    if name not in registered:
+        raise LookupError("no such kernel")
     with open(path, "rb") as file:
         buffer = file.read()
     module = load(buffer)
@@ -48,12 +50,13 @@ def prepare(label, path):
 
 
 cases = {label: args for label, name, args in operator_cases(int(sys.argv[2]))}
-cases[""] = torch.ones(1), torch.ones(1)
-runs, alive = {}, []
-for label, path in map(json.loads, sys.stdin):
+cases["1"] = torch.ones(1), torch.ones(1)
+cases |= {str(n): (torch.ones(n, 1), 0) for n in range(2, 9)}
+runs, alive, registered = {}, [], set(_get_operator_names())
+for label, name, path in map(json.loads, sys.stdin):
     try:
         if label not in runs:
-            runs[label] = prepare(label, path)
+            runs[label] = prepare(label, name, path)
         answer = best(runs[label])
     except Exception as error:
         answer = f"{type(error).__name__}: {error}"[:100]
@@ -70,11 +73,16 @@ def compared(case: Case, peer: Conversation, folder: Path) -> tuple[float, float
     ours, theirs = [], []
     for _ in range(TURNS):
         ours.append(best(run))
-        answer = peer.ask((label, str(path)))
+        answer = peer.ask((label, name, str(path)))
         if isinstance(answer, str):
             return answer
         theirs.append(answer)
     return min(ours), min(theirs)
+
+
+def call_on_single_elements(outputs: int) -> Case:
+    """With so many outputs, whose number is the label."""
+    return ONE_ELEMENT if outputs == 1 else (str(outputs), "aten::unbind_copy.int_out", (torch.ones(outputs, 1), 0))
 
 
 def main() -> None:
@@ -88,15 +96,19 @@ def main() -> None:
         Conversation(PEER, [Path(__file__).resolve().parent, SIDE], Path(name)) as peer,
     ):
         folder = Path(name)
-        call = compared(ONE_ELEMENT, peer, folder)
-        if isinstance(call, str):
-            raise RuntimeError(f"the peer cannot add: {call}")
+        calls: dict[int, tuple[float, float]] = {}
         for case in tqdm(cases, unit="operator"):
             found = compared(case, peer, folder)
             if isinstance(found, str):
                 rows.append((case[0], None, None, None, found))
                 continue
-            ours, theirs = (seconds - one for seconds, one in zip(found, call, strict=True))
+            count = sum(len(o) if isinstance(o, list) else 1 for o in outputs(*case[1:]))
+            if count not in calls:
+                call = compared(call_on_single_elements(count), peer, folder)
+                if isinstance(call, str):
+                    raise RuntimeError(f"the peer cannot call an operator with {count} outputs: {call}")
+                calls[count] = call
+            ours, theirs = (seconds - one for seconds, one in zip(found, calls[count], strict=True))
             rows.append((case[0], ours * 1e6, theirs * 1e6, ours / theirs, ""))
             slower += [case[0]] if ours > theirs else []
     headers = ("operator", "ours, us", "peer, us", "ours / peer", "")

@@ -130,8 +130,9 @@ class Normalizer {
     for_each_block([&](char* const* at, int64_t n) {
       const T* const x = read_in_(at[1], inner_.stride(1), n);
       T* const result = in_place ? reinterpret_cast<T*>(at[0]) : block;
-      const T* const w = n_.weight.data ? read_weight_(at[2], inner_.stride(2), n) : nullptr;
-      const T* const b = n_.bias.data ? read_bias_(at[3], inner_.stride(3), n) : nullptr;
+      const int64_t read = constant_weight && constant_bias ? 1 : n;
+      const T* const w = n_.weight.data ? read_weight_(at[2], inner_.stride(2), read) : nullptr;
+      const T* const b = n_.bias.data ? read_bias_(at[3], inner_.stride(3), read) : nullptr;
       if (constant_weight && constant_bias) {
         const T factor = w ? rstd * *w : rstd, addend = b ? *b : T(0);
         for (int64_t i = 0; i < n; ++i) result[i] = (x[i] - mean) * factor + addend;
