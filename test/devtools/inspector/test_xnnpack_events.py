@@ -4,11 +4,17 @@
 from pathlib import Path
 
 import pytest
+import torch
+from models import make
 from oracle import peer
 from recorded_run import Recorded, recorded
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools import Inspector
+from executorch.devtools.etdump.recording import record_runs
+from executorch.devtools.inspector.steps import attributed_share, execution_of, steps_of
+from executorch.devtools.report.study import blocks_with_sources
+from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime
 
 pytestmark = pytest.mark.skipif(
@@ -32,6 +38,21 @@ def test_every_operator_of_xnnpack_is_one_of_the_model(run: Recorded, tmp_path: 
         assert {event.delegate_backend_name for event in inside} == {"XnnpackBackend"}
         paths = [[path for path, _ in next(iter(event.module_hierarchy.values())).values()] for event in inside]
         assert paths == [["", "one", "one.lin"], ["", "one"], ["", "two", "two.lin"], ["", "two"]]
+
+
+def test_nearly_all_time_of_mobilenet_is_known_by_operator_and_module() -> None:
+    """At least 95 % of the wall time: a share of one measurement, so that a busy machine changes it little."""
+    model, inputs = make("mobilenet_v2")
+    edge = to_edge_transform_and_lower(
+        torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()], generate_etrecord=True
+    )
+    made = edge.to_executorch()
+    recording = record_runs(made.buffer, inputs, runs=5, warm_up=1, threads=1)
+    steps = steps_of(execution_of(blocks_with_sources(recording.trace, made.get_etrecord(), "forward")))
+    assert attributed_share(steps) >= 0.95
+    modules = {step.module for step in steps if step.is_attributed}
+    assert {"conv_stem", "blocks.3.1.conv_dw", "conv_head", "classifier"} <= modules
+    assert modules <= {name for name, _ in model.named_modules()}
 
 
 def test_what_a_delegate_returns_is_compared(run: Recorded) -> None:
