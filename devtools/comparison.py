@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_leaves
 from executorch.devtools.etdump.recording import record_runs
 from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inside_delegate import can_open, values_inside
-from executorch.devtools.inspector.attribution import DELEGATE_CALL, attribute, handles_of
+from executorch.devtools.inspector.attribution import DELEGATE_CALL, attribute, handles_of, handles_of_node
 from executorch.devtools.inspector.compare_results import (
     as_float,
     cosine_similarity,
@@ -47,6 +47,7 @@ class OperatorGap:
     `ran`: the kernel or delegate that computed it, or "backend: operator" inside of one, where `operator` may be
     several that it fuses, of which `node` is the first. `sqnr` in decibel; `largest`: the largest absolute difference,
     infinite where one of the two is no number and the other is. `differs`: it is beyond the tolerance.
+    `handles`: the node's debug handles.
     """
 
     operator: str
@@ -60,6 +61,7 @@ class OperatorGap:
     cosine: float
     largest: float
     differs: bool
+    handles: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -233,4 +235,5 @@ def _measured(node: fx.Node, expected: torch.Tensor, found: torch.Tensor, rtol: 
         cosine=cosine_similarity(a, b),
         largest=_largest(expected, found),
         differs=_differs(expected, found, rtol, atol),
+        handles=tuple(sorted(handles_of_node(node))),
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -41,6 +42,7 @@ from executorch.runtime import Runtime
 # Who opens a backend's payload, found by name: these tools depend on none.
 _OPENERS = {"XnnpackBackend": "executorch.backends.xnnpack.serialization.opened_payload:open_payload"}
 _ALIGNMENT = 64
+_MOVES = re.compile(r"\.(view|permute|squeeze|unsqueeze|expand|clone|slice|select|t|transpose)(_copy)?\.")
 
 
 class OpenedOutput(Protocol):
@@ -148,23 +150,33 @@ def _beside(
     outputs: Sequence[OpenedOutput], returned: Sequence[torch.Tensor], values: Mapping[fx.Node, Any], members: set[int]
 ) -> list[InnerValue]:
     own = {output.handle for output in outputs if output.handle}
-    last = {handle: node for node in values for handle in handles_of_node(node)}
+    groups: dict[int, list[fx.Node]] = {}
+    for node in values:
+        for handle in handles_of_node(node):
+            groups.setdefault(handle, []).append(node)
     found: dict[fx.Node, InnerValue] = {}
     for output, value in zip(outputs, returned, strict=True):
-        if output.handle not in last:
+        if output.handle not in groups:
             continue
         is_quantized = output.dtype in (ScalarType.CHAR, ScalarType.BYTE)
         real = (value.to(torch.float64) - output.zero_point) * output.scale if is_quantized else value
-        chain = _fused(last[output.handle], own, members)
+        group = groups[output.handle]
+        chain = _fused(group[-1], own, members)
         for node in reversed([each for each in chain if isinstance(values.get(each), torch.Tensor)]):
             fitting = _in_layout_of(values[node], value if values[node].dtype == value.dtype else real)
             if fitting is not None:
                 step = 1.0 if fitting.dtype in (torch.int8, torch.uint8) else output.scale if is_quantized else 0.0
-                nodes = tuple(each for each in chain[: chain.index(node) + 1] if each.target is not operator.getitem)
-                found[node] = InnerValue(nodes or (node,), output.kind, values[node], fitting, step)
+                nodes = _named([*group[:-1], *chain[: chain.index(node) + 1]])
+                found[node] = InnerValue(nodes, output.kind, values[node], fitting, step)
                 break
     order = {node: place for place, node in enumerate(values)}
     return sorted(found.values(), key=lambda each: order[each.nodes[0]])
+
+
+def _named(nodes: Sequence[fx.Node]) -> tuple[fx.Node, ...]:
+    """Those that compute something; the last if all of them only move values."""
+    computing = [node for node in nodes if node.target is not operator.getitem and not _MOVES.search(str(node.target))]
+    return tuple(computing) or (nodes[-1],)
 
 
 def _fused(node: fx.Node, own: set[int], members: set[int]) -> list[fx.Node]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -118,7 +119,8 @@ def _set_sources(event: Event, nodes: Mapping[int, Sequence[fx.Node]]) -> None:
             if node.name not in event.stack_traces:
                 event.stack_traces[node.name] = node.meta.get("stack_trace")
                 event.module_hierarchy[node.name] = node.meta.get("nn_module_stack")
-            event.op_types.append(str(node.target))
+            if node.target is not operator.getitem:
+                event.op_types.append(str(node.target))
 
 
 def _is_part(key: Any, identifier: str) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from executorch.devtools.inspector.attribution import DELEGATE_CALL, OPERATOR_CALL
+from executorch.devtools.inspector.attribution import DELEGATE_CALL, OPERATOR_CALL, handles_of_node
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.time_scale import TimeScale, scale_factor
 from executorch.devtools.report.gaps import decibel
@@ -75,15 +75,13 @@ def _inside(study: Study, call: Call) -> list[dict[str, Any]]:
     members = study.inside[call.instruction]
     found = []
     for node in members:
-        if node.target is operator.getitem:
-            continue
         sources = [
             inner.name
             for source in node.all_input_nodes
             for inner in (source.all_input_nodes if source.target is operator.getitem else [source])
             if inner in members
         ]
-        gaps = study.gaps_of(call.instruction, node.name)
+        gaps = study.gaps_of(call.instruction, handles_of_node(node))
         facts = {"node": node.name, "SQNR": ", ".join(f"{decibel(gap.sqnr)} dB" for gap in gaps)}
         facts |= describe_source(node)
         ids = [f"{call.key}/{name}" for name in sources]

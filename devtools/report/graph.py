@@ -93,7 +93,7 @@ def _opened(study: Study, call: Call, colour: str) -> str:
 
 def _nodes_picture(study: Study, instruction: int, nodes: Sequence[fx.Node], colour: str) -> str:
     members = set(nodes)
-    shown = {node: _node_box(study, instruction, node, colour) for node in nodes if node.target is not operator.getitem}
+    shown = {node: _node_box(study, instruction, node, colour) for node in nodes}
     outside: dict[fx.Node, Box] = {}
     edges: dict[fx.Node, list[fx.Node]] = {}
     for node in shown:
@@ -122,7 +122,7 @@ def _node_box(study: Study, instruction: int, node: fx.Node, colour: str) -> Box
     alike = [each for each in study.inside[instruction] if handles_of_node(each) & handles]
     is_last = not alike or alike[-1] is node
     time = sum(study.time_of(instruction, handle) for handle in handles) if is_last else 0.0
-    gaps = study.gaps_of(instruction, node.name)
+    gaps = study.gaps_of(instruction, handles)
     says = [node.name, str(node.target), module_path(node), source_line(node), *_gap_lines(gaps)]
     return Box(
         label=operator_name(node.target).replace("::", "."),

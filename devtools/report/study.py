@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from torch import fx
@@ -65,10 +66,14 @@ class Study:
             and (handle is None or (step.is_operator and handle in step.handles))
         )
 
-    def gaps_of(self, instruction: int | None, node: str | None = None) -> list[OperatorGap]:
-        """What was compared of an instruction, or of a node in it."""
+    def gaps_of(self, instruction: int | None, handles: Collection[int] = ()) -> list[OperatorGap]:
+        """What was compared of an instruction, or of what it ran of some debug handles."""
         found = [] if self.comparison is None else self.comparison.operators
-        return [each for each in found if each.instruction == instruction and node in (None, each.node)]
+        return [
+            each
+            for each in found
+            if each.instruction == instruction and (not handles or set(handles) & set(each.handles))
+        ]
 
 
 def blocks_with_sources(trace: Trace, record: ETRecord | None, method: str | None) -> list[EventBlock]:
@@ -118,5 +123,5 @@ def _inside(record: ETRecord | None, method: str) -> dict[int, list[fx.Node]]:
         listed = handles.get(instruction, handles.get(str(instruction), ()))
         listed = [listed] if isinstance(listed, int) else listed
         members = {node: None for each in dict.fromkeys(listed) for node in nodes.get(each, ())}
-        found[int(instruction)] = list(members)
+        found[int(instruction)] = [node for node in members if node.target is not operator.getitem]
     return found

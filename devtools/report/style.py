@@ -20,14 +20,15 @@ nav a{color:var(--link);text-decoration:none} nav a:hover{text-decoration:underl
 .tile{background:var(--tint);border:1px solid var(--rule);border-radius:8px;padding:10px 14px}
 .tile b{display:block;font-size:20px;font-weight:600;font-variant-numeric:tabular-nums}
 .tile span{color:var(--soft);font-size:12px}
-.scroll{overflow:auto;max-width:100%} .tall{max-height:760px;border:1px solid var(--rule);border-radius:8px}
+.scroll{overflow:auto;max-width:100%}
+.tall{max-height:760px;background:var(--sheet);border:1px solid var(--rule);border-radius:8px}
 .tall svg{display:block;margin:0 auto}
 table{border-collapse:collapse;width:100%;font-size:13px} th{text-align:left;font-weight:600;color:var(--soft)}
 th,td{padding:4px 10px;border-bottom:1px solid var(--rule);vertical-align:top;white-space:nowrap}
 th.n,td.n{text-align:right;font-variant-numeric:tabular-nums}
 td.code,code{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,monospace;font-size:12px}
 td.code{white-space:normal;overflow-wrap:anywhere;min-width:205px}
-td.soft{color:var(--soft);font-size:12px;white-space:normal;overflow-wrap:anywhere}
+td.soft{color:var(--soft);font-size:12px;min-width:130px;white-space:normal;overflow-wrap:anywhere}
 td.share{width:190px} td.share div{display:flex;gap:8px;align-items:center;justify-content:flex-end}
 td.share span:last-child{font-variant-numeric:tabular-nums;min-width:52px;text-align:right}
 .bar{flex:1;height:12px;background:var(--tint);border-radius:3px;min-width:60px;overflow:hidden}

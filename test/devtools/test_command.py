@@ -45,3 +45,47 @@ def test_errors_are_a_line_and_help_teaches(run: Recorded, capsys: pytest.Captur
     with pytest.raises(SystemExit):
         main(["inspect", "--help"])
     assert "generate_etrecord=True" in capsys.readouterr().out
+
+
+def test_a_program_is_profiled_compared_and_drawn(
+    run: Recorded, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pte, model = tmp_path / "program.pte", tmp_path / "its_model.py"
+    pte.write_bytes(run.program.buffer)
+    model.write_text(
+        "import torch\nfrom recorded_run import TwoBlocks\n"
+        "def make():\n    torch.manual_seed(0)\n    return TwoBlocks().eval(), (torch.randn(2, 4),)\n"
+        "def other():\n    return torch.nn.Linear(4, 4), (torch.randn(2, 4),)\n"
+    )
+    made = f"{model}:make"
+    assert main(["profile", str(pte), "--runs", "3", "--trace", str(tmp_path / "run.etdp")]) == 0
+    assert "on average of 3 runs" in capsys.readouterr().out
+    assert main(["profile", str(pte), "--runs", "2", "--model", made, "--by", "module", "--tsv"]) == 0
+    assert "\ntwo.lin\t1\t" in capsys.readouterr().out
+    assert main(["profile", str(pte), "--runs", "2", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["steps"]) == 9
+
+    assert main(["compare", made, str(pte)]) == 0
+    table = capsys.readouterr().out
+    assert "no operator differs" in table and "\t" not in table
+    assert main(["compare", f"{model}:other", str(pte)]) == 1
+    assert "made in another way" in capsys.readouterr().err
+    assert main(["compare", f"{model}:none", str(pte)]) == 1
+    assert "has no 'none'" in capsys.readouterr().err
+
+    page, graph, chrome = tmp_path / "page.html", tmp_path / "graph.json", tmp_path / "chrome.json"
+    assert main(["report", str(pte), "--trace", str(tmp_path / "run.etdp"), "-o", str(page)]) == 0
+    assert "<h2>Timeline</h2>" in page.read_text()
+    assert main(["report", str(pte), "--runs", "2", "-o", str(page), "--chrome-trace", str(chrome)]) == 0
+    assert json.loads(chrome.read_text())["traceEvents"]
+    assert main(["graph", str(pte), "-o", str(graph)]) == 0
+    assert len(json.loads(graph.read_text())["graphs"][0]["nodes"]) == 10
+    assert main(["graph", str(pte), "-o", "graph.png"]) == 1
+    assert "ends in .html or .json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["inspect", "profile", "compare", "graph", "report"])
+def test_the_help_of_every_command_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert f"  python -m executorch.devtools {command} " in capsys.readouterr().out
