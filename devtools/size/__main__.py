@@ -7,11 +7,14 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from tabulate import tabulate
 
 from executorch.devtools.size.breakdown import Size, size_of
+from executorch.devtools.size.edit import EditError, extract, strip
+from executorch.devtools.size.regions import regions_of
 from executorch.exir.serialize import MalformedProgramError
 
 
@@ -36,22 +39,80 @@ def _largest(counts: dict[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: -item[1])
 
 
+_HELP = """\
+Where each byte of a .pte file goes: constants, delegates, the program, padding, duplicates.
+
+  python -m executorch.devtools.size model.pte                     the largest parts, operators, delegates
+  python -m executorch.devtools.size model.pte --list              the file from its first byte to its last
+  python -m executorch.devtools.size model.pte --extract NAME --to part.bin
+  python -m executorch.devtools.size model.pte --strip debug --strip method:encode --to small.pte
+
+What is left after --strip computes the same. It always leaves out what nothing refers to; and further:
+  debug           stack traces and names of tensors
+  method:NAME     a method, with what it alone uses
+  backend:ID      the methods that delegate to that backend
+  named-data:KEY  data that no delegate that is left names
+"""
+
+_STRIPPED = ("method", "backend", "named-data")
+
+
+def _strip(data: bytes, given: Sequence[str]) -> bytes:
+    names: dict[str, list[str]] = {key: [] for key in _STRIPPED}
+    for each in given:
+        kind, colon, name = each.partition(":")
+        if kind in _STRIPPED and colon:
+            names[kind].append(name)
+        elif each not in ("debug", "unused"):
+            raise EditError(f"--strip {each}: expected debug, unused, method:NAME, backend:ID or named-data:KEY")
+    methods, backends, named_data = names.values()
+    return strip(data, debug="debug" in given, methods=methods, backends=backends, named_data=named_data)
+
+
+def _edit(data: bytes, options: argparse.Namespace) -> None:
+    made = extract(data, options.extract) if options.extract else _strip(data, options.strip)
+    options.to.write_bytes(made)
+    print(f"{options.to}: {len(made)} bytes, of {len(data)}")
+
+
+def _list(data: bytes, as_json: bool) -> str:
+    regions = regions_of(data)
+    if as_json:
+        return json.dumps([asdict(each) for each in regions], indent=1)
+    rows = [(each.offset, each.nbytes, each.kind, each.name) for each in regions]
+    return tabulate(rows, headers=("at", "bytes", "kind", "what"))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m executorch.devtools.size",
-        description="Where each byte of a .pte file goes: constants, delegates, the program, padding, duplicates.",
+        description=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", type=Path, metavar="FILE.pte")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--parts", type=int, default=20, metavar="N", help="show the N largest parts (default: 20)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--list", action="store_true", help="the file's regions: program, segments, padding")
+    what.add_argument("--extract", metavar="NAME", help="write the bytes of a part, named as the table does")
+    what.add_argument("--strip", action="append", metavar="WHAT", help="write the file without it; may be repeated")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="where --extract and --strip write")
     options = parser.parse_args(arguments)
+    if bool(options.extract or options.strip) != (options.to is not None):
+        parser.error("--extract and --strip need --to, and nothing else does")
     try:
-        size = size_of(options.file.read_bytes())
-    except (OSError, MalformedProgramError) as error:
+        data = options.file.read_bytes()
+        if options.extract or options.strip:
+            _edit(data, options)
+        elif options.list:
+            print(_list(data, options.json))
+        else:
+            size = size_of(data)
+            print(json.dumps(size.as_dict(), indent=1) if options.json else render(size, options.parts))
+    except (OSError, MalformedProgramError, EditError) as error:
         print(f"size: {options.file}: {error}", file=sys.stderr)
         return 1
-    print(json.dumps(size.as_dict(), indent=1) if options.json else render(size, options.parts))
     return 0
 
 

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from executorch.exir.schema import BytesLike, DataLocation, KernelCall, Program, Tensor
+from executorch.devtools.size.regions import Region, regions_of, totals_of
+from executorch.exir.schema import BytesLike, KernelCall, Program, Tensor
 from executorch.exir.serialize import deserialize_pte
-from executorch.exir.serialize.header import find_extended_header
 from executorch.exir.serialize.pte_file import PteFile
-from executorch.exir.serialize.reader import FlatbufferReader
-from executorch.exir.serialize.tables import PROGRAM
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,7 @@ class Size:
     """`totals`: bytes by kind, whose sum is the file; alignment between constants is theirs. `parts`: largest first.
 
     `operators`, `delegates`: calls of each in all methods. `duplicates`: bytes of parts that are there already.
+    `regions`: the file from its first byte to its last, padding with what it is for.
     """
 
     file: int
@@ -45,6 +44,7 @@ class Size:
     operators: dict[str, int]
     delegates: dict[str, int]
     duplicates: int
+    regions: list[Region]
 
     def as_dict(self) -> dict[str, Any]:
         """The same as numbers, texts, lists and dicts, for JSON."""
@@ -58,36 +58,13 @@ def size_of(data: BytesLike) -> Size:
     parts = list(_marked(parts_with_bytes(file)))
     return Size(
         file=len(view),
-        totals=_totals(view),
+        totals=totals_of(view),
+        regions=regions_of(view),
         parts=sorted(parts, key=lambda part: -part.nbytes),
         operators=_operators(file.program),
         delegates=dict(Counter(each.id for plan in file.program.execution_plan for each in plan.delegates)),
         duplicates=sum(part.nbytes for part in parts if part.same_as is not None),
     )
-
-
-def _totals(view: memoryview) -> dict[str, int]:
-    header = find_extended_header(view)
-    end = header.program_size if header else len(view)
-    program = FlatbufferReader(view[:end], PROGRAM).root(Program)
-    delegated = {
-        each.processed.index
-        for plan in program.execution_plan
-        for each in plan.delegates
-        if each.processed.location is DataLocation.SEGMENT
-    }
-    named = {row.segment_index for row in program.named_data or []}
-    mutable = {row.segment_index for row in program.mutable_data_segments or []}
-    totals: Counter[str] = Counter()
-    for index, segment in enumerate(program.segments):
-        kinds = {"delegates": delegated, "named data": named, "mutable buffers": mutable}
-        kind = next((name for name, indices in kinds.items() if index in indices), "constants")
-        totals[kind] += segment.size
-    constants = sum(len(buffer.storage) for buffer in program.constant_buffer)
-    delegates = sum(len(each.data) for each in program.backend_delegate_data)
-    totals += Counter(constants=constants, delegates=delegates, program=end - constants - delegates)
-    totals["padding"] = len(view) - sum(totals.values())
-    return {name: size for name, size in totals.items() if size}
 
 
 def parts_with_bytes(file: PteFile) -> Iterator[tuple[Part, BytesLike]]:

@@ -1,0 +1,208 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Editing `.pte` files: take a part out as bytes, or write the file again without what it can do without.
+
+What remains computes the same: names for debugging, and what nothing refers to, are all that `strip` takes away by
+itself. Methods, and data that delegates find by name, go when they are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TypeGuard
+
+from executorch.devtools.size.breakdown import parts_with_bytes
+from executorch.devtools.size.regions import program_of
+from executorch.exir.schema import (
+    Buffer,
+    BytesLike,
+    DataLocation,
+    ExecutionPlan,
+    KernelCall,
+    KernelTypes,
+    Program,
+    Tensor,
+    TensorDataLocation,
+)
+from executorch.exir.serialize import PteFile, PteLayout, deserialize_pte, serialize_pte
+from executorch.exir.serialize.header import find_extended_header
+
+
+class EditError(ValueError):
+    """What is asked for is not in the file, or cannot be left out."""
+
+
+def extract(data: BytesLike, name: str) -> bytes:
+    """The bytes of the constant, mutable buffer, delegate payload or named data of that name, as `size_of` names them.
+
+    Raises EditError if there is none, or more than one; MalformedProgramError if the bytes are no program.
+    """
+    parts = list(parts_with_bytes(deserialize_pte(data)))
+    found = [bytes(content) for part, content in parts if part.name == name]
+    if len(found) != 1:
+        known = ", ".join(sorted({f"'{part.name}'" for part, _ in parts})) or "none"
+        raise EditError(f"'{name}': expected the name of one part, found {len(found)}; there are: {known}")
+    return found[0]
+
+
+def strip(
+    data: BytesLike,
+    *,
+    debug: bool = False,
+    methods: Collection[str] = (),
+    backends: Collection[str] = (),
+    named_data: Collection[str] = (),
+    unused: bool = True,
+) -> bytes:
+    """The `.pte` file without `methods`, without the methods that delegate to one of `backends`, and without the
+    `named_data` of these keys.
+
+    debug: also without stack traces and names of tensors (of mutable buffers too, which `get_attribute` and training
+    look up by name). unused: also without constants, delegates, operators and initial values that no method refers to.
+
+    Raises EditError if a name is not in the file, no method would be left, or a delegate that is left names the data;
+    MalformedProgramError if the bytes are no program.
+    """
+    layout = _layout(data)
+    file = deserialize_pte(data)
+    program = file.program
+    plans = _kept_plans(program, methods, backends)
+    program = replace(program, execution_plan=[_without_debug(plan) for plan in plans] if debug else plans)
+    file = replace(file, program=program)
+    file = _without_named_data(file, named_data)
+    return bytes(serialize_pte(_without_unused(file) if unused else file, layout))
+
+
+def _layout(data: BytesLike) -> PteLayout:
+    """Segments lie as they did: delegates in some of their own, all at multiples of what they were."""
+    view = memoryview(data).cast("B")
+    header = find_extended_header(view)
+    if header is None:
+        return PteLayout(extract_delegate_segments=False)
+    program = program_of(view)
+    delegates = [each.processed for plan in program.execution_plan for each in plan.delegates]
+    in_segments = any(each.location is DataLocation.SEGMENT for each in delegates)
+    alignment = 128
+    while alignment < 1 << 16 and all(
+        (header.segment_base_offset + each.offset) % (2 * alignment) == 0 for each in program.segments
+    ):
+        alignment *= 2
+    return PteLayout(extract_delegate_segments=in_segments, segment_alignment=alignment if program.segments else 128)
+
+
+def _kept_plans(program: Program, methods: Collection[str], backends: Collection[str]) -> list[ExecutionPlan]:
+    plans = program.execution_plan
+    _check_known("method", methods, {plan.name for plan in plans})
+    _check_known("backend", backends, {each.id for plan in plans for each in plan.delegates})
+    kept = [
+        plan for plan in plans if plan.name not in methods and not any(each.id in backends for each in plan.delegates)
+    ]
+    if not kept:
+        raise EditError(f"no method would be left of {[plan.name for plan in plans]}")
+    return kept
+
+
+def _check_known(what: str, asked: Collection[str], known: Collection[str]) -> None:
+    unknown = sorted(set(asked) - set(known))
+    if unknown:
+        raise EditError(f"no {what} {unknown}; the file has {sorted(known)}")
+
+
+def _without_debug(plan: ExecutionPlan) -> ExecutionPlan:
+    chains = [replace(chain, stacktrace=None) for chain in plan.chains]
+    return replace(plan, chains=chains, values=[replace(each, val=_unnamed(each.val)) for each in plan.values])
+
+
+def _unnamed(value: KernelTypes) -> KernelTypes:
+    extra = value.extra_tensor_info if isinstance(value, Tensor) else None
+    if extra is None or extra.location is TensorDataLocation.EXTERNAL:
+        return value  # data in another file is found by its name
+    assert isinstance(value, Tensor)
+    return replace(value, extra_tensor_info=replace(extra, fully_qualified_name=None))
+
+
+def _without_named_data(file: PteFile, keys: Collection[str]) -> PteFile:
+    _check_known("named data", keys, file.named_data)
+    payloads = [file.program.backend_delegate_data[index].data for index in _payloads(file.program)]
+    for key in keys:
+        if any(key.encode() in bytes(payload) for payload in payloads):
+            raise EditError(f"named data '{key}': a delegate that is left names it")
+    return replace(file, named_data={key: blob for key, blob in file.named_data.items() if key not in keys})
+
+
+def _payloads(program: Program) -> list[int]:
+    """Indices of the payloads that delegates refer to, in their order."""
+    return list(dict.fromkeys(each.processed.index for plan in program.execution_plan for each in plan.delegates))
+
+
+def _without_unused(file: PteFile) -> PteFile:
+    program = file.program
+    payloads = _payloads(program)
+    constants = _used_buffers(program, is_mutable=False)
+    mutable = _used_buffers(program, is_mutable=True)
+    new_places = (
+        {old: new for new, old in enumerate(constants)},
+        {old: new for new, old in enumerate(mutable)},
+    )
+    plans = [
+        _renumbered(plan, {old: new for new, old in enumerate(payloads)}, new_places) for plan in program.execution_plan
+    ]
+    kept = replace(
+        program,
+        execution_plan=plans,
+        constant_buffer=[program.constant_buffer[index] for index in constants],
+        backend_delegate_data=[program.backend_delegate_data[index] for index in payloads],
+    )
+    values: list[Buffer] | None = file.mutable_data
+    if values is not None:
+        values = [values[index] for index in mutable] if len(mutable) > 1 else None
+    return replace(file, program=kept, mutable_data=values)
+
+
+def _has_bytes(value: object) -> TypeGuard[Tensor]:
+    """Whether a value is a tensor whose bytes are in the file."""
+    if not isinstance(value, Tensor) or not value.data_buffer_idx:
+        return False
+    extra = value.extra_tensor_info
+    return extra is None or extra.location is not TensorDataLocation.EXTERNAL
+
+
+def _used_buffers(program: Program, is_mutable: bool) -> list[int]:
+    """Entry 0 stands for no bytes."""
+    values = (value.val for plan in program.execution_plan for value in plan.values)
+    tensors = (value for value in values if _has_bytes(value))
+    return [0, *sorted({each.data_buffer_idx for each in tensors if (each.allocation_info is not None) == is_mutable})]
+
+
+def _renumbered(
+    plan: ExecutionPlan, payloads: dict[int, int], buffers: tuple[dict[int, int], dict[int, int]]
+) -> ExecutionPlan:
+    values = []
+    for value in plan.values:
+        tensor = value.val
+        if _has_bytes(tensor):
+            places = buffers[tensor.allocation_info is not None]
+            value = replace(value, val=replace(tensor, data_buffer_idx=places[tensor.data_buffer_idx]))
+        values.append(value)
+    delegates = [
+        replace(each, processed=replace(each.processed, index=payloads[each.processed.index]))
+        for each in plan.delegates
+    ]
+    calls = [step.instr_args for chain in plan.chains for step in chain.instructions]
+    used = sorted({call.op_index for call in calls if isinstance(call, KernelCall)})
+    numbers = {old: new for new, old in enumerate(used)}
+    chains = [
+        replace(
+            chain,
+            instructions=[
+                replace(step, instr_args=replace(step.instr_args, op_index=numbers[step.instr_args.op_index]))
+                if isinstance(step.instr_args, KernelCall)
+                else step
+                for step in chain.instructions
+            ],
+        )
+        for chain in plan.chains
+    ]
+    return replace(
+        plan, values=values, delegates=delegates, chains=chains, operators=[plan.operators[index] for index in used]
+    )

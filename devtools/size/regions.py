@@ -1,0 +1,90 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A file from its first byte to its last: the program, segments, and the padding between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from executorch.exir.schema import BytesLike, DataLocation, Program
+from executorch.exir.serialize.header import find_extended_header
+from executorch.exir.serialize.reader import FlatbufferReader
+from executorch.exir.serialize.tables import PROGRAM
+
+
+@dataclass(frozen=True)
+class Region:
+    """Bytes [offset, offset + nbytes) of the file. `name`: what a segment belongs to, or what padding is for."""
+
+    offset: int
+    nbytes: int
+    kind: str
+    name: str
+
+
+def regions_of(data: BytesLike) -> list[Region]:
+    """The regions in the order of the file, which they cover; empty segments are left out.
+
+    Raises MalformedProgramError if the bytes are no program.
+    """
+    view = memoryview(data).cast("B")
+    return list(_regions(view, program_of(view)))
+
+
+def program_of(view: memoryview) -> Program:
+    """The program's tables as they are in the file, segments apart."""
+    header = find_extended_header(view)
+    return FlatbufferReader(view[: header.program_size] if header else view, PROGRAM).root(Program)
+
+
+def _regions(view: memoryview, program: Program) -> Iterator[Region]:
+    header = find_extended_header(view)
+    end = header.program_size if header else len(view)
+    base = header.segment_base_offset if header else 0
+    yield Region(0, end, "program", "tables, and constants and payloads that are in no segment")
+    order = sorted(range(len(program.segments)), key=lambda index: program.segments[index].offset)
+    users = _users(program)
+    for index in order:
+        segment = program.segments[index]
+        if not segment.size:
+            continue
+        begin = base + segment.offset
+        kind, name = users.get(index, ("constants", "of no tensor"))
+        if begin > end:
+            yield Region(end, begin - end, "padding", f"segment {index} begins at a multiple of {begin & -begin}")
+        yield Region(begin, segment.size, kind, f"segment {index}: {name}")
+        end = max(end, begin + segment.size)
+    if end < len(view):
+        yield Region(end, len(view) - end, "padding", "behind the last segment")
+
+
+def _users(program: Program) -> dict[int, tuple[str, str]]:
+    """Segment → kind and what refers to it."""
+    users = {program.constant_segment.segment_index: ("constants", f"{len(program.constant_segment.offsets)} entries")}
+    if not program.constant_segment.offsets:
+        users.clear()
+    for row in program.mutable_data_segments or []:
+        users[row.segment_index] = ("mutable buffers", f"{len(row.offsets)} entries")
+    keys: dict[int, list[str]] = {}
+    for named in program.named_data or []:
+        keys.setdefault(named.segment_index, []).append(named.key)
+    users |= {index: ("named data", ", ".join(names)) for index, names in keys.items()}
+    for plan in program.execution_plan:
+        for each in plan.delegates:
+            if each.processed.location is DataLocation.SEGMENT:
+                users[each.processed.index] = ("delegates", f"{each.id} of {plan.name}")
+    return users
+
+
+def totals_of(view: memoryview) -> dict[str, int]:
+    """Bytes by kind; their sum is the file. Alignment between constants is theirs."""
+    program = program_of(view)
+    totals: Counter[str] = Counter()
+    for region in _regions(view, program):
+        totals[region.kind] += region.nbytes
+    constants = sum(len(buffer.storage) for buffer in program.constant_buffer)
+    delegates = sum(len(each.data) for each in program.backend_delegate_data)
+    totals += Counter(constants=constants, delegates=delegates)
+    totals["program"] -= constants + delegates
+    return {name: size for name, size in totals.items() if size}
