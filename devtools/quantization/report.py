@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from tabulate import tabulate
+from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from executorch.devtools.quantization.noise import CallKey, calls_by_key, noise_of_calls, operator_name
@@ -19,10 +20,15 @@ from executorch.exir.error import module_name
 from executorch.exir.error import operator_name as edge_name
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_submodules
+from executorch.exir.passes.fuse_quantized_pass import fusion_verdicts
+from executorch.exir.program.target import installed_kernels
 
 _LAYERS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "linear", "embedding")
 _WEIGHTED_IN_EDGE = ("aten::convolution", "aten::linear", "aten::addmm", "aten::mm", "aten::embedding")
-_FUSED_IN_EDGE = tuple(f"quantized_decomposed::{name}" for name in ("embedding", "linear", "conv", "mixed"))
+_FUSED_IN_EDGE = (
+    *(f"quantized_decomposed::{name}" for name in ("embedding", "linear", "conv", "mixed")),
+    *(f"quantized_fused::{name}" for name in ("convolution", "linear")),
+)
 _QUANTIZED = "quantized_decomposed."
 _TORCHAO = "torchao.dequantize_affine"
 """What torchao's `quantize_` writes: the scale is its third argument, not the second."""
@@ -32,8 +38,8 @@ _TORCHAO = "torchao.dequantize_affine"
 class LayerReport:
     """scheme: "static", "dynamic", "weights only" or "float". bits: of weights and of operands (32: float). sqnr: of
     the layer's result in dB, its operands being the float model's. runs: "" before lowering; else "delegated to …",
-    "fused in …" (a kernel on the integers), "dequantized" or "in float"; why: a partitioner's reason, or that the
-    quantizer left it.
+    "fused in …" (a kernel on the integers, of the installed runtime), "dequantized" or "in float"; why: a partitioner's
+    reason and why there is no kernel on the integers, or that the quantizer left it.
     """
 
     layer: str
@@ -88,7 +94,7 @@ def quantization_report(
     gave. data: inputs, as for calibration. lowered: the `EdgeProgramManager` made of it, to say where layers run.
     """
     noise, whole = noise_of_calls(float_graph, quantized, data)
-    places = {} if lowered is None else _places(lowered.exported_program().graph_module)
+    places = {} if lowered is None else _places(lowered.exported_program())
     layers = [
         _layer(key, node, noise.get(key, math.nan), places, lowered is not None)
         for key, node in calls_by_key(quantized).items()
@@ -147,22 +153,36 @@ def _layer(key: CallKey, node: Node, sqnr: float, places: dict[str, tuple[str, s
     return LayerReport(key[0], key[1], scheme, weight_bits, operand_bits, per_channel, sqnr, runs, why)
 
 
-def _places(graph_module: GraphModule) -> dict[str, tuple[str, str]]:
-    """Where the weighted operators of each module run, and why not in a delegate."""
+def _places(program: ExportedProgram) -> dict[str, tuple[str, str]]:
+    """Where the weighted operators of each module run, and why not in a delegate or on integers."""
+    target = installed_kernels()
+    verdicts = fusion_verdicts(program, lambda name: target.find(name) is not None)
     found: dict[str, tuple[str, str]] = {}
-    for held in all_graph_modules(graph_module):
+    for held in all_graph_modules(program.graph_module):
         for node in held.graph.nodes:
             if _is_weighted(node):
-                reasons = "; ".join(f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ()))
-                quantized = any("quantize" in str(source.target) for source in node.all_input_nodes)
-                fused = edge_name(node.target) if edge_name(node.target).startswith(_FUSED_IN_EDGE) else ""
-                place = f"fused in {fused}" if fused else "dequantized" if quantized else "in float"
-                found[module_name(node)] = (place, "" if fused else reasons)
+                reasons = [f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ())]
+                place, why = _place(node, verdicts)
+                fused = place.startswith("fused")
+                found[module_name(node)] = (place, "" if fused else "; ".join([*reasons, *filter(None, [why])]))
         for _, module, _ in get_lowered_submodules(held):
             for node in module.original_module.graph.nodes:
                 if _is_weighted(node):
                     found[module_name(node)] = (f"delegated to {module.backend_id}", "")
     return found
+
+
+def _place(node: Node, verdicts: Mapping[Node, str]) -> tuple[str, str]:
+    """Where a call that no delegate took runs, and why not on integers."""
+    name = edge_name(node.target)
+    if name.startswith(_FUSED_IN_EDGE):
+        return f"fused in {name}", ""
+    if not any("quantize" in str(source.target) for source in node.all_input_nodes):
+        return "in float", ""
+    why = verdicts.get(node, "its result is not quantized")
+    if why:
+        return "dequantized", why
+    return f"fused in quantized_fused::{'convolution' if 'convolution' in name else 'linear'}", ""
 
 
 def _is_weighted(node: Node) -> bool:

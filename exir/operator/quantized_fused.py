@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from executorch.exir.operator.quantized import decomposed
+
 NAMESPACE = "quantized_fused"
 _YAML = Path(__file__).resolve().parents[2] / "kernels" / "quantized" / "functions.yaml"
 _SCHEMA = re.compile(
@@ -137,6 +139,22 @@ def _mean_fake(
     return torch.mean(input.float(), dim, keepdim).to(torch.int8)
 
 
+def _combined(operator: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of two tensors: dequantize, compute, quantize as they are written out."""
+
+    def compute(a: torch.Tensor, *parameters: Any) -> torch.Tensor:
+        left = decomposed.dequantize_per_tensor(a, *parameters[:4], a.dtype)
+        right = decomposed.dequantize_per_tensor(parameters[4], *parameters[5:9], parameters[4].dtype)
+        made: torch.Tensor = decomposed.quantize_per_tensor(operator(left, right), *parameters[9:], a.dtype)
+        return made
+
+    return compute
+
+
+def _combined_fake(a: torch.Tensor, *parameters: Any) -> torch.Tensor:
+    return a.new_empty(torch.broadcast_shapes(a.shape, parameters[4].shape))
+
+
 _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
     "avg_pool2d": (_avg_pool2d, _avg_pool2d_fake),
     "convolution": (_convolution, _convolution_fake),
@@ -144,6 +162,8 @@ _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., tor
     "lookup": (_lookup, _lookup_fake),
     "max_pool2d": (_max_pool2d, _max_pool2d),
     "mean": (_mean, _mean_fake),
+    "mul": (_combined(torch.mul), _combined_fake),
+    "sub": (_combined(torch.sub), _combined_fake),
 }
 
 

@@ -4,7 +4,8 @@
 convolution, linear (addmm, mm)          quantized_fused::convolution, linear: weights stay as they are in the file
 max_pool2d, avg_pool2d, mean             quantized_fused::max_pool2d, avg_pool2d, mean
 element by element, of one tensor        quantized_fused::lookup, or the limits of what made the integers
-add; cat and moves                       quantized_decomposed::add; the same operator on integers
+add, sub, mul                            quantized_decomposed::add, quantized_fused::sub, mul
+cat, and what only moves                 the same operator on integers
 
 Run on what no delegate took. Results are those of the float pattern, but for numbers that lie so near to the middle of
 two integers that the float sums' own rounding decides (exir/operator/quantized_fused.py).
@@ -23,7 +24,7 @@ from torch.export import ExportedProgram
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
 from executorch.exir.passes.fuse_quantized_layers import convolution, linear
 from executorch.exir.passes.fuse_quantized_pools import average, fitted_average, maximum, mean
-from executorch.exir.passes.fuse_quantized_tables import concatenation, function, total
+from executorch.exir.passes.fuse_quantized_tables import combination, concatenation, function
 from executorch.exir.passes.fusion_site import Build, Constants, Site, aten, site_of
 from executorch.exir.passes.node_rewrite import replace_by
 from executorch.exir.passes.program_constants import drop_unused_constants
@@ -51,7 +52,9 @@ _PATTERNS: dict[Any, _Pattern] = {
     aten.mean.dim: _Pattern(mean, (f"{_FUSED}mean.out",)),
     aten.avg_pool2d.default: _Pattern(average, (f"{_FUSED}avg_pool2d.out",)),
     aten._adaptive_avg_pool2d.default: _Pattern(fitted_average, (f"{_FUSED}avg_pool2d.out",)),
-    aten.add.Tensor: _Pattern(total, ("quantized_decomposed::add.out",)),
+    aten.add.Tensor: _Pattern(combination, ("quantized_decomposed::add.out",)),
+    aten.mul.Tensor: _Pattern(combination, (f"{_FUSED}mul.out",)),
+    aten.sub.Tensor: _Pattern(combination, (f"{_FUSED}sub.out",)),
     aten.cat.default: _Pattern(concatenation, ("aten::cat.out", f"{_FUSED}lookup.out")),
 }
 
@@ -92,10 +95,10 @@ def fusion_verdicts(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.
 
 
 def _match(site: Site, has_kernel: HasKernel) -> Build | str:
-    # What two tensors are computed from by one of several patterns may still be a function of one tensor.
     pattern = _PATTERNS.get(site.core.target, _FUNCTION)
     found = _matched(site, pattern, has_kernel)
-    if isinstance(found, str) and site.core.target is aten.add.Tensor:
+    # Of a tensor and a number, or of one tensor with itself, a sum is a function of one tensor.
+    if isinstance(found, str) and pattern.match is combination:
         alone = _matched(site, _FUNCTION, has_kernel)
         return found if isinstance(alone, str) else alone
     return found

@@ -28,7 +28,7 @@ _ELEMENTWISE = ("aten::hardswish",)
 # Operators whose last arguments are the limits of their results.
 _LIMITED = (
     *(f"quantized_fused::{name}" for name in ("convolution", "linear", "mean", "avg_pool2d")),
-    "quantized_decomposed::add",
+    *("quantized_decomposed::add", "quantized_fused::mul", "quantized_fused::sub"),
 )
 
 
@@ -129,11 +129,19 @@ def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], numbers
     return made
 
 
-def total(site: Site) -> Build | str:
-    """The sum of two quantized tensors."""
-    if argument(site.core, "alpha") != 1:
+_COMBINED = {
+    "aten::add.Tensor": ops.edge.quantized_decomposed.add.default,
+    "aten::mul.Tensor": ops.edge.quantized_fused.mul.default,
+    "aten::sub.Tensor": ops.edge.quantized_fused.sub.default,
+}
+
+
+def combination(site: Site) -> Build | str:
+    """Sum, difference or product of two quantized tensors."""
+    name = operator(site.core)
+    if name != "aten::mul.Tensor" and argument(site.core, "alpha") != 1:
         return "its alpha is not 1"
-    operands: list[Any] = [argument(site.core, name) for name in ("self", "other")]
+    operands: list[Any] = [argument(site.core, each) for each in ("self", "other")]
     found = [operand(each) for each in operands]
     for each in found:
         if isinstance(each, str):
@@ -144,10 +152,9 @@ def total(site: Site) -> Build | str:
         for value, of in zip(operands, found, strict=True):
             assert isinstance(of, Quantization)
             arguments += [integers_behind(value, site.quantize), of.scale, of.zero, -128, 127]
-        target = ops.edge.quantized_decomposed.add.default
         value = site.core.meta["val"].to(torch.int8)
         args = (*arguments, site.to.scale, *site.result)
-        return insert_before(site.quantize, target, args, {}, value, site.core)
+        return insert_before(site.quantize, _COMBINED[name], args, {}, value, site.core)
 
     return build
 

@@ -1,12 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Products of numbers with matrices of integers, and sums of integers that stand for numbers.
-#include <executorch/kernels/loops/broadcast.h>
+// Products of numbers with matrices of integers.
 #include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/parameters.h>
-
-#include <cmath>
 
 namespace executorch::kernels::quantized {
 
@@ -158,55 +154,6 @@ Tensor& mixed_mm_out(KernelRuntimeContext& ctx, const Tensor& input, const Tenso
     convert(to.data + m * to.strides[0], to.strides[1],
             reinterpret_cast<const char*>(sums + m * width), sizeof(float), width);
   }
-  return out;
-}
-
-namespace {
-
-struct Affine {
-  float scale, zero;
-
-  Affine(double s, int64_t z) : scale(static_cast<float>(s)), zero(static_cast<float>(z)) {}
-  float number(float integer) const { return (integer - zero) * scale; }
-};
-
-}  // namespace
-
-/// The sum of the numbers that two tensors stand for, quantized: as dequantize, add, quantize.
-Tensor& add_out(KernelRuntimeContext& ctx, const Tensor& a, double a_scale, int64_t a_zero,
-                int64_t a_min, int64_t a_max, const Tensor& b, double b_scale, int64_t b_zero,
-                int64_t b_min, int64_t b_max, double out_scale, int64_t out_zero, int64_t out_min,
-                int64_t out_max, Tensor& out) {
-  Shape shape(a);
-  if (!expect_integers(ctx, "a", a, a.scalar_type(), a_min, a_max) ||
-      !expect_integers(ctx, "b", b, b.scalar_type(), b_min, b_max) ||
-      !expect_integers(ctx, "out", out, out.scalar_type(), out_min, out_max) ||
-      !ET_EXPECT(ctx, out_scale != 0, "out_scale must not be 0") ||
-      !expect_broadcast(ctx, shape, Shape(b)) || !resize(ctx, out, shape)) {
-    return out;
-  }
-  const Affine left(a_scale, a_zero), right(b_scale, b_zero);
-  const LoopNest nest(Strided(out), expanded(Strided(a), shape), expanded(Strided(b), shape));
-  const auto inverse = static_cast<float>(1.0 / out_scale);
-  const auto zero = static_cast<float>(out_zero);
-  const auto least = static_cast<float>(out_min), most = static_cast<float>(out_max);
-  Reader<float> read_left(a.scalar_type()), read_right(b.scalar_type());
-  const Convert convert = store(Compute::Float, out.scalar_type());
-  float made[kBlock];
-  nest.for_each_row([&](char* const* at) {
-    for (int64_t first = 0; first < nest.row(); first += kBlock) {
-      const int64_t n = nest.row() - first < kBlock ? nest.row() - first : kBlock;
-      const float* const x = read_left(at[1] + first * nest.stride(1), nest.stride(1), n);
-      const float* const y = read_right(at[2] + first * nest.stride(2), nest.stride(2), n);
-      for (int64_t i = 0; i < n; ++i) {
-        const float sum = left.number(x[i]) + right.number(y[i]);
-        const float integer = std::nearbyint(sum * inverse) + zero;
-        made[i] = integer < least ? least : integer > most ? most : integer;
-      }
-      convert(at[0] + first * nest.stride(0), nest.stride(0), reinterpret_cast<const char*>(made),
-              sizeof(float), n);
-    }
-  });
   return out;
 }
 

@@ -12,6 +12,7 @@ from torch import nn
 
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.devtools.quantization import leave_sensitive_layers_in_float, quantization_report
+from executorch.exir import to_edge
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
@@ -59,6 +60,25 @@ def test_each_layer_is_told_with_its_scheme_and_noise() -> None:
     lowered = quantization_report(graph, converted, data, lowered_on_xnnpack(converted, data[0]))
     assert {one.runs for one in lowered.layers} == {"delegated to XnnpackBackend"}
     assert "rough" in str(lowered) and "XnnpackBackend" in str(lowered)
+
+
+def test_layers_on_integers_are_told_from_those_that_are_dequantized_with_the_reason() -> None:
+    torch.manual_seed(0)
+    model, data = Model().eval(), _data()
+    graph = torch.export.export(model, data[0]).module()
+    converted = quantized(model, _quantizer(), data)
+    # As if the last layer's result stayed in float.
+    last = [node for node in converted.graph.nodes if "linear" in str(node.target)][-1]
+    output = converted.graph.output_node()
+    output.replace_input_with(output.all_input_nodes[0], last)
+    converted.graph.eliminate_dead_code()
+    converted.recompile()
+    layers = quantization_report(graph, converted, data, to_edge(torch.export.export(converted, data[0]))).layers
+    assert [(one.layer, one.runs, one.why) for one in layers] == [
+        ("first.0", "fused in quantized_fused::convolution", ""),
+        ("rough", "fused in quantized_fused::linear", ""),
+        ("last", "dequantized", "its result is not quantized"),
+    ]
 
 
 def test_the_layer_that_costs_most_is_left_in_float() -> None:

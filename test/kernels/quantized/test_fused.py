@@ -119,6 +119,15 @@ def test_tables() -> None:
         check("lookup", x, table)
 
 
+@pytest.mark.parametrize("name", ["mul", "sub"])
+def test_products_and_differences(name: str) -> None:
+    limits = (-128, 127)
+    a, b = integers(4, 1, 300), integers(3, 300, seed=4)
+    check(name, a, 0.03, 3, *limits, b, 0.011, -2, *limits, 0.05, 1, *limits)
+    check(name, a, 0.03, -128, *limits, a, 0.5, 127, *limits, 1e-4, 1, 0, 100)
+    check(name, integers(0, 3), 0.03, 0, *limits, integers(3), 0.5, 1, *limits, 1.0, 1, *limits)
+
+
 @pytest.mark.parametrize("layout", [torch.contiguous_format, LAST], ids=str)
 def test_pools(layout: torch.memory_format) -> None:
     x = integers(2, 5, 9, 11).contiguous(memory_format=layout)
