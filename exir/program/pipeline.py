@@ -30,6 +30,7 @@ from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
 from executorch.exir.passes.number_inputs import number_inputs_to_tensors
 from executorch.exir.passes.program_constants import drop_unused_constants, lift_tensor_attributes
 from executorch.exir.passes.promote_dtypes_pass import PromoteDtypesPass
+from executorch.exir.passes.quantization_parameters import check_quantization_parameters
 from executorch.exir.passes.quantized_rows import look_up_quantized_rows
 from executorch.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
 from executorch.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
@@ -88,6 +89,7 @@ def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
         *steps,
         _on_graph(AtenToEdgePass()),  # from here on the graph is in the edge dialect
         lift_tensor_attributes,  # the scalars that became tensors are constants of the program
+        check_quantization_parameters,  # before anything computes with them; constants are found by name now
         look_up_quantized_rows,  # before anything makes numbers of whole tables
         _on_graph(DeadCodeEliminationPass()),  # what asserts and scalars used
         _on_graph(DebugHandleGeneratorPass()),  # numbers what the user's backends will see

@@ -47,7 +47,7 @@ class EngineUnavailable(RuntimeError):
 class EngineProcess:
     """An engine with a model in a process of its own. Raises EngineUnavailable where it cannot be had."""
 
-    def __init__(self, engine: Engine, model: str, threads: int) -> None:
+    def __init__(self, engine: Engine, model: str, threads: int, worker: Path = WORKER) -> None:
         self.engine = engine
         self.times: list[float] = []
         python = os.environ.get(engine.python) if engine.python else None
@@ -57,7 +57,7 @@ class EngineProcess:
         environment = {k: v for k, v in os.environ.items() if not python or k != "PYTHONPATH"}
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (lives as long as the process)
         self._process = subprocess.Popen(
-            [python or sys.executable, str(WORKER), engine.worker, model, str(threads)],
+            [python or sys.executable, str(worker), engine.worker, model, str(threads)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

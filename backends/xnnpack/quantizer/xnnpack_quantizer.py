@@ -20,6 +20,7 @@ from torchao.quantization.pt2e.quantizer import (  # type: ignore[import-untyped
 )
 
 from executorch.backends.xnnpack.quantizer.annotation import annotate, is_annotated, pass_on, refusal
+from executorch.backends.xnnpack.quantizer.captured_sizes import explain_sizes
 from executorch.backends.xnnpack.quantizer.choice import Choices, described
 from executorch.backends.xnnpack.quantizer.patterns import PATTERN_OF, Kind, is_float32
 from executorch.backends.xnnpack.quantizer.symmetric_config import get_symmetric_quantization_config
@@ -101,6 +102,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         # Statistics of batch norms that nothing reads hide that a convolution has one reader.
         model.graph.eliminate_dead_code()
         self._reasons = []
+        explain_sizes(model)
         for node in model.graph.nodes:
             if node.op == "call_function" and not is_annotated(node):
                 self._decide(node)

@@ -1,0 +1,94 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Every kind of operator that static quantization knows, after one convolution: all in one delegate, near eager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from quantization.flow import lowered_on_xnnpack, quantized
+from torch import nn
+from torch.nn import functional as F
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.runtime import Runtime
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+Kind = nn.Module | Callable[[torch.Tensor], torch.Tensor]
+
+
+def _kinds() -> dict[str, Kind]:
+    """Of a tensor of (1, 8, 6, 6)."""
+    half = torch.linspace(-1, 1, 36).reshape(6, 6)
+    return {
+        "convolution": nn.Conv2d(8, 6, 3),
+        "convolution, norm, relu": nn.Sequential(nn.Conv2d(8, 6, 3), nn.BatchNorm2d(6), nn.ReLU()),
+        "convolution, norm, hardtanh": nn.Sequential(nn.Conv2d(8, 6, 1), nn.BatchNorm2d(6), nn.Hardtanh(-0.2, 0.3)),
+        "depthwise": nn.Sequential(nn.Conv2d(8, 8, 3, groups=8, padding=1), nn.ReLU6()),
+        "transposed": nn.ConvTranspose2d(8, 4, 3, 2, 1),
+        "transposed, relu": nn.Sequential(nn.ConvTranspose2d(8, 4, 2, 2), nn.ReLU()),
+        "linear": nn.Linear(6, 5),
+        "linear, relu": nn.Sequential(nn.Linear(6, 5), nn.ReLU()),
+        "add": lambda x: x + half,
+        "add, relu": lambda x: F.relu(x + half),
+        "sub": lambda x: x - half,
+        "mul": lambda x: x * half,
+        "cat": lambda x: torch.cat([x, x], 1),
+        "max pooling": nn.MaxPool2d(2),
+        "average pooling": nn.AvgPool2d(2),
+        "global average pooling": nn.AdaptiveAvgPool2d(1),
+        "mean": lambda x: x.mean((2, 3)),
+        "permute": lambda x: x.permute(0, 2, 3, 1),
+        "view": lambda x: x.reshape(1, -1),
+        "slice": lambda x: x[:, 2:5],
+        "pad": lambda x: F.pad(x, (1, 1, 2, 0)),
+        "softmax": nn.Softmax(-1),
+        "sigmoid": nn.Sigmoid(),
+        "tanh": nn.Tanh(),
+        "hardswish": nn.Hardswish(),
+        "gelu": nn.GELU(),
+        "leaky relu": nn.LeakyReLU(0.1),
+        "elu": nn.ELU(),
+        "clamp": lambda x: x.clamp(-0.3, 0.4),
+        "resize": lambda x: F.interpolate(x, size=(9, 9), mode="bilinear"),
+    }
+
+
+IN_FLOAT = ("average pooling", "softmax", "gelu")
+"""XNNPACK has no such nodes on integers, so that the quantizer leaves them: their operand is quantized, not they."""
+
+
+class EveryKind(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        kinds = _kinds()
+        self.layers = nn.ModuleList([each for each in kinds.values() if isinstance(each, nn.Module)])
+        self.calls = list(kinds.values())
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = self.first(x)
+        return tuple(call(y) for call in self.calls)
+
+
+def test_every_kind_of_operator_is_quantized_and_delegated() -> None:
+    torch.manual_seed(0)
+    model, data = EveryKind(), [(torch.randn(1, 3, 6, 6),) for _ in range(2)]
+    config = get_symmetric_quantization_config(is_per_channel=True)
+    converted = quantized(model, XNNPACKQuantizer().set_global(config), data)
+    names = list(_kinds())
+    results: Any = converted.graph.output_node().args[0]
+    scales = [each.args[1] if "dequantize_per_tensor" in each.name else None for each in results]
+    assert tuple(name for name, scale in zip(names, scales, strict=True) if scale is None) == IN_FLOAT
+    lowered = lowered_on_xnnpack(converted, data[0])
+    outside = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
+    assert [name for name in outside if "getitem" not in name] == ["executorch_call_delegate"]
+    found = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward").execute(list(data[0]))
+    for name, scale, one, expected in zip(names, scales, found, converted(*data[0]), strict=True):
+        # The first convolution and the operator may each be off by a quantum, where the graph rounds a tie.
+        quantum = scale if scale is not None else float(expected.detach().abs().max()) / 100
+        message = f"{name}: off by {float((one - expected).detach().abs().max())}, a quantum is {quantum}"
+        torch.testing.assert_close(one, expected, rtol=0, atol=2.1 * quantum, msg=message)
