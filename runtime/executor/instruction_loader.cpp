@@ -79,6 +79,15 @@ const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const
   return nullptr;
 }
 
+/// The same by dtypes and dim orders. Apart, so that who has no keyed kernels needs no stack for
+/// it.
+ET_NOINLINE const Kernel* look_up_keyed(const char* name, Span<EValue* const> arguments,
+                                        Span<const Kernel> kernels) {
+  TensorMeta metas[kMostKeyTensors];
+  DimOrder orders[kMostKeyTensors];
+  return look_up(name, {metas, describe_tensors(arguments, orders, metas)}, kernels);
+}
+
 }  // namespace
 
 InstructionLoader::InstructionLoader(const fb::ExecutionPlan& plan, Span<const Kernel> kernels,
@@ -178,10 +187,7 @@ Result<const Kernel*> InstructionLoader::find(size_t op, Span<EValue* const> arg
   }
   char name[kOperatorTextSize];
   ET_CHECK_OK_OR_RETURN_ERROR(write_operator_text(*plan_.operators()->Get(op), name));
-  TensorMeta metas[kMostKeyTensors];
-  DimOrder orders[kMostKeyTensors];
-  const size_t tensors = keyed_kernels_ ? describe_tensors(arguments, orders, metas) : 0;
-  known = look_up(name, {metas, tensors}, kernels_);
+  known = keyed_kernels_ ? look_up_keyed(name, arguments, kernels_) : look_up(name, {}, kernels_);
   if (known == nullptr) {
     ET_LOG(Error, "method '%s', instruction %zu: no kernel for operator %s", text(plan_.name()),
            index_, name);

@@ -237,10 +237,9 @@ void release_growing(const MethodBlock& block) {
   }
 }
 
-MethodBlock lay_out_method(const fb::ExecutionPlan& plan, size_t plan_words, uint8_t* memory) {
-  MethodBlock block;
-  lay_out(plan, plan_words, memory, &block);
-  return block;
+void lay_out_method(const fb::ExecutionPlan& plan, size_t plan_words, uint8_t* memory,
+                    MethodBlock* block) {
+  lay_out(plan, plan_words, memory, block);
 }
 
 }  // namespace internal

@@ -116,9 +116,10 @@ constexpr size_t kMethodBlockAlignment = 8;
 /// parametric plan is (see parametric_plan.h).
 size_t method_block_size(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words);
 
-/// `memory` has method_block_size() bytes, aligned to kMethodBlockAlignment.
-MethodBlock lay_out_method(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words,
-                           uint8_t* memory);
+/// Points `block`'s arrays into `memory`, which has method_block_size() bytes, aligned to
+/// kMethodBlockAlignment.
+void lay_out_method(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words,
+                    uint8_t* memory, MethodBlock* block);
 
 /// Constructs, and destroys, what must be before and after it is assigned to: values always, and
 /// whatever holds counted references (in ATen mode).

@@ -68,8 +68,8 @@ Error MethodLoader::allocate() {
   ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
                            "method '%s': the method allocator has no %zu bytes",
                            request_.plan.name()->c_str(), size);
-  method_.block_ =
-      internal::lay_out_method(request_.plan, plan_words, static_cast<uint8_t*>(memory));
+  internal::lay_out_method(request_.plan, plan_words, static_cast<uint8_t*>(memory),
+                           &method_.block_);
   internal::construct_references(method_.block_);
   std::fill(method_.block_.plan_values.begin(), method_.block_.plan_values.end(), 0);
   return internal::parametric_plans_are_linked()

@@ -22,15 +22,15 @@ struct Table {
   bool sorted = false;
 };
 
-// Storage without a constructor that runs: static registrars of other files may come first.
+// Storage without a constructor that runs: static registrars of other files may come first. Only
+// register_kernels() names it: a program that hands over tables is linked without.
 alignas(Kernel) unsigned char g_kernel_storage[kMaxKernels * sizeof(Kernel)];
+const Kernel* g_kernels = nullptr;
 size_t g_num_kernels = 0;
 Table g_tables[kMaxTables];
 size_t g_num_tables = 0;
 
-Span<const Kernel> copied_kernels() {
-  return {reinterpret_cast<const Kernel*>(g_kernel_storage), g_num_kernels};
-}
+Span<const Kernel> copied_kernels() { return {g_kernels, g_num_kernels}; }
 
 bool is_sorted(Span<const Kernel> kernels) {
   for (size_t i = 1; i < kernels.size(); ++i) {
@@ -59,8 +59,7 @@ Span<const Kernel> named(Span<const Kernel> kernels, const char* name) {
   return {kernels.data() + begin, end - begin};
 }
 
-/// What is looked for. The text of the key is made when the first kernel with a key asks for it:
-/// most operators have none.
+/// What is looked for.
 class Query final {
  public:
   Query(const char* name, Span<const TensorMeta> tensors) : name_(name), tensors_(tensors) {}
@@ -69,23 +68,20 @@ class Query final {
 
   bool names(const Kernel& kernel) const { return strcmp(kernel.name_, name_) == 0; }
 
-  bool specialized_by(const Kernel& kernel) {
-    if (kernel.kernel_key_.is_fallback() || tensors_.empty()) {
-      return false;
-    }
-    if (!made_) {
-      made_ = true;
-      valid_ = internal::make_kernel_key_string(tensors_, key_, sizeof(key_)) == Error::Ok;
-    }
-    return valid_ && strcmp(kernel.kernel_key_.data(), key_) == 0;
+  bool specialized_by(const Kernel& kernel) const {
+    return !kernel.kernel_key_.is_fallback() && !tensors_.empty() && has_key(kernel);
   }
 
  private:
+  // Most operators have no keys: the room for one is on the stack only here.
+  ET_NOINLINE bool has_key(const Kernel& kernel) const {
+    char key[internal::kKernelKeyBufSize];
+    return internal::make_kernel_key_string(tensors_, key, sizeof(key)) == Error::Ok &&
+           strcmp(kernel.kernel_key_.data(), key) == 0;
+  }
+
   const char* name_;
   Span<const TensorMeta> tensors_;
-  bool made_ = false;
-  bool valid_ = false;
-  char key_[internal::kKernelKeyBufSize];
 };
 
 /// The best kernels seen so far.
@@ -95,7 +91,7 @@ struct Candidates {
 
   const Kernel* best() const { return specialized != nullptr ? specialized : fallback; }
 
-  void look_in(Span<const Kernel> kernels, Query& query) {
+  void look_in(Span<const Kernel> kernels, const Query& query) {
     for (const Kernel& kernel : kernels) {
       if (!query.names(kernel)) {
         continue;
@@ -108,7 +104,7 @@ struct Candidates {
     }
   }
 
-  void look_in_tables(KernelPriority priority, Query& query) {
+  void look_in_tables(KernelPriority priority, const Query& query) {
     for (size_t i = 0; i < g_num_tables; ++i) {
       const Table& table = g_tables[i];
       if (table.priority == priority) {
@@ -182,6 +178,7 @@ Error register_kernels(Span<const Kernel> kernels) {
                            "%zu kernels more than the %zu there are, room is for %zu: define "
                            "MAX_KERNEL_NUM larger, or use register_kernel_table()",
                            kernels.size(), g_num_kernels, kMaxKernels);
+  g_kernels = reinterpret_cast<const Kernel*>(g_kernel_storage);
   for (const Kernel& kernel : kernels) {
     new (g_kernel_storage + g_num_kernels * sizeof(Kernel)) Kernel(kernel);
     ++g_num_kernels;
@@ -200,7 +197,7 @@ Error register_kernel_table(Span<const Kernel> table, KernelPriority priority) {
 }
 
 Result<const Kernel*> find_kernel(const char* name, Span<const TensorMeta> meta_list) {
-  Query query(name, meta_list);
+  const Query query(name, meta_list);
   Candidates found;
   found.look_in_tables(KernelPriority::Override, query);
   found.look_in(copied_kernels(), query);
@@ -224,7 +221,7 @@ Result<OpFunction> get_op_function_from_registry(const char* name,
 
 Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list,
                                                  Span<const Kernel> kernel_list) {
-  Query query(name, meta_list);
+  const Query query(name, meta_list);
   Candidates found;
   found.look_in(kernel_list, query);
   ET_CHECK_OR_RETURN_ERROR(found.best() != nullptr, OperatorMissing,

@@ -24,6 +24,11 @@ ADD_LIMIT = 10_240
 """The same of a program that adds two tensors."""
 LIBRARY_LIMIT = 600_000
 """The same of all portable kernels in all dtypes."""
+STATIC_LIMIT = 1_024
+"""Bytes of variables of the same program, the memory that it hands to the runtime left out; the stack takes up to three
+times as much (test/memory/runtime_memory_test.cpp)."""
+HANDED_OVER = (64 + 32 + 64 + 4 + 16) * 1024
+"""Bytes of the arrays in test/size/load_program.cpp."""
 
 INVALID_PROGRAM = 0x23
 NOT_SUPPORTED = 0x10
@@ -108,6 +113,12 @@ def test_a_dtype_that_was_left_out_is_refused_when_the_program_is_loaded(
 
 def test_the_core_runtime_fits_its_limit(size_test: Path) -> None:
     assert size_test.stat().st_size <= LIMIT
+
+
+def test_the_core_runtimes_variables_fit_their_limit(size_test: Path) -> None:
+    printed = subprocess.run(["size", "-A", size_test], check=True, capture_output=True, text=True).stdout
+    sections = {line.split()[0]: int(line.split()[1]) for line in printed.splitlines() if line.startswith(".")}
+    assert sections[".data"] + sections[".bss"] - HANDED_OVER <= STATIC_LIMIT
 
 
 def test_it_is_a_whole_runtime(size_test: Path) -> None:

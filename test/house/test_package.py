@@ -2,7 +2,9 @@
 """The wheel, in an environment that holds nothing but it and numpy."""
 
 import os
+import re
 import runpy
+import shutil
 import subprocess
 import sys
 import venv
@@ -11,8 +13,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from house.test_headers import DOCUMENTED
 from models import make
 from oracle.pipeline import to_program
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -83,14 +89,91 @@ def test_nothing_compiled_links_libtorch(python: Path, tmp_path: Path) -> None:
         assert "torch" not in _run("ldd", binary).replace(str(package), "")
 
 
-def test_a_cpp_program_builds_against_the_installed_package_alone(python: Path, tmp_path: Path) -> None:
-    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
-    _run("cmake", "-S", ROOT / "examples/cpp", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `cmake --install` makes of the wheel's build, moved to another place."""
+    folder = tmp_path_factory.mktemp("prefix")
+    _run("cmake", "--install", ROOT / "build/wheel", "--prefix", folder / "first")
+    return (folder / "first").rename(folder / "moved")
+
+
+@pytest.fixture(params=["wheel", "install"])
+def package(request: pytest.FixtureRequest) -> Path:
+    """The prefix of a CMake package: of the wheel, or of an install tree."""
+    if request.param == "install":
+        found: Path = request.getfixturevalue("installed")
+        return found
+    python: Path = request.getfixturevalue("python")
+    return next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+
+
+def test_the_cmake_package_names_no_place_and_links_no_whole_archive(package: Path) -> None:
+    files = [*package.glob("lib/cmake/executorch/*.cmake"), *package.glob("share/cmake/*.cmake")]
+    assert len(files) >= 6
+    for text in (file.read_text() for file in files):
+        assert str(ROOT) not in text and str(Path.home()) not in text and "whole-archive" not in text
+        assert not re.search(r'"/(?!")', text), "an absolute path"
+
+
+LIBRARIES = (
+    *("executorch_core", "executorch", "executorch_kernels", "executorch_extensions", "etdump", "etdump_flatcc"),
+    *("portable_kernels", "portable_ops_lib", "optimized_kernels", "optimized_ops_lib", "optimized_native_cpu_ops_lib"),
+    *("quantized_kernels", "quantized_ops_lib", "xnnpack_backend", "extension_module", "extension_module_static"),
+    *("extension_tensor", "extension_data_loader", "extension_flat_tensor", "extension_named_data_map"),
+    *("extension_threadpool", "extension_memory_allocator", "extension_runner_util", "extension_evalue_util"),
+)
+MORE_HEADERS = (
+    *("devtools/etdump/etdump_flatcc.h", "extension/flat_tensor/flat_tensor_data_map.h"),
+    *("extension/threadpool/threadpool.h", "backends/xnnpack/runtime/XNNPACKBackend.h"),
+    *("kernels/portable/Functions.h", "kernels/portable/NativeFunctions.h"),
+)
+EACH_LIBRARY = """cmake_minimum_required(VERSION 3.24)
+project(each_library LANGUAGES CXX)
+find_package(executorch 1.4 CONFIG REQUIRED)
+add_library(program OBJECT program.cpp)
+foreach(library {libraries})
+  add_executable(with_${{library}} $<TARGET_OBJECTS:program>)
+  target_link_libraries(with_${{library}} PRIVATE ${{library}})
+endforeach()
+add_executable(registered registered.cpp)
+target_compile_options(registered PRIVATE -Wall -Wextra -Werror)
+target_link_libraries(registered PRIVATE executorch::extensions executorch::kernels executorch::xnnpack_backend)
+"""
+REGISTERED = """{includes}
+int main() {{
+  using namespace executorch::runtime;
+  const char* const operators[] = {{"aten::add.out", "aten::sym_size.int", "quantized_decomposed::choose_qparams.Tensor_out"}};
+  for (const char* name : operators) {{
+    if (!registry_has_op_function(name)) return 1;
+  }}
+  return get_backend_class("XnnpackBackend") == nullptr ? 2 : 0;
+}}
+"""
+
+
+def test_every_library_links_alone_and_every_public_header_is_there(package: Path, tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(EACH_LIBRARY.format(libraries=" ".join(LIBRARIES)))
+    (tmp_path / "program.cpp").write_text("int main() { return 0; }\n")
+    includes = "\n".join(f"#include <executorch/{header}>" for header in (*DOCUMENTED, *MORE_HEADERS))
+    (tmp_path / "registered.cpp").write_text(REGISTERED.format(includes=includes))
+    _run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
+    _run("cmake", "--build", tmp_path / "build", "--parallel", "2")
+    _run(tmp_path / "build/registered")
+
+
+def test_a_cpp_program_builds_against_the_installed_package_alone(package: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples/cpp", tmp_path / "source")
+    _run("cmake", "-S", tmp_path / "source", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
     _run("cmake", "--build", tmp_path / "build")
+    model, inputs = make("mlp")
     program = tmp_path / "mlp.pte"
-    program.write_bytes(to_program(*make("mlp")))
-    printed = _run(tmp_path / "build/run_program", program).split()
-    assert len(printed) == 10 and all(float(number) == float(number) for number in printed)
+    delegated = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
+    for buffer in (to_program(model, inputs), delegated.to_executorch().buffer):
+        program.write_bytes(buffer)
+        printed = _run(tmp_path / "build/run_program", program).split()
+        expected = model(torch.ones_like(inputs[0])).flatten()[: len(printed)]
+        assert len(printed) == 10
+        torch.testing.assert_close(torch.tensor([float(one) for one in printed]), expected, atol=1e-5, rtol=1e-4)
 
 
 def test_an_operator_of_ones_own_goes_from_eager_to_the_device(python: Path) -> None:
