@@ -142,7 +142,8 @@ target_link_libraries(registered PRIVATE executorch::extensions executorch::kern
 REGISTERED = """{includes}
 int main() {{
   using namespace executorch::runtime;
-  const char* const operators[] = {{"aten::add.out", "aten::sym_size.int", "quantized_decomposed::choose_qparams.Tensor_out"}};
+  const char* const operators[] = {{"aten::add.out", "aten::sym_size.int",
+                                   "quantized_decomposed::choose_qparams.Tensor_out"}};
   for (const char* name : operators) {{
     if (!registry_has_op_function(name)) return 1;
   }}

@@ -88,8 +88,11 @@ TEST_P(EveryHeapRequest, FailsWithAnErrorAndLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, EveryHeapRequest,
-    ::testing::Values(Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::File},
-                      Case{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap}),
+    ::testing::Values(
+        Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::File},
+        Case{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
+        Case{"xnnpack/two_sizes.pte", "small", {1, 3, 8, 8}, Module::LoadMode::File},
+        Case{"xnnpack/quantized.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File}),
     [](const ::testing::TestParamInfo<Case>& info) { return std::to_string(info.index); });
 
 }  // namespace

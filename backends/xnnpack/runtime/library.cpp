@@ -1,30 +1,55 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/library.h>
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include <cpuinfo.h>
 #include <xnnpack.h>
 
 #include <executorch/backends/xnnpack/runtime/large_pages.h>
+#include <executorch/backends/xnnpack/runtime/reserve.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
 
 thread_local size_t last_aligned = 0;
 
-void* allocate(void*, size_t size) { return malloc(size); }
-void* reallocate(void*, void* pointer, size_t size) { return realloc(pointer, size); }
-void deallocate(void*, void* pointer) { free(pointer); }
+void* allocate(void*, size_t size) {
+  void* const memory = malloc(size);
+  return memory != nullptr ? memory : take_from_reserve(size, alignof(max_align_t));
+}
+void deallocate(void*, void* pointer) {
+  if (is_in_reserve(pointer)) {
+    return_to_reserve(pointer);
+  } else {
+    free(pointer);
+  }
+}
+void* reallocate(void* context, void* pointer, size_t size) {
+  void* const grown = is_in_reserve(pointer) ? nullptr : realloc(pointer, size);
+  if (grown != nullptr || size == 0) {
+    return grown;
+  }
+  void* const moved = take_from_reserve(size, alignof(max_align_t));
+  if (moved != nullptr && pointer != nullptr) {
+    const size_t before =
+        is_in_reserve(pointer) ? size_in_reserve(pointer) : malloc_usable_size(pointer);
+    memcpy(moved, pointer, std::min(before, size));
+    deallocate(context, pointer);
+  }
+  return moved;
+}
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   last_aligned = size;
   const bool is_large = size >= 2 * kLargePage;
   void* memory = nullptr;
   if (posix_memalign(&memory, is_large ? kLargePage : alignment, size) != 0) {
-    return nullptr;
+    return take_from_reserve(size, alignment);
   }
   if (is_large) {
     prefer_large_pages(memory, size);

@@ -2,6 +2,7 @@
 // XNNPACK behind the runtime's backend interface.
 #include <executorch/backends/xnnpack/runtime/delegate.h>
 #include <executorch/backends/xnnpack/runtime/library.h>
+#include <executorch/backends/xnnpack/runtime/reserve.h>
 #include <executorch/backends/xnnpack/runtime/work_estimate.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
@@ -21,6 +22,13 @@ using runtime::Result;
 using runtime::Span;
 
 namespace {
+
+/// What XNNPACK says where it finds no memory differs, and some of it goes on.
+Error check_memory() {
+  ET_CHECK_OR_RETURN_ERROR(!has_run_out(), MemoryAllocationFailed,
+                           "xnnpack: there is no memory left for what it works with");
+  return Error::Ok;
+}
 
 class XnnpackBackend final : public runtime::BackendInterface {
  public:
@@ -42,14 +50,19 @@ class XnnpackBackend final : public runtime::BackendInterface {
     surroundings.is_profiled =
         tracer != nullptr && tracer->event_tracer_profiling_level() ==
                                  runtime::EventTracerProfilingLevel::kProfileAllEvents;
-    std::unique_ptr<Delegate> delegate =
-        ET_UNWRAP(Delegate::create(payload, std::move(surroundings)));
-    return static_cast<DelegateHandle*>(delegate.release());
+    forget_shortage();
+    Result<std::unique_ptr<Delegate>> delegate = Delegate::create(payload, std::move(surroundings));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_memory());
+    ET_CHECK_OK_OR_RETURN_ERROR(delegate.error());
+    return static_cast<DelegateHandle*>(delegate->release());
   }
 
   [[nodiscard]] Error execute(BackendExecutionContext& context, DelegateHandle* handle,
                               Span<EValue*> args) const override {
-    return static_cast<Delegate*>(handle)->run(args, context.event_tracer());
+    forget_shortage();
+    const Error error = static_cast<Delegate*>(handle)->run(args, context.event_tracer());
+    ET_CHECK_OK_OR_RETURN_ERROR(check_memory());
+    return error;
   }
 
   [[nodiscard]] Error set_option(runtime::BackendOptionContext&,
