@@ -111,7 +111,7 @@ def test_the_cmake_package_names_no_place_and_links_no_whole_archive(package: Pa
     files = [*package.glob("lib/cmake/executorch/*.cmake"), *package.glob("share/cmake/*.cmake")]
     assert len(files) >= 6
     for text in (file.read_text() for file in files):
-        assert str(ROOT) not in text and str(Path.home()) not in text and "whole-archive" not in text
+        assert str(ROOT) not in text and str(Path.home()) not in text and "--whole-archive" not in text
         assert not re.search(r'"/(?!")', text), "an absolute path"
 
 
