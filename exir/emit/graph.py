@@ -29,8 +29,9 @@ _VIEW_OPERATOR = ("executorch_prim::et_view", "default")
 class GraphEmitter:
     """`env`: what each node stands for: a Ref, a list or tuple of them, or a Python value."""
 
-    def __init__(self, state: MethodState, graph_module: GraphModule) -> None:
+    def __init__(self, state: MethodState, graph_module: GraphModule, is_outermost: bool = False) -> None:
         self.state = state
+        self.is_outermost = is_outermost
         self.graph_module = graph_module
         self.env: dict[Node, Any] = {}
 
@@ -49,6 +50,8 @@ class GraphEmitter:
                     return tree_leaves(self.bound(node.args[0]), is_leaf=lambda leaf: leaf is None)
                 else:
                     self.env[node] = self.node(node)
+                    if self.is_outermost:
+                        self.state.end_task()
             except (ValueError, IndexError, KeyError, AttributeError, TypeError) as error:
                 raise ExportError("emit", node, f"{type(error).__name__}: {error}") from error
         raise ExportError("emit", None, "a graph has no output node")

@@ -24,7 +24,7 @@ def emit_method(name: str, program: ExportedProgram, state: MethodState) -> Exec
     graph_module, signature = program.graph_module, program.graph_signature
     if "non_const_buffer_sizes" not in graph_module.meta:
         raise ExportError("emit", name, "its memory is not planned; run a MemoryPlanningPass before")
-    emitter = GraphEmitter(state, graph_module)
+    emitter = GraphEmitter(state, graph_module, is_outermost=True)
     inputs: list[int] = []
     bound: list[Any] = []
     entries = {entry.arg.name: entry for entry in signature.input_specs}

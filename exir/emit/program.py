@@ -9,9 +9,12 @@ from torch.export import ExportedProgram
 
 from executorch.exir.emit.getters import emit_getter
 from executorch.exir.emit.method import emit_method
+from executorch.exir.emit.order import KEY_PREFIX as ORDER_PREFIX
+from executorch.exir.emit.order import encode_order, find_order
 from executorch.exir.emit.parametric import KEY_PREFIX, encode_parametric_plan
 from executorch.exir.emit.state import EmitOptions, MethodState, ProgramState
 from executorch.exir.error import ExportError
+from executorch.exir.memory.concurrency import CONCURRENT
 from executorch.exir.memory.parametric import PARAMETRIC_PLAN
 from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.exir.schema import Buffer, ExecutionPlan, Program
@@ -25,8 +28,8 @@ class EmitterOutput:
 
     debug_handle_map: instruction → debug handle(s). method_to_delegate_debug_id_map: delegate call → its backend's name
     and map. instruction_id_to_num_outs_map: delegate call → number of outputs. mutable_data: initial values of mutable
-    buffers, None if there are none. external_data: weights in files beside the program. parametric_plans: named data
-    of the program.
+    buffers, None if there are none. external_data: weights in files beside the program. plan_data: parametric plans
+    and orders of instructions, named data of the program.
     """
 
     program: Program
@@ -35,7 +38,7 @@ class EmitterOutput:
     instruction_id_to_num_outs_map: dict[str, dict[int, int]]
     mutable_data: list[Buffer] | None
     external_data: NamedDataStoreOutput
-    parametric_plans: dict[str, bytes]
+    plan_data: dict[str, bytes]
 
 
 def emit_program(
@@ -54,15 +57,18 @@ def emit_program(
     shared = ProgramState()
     plans: list[ExecutionPlan] = []
     states: dict[str, MethodState] = {}
-    parametric_plans: dict[str, bytes] = {}
+    plan_data: dict[str, bytes] = {}
     for name, method in sorted(methods.items()):
         if not isinstance(method, ExportedProgram):
             raise ExportError("emit", f"method {name!r}", f"expected an ExportedProgram; found {type(method).__name__}")
-        states[name] = MethodState(shared, options)
+        meta = method.graph_module.meta
+        states[name] = MethodState(shared, options, bool(meta.get(CONCURRENT)))
         plans.append(emit_method(name, method, states[name]))
-        by_sizes = method.graph_module.meta.get(PARAMETRIC_PLAN)
+        by_sizes = meta.get(PARAMETRIC_PLAN)
         if by_sizes is not None:
-            parametric_plans[KEY_PREFIX + name] = encode_parametric_plan(by_sizes, states[name].spec_values)
+            plan_data[KEY_PREFIX + name] = encode_parametric_plan(by_sizes, states[name].spec_values)
+        if states[name].concurrent:
+            plan_data[ORDER_PREFIX + name] = encode_order(find_order(states[name], name))
     plans += [emit_getter(name, value, shared) for name, value in (prim_getters or {}).items()]
     program = Program(
         version=SCHEMA_VERSION,
@@ -77,5 +83,5 @@ def emit_program(
         instruction_id_to_num_outs_map={name: state.output_counts for name, state in states.items()},
         mutable_data=shared.mutable_data.buffers if len(shared.mutable_data.buffers) > 1 else None,
         external_data=shared.external.get_named_data_store_output(),
-        parametric_plans=parametric_plans,
+        plan_data=plan_data,
     )

@@ -76,9 +76,10 @@ _KEYS: dict[type, Callable[[Any], Any]] = {
 
 
 class MethodState:
-    def __init__(self, program: ProgramState, options: EmitOptions) -> None:
+    def __init__(self, program: ProgramState, options: EmitOptions, concurrent: bool = False) -> None:
         self.program = program
         self.options = options
+        self.concurrent = concurrent
         self.values: list[EValue] = []
         self.operators: list[Operator] = []
         self.delegates: list[BackendDelegate] = []
@@ -88,6 +89,8 @@ class MethodState:
         self.delegate_maps: dict[int, dict[str, Any]] = {}
         self.output_counts: dict[int, int] = {}
         self.spec_values: dict[TensorSpec, Ref] = {}
+        self.task_ends: list[int] = []
+        """Of each node of the method's own graph that became instructions: the index after its last one."""
         self._constants: dict[tuple[type, Any], Ref] = {}
         self._operator_index: dict[tuple[str, str], int] = {}
 
@@ -97,11 +100,21 @@ class MethodState:
         return Ref(len(self.values) - 1)
 
     def constant(self, value: KernelTypes) -> Ref:
-        """A value that nothing writes to: equal ones are one."""
+        """A value that nothing writes to: equal ones are one.
+
+        Not so lists whose items are values, where instructions may run at the same time: reading one fills its memory.
+        """
+        if self.concurrent and isinstance(value, (IntList, TensorList, OptionalTensorList)):
+            return self.fresh(value)
         key = (type(value), _KEYS[type(value)](value))
         if key not in self._constants:
             self._constants[key] = self.fresh(value)
         return self._constants[key]
+
+    def end_task(self) -> None:
+        """What was emitted since the last call is one task."""
+        if self.next_instruction > (self.task_ends[-1] if self.task_ends else 0):
+            self.task_ends.append(self.next_instruction)
 
     @property
     def next_instruction(self) -> int:

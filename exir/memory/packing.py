@@ -141,13 +141,13 @@ def _place(arrays: _Arrays, order: Sequence[int], bound: int) -> Packing:
     for n, index in enumerate(order):
         size = int(ordered.size[n])
         meet = (ordered.first[:n] <= ordered.last[n]) & (ordered.last[:n] >= ordered.first[n])
-        placed[n] = _lowest_gap(placed[:n][meet], ordered.size[:n][meet], size)
+        placed[n] = lowest_gap(placed[:n][meet], ordered.size[:n][meet], size)
         offset[index] = placed[n]
         height = max(height, int(placed[n]) + size)
     return Packing(offset.tolist(), height, bound)
 
 
-def _lowest_gap(offsets: _Ints, sizes: _Ints, wanted: int) -> int:
+def lowest_gap(offsets: _Ints, sizes: _Ints, wanted: int) -> int:
     """The start of the lowest gap between the given ranges that holds `wanted` bytes; their end if there is none."""
     if not len(offsets):
         return 0

@@ -7,6 +7,8 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.memory.apply import apply_algo
 from executorch.exir.memory.arenas import unit
+from executorch.exir.memory.concurrency import CONCURRENT
+from executorch.exir.memory.concurrency import concurrent as plan_apart
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.result import MemoryPlanningAlgorithm
 from executorch.exir.memory.specs import mutable_buffer_names, placeholder_specs
@@ -27,6 +29,9 @@ class MemoryPlanningPass(PassBase):
     allow_lifetime_and_storage_overlap: accept plans in which tensors alive together share bytes.
     parametric: the plan is a function of the inputs' sizes, which the runtime evaluates for each execution; what is
     stated for the largest sizes is the limit (docs/memory-planning.md). Planned inputs and state have arena 2 then.
+    concurrent: what is independent in the method may run at the same time (`execute_async`): the default algorithm is
+    `exir.memory.concurrency.concurrent`, and a plan that makes independent instructions wait is refused when it is
+    emitted. Not together with parametric.
     A subclass may set mem_id of specs in `run` before calling it here: arenas are the user's to choose
     (`executorch.exir.memory_planning.MemoryHierarchy` chooses them by a rule).
     """
@@ -41,10 +46,17 @@ class MemoryPlanningPass(PassBase):
         share_mutable_buffers: bool = False,
         alignment: int = ALIGNMENT,
         parametric: bool = False,
+        concurrent: bool = False,
     ) -> None:
         if share_mutable_buffers and not alloc_mutable_buffers:
             raise ValueError("share_mutable_buffers needs alloc_mutable_buffers")
-        self.memory_planning_algo = memory_planning_algo or MemoryPlanningAlgorithmSuite()
+        if concurrent and (parametric or allow_lifetime_and_storage_overlap):
+            raise ValueError(
+                "a plan for concurrent execution is neither parametric nor does it let tensors share bytes"
+            )
+        default = MemoryPlanningAlgorithmSuite([plan_apart] if concurrent else None)
+        self.memory_planning_algo = memory_planning_algo or default
+        self.concurrent = concurrent
         self.allow_lifetime_and_storage_overlap = allow_lifetime_and_storage_overlap
         self.alloc_graph_input = alloc_graph_input
         self.alloc_graph_output = alloc_graph_output
@@ -64,6 +76,8 @@ class MemoryPlanningPass(PassBase):
     def run(self, graph_module: GraphModule, graph_signature: ExportGraphSignature | None = None) -> PassResult:
         """Plans one method; raises MemoryPlanningError if the plan does not hold."""
         insert_calls_to_free(graph_module)
+        if self.concurrent:
+            graph_module.meta[CONCURRENT] = True
         apply_algo(
             self.memory_planning_algo,
             graph_module,

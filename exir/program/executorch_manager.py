@@ -136,7 +136,7 @@ class ExecutorchProgramManager:
                 delegate_alignment=config.delegate_alignment,
             )
             named = named_blobs(self._named_data)
-            named |= {key: NamedBlob(data, 4) for key, data in self._emitter_output.parametric_plans.items()}
+            named |= {key: NamedBlob(data, 4) for key, data in self._emitter_output.plan_data.items()}
             file = PteFile(self.executorch_program, self._emitter_output.mutable_data, named)
             self._serialized = serialize_pte(file, layout)
         return self._serialized

@@ -148,7 +148,7 @@ def test_without_dynamic_sizes_there_is_no_second_plan():
 def test_damaged_descriptions_are_refused_or_stay_inside():
     """The runtime must not crash, whatever the words are; what still runs stays within the limit."""
     made = _lower("attention")
-    (words,) = made._emitter_output.parametric_plans.values()
+    (words,) = made._emitter_output.plan_data.values()
     file = made.buffer
     start = file.index(words)
     chance = random.Random(1)

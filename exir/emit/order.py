@@ -1,0 +1,208 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Which instructions must wait for which: found from what the instructions of an emitted method really touch.
+
+A task is what one node of the method's own graph became: mostly one instruction, for control flow all of it. Whatever
+two tasks touch, one of them writing, they touch in the program's order. Shares no code with the planner, whose plan is
+checked here: bytes that two tensors share must not make a task wait that else would not.
+
+The bytes that the runtime reads: little-endian words of 32 bits. version, tasks, pairs; of each task the index after
+its last instruction; the pairs (earlier task, later task that waits for it), by the later one.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+from executorch.exir.emit.state import MethodState
+from executorch.exir.error import ExportError
+from executorch.exir.scalar_type import element_size
+from executorch.exir.schema import (
+    DelegateCall,
+    FreeCall,
+    IntList,
+    JumpFalseCall,
+    KernelCall,
+    MoveCall,
+    OptionalTensorList,
+    Tensor,
+    TensorList,
+)
+from executorch.exir.tensor import TensorSpec, ViewSpec
+
+KEY_PREFIX = "executorch.order."
+"""Named data of a program under this name, followed by a method's, is the order of the method's tasks."""
+
+_VERSION = 1
+_VIEW = ("executorch_prim::et_view", "default")
+# (value, whether it is written, whether its data are touched and not only the value itself)
+_Touch = tuple[int, bool, bool]
+
+
+@dataclass(frozen=True)
+class Order:
+    """ends[t]: the index after task t's last instruction. pairs: (earlier, later), those implied by others left out."""
+
+    ends: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+
+def encode_order(order: Order) -> bytes:
+    words = [_VERSION, len(order.ends), len(order.pairs), *order.ends]
+    words += [task for pair in order.pairs for task in pair]
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+def find_order(state: MethodState, method: str) -> Order:
+    """Raises ExportError if the memory plan makes tasks wait for each other that are independent."""
+    touched = _Touched(state)
+    starts = [0, *state.task_ends[:-1]]
+    tasks = [
+        [touch for i in range(start, end) for touch in _touches(state, i)]
+        for start, end in zip(starts, state.task_ends, strict=True)
+    ]
+    before: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    last_write: dict[Hashable, int] = {}
+    reads_since: dict[Hashable, int] = {}
+    for task, touches in enumerate(tasks):
+        keys: dict[Hashable, bool] = {}
+        for touch in touches:
+            for key in touched.keys(*touch):
+                keys[key] = keys.get(key, False) or touch[1]
+        waits_for = 0
+        for key, is_written in keys.items():
+            waits_for |= last_write.get(key, 0) | (reads_since.get(key, 0) if is_written else 0)
+        done = 1 << task
+        while waits_for:
+            latest = waits_for.bit_length() - 1
+            pairs.append((latest, task))
+            done |= before[latest]
+            waits_for &= ~before[latest]
+        before.append(done)
+        for key, is_written in keys.items():
+            last_write |= {key: 1 << task} if is_written else {}
+            reads_since[key] = 0 if is_written else reads_since.get(key, 0) | 1 << task
+    _check_plan(state, method, tasks, before)
+    return Order(tuple(state.task_ends), tuple(sorted(pairs, key=lambda pair: (pair[1], pair[0]))))
+
+
+class _Touched:
+    """What a value stands for: itself, and for a tensor the data, which its views show as well."""
+
+    def __init__(self, state: MethodState) -> None:
+        self.base: dict[int, int] = {}
+        first: dict[TensorSpec, int] = {}
+        for spec, ref in state.spec_values.items():
+            whole = spec.base if isinstance(spec, ViewSpec) else spec
+            self.base[ref.id] = first.setdefault(whole, ref.id)
+
+    def keys(self, value: int, is_written: bool, with_data: bool) -> list[Hashable]:
+        return [("value", value), ("data", self.base.get(value, value))] if with_data else [("value", value)]
+
+
+def _touches(state: MethodState, index: int) -> Iterator[_Touch]:
+    call = state.instructions[index].instr_args
+    if isinstance(call, KernelCall):
+        operator = state.operators[call.op_index]
+        name = (operator.name, operator.overload)
+        if name == _VIEW:
+            yield call.args[0], False, False
+            yield call.args[-1], True, False
+            return
+        written = _written(*name)
+        if _is_random(*name):
+            yield -1, True, False  # random numbers are drawn in the program's order
+        for position, value in enumerate(call.args):
+            is_written = position in written if written else position == len(call.args) - 1
+            yield from _items(state, value, is_written)
+    elif isinstance(call, DelegateCall):
+        inputs = len(call.args) - state.output_counts[index]
+        for position, value in enumerate(call.args):
+            yield from _items(state, value, position >= inputs)
+    elif isinstance(call, MoveCall):
+        yield call.move_from, False, True
+        yield call.move_to, True, True
+    elif isinstance(call, JumpFalseCall):
+        yield call.cond_value_index, False, True
+    elif isinstance(call, FreeCall):
+        yield call.value_index, True, True
+
+
+def _items(state: MethodState, value: int, is_written: bool) -> Iterator[_Touch]:
+    """A value and, of a list, its items. Reading such a list fills its memory."""
+    held = state.values[value].val
+    if isinstance(held, (TensorList, OptionalTensorList, IntList)):
+        yield value, True, False
+        for item in held.items:
+            if item >= 0:
+                yield item, is_written, True
+    else:
+        yield value, is_written, True
+
+
+@cache
+def _written(name: str, overload: str) -> frozenset[int]:
+    """Positions of what an operator writes; none if nothing is known: the last argument counts then."""
+    schema = _schema(name, overload)
+    if schema is None:
+        return frozenset()
+    arguments = enumerate(schema.arguments)
+    return frozenset(i for i, each in arguments if each.alias_info is not None and each.alias_info.is_write)
+
+
+@cache
+def _is_random(name: str, overload: str) -> bool:
+    found = _overload(name, overload)
+    return found is not None and torch.Tag.nondeterministic_seeded in found.tags
+
+
+def _schema(name: str, overload: str) -> torch._C.FunctionSchema | None:
+    found = _overload(name, overload)
+    return None if found is None else found._schema
+
+
+def _overload(name: str, overload: str) -> torch._ops.OpOverload | None:
+    namespace, _, short = name.partition("::")
+    packet = getattr(getattr(torch.ops, namespace), short, None)
+    found = getattr(packet, overload or "default", None)
+    return found if isinstance(found, torch._ops.OpOverload) else None
+
+
+def _check_plan(state: MethodState, method: str, tasks: Sequence[Sequence[_Touch]], before: Sequence[int]) -> None:
+    """Every two tasks that touch a byte, one of them writing it, have an order that does not come from the plan."""
+    rows: list[tuple[int, int, int, int, bool, int]] = []
+    for task, touches in enumerate(tasks):
+        for value, is_written, with_data in touches:
+            place = _place(state, value) if with_data else None
+            if place is not None:
+                rows.append((*place, task, is_written, value))
+    rows.sort()
+    for i, (arena, _, end, task, is_written, value) in enumerate(rows):
+        for other in rows[i + 1 :]:
+            if other[0] != arena or other[1] >= end:
+                break
+            early, late = sorted((task, other[3]))
+            if (is_written or other[4]) and not before[late] >> early & 1:
+                raise ExportError(
+                    "emit",
+                    f"method {method!r}",
+                    f"values {value} and {other[5]} share bytes of arena {arena}, but tasks {early} and {late}, which "
+                    "touch them, may run at the same time: the memory planning algorithm does not keep apart what "
+                    "MemoryPlanningPass(concurrent=True) asks for",
+                )
+
+
+def _place(state: MethodState, value: int) -> tuple[int, int, int] | None:
+    """Arena and the range of bytes of a planned tensor; None for all others."""
+    held = state.values[value].val if value >= 0 else None
+    if not isinstance(held, Tensor) or held.allocation_info is None:
+        return None
+    start = held.allocation_info.memory_offset
+    size = element_size(held.scalar_type) * math.prod(held.sizes)
+    return (held.allocation_info.memory_id, start, start + size) if size else None
