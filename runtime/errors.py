@@ -73,6 +73,10 @@ class InvalidStateError(ExecuTorchError):
     """The call came at the wrong time, for instance running before the inputs are set."""
 
 
+class CancelledError(ExecuTorchError):
+    """The execution was cancelled before its end."""
+
+
 class RegistrationError(ExecuTorchError):
     """A kernel or backend could not be registered."""
 
@@ -85,6 +89,7 @@ _CLASS_OF_CODE: dict[str, type[ExecuTorchError]] = {
     "InvalidState": InvalidStateError,
     "EndOfMethod": InvalidStateError,
     "AlreadyLoaded": InvalidStateError,
+    "ExecutionCancelled": CancelledError,
     "NotSupported": NotSupportedError,
     "NotImplemented": NotSupportedError,
     "InvalidArgument": InvalidArgumentError,

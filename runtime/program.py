@@ -6,8 +6,50 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from executorch.extension.pybindings.portable_lib import ExecuTorchMethod, ExecuTorchProgram, MethodMeta, ThreadPool
+from executorch.extension.pybindings.portable_lib import (
+    ExecuTorchExecution,
+    ExecuTorchMethod,
+    ExecuTorchProgram,
+    MethodMeta,
+    ThreadPool,
+    _execute_async,
+)
 from executorch.runtime.errors import InvalidArgumentError
+
+
+class Execution:
+    """The future of `Method.execute_async`. Dropped before its end, it cancels what is left and waits for the rest."""
+
+    __slots__ = ("_execution",)
+
+    def __init__(self, execution: ExecuTorchExecution) -> None:
+        self._execution = execution
+
+    def done(self) -> bool:
+        """Whether nothing runs any more."""
+        return self._execution.done()
+
+    def cancel(self) -> None:
+        """Begins no further instruction; `result` raises CancelledError if any was left."""
+        self._execution.cancel()
+
+    def result(self, timeout: float | None = None) -> list[Any]:
+        """Waits for the outputs, those of `Method.execute`; the same each time. The method can be used again then.
+
+        Args:
+            timeout: seconds to wait at most.
+
+        Raises:
+            TimeoutError: it has not ended in this time; it goes on.
+            CancelledError: it was cancelled before its end.
+            ExecuTorchError: as `Method.execute`; of several instructions that failed, the program's first.
+        """
+        return self._execution.result(timeout)
+
+    @property
+    def task_count(self) -> int:
+        """Into how many tasks the method is divided; of 1, nothing runs at the same time."""
+        return self._execution.task_count()
 
 
 class Method:
@@ -40,6 +82,29 @@ class Method:
             ExecuTorchError: a kernel or backend failed; the message has the runtime's own.
         """
         return self._method(inputs, clone_outputs)
+
+    def execute_async(
+        self, inputs: Sequence[Any], *, threads: int = 0, clone_outputs: bool = True
+    ) -> Execution:
+        """Starts an execution on other threads and returns its future.
+
+        Independent parts of the program run at the same time if it was planned for that:
+        `ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(concurrent=True))`; else it is one task.
+        Until the result is taken, or the future dropped, the method cannot be used in any other way.
+
+        Args:
+            inputs: as for `execute`; they must not change before the end.
+            threads: how many; executions that ask for as many share them. 0: as many as physical cores may be used. A
+                kernel does not divide its own work there; delegates use the threads that they were loaded for, so that
+                `load_method(name, threads=1)` is what fits.
+            clone_outputs: as for `execute`.
+
+        Raises:
+            InvalidArgumentError: the inputs do not fit.
+            InvalidStateError: an execution is running whose result has not been taken.
+            NotSupportedError: events are recorded (`enable_etdump`), or methods share arenas.
+        """
+        return Execution(_execute_async(self._method, inputs, threads, clone_outputs))
 
     def memory_planned_buffer_sizes(self) -> list[int]:
         """The bytes of each planned buffer that an execution with inputs of the sizes given last takes.

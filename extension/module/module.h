@@ -14,6 +14,7 @@
 #include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/threadpool/threadpool.h>
+#include <executorch/extension/async/execution.h>
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/event_tracer.h>
@@ -135,6 +136,13 @@ class Module {
       const std::string& method_name, std::initializer_list<runtime::EValue> input_values) {
     return execute(method_name, std::vector<runtime::EValue>(input_values));
   }
+  /// Starts an execution on the pool's threads, as Method::execute_async(); nothing else may be
+  /// done with the method before it ends, and get_outputs() has its outputs then. Linked with the
+  /// target extension_async.
+  runtime::Result<runtime::Execution> execute_async(
+      const std::string& method_name, const std::vector<runtime::EValue>& input_values,
+      runtime::TaskPool& pool);
+
   /// Runs a method without inputs, or with those that set_input() has set.
   runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name);
 

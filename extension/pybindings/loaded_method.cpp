@@ -33,15 +33,23 @@ class LoadedMethod::Turn final {
       method.turns_->mutex.lock();
     }
     method.turns_->running_in.store(std::this_thread::get_id());
+    if (method.is_elsewhere_) {
+      release();
+      raise_error(
+          Error::InvalidState,
+          method.name_ + "() is being executed by execute_async(): take its result() first");
+    }
   }
-  ~Turn() {
-    method_.turns_->running_in.store(std::thread::id());
-    method_.turns_->mutex.unlock();
-  }
+  ~Turn() { release(); }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
  private:
+  void release() {
+    method_.turns_->running_in.store(std::thread::id());
+    method_.turns_->mutex.unlock();
+  }
+
   LoadedMethod& method_;
   const LogCapture capture_;
 };
@@ -147,6 +155,27 @@ py::list LoadedMethod::outputs(bool clone_outputs) {
     raise_error(Error::InvalidState, name_ + "() has not run: there are no outputs");
   }
   return collect_outputs(clone_outputs);
+}
+
+runtime::Execution LoadedMethod::start_async(py::handle inputs, runtime::TaskPool& pool) {
+  const Turn turn(*this);
+  if (program_->arenas() != nullptr) {
+    raise_error(Error::NotSupported,
+                name_ + "(): a method whose arenas others share is executed by the calling thread");
+  }
+  take_inputs(inputs);
+  runtime::Result<runtime::Execution> execution = method_->execute_async(pool);
+  if (!execution.ok()) {
+    release_inputs();
+    raise_error(execution.error(), name_ + "() cannot be executed on other threads");
+  }
+  is_elsewhere_ = true;
+  return std::move(*execution);
+}
+
+void LoadedMethod::end_async() {
+  release_inputs();
+  is_elsewhere_ = false;
 }
 
 std::vector<size_t> LoadedMethod::planned_buffer_sizes() {

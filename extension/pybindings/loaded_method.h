@@ -13,6 +13,7 @@
 #include <executorch/extension/pybindings/input_slot.h>
 #include <executorch/extension/pybindings/loaded_program.h>
 #include <executorch/extension/pybindings/output_kind.h>
+#include <executorch/extension/async/execution.h>
 #include <executorch/runtime/executor/method.h>
 
 namespace executorch::extension::pybindings {
@@ -46,6 +47,12 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   /// the case expects, other errors if they cannot be compared. `place` names the case.
   void compare_outputs(const bundled_program::TestCase& test_case,
                        const bundled_program::Tolerances& tolerances, const std::string& place);
+
+  // One execution on other threads; until end_async() every other use raises InvalidStateError.
+  runtime::Execution start_async(pybind11::handle inputs, runtime::TaskPool& pool);
+  pybind11::list async_outputs(bool clone_outputs) { return collect_outputs(clone_outputs); }
+  /// When the execution is gone.
+  void end_async();
 
   /// The bytes of each planned buffer that an execution with the inputs set last takes.
   std::vector<size_t> planned_buffer_sizes();
@@ -92,6 +99,7 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   bundled_program::InputMemory case_inputs_;
   bool inputs_are_set_ = false;
   bool has_run_ = false;
+  bool is_elsewhere_ = false;
   OutputKind output_kind_;
 };
 

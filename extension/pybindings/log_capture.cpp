@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/pybindings/log_capture.h>
 
+#include <utility>
+
 #include <executorch/runtime/platform/platform.h>
 
 namespace executorch::extension::pybindings {
@@ -26,6 +28,21 @@ void install_log_sink() {
 }
 
 LogCapture::LogCapture() : outer_(current_capture) { current_capture = this; }
+
+LogCapture::LogCapture(std::shared_ptr<SharedLog> shared)
+    : outer_(current_capture), shared_(std::move(shared)) {
+  current_capture = this;
+}
+
+LogCapture* LogCapture::current() { return current_capture; }
+
+void LogCapture::add(const char* message, size_t length) {
+  if (shared_ != nullptr) {
+    shared_->add(message, length);
+  } else {
+    lines_.emplace_back(message, length);
+  }
+}
 
 LogCapture::~LogCapture() {
   current_capture = outer_;

@@ -2,6 +2,8 @@
 // The runtime's error messages of one call, for the exception that the call ends in.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -11,11 +13,30 @@ namespace executorch::extension::pybindings {
 /// others go where they went before.
 void install_log_sink();
 
+/// Error messages of several threads.
+class SharedLog final {
+ public:
+  void add(const char* message, size_t length) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lines_.emplace_back(message, length);
+  }
+  std::vector<std::string> lines() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
 /// While it exists, collects the error messages logged by this thread. Those that no exception took
 /// are logged when it ends.
 class LogCapture final {
  public:
   LogCapture();
+  /// What this thread logs goes to `shared` as soon as it is logged.
+  explicit LogCapture(std::shared_ptr<SharedLog> shared);
   ~LogCapture();
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
@@ -24,10 +45,13 @@ class LogCapture final {
   static std::vector<std::string> take();
 
   /// Called by the sink.
-  void add(const char* message, size_t length) { lines_.emplace_back(message, length); }
+  void add(const char* message, size_t length);
+  /// This thread's innermost capture; null if there is none.
+  static LogCapture* current();
 
  private:
   LogCapture* outer_;
+  std::shared_ptr<SharedLog> shared_;
   std::vector<std::string> lines_;
 };
 

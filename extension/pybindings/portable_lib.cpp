@@ -11,6 +11,7 @@
 #include <executorch/extension/pybindings/metadata.h>
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/pybindings/running_method.h>
 #include <executorch/extension/pybindings/shared_tensor.h>
 #include <executorch/extension/pybindings/thread_pools.h>
 #include <executorch/extension/pybindings/unavailable.h>
@@ -255,6 +256,7 @@ PYBIND11_MODULE(_portable_lib, module) {
   bind_shared_tensor(module);
   bind_thread_pools(module);
   bind_method(module);
+  bind_running_method(module);
   bind_program(module);
   bind_bundled_module(module);
   bind_module(module);

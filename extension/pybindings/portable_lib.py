@@ -26,6 +26,7 @@ While a program loads or runs, other Python threads run. Errors are the classes 
 
 from executorch.extension.pybindings._portable_lib import (
     BundledModule,
+    ExecuTorchExecution,
     ExecuTorchMethod,
     ExecuTorchModule,
     ExecuTorchProgram,
@@ -36,6 +37,7 @@ from executorch.extension.pybindings._portable_lib import (
     Verification,
     _create_profile_block,
     _dump_profile_results,
+    _execute_async,
     _get_operator_names,
     _get_registered_backend_names,
     _is_available,
@@ -53,6 +55,7 @@ from executorch.extension.pybindings._portable_lib import (
 
 __all__ = [
     "BundledModule",
+    "ExecuTorchExecution",
     "ExecuTorchMethod",
     "ExecuTorchModule",
     "ExecuTorchProgram",
@@ -63,6 +66,7 @@ __all__ = [
     "Verification",
     "_create_profile_block",
     "_dump_profile_results",
+    "_execute_async",
     "_get_operator_names",
     "_get_registered_backend_names",
     "_is_available",

@@ -43,6 +43,8 @@ void raise_error(runtime::Error error, const std::string& message) {
 
 void raise_method_not_found(const std::string& message) { raise_named("MethodNotFound", message); }
 
+void raise_cancelled(const std::string& message) { raise_named("ExecutionCancelled", message); }
+
 void raise_from_python(const std::string& message) {
   const py::error_already_set cause;
   const std::string text = py::str(cause.value());

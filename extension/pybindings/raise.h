@@ -15,6 +15,9 @@ namespace executorch::extension::pybindings {
 /// The same for a method that does not exist.
 [[noreturn]] void raise_method_not_found(const std::string& message);
 
+/// Raises CancelledError.
+[[noreturn]] void raise_cancelled(const std::string& message);
+
 /// Replaces the Python exception that is set by an InvalidArgumentError that is caused by it and
 /// tells its first line.
 [[noreturn]] void raise_from_python(const std::string& message);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <executorch/runtime/backend/backend_execution_context.h>
 #include <executorch/runtime/backend/backend_init_context.h>
@@ -72,6 +73,14 @@ class BackendInterface {
   /// A delegate's working memory, by what is known since it was made.
   [[nodiscard]] virtual Scratch scratch([[maybe_unused]] DelegateHandle* handle) const {
     return {};
+  }
+
+  static constexpr size_t kUnknownOutputs = SIZE_MAX;
+  /// How many of a delegate's last arguments execute() writes to; it only reads the others. Where a
+  /// backend does not say, delegates that run at the same time are those of which each writes to
+  /// nothing that has a value before.
+  virtual size_t output_count([[maybe_unused]] DelegateHandle* handle) const {
+    return kUnknownOutputs;
   }
 
   /// Ends a delegate. Its memory from the runtime allocator is not given back here.

@@ -30,7 +30,9 @@ Method::Method(Method&& other) noexcept
       parametric_plan_(other.parametric_plan_),
       delegates_made_(std::exchange(other.delegates_made_, 0)),
       external_made_(std::exchange(other.external_made_, 0)),
-      next_(other.next_) {
+      next_(other.next_),
+      task_order_(std::exchange(other.task_order_, nullptr)),
+      end_task_order_(other.end_task_order_) {
   // Nothing that the other does can reach what is ours now.
   other.block_ = internal::MethodBlock();
   other.parametric_plan_ = internal::ParametricPlan();
@@ -44,6 +46,9 @@ Method::~Method() {
     block_.external[i].~FreeableBuffer();
   }
   internal::destroy_references(block_);
+  if (task_order_ != nullptr) {
+    end_task_order_(task_order_);
+  }
 }
 
 size_t Method::delegate_scratch_size() const {
@@ -88,8 +93,8 @@ Result<size_t> Method::memory_planned_buffer_size(size_t index) {
 
 Error Method::execute() {
   ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState,
-                           "method '%s': step() is at instruction %zu; reset_execution() first",
-                           name(), next_);
+                           "method '%s': an execution has begun, at instruction %zu", name(),
+                           next_);
   ET_CHECK_OK_OR_RETURN_ERROR(begin());
   internal::event_tracer_create_event_block(event_tracer_, "Execute");
   const internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
@@ -187,49 +192,49 @@ void release_memory(const EValue& tensor) {
 
 }  // namespace
 
-Error Method::check_late_memory(const Instruction& instruction) const {
+Error Method::check_late_memory(const Instruction& instruction, size_t index) const {
   for (uint32_t i = 0; i < instruction.number; ++i) {
     ET_CHECK_OR_RETURN_ERROR(has_memory(*instruction.arguments[i]), InvalidState,
                              "method '%s', instruction %zu: argument %u has no memory; an output "
                              "that is not planned needs set_output_data_ptr()",
-                             name(), next_, i);
+                             name(), index, i);
   }
   return Error::Ok;
 }
 
-Error Method::run_delegate(const Instruction& instruction) {
-  BackendExecutionContext context(event_tracer_, temp_allocator_, name());
+Error Method::run_delegate(const Instruction& instruction, MemoryAllocator* temp_allocator) {
+  BackendExecutionContext context(event_tracer_, temp_allocator, name());
   const internal::Delegate& delegate = *instruction.delegate;
   return delegate.backend->execute(context, delegate.handle,
                                    {instruction.arguments, instruction.number});
 }
 
 Error Method::run_next(KernelRuntimeContext& context) {
-  const Instruction& instruction = block_.instructions.data()[next_];
+  const Error error = run_at(&next_, context, temp_allocator_);
+  return ET_UNLIKELY(error != Error::Ok) ? fail(error) : error;
+}
+
+Error Method::run_at(size_t* next, KernelRuntimeContext& context, MemoryAllocator* temp_allocator) {
+  const Instruction& instruction = block_.instructions.data()[*next];
   if (ET_UNLIKELY(instruction.has_late_memory)) {
-    const Error error = check_late_memory(instruction);
-    if (error != Error::Ok) {
-      return fail(error);
-    }
+    ET_CHECK_OK_OR_RETURN_ERROR(check_late_memory(instruction, *next));
   }
   switch (instruction.opcode) {
     case Opcode::Kernel:
       instruction.kernel(context, {instruction.arguments, instruction.number});
-      if (temp_allocator_ != nullptr) {
-        temp_allocator_->reset();
+      if (temp_allocator != nullptr) {
+        temp_allocator->reset();
       }
       if (ET_UNLIKELY(context.failure_state() != Error::Ok)) {
-        return fail(context.failure_state());
+        return context.failure_state();
       }
       break;
     case Opcode::Delegate: {
-      const Error error = run_delegate(instruction);
-      if (temp_allocator_ != nullptr) {
-        temp_allocator_->reset();
+      const Error error = run_delegate(instruction, temp_allocator);
+      if (temp_allocator != nullptr) {
+        temp_allocator->reset();
       }
-      if (ET_UNLIKELY(error != Error::Ok)) {
-        return fail(error);
-      }
+      ET_CHECK_OK_OR_RETURN_ERROR(error);
       break;
     }
     case Opcode::Move:
@@ -237,7 +242,7 @@ Error Method::run_next(KernelRuntimeContext& context) {
       break;
     case Opcode::JumpFalse:
       if (!is_true(*instruction.arguments[0])) {
-        next_ = instruction.number;
+        *next = instruction.number;
         return Error::Ok;
       }
       break;
@@ -245,7 +250,7 @@ Error Method::run_next(KernelRuntimeContext& context) {
       release_memory(*instruction.arguments[0]);
       break;
   }
-  ++next_;
+  ++*next;
   return Error::Ok;
 }
 

@@ -22,9 +22,19 @@ struct ExecutionPlan;
 }  // namespace executorch_flatbuffer
 
 namespace executorch {
+namespace runtime {
+class TaskPool;
+}  // namespace runtime
+
 namespace ET_RUNTIME_NAMESPACE {
 
+class Execution;
 class Program;
+
+namespace internal {
+class RunningTasks;
+struct TaskOrder;
+}  // namespace internal
 
 /// A method of a program, ready to run; made by Program::load_method(). Everything is resolved:
 /// executing is a loop over instructions. Not thread-safe, but independent of all other methods.
@@ -96,6 +106,16 @@ class Method final {
   /// arguments.
   [[nodiscard]] Error execute();
 
+  /// Starts an execution on the pool's threads and returns; extension/async/execution.h has the
+  /// future. Parts of the program that are independent run at the same time if it was planned for
+  /// that (MemoryPlanningPass(concurrent=True)); else it is one task: docs/concurrent-execution.md.
+  /// Results are those of execute(). Temporary memory is the heap's. Linked with the target
+  /// extension_async. The pool must outlive the execution.
+  /// @retval Error::InvalidState An input is not set, or an execution has begun.
+  /// Error::NotSupported The method has an event tracer. Error::InvalidProgram The program's order
+  /// of tasks is damaged.
+  Result<Execution> execute_async(executorch::runtime::TaskPool& pool);
+
   /// Runs one instruction.
   /// @retval Error::EndOfMethod There is none left; reset_execution() before anything else.
   /// Other errors as execute(): the execution has then been reset.
@@ -112,6 +132,10 @@ class Method final {
 
  private:
   friend class MethodLoader;
+  friend class internal::RunningTasks;
+
+  /// Stands in next_ while other threads execute.
+  static constexpr size_t kElsewhere = SIZE_MAX;
 
   Method(const Program* program, const executorch_flatbuffer::ExecutionPlan* plan,
          MemoryManager* memory_manager, EventTracer* event_tracer)
@@ -136,14 +160,19 @@ class Method final {
   Error begin();
   /// Runs instruction next_ and sets it to the following one.
   Error run_next(KernelRuntimeContext& context);
+  /// Runs instruction *next and sets it to the following one.
+  Error run_at(size_t* next, KernelRuntimeContext& context, MemoryAllocator* temp_allocator);
   Error run_next_traced(KernelRuntimeContext& context);
   void log_results(const internal::Instruction& instruction);
-  Error run_delegate(const internal::Instruction& instruction);
-  Error check_late_memory(const internal::Instruction& instruction) const;
+  Error run_delegate(const internal::Instruction& instruction, MemoryAllocator* temp_allocator);
+  Error check_late_memory(const internal::Instruction& instruction, size_t index) const;
   Error fail(Error error);
   /// Makes values again what they were when the method was loaded: loop counters, and tensors that
   /// were moved.
   void restore_values();
+  // Linked with executions on other threads.
+  void log_failure(size_t instruction, Error error);
+  void end_async(Error result);
 
   const Program* program_;
   const executorch_flatbuffer::ExecutionPlan* plan_;
@@ -157,6 +186,9 @@ class Method final {
   size_t external_made_ = 0;
   /// The instruction to run next; the number of instructions at the end.
   size_t next_ = 0;
+  /// Made by the first execution on other threads; null before.
+  const internal::TaskOrder* task_order_ = nullptr;
+  void (*end_task_order_)(const internal::TaskOrder*) = nullptr;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -53,6 +53,7 @@ class Delegate final {
   runtime::Error run(runtime::Span<runtime::EValue*> args,
                      ET_RUNTIME_NAMESPACE::EventTracer* tracer);
 
+  size_t output_count() const { return values_.size() - inputs_; }
   Workspace& workspace() const { return *workspace_; }
 
  private:

@@ -82,6 +82,10 @@ class XnnpackBackend final : public runtime::BackendInterface {
     return {&workspace, workspace.size()};
   }
 
+  [[nodiscard]] size_t output_count(DelegateHandle* handle) const override {
+    return static_cast<Delegate*>(handle)->output_count();
+  }
+
   void destroy(DelegateHandle* handle) const override { delete static_cast<Delegate*>(handle); }
 };
 

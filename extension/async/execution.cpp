@@ -1,0 +1,227 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/async/execution.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include <executorch/extension/async/heap_temp_allocator.h>
+#include <executorch/extension/async/task_order.h>
+#include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/executor/call_failure.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+using executorch::runtime::Task;
+using executorch::runtime::TaskPool;
+using executorch::runtime::internal::HeapTempAllocator;
+
+/// One execution. A task that is done counts down what its followers wait for, and goes on with the
+/// first of them that waits for nothing more; the others are posted.
+class RunningTasks final {
+ public:
+  static Result<std::unique_ptr<RunningTasks>> make(Method& method, const TaskOrder& order,
+                                                    TaskPool& pool) {
+    std::unique_ptr<RunningTasks> running(new (std::nothrow) RunningTasks(method, order, pool));
+    const size_t tasks = order.ends.size();
+    if (running != nullptr) running->tasks_.reset(new (std::nothrow) Node[tasks]);
+    ET_CHECK_OR_RETURN_ERROR(running != nullptr && running->tasks_ != nullptr,
+                             MemoryAllocationFailed, "no memory for an execution of %zu tasks",
+                             tasks);
+    for (size_t i = 0; i < tasks; ++i) {
+      Node& node = running->tasks_[i];
+      node.running = running.get();
+      node.index = static_cast<uint32_t>(i);
+      node.waits_for.store(order.waits_for[i], std::memory_order_relaxed);
+    }
+    return running;
+  }
+
+  void start() {
+    // What starts is known before anything runs: afterwards counts of others reach 0, too.
+    for (size_t i = 0; i < order_.ends.size(); ++i) {
+      if (order_.waits_for[i] == 0) pool_.post(tasks_[i]);
+    }
+  }
+
+  void cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
+
+  Error wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ended_.wait(lock, [this] { return has_ended_; });
+    return result_;
+  }
+
+  bool wait_for(uint64_t milliseconds) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return ended_.wait_for(lock, std::chrono::milliseconds(milliseconds),
+                           [this] { return has_ended_; });
+  }
+
+  bool was_cancelled() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return has_been_cancelled_;
+  }
+
+  size_t task_count() const { return order_.ends.size(); }
+
+ private:
+  struct Node final : Task {
+    void run() override { running->run_from(index); }
+
+    RunningTasks* running = nullptr;
+    uint32_t index = 0;
+    std::atomic<uint32_t> waits_for{0};
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  RunningTasks(Method& method, const TaskOrder& order, TaskPool& pool)
+      : method_(method), order_(order), pool_(pool), left_(order.ends.size()) {}
+
+  void run_from(uint32_t index) {
+    HeapTempAllocator temp;
+    while (index != kNone) {
+      run_task(index, temp);
+      const uint32_t next = release_followers(index);
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        end();
+        return;
+      }
+      // If there is no next, all of this may be gone.
+      index = next;
+    }
+  }
+
+  void run_task(uint32_t index, HeapTempAllocator& temp) {
+    size_t next = index == 0 ? 0 : order_.ends[index - 1];
+    const size_t end = order_.ends[index];
+    KernelRuntimeContext context(nullptr, &temp);
+    while (next < end) {
+      if (is_cancelled_.load(std::memory_order_relaxed) ||
+          failed_at_.load(std::memory_order_relaxed) < next) {
+        was_stopped_.store(true, std::memory_order_relaxed);
+        return;
+      }
+      const size_t at = next;
+      const Error error = method_.run_at(&next, context, &temp);
+      if (error != Error::Ok) {
+        method_.log_failure(at, error);
+        note_failure(at, error);
+        return;
+      }
+    }
+  }
+
+  /// Of several, the program's first is told.
+  void note_failure(size_t instruction, Error error) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (instruction < failed_at_.load(std::memory_order_relaxed)) {
+      failed_at_.store(instruction, std::memory_order_relaxed);
+      result_ = error;
+    }
+  }
+
+  uint32_t release_followers(uint32_t index) {
+    uint32_t next = kNone;
+    const uint32_t end = order_.first_follower[index + 1];
+    for (uint32_t i = order_.first_follower[index]; i < end; ++i) {
+      Node& follower = tasks_[order_.followers[i]];
+      if (follower.waits_for.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+      if (next == kNone) {
+        next = follower.index;
+      } else {
+        pool_.post(follower);
+      }
+    }
+    return next;
+  }
+
+  void end() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (result_ == Error::Ok && was_stopped_.load(std::memory_order_relaxed)) {
+      result_ = Error::InvalidState;
+      has_been_cancelled_ = true;
+    }
+    method_.end_async(result_);
+    has_ended_ = true;
+    ended_.notify_all();
+  }
+
+  Method& method_;
+  const TaskOrder& order_;
+  TaskPool& pool_;
+  std::unique_ptr<Node[]> tasks_;
+  std::atomic<size_t> left_;
+  std::atomic<bool> is_cancelled_{false};
+  std::atomic<bool> was_stopped_{false};
+  /// The first instruction that failed; those behind it are not begun.
+  std::atomic<size_t> failed_at_{SIZE_MAX};
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool has_ended_ = false;
+  bool has_been_cancelled_ = false;
+  Error result_ = Error::Ok;
+};
+
+}  // namespace internal
+
+Execution::Execution(std::unique_ptr<internal::RunningTasks> running)
+    : running_(std::move(running)) {}
+
+Execution::Execution(Execution&&) noexcept = default;
+
+Execution::~Execution() {
+  if (running_ != nullptr) {
+    running_->cancel();
+    (void)running_->wait();
+  }
+}
+
+Error Execution::wait() { return running_->wait(); }
+
+bool Execution::wait_for(uint64_t milliseconds) const { return running_->wait_for(milliseconds); }
+
+void Execution::cancel() { running_->cancel(); }
+
+bool Execution::was_cancelled() const { return running_->was_cancelled(); }
+
+size_t Execution::task_count() const { return running_->task_count(); }
+
+Result<Execution> Method::execute_async(executorch::runtime::TaskPool& pool) {
+  ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState, "method '%s': an execution has begun", name());
+  ET_CHECK_OR_RETURN_ERROR(!internal::tracing(event_tracer_), NotSupported,
+                           "method '%s': an event tracer follows one thread; execute() it", name());
+  if (task_order_ == nullptr) {
+    internal::TaskOrder order = ET_UNWRAP(internal::load_task_order(*program_, *plan_, block_));
+    task_order_ = new (std::nothrow) internal::TaskOrder(std::move(order));
+    ET_CHECK_OR_RETURN_ERROR(task_order_ != nullptr, MemoryAllocationFailed,
+                             "method '%s': no memory for the order of its tasks", name());
+    end_task_order_ = [](const internal::TaskOrder* held) { delete held; };
+  }
+  std::unique_ptr<internal::RunningTasks> running =
+      ET_UNWRAP(internal::RunningTasks::make(*this, *task_order_, pool));
+  ET_CHECK_OK_OR_RETURN_ERROR(begin());
+  next_ = kElsewhere;
+  running->start();
+  return Execution(std::move(running));
+}
+
+void Method::log_failure(size_t instruction, Error error) {
+  internal::log_call_failure(*plan_, block_, instruction, error);
+}
+
+void Method::end_async(Error result) {
+  if (result != Error::Ok) {
+    restore_values();
+  }
+  next_ = 0;
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

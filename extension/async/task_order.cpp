@@ -1,0 +1,222 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/async/task_order.h>
+
+#include <string.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <executorch/extension/async/touches.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::text;
+
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr size_t kHeader = 3;
+/// Above, the table of who comes before whom (a bit for each two) and the search for what tasks
+/// share take more than they gain.
+constexpr size_t kMostTasks = 1 << 14;
+constexpr size_t kMostMeetings = 1 << 26;
+
+/// (earlier, later)
+using Pair = std::pair<uint32_t, uint32_t>;
+
+/// Who is done when a task begins.
+class Before final {
+ public:
+  explicit Before(size_t tasks) : row_((tasks + 63) / 64), bits_(row_ * tasks) {}
+
+  bool has(Pair pair) const {
+    return (bits_[pair.second * row_ + pair.first / 64] >> pair.first % 64 & 1) != 0;
+  }
+  /// All pairs of earlier ones as the later must be there already.
+  void add(Pair pair) {
+    uint64_t* const later = bits_.data() + pair.second * row_;
+    const uint64_t* const earlier = bits_.data() + pair.first * row_;
+    for (size_t i = 0; i <= pair.first / 64; ++i) {
+      later[i] |= earlier[i];
+    }
+    later[pair.first / 64] |= uint64_t{1} << pair.first % 64;
+  }
+
+ private:
+  size_t row_;
+  std::vector<uint64_t> bits_;
+};
+
+/// The words that the program has for the method; empty if there are none.
+Result<std::vector<uint32_t>> read_words(const Program& program, const char* method) {
+  const Result<const NamedDataMap*> found = program.get_named_data_map();
+  if (!found.ok()) {
+    return std::vector<uint32_t>();
+  }
+  const NamedDataMap* const data = *found;
+  const std::string key = std::string(kTaskOrderPrefix) + method;
+  const uint32_t keys = ET_UNWRAP(data->get_num_keys());
+  for (uint32_t i = 0; i < keys; ++i) {
+    if (key == ET_UNWRAP(data->get_key(i))) {
+      const FreeableBuffer bytes = ET_UNWRAP(data->get_data(key.c_str()));
+      std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
+      memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
+      ET_CHECK_OR_RETURN_ERROR(bytes.size() % sizeof(uint32_t) == 0 && words.size() >= kHeader,
+                               InvalidProgram, "method '%s', order of tasks: %zu bytes, damaged",
+                               method, bytes.size());
+      return words;
+    }
+  }
+  return std::vector<uint32_t>();
+}
+
+/// Ends and pairs, which make sense in themselves.
+Error read_order(const std::vector<uint32_t>& words, const char* method, size_t instructions,
+                 std::vector<uint32_t>* ends, std::vector<Pair>* pairs) {
+  ET_CHECK_OR_RETURN_ERROR(words[0] == kVersion, NotSupported,
+                           "method '%s', order of tasks: version %u, expected %u", method, words[0],
+                           kVersion);
+  const size_t tasks = words[1];
+  const size_t rest = words.size() - kHeader;
+  bool makes_sense = tasks <= rest && (rest - tasks) % 2 == 0 && words[2] == (rest - tasks) / 2;
+  for (size_t i = 0; makes_sense && i < tasks; ++i) {
+    makes_sense = words[kHeader + i] > (i == 0 ? 0 : ends->back());
+    ends->push_back(words[kHeader + i]);
+  }
+  makes_sense = makes_sense && (tasks == 0 ? instructions == 0 : ends->back() == instructions);
+  for (size_t i = kHeader + tasks; makes_sense && i < words.size(); i += 2) {
+    pairs->emplace_back(words[i], words[i + 1]);
+    makes_sense = words[i] < words[i + 1] && words[i + 1] < tasks;
+  }
+  ET_CHECK_OR_RETURN_ERROR(makes_sense, InvalidProgram,
+                           "method '%s', order of tasks: %zu tasks in %zu words make no sense for "
+                           "%zu instructions",
+                           method, tasks, words.size(), instructions);
+  return Error::Ok;
+}
+
+/// A jump stays within its task, or goes to the end of it.
+Error check_jumps(const std::vector<uint32_t>& ends, const char* method, const MethodBlock& block) {
+  uint32_t begin = 0;
+  for (const uint32_t end : ends) {
+    for (uint32_t i = begin; i < end; ++i) {
+      const Instruction& instruction = block.instructions[i];
+      ET_CHECK_OR_RETURN_ERROR(instruction.opcode != Opcode::JumpFalse ||
+                                   (instruction.number >= begin && instruction.number <= end),
+                               InvalidProgram,
+                               "method '%s', order of tasks: instruction %u jumps out of its task",
+                               method, i);
+    }
+    begin = end;
+  }
+  return Error::Ok;
+}
+
+/// The pairs of tasks that meet at something that one of them writes; false if there are too many.
+bool find_meetings(std::vector<Touch> touches, const std::vector<uint32_t>& ends,
+                   std::vector<Pair>* pairs) {
+  std::sort(touches.begin(), touches.end(), [](const Touch& left, const Touch& right) {
+    return std::make_pair(left.space, left.begin) < std::make_pair(right.space, right.begin);
+  });
+  for (Touch& touch : touches) {
+    const auto end = std::upper_bound(ends.begin(), ends.end(), touch.instruction);
+    touch.instruction = static_cast<uint32_t>(end - ends.begin());
+  }
+  size_t looks = 0;
+  for (size_t i = 0; i < touches.size(); ++i) {
+    const Touch& touch = touches[i];
+    for (size_t j = i + 1;
+         j < touches.size() && touches[j].space == touch.space && touches[j].begin < touch.end;
+         ++j) {
+      const Touch& other = touches[j];
+      if (++looks > kMostMeetings) return false;
+      if (touch.instruction != other.instruction && (touch.is_written || other.is_written)) {
+        pairs->push_back(std::minmax(touch.instruction, other.instruction));
+      }
+    }
+  }
+  return true;
+}
+
+/// The order of all the pairs, those that follow from others left out.
+TaskOrder make_order(std::vector<uint32_t> ends, std::vector<Pair> pairs) {
+  const size_t tasks = ends.size();
+  std::sort(pairs.begin(), pairs.end(), [](const Pair& left, const Pair& right) {
+    return left.second != right.second ? left.second < right.second : left.first > right.first;
+  });
+  Before before(tasks);
+  std::vector<Pair> kept;
+  TaskOrder order;
+  order.waits_for.resize(tasks);
+  order.first_follower.resize(tasks + 1);
+  for (const Pair& pair : pairs) {
+    if (before.has(pair)) continue;
+    before.add(pair);
+    kept.push_back(pair);
+    ++order.waits_for[pair.second];
+    ++order.first_follower[pair.first + 1];
+  }
+  for (size_t i = 0; i < tasks; ++i) {
+    order.first_follower[i + 1] += order.first_follower[i];
+  }
+  order.followers.resize(kept.size());
+  std::vector<uint32_t> next(order.first_follower);
+  for (const Pair& pair : kept) {
+    order.followers[next[pair.first]++] = pair.second;
+  }
+  order.ends = std::move(ends);
+  return order;
+}
+
+TaskOrder undivided(const char* method, size_t instructions, const char* why) {
+  ET_LOG(Info, "method '%s': %s; all of its instructions are one task", method, why);
+  return one_task(instructions);
+}
+
+}  // namespace
+
+TaskOrder one_task(size_t instructions) {
+  TaskOrder order;
+  order.ends = {static_cast<uint32_t>(instructions)};
+  order.waits_for = {0};
+  order.first_follower = {0, 0};
+  return order;
+}
+
+Result<TaskOrder> load_task_order(const Program& program, const fb::ExecutionPlan& plan,
+                                  const MethodBlock& block) {
+  const char* const method = text(plan.name());
+  const size_t instructions = block.instructions.size();
+  const std::vector<uint32_t> words = ET_UNWRAP(read_words(program, method));
+  if (words.empty()) {
+    return undivided(method, instructions, "the program states no order of tasks");
+  }
+  std::vector<uint32_t> ends;
+  std::vector<Pair> pairs;
+  ET_CHECK_OK_OR_RETURN_ERROR(read_order(words, method, instructions, &ends, &pairs));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_jumps(ends, method, block));
+  if (ends.empty()) {
+    return one_task(instructions);
+  }
+  if (!block.plan_words.empty() || !block.growths.empty()) {
+    return undivided(method, instructions, "places of tensors are only known while it runs");
+  }
+  std::vector<Touch> touches;
+  if (!collect_touches(plan, block, &touches)) {
+    return undivided(method, instructions, "it moves tensors");
+  }
+  if (ends.size() > kMostTasks || !find_meetings(std::move(touches), ends, &pairs)) {
+    return undivided(method, instructions, "it has too many tasks");
+  }
+  return make_order(std::move(ends), std::move(pairs));
+}
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

@@ -1,0 +1,237 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/async/touches.h>
+
+#include <numeric>
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/executor/operator_text.h>
+#include <executorch/runtime/executor/optional_vector.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::is_view;
+using executorch::runtime::internal::items;
+
+namespace {
+
+enum Space : uint32_t { kValues, kData, kDelegates, kBuffers };
+/// Bits of Kernel::written_.
+constexpr size_t kMaskBits = 64;
+
+class Collector final {
+ public:
+  Collector(const fb::ExecutionPlan& plan, const MethodBlock& block, std::vector<Touch>* touches)
+      : plan_(plan),
+        block_(block),
+        touches_(*touches),
+        shown_(count(plan.values())),
+        has_value_(count(plan.values())) {
+    std::iota(shown_.begin(), shown_.end(), 0);
+    for (size_t i = 0; i < has_value_.size(); ++i) {
+      const fb::Tensor* tensor = plan.values()->Get(static_cast<uint32_t>(i))->val_as_Tensor();
+      has_value_[i] = tensor == nullptr || tensor->data_buffer_idx() != 0 ||
+                      tensor->extra_tensor_info() != nullptr || block.is_constant[i];
+    }
+    for (const int32_t input : items(plan.inputs())) {
+      has_value_[static_cast<size_t>(input)] = true;
+    }
+  }
+
+  bool collect() {
+    if (!for_each_instruction(&Collector::link_view)) return false;
+    return for_each_instruction(&Collector::touch);
+  }
+
+ private:
+  using Visit = bool (Collector::*)(const fb::Instruction&);
+
+  bool for_each_instruction(Visit visit) {
+    instruction_ = 0;
+    for (size_t c = 0; c < count(plan_.chains()); ++c) {
+      const auto* instructions = plan_.chains()->Get(c)->instructions();
+      for (size_t i = 0; i < count(instructions); ++i, ++instruction_) {
+        if (!(this->*visit)(*instructions->Get(i))) return false;
+      }
+    }
+    return true;
+  }
+
+  const fb::EValue& value(int32_t index) const {
+    return *plan_.values()->Get(static_cast<uint32_t>(index));
+  }
+
+  bool is_number(int32_t index) const {
+    switch (value(index).val_type()) {
+      case fb::KernelTypes::Int:
+      case fb::KernelTypes::Bool:
+      case fb::KernelTypes::Double:
+      case fb::KernelTypes::Null:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  size_t shown(size_t index) {
+    while (shown_[index] != index) {
+      shown_[index] = shown_[shown_[index]];
+      index = shown_[index];
+    }
+    return index;
+  }
+
+  /// A view shows the data of what it is made of, wherever these are when it is made.
+  bool link_view(const fb::Instruction& source) {
+    const fb::KernelCall* call = source.instr_args_as_KernelCall();
+    const fb::MoveCall* move = source.instr_args_as_MoveCall();
+    if (move != nullptr) {
+      return is_number(move->move_from()) && is_number(move->move_to());
+    }
+    if (call != nullptr && is_a_view(*call)) {
+      const auto arguments = items(call->args());
+      shown_[shown(static_cast<size_t>(arguments[2]))] = shown(static_cast<size_t>(arguments[0]));
+    }
+    return true;
+  }
+
+  bool is_a_view(const fb::KernelCall& call) const {
+    return is_view(*plan_.operators()->Get(static_cast<uint32_t>(call.op_index()))) &&
+           items(call.args()).size() >= 3;
+  }
+
+  bool touch(const fb::Instruction& source) {
+    switch (source.instr_args_type()) {
+      case fb::InstructionArguments::KernelCall:
+        touch_kernel(*source.instr_args_as_KernelCall());
+        break;
+      case fb::InstructionArguments::DelegateCall:
+        touch_delegate(*source.instr_args_as_DelegateCall());
+        break;
+      case fb::InstructionArguments::MoveCall:
+        touch_value(source.instr_args_as_MoveCall()->move_from(), false);
+        touch_value(source.instr_args_as_MoveCall()->move_to(), true);
+        break;
+      case fb::InstructionArguments::JumpFalseCall:
+        touch_argument(source.instr_args_as_JumpFalseCall()->cond_value_index(), false);
+        break;
+      default:
+        touch_argument(source.instr_args_as_FreeCall()->value_index(), true);
+        break;
+    }
+    return true;
+  }
+
+  void touch_kernel(const fb::KernelCall& call) {
+    const auto arguments = items(call.args());
+    const Kernel* kernel = block_.kernels[static_cast<size_t>(call.op_index())];
+    const uint64_t written = kernel == nullptr ? ~uint64_t{0} : kernel->written_;
+    const bool view = is_a_view(call);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const bool is_written = written == 0 || view ? i + 1 == arguments.size() || (view && i == 2)
+                                                   : i >= kMaskBits || (written >> i & 1) != 0;
+      if (view) {
+        touch_value(arguments[i], is_written);
+        touch_items(arguments[i], false);
+      } else {
+        touch_argument(arguments[i], is_written);
+      }
+    }
+  }
+
+  void touch_delegate(const fb::DelegateCall& call) {
+    const auto arguments = items(call.args());
+    const auto index = static_cast<size_t>(call.delegate_index());
+    const Delegate& delegate = block_.delegates[index];
+    const size_t outputs = delegate.backend->output_count(delegate.handle);
+    add(kDelegates, index, index + 1, true);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const auto argument = static_cast<size_t>(arguments[i]);
+      const bool is_written = outputs == BackendInterface::kUnknownOutputs
+                                  ? !has_value_[argument]
+                                  : i + outputs >= arguments.size();
+      touch_argument(arguments[i], is_written);
+    }
+    for (const int32_t argument : arguments) {
+      has_value_[static_cast<size_t>(argument)] = true;
+    }
+  }
+
+  void touch_argument(int32_t index, bool is_written) {
+    touch_value(index, is_written);
+    touch_data(index, is_written);
+    touch_items(index, is_written);
+  }
+
+  void touch_value(int32_t index, bool is_written) {
+    const auto at = static_cast<uint64_t>(index);
+    add(kValues, at, at + 1, is_written);
+    has_value_[at] = has_value_[at] || is_written;
+  }
+
+  void touch_data(int32_t index, bool is_written) {
+    const fb::Tensor* tensor = value(index).val_as_Tensor();
+    if (tensor == nullptr) return;
+    const uint64_t key = shown(static_cast<size_t>(index));
+    add(kData, key, key + 1, is_written);
+    const fb::AllocationDetails* place = tensor->allocation_info();
+    if (place == nullptr) return;
+    const uint64_t begin = uint64_t{place->memory_offset_high()} << 32 | place->memory_offset_low();
+    uint64_t size = elementSize(static_cast<executorch::aten::ScalarType>(tensor->scalar_type()));
+    for (const int32_t extent : items(tensor->sizes())) {
+      size *= static_cast<uint64_t>(extent);
+    }
+    if (size > 0) add(kBuffers + place->memory_id(), begin, begin + size, is_written);
+  }
+
+  /// Reading a list fills the memory that it has for its items.
+  void touch_items(int32_t index, bool is_written) {
+    const fb::EValue& held = value(index);
+    const flatbuffers::Vector<int64_t>* numbers = nullptr;
+    const flatbuffers::Vector<int32_t>* tensors = nullptr;
+    if (held.val_type() == fb::KernelTypes::IntList) {
+      numbers = held.val_as_IntList()->items();
+    } else if (held.val_type() == fb::KernelTypes::TensorList) {
+      tensors = held.val_as_TensorList()->items();
+    } else if (held.val_type() == fb::KernelTypes::OptionalTensorList) {
+      tensors = held.val_as_OptionalTensorList()->items();
+    } else {
+      return;
+    }
+    touch_value(index, true);
+    for (const int64_t item : items(numbers)) {
+      touch_value(static_cast<int32_t>(item), is_written);
+    }
+    for (const int32_t item : items(tensors)) {
+      if (item < 0) continue;
+      touch_value(item, is_written);
+      touch_data(item, is_written);
+    }
+  }
+
+  void add(uint32_t space, uint64_t begin, uint64_t end, bool is_written) {
+    touches_.push_back({space, begin, end, instruction_, is_written});
+  }
+
+  const fb::ExecutionPlan& plan_;
+  const MethodBlock& block_;
+  std::vector<Touch>& touches_;
+  /// Whose data each value shows; views are linked to what they are made of.
+  std::vector<size_t> shown_;
+  std::vector<bool> has_value_;
+  uint32_t instruction_ = 0;
+};
+
+}  // namespace
+
+bool collect_touches(const fb::ExecutionPlan& plan, const MethodBlock& block,
+                     std::vector<Touch>* touches) {
+  return Collector(plan, block, touches).collect();
+}
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

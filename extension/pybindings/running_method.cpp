@@ -1,0 +1,152 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/pybindings/running_method.h>
+
+#include <pybind11/stl.h>
+
+#include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/threadpool/cores.h>
+
+namespace py = pybind11;
+
+namespace executorch::extension::pybindings {
+
+using runtime::Error;
+using runtime::Result;
+
+namespace {
+
+/// Executions that ask for as many threads share them, for as long as one of them is there.
+std::shared_ptr<TaskThreads> threads_of_size(size_t count) {
+  static auto* mutex = new std::mutex();
+  static auto* known = new std::map<size_t, std::weak_ptr<TaskThreads>>();
+  const std::lock_guard<std::mutex> lock(*mutex);
+  std::weak_ptr<TaskThreads>& place = (*known)[count];
+  std::shared_ptr<TaskThreads> threads = place.lock();
+  if (threads == nullptr) {
+    Result<std::shared_ptr<TaskThreads>> started = TaskThreads::start(count);
+    if (!started.ok()) {
+      raise_error(started.error(), "cannot start " + std::to_string(count) + " threads");
+    }
+    threads = std::move(*started);
+    place = threads;
+  }
+  return threads;
+}
+
+}  // namespace
+
+/// The threads, with error messages of what they run for this execution going to its log.
+class RunningMethod::Pool final : public runtime::TaskPool {
+ public:
+  Pool(std::shared_ptr<TaskThreads> threads, std::shared_ptr<SharedLog> log)
+      : threads_(std::move(threads)), log_(std::move(log)) {}
+
+  void post(runtime::Task& task) override { threads_->post(*new Told(task, log_)); }
+
+ private:
+  /// Ends itself: when its task has run, the execution may be gone.
+  struct Told final : runtime::Task {
+    Told(runtime::Task& inner, std::shared_ptr<SharedLog> shared)
+        : task(inner), log(std::move(shared)) {}
+    void run() override {
+      {
+        const LogCapture capture(log);
+        task.run();
+      }
+      delete this;
+    }
+    runtime::Task& task;
+    std::shared_ptr<SharedLog> log;
+  };
+
+  std::shared_ptr<TaskThreads> threads_;
+  std::shared_ptr<SharedLog> log_;
+};
+
+RunningMethod::RunningMethod(std::shared_ptr<LoadedMethod> method, bool clone_outputs)
+    : method_(std::move(method)),
+      clone_outputs_(clone_outputs),
+      log_(std::make_shared<SharedLog>()) {}
+
+std::shared_ptr<RunningMethod> RunningMethod::start(std::shared_ptr<LoadedMethod> method,
+                                                    py::handle inputs, size_t threads,
+                                                    bool clone_outputs) {
+  const size_t count = threads == 0 ? threadpool::usable_cores() : threads;
+  std::shared_ptr<RunningMethod> running(new RunningMethod(std::move(method), clone_outputs));
+  running->pool_ = std::make_unique<Pool>(threads_of_size(count), running->log_);
+  running->execution_.emplace(running->method_->start_async(inputs, *running->pool_));
+  running->task_count_ = running->execution_->task_count();
+  return running;
+}
+
+RunningMethod::~RunningMethod() {
+  if (execution_.has_value()) end();
+}
+
+void RunningMethod::end() {
+  {
+    const py::gil_scoped_release release;
+    execution_.reset();
+  }
+  method_->end_async();
+}
+
+bool RunningMethod::done() const { return !execution_.has_value() || execution_->done(); }
+
+void RunningMethod::cancel() {
+  if (execution_.has_value()) execution_->cancel();
+}
+
+py::list RunningMethod::result(std::optional<double> timeout) {
+  if (execution_.has_value()) {
+    bool has_ended = true;
+    {
+      const py::gil_scoped_release release;
+      if (timeout.has_value()) {
+        const double milliseconds = *timeout * 1000;
+        has_ended = execution_->wait_for(
+            milliseconds > 0 ? static_cast<uint64_t>(std::min(milliseconds, 1e12)) : 0);
+      } else {
+        (void)execution_->wait();
+      }
+    }
+    if (!has_ended) {
+      PyErr_SetString(PyExc_TimeoutError, (method_->name() + "() is still running").c_str());
+      throw py::error_already_set();
+    }
+    // Another thread may have taken it meanwhile.
+    if (execution_.has_value()) {
+      error_ = execution_->wait();
+      was_cancelled_ = execution_->was_cancelled();
+      if (*error_ == Error::Ok) outputs_ = method_->async_outputs(clone_outputs_);
+      end();
+    }
+  }
+  if (was_cancelled_) raise_cancelled(method_->name() + "() was cancelled");
+  if (*error_ != Error::Ok) {
+    const LogCapture capture;
+    for (const std::string& line : log_->lines()) {
+      LogCapture::current()->add(line.c_str(), line.size());
+    }
+    raise_error(*error_, method_->name() + "() failed");
+  }
+  return outputs_;
+}
+
+void bind_running_method(py::module_& module) {
+  py::class_<RunningMethod, std::shared_ptr<RunningMethod>>(
+      module, "ExecuTorchExecution", "An execution on other threads; dropping it cancels it.")
+      .def("done", &RunningMethod::done)
+      .def("cancel", &RunningMethod::cancel)
+      .def("task_count", &RunningMethod::task_count)
+      .def("result", &RunningMethod::result, py::arg("timeout") = py::none());
+  module.def("_execute_async", &RunningMethod::start, py::arg("method"), py::arg("inputs"),
+             py::arg("threads") = 0, py::arg("clone_outputs") = true);
+}
+
+}  // namespace executorch::extension::pybindings

@@ -1,0 +1,60 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Two independent branches of equal work on one thread and on two, measured by turns.
+
+``python test/benchmark/concurrency.py [--rounds N]`` prints the best times of both and of sequential ``execute``, and
+how many times faster two threads are than one.
+"""
+
+import argparse
+import time
+
+import torch
+from tabulate import tabulate
+from torch import nn
+from torch.export import export
+
+from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.exir.passes import MemoryPlanningPass
+from executorch.runtime import Runtime
+
+
+class TwoBranches(nn.Module):
+    """Each branch: 16 products of matrices, one after the other."""
+
+    def forward(self, x):  # type: ignore[no-untyped-def]
+        left, right = x, x
+        for _ in range(16):
+            left = left.mm(x)
+        for _ in range(16):
+            right = right.mm(x)
+        return left, right
+
+
+def main() -> None:
+    """Measures and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=40)
+    rounds = parser.parse_args().rounds
+    x = torch.randn(256, 256) / 16
+    planner = MemoryPlanningPass(concurrent=True)
+    config = ExecutorchBackendConfig(memory_planning_pass=planner)
+    program = to_edge(export(TwoBranches(), (x,), strict=True)).to_executorch(config)
+    method = Runtime.get().load_program(program.buffer, threads=1).load_method("forward")
+    ways = {
+        "execute": lambda: method.execute([x], clone_outputs=False),
+        "execute_async, 1 thread": lambda: method.execute_async([x], threads=1, clone_outputs=False).result(),
+        "execute_async, 2 threads": lambda: method.execute_async([x], threads=2, clone_outputs=False).result(),
+    }
+    best = dict.fromkeys(ways, float("inf"))
+    for _ in range(rounds):
+        for name, run in ways.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+    one = best["execute_async, 1 thread"]
+    rows = [(name, seconds * 1e3, one / seconds) for name, seconds in best.items()]
+    print(tabulate(rows, headers=("way", "best (ms)", "1 thread / this"), floatfmt=".3f"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Executions on other threads: what the file says of the order, and what is made of it.
+#include <executorch/extension/async/execution.h>
+
+#include <gtest/gtest.h>
+
+#include <string.h>
+
+#include <vector>
+
+#include <executorch/extension/async/task_threads.h>
+#include <executorch/extension/async/task_order.h>
+
+#include "../log_capture.h"
+#include "loaded_program.h"
+#include "program_builder.h"
+#include "test_kernels.h"
+
+namespace executorch::testing {
+namespace {
+
+using runtime::Error;
+using Floats = std::vector<float>;
+using Words = std::vector<uint32_t>;
+
+/// Runs what is posted when it is told to, in any order that a test wants.
+class ManualPool final : public runtime::TaskPool {
+ public:
+  void post(runtime::Task& task) override { waiting.push_back(&task); }
+
+  void run(size_t index) {
+    runtime::Task* const task = waiting[index];
+    waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(index));
+    task->run();
+  }
+  void run_all() {
+    while (!waiting.empty()) run(waiting.size() - 1);
+  }
+
+  std::vector<runtime::Task*> waiting;
+};
+
+/// a = x + x; b = x + x; out = a + b; one task each. Only the last waits for others.
+const Words kOrder = {1, 3, 2, 1, 2, 3, 0, 2, 1, 2};
+
+TestProgram branches(const Words& words, const char* first = "add") {
+  TestPlan plan;
+  plan.values = {tensor(TestTensor{}), planned(2, 0), planned(2, 8), planned(2, 16)};
+  plan.inputs = {0};
+  plan.outputs = {3};
+  plan.operators = {{"test::add", "out"}, {std::string("test::") + first, "out"}};
+  const TestInstruction one =
+      strcmp(first, "add") == 0 ? kernel(1, {0, 0, 1, 1}) : kernel(1, {0, 1, 1});
+  plan.chains = {{one, kernel(0, {0, 0, 2, 2}), kernel(0, {1, 2, 3, 3})}};
+  TestProgram program;
+  program.plans = {plan};
+  program.segment_data.resize(words.size() * sizeof(uint32_t));
+  memcpy(program.segment_data.data(), words.data(), program.segment_data.size());
+  program.segments = {{0, program.segment_data.size()}};
+  program.named_data = {{std::string(runtime::internal::kTaskOrderPrefix) + "forward", 0}};
+  return program;
+}
+
+Error start_error(const Words& words) {
+  LoadedMethod method(branches(words));
+  FloatTensor x({1, 2});
+  EXPECT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  ManualPool pool;
+  auto execution = method->execute_async(pool);
+  if (!execution.ok()) return execution.error();
+  pool.run_all();
+  return execution->wait();
+}
+
+TEST(ExecutionTest, IndependentTasksAreReadyTogetherAndAnyOrderGivesTheSame) {
+  for (size_t first = 0; first < 2; ++first) {
+    LoadedMethod method(branches(kOrder));
+    FloatTensor x({1, 2});
+    ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+    ManualPool pool;
+    auto execution = method->execute_async(pool);
+    ASSERT_TRUE(execution.ok());
+    EXPECT_EQ(execution->task_count(), 3);
+    ASSERT_EQ(pool.waiting.size(), 2);
+    pool.run(first);
+    EXPECT_FALSE(execution->done());
+    pool.run(0);
+    EXPECT_TRUE(execution->done());
+    EXPECT_EQ(execution->wait(), Error::Ok);
+    EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+  }
+}
+
+TEST(ExecutionTest, ThreadsGiveTheResultsOfOneThreadTimeAfterTime) {
+  for (const size_t threads : {1, 3}) {
+    auto pool = extension::TaskThreads::start(threads);
+    ASSERT_TRUE(pool.ok());
+    LoadedMethod method(branches(kOrder));
+    for (int i = 0; i < 50; ++i) {
+      FloatTensor x({static_cast<float>(i), 2});
+      ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+      auto execution = method->execute_async(**pool);
+      ASSERT_TRUE(execution.ok());
+      ASSERT_EQ(execution->wait(), Error::Ok);
+      EXPECT_EQ(floats(method->get_output(0)), Floats({4 * static_cast<float>(i), 8}));
+    }
+    EXPECT_EQ(method->execute(), Error::Ok);
+  }
+}
+
+TEST(ExecutionTest, OrderThatTheFileLeavesOutIsAdded) {
+  const Words none = {1, 3, 0, 1, 2, 3};
+  LoadedMethod method(branches(none));
+  FloatTensor x({1, 2});
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  ManualPool pool;
+  auto execution = method->execute_async(pool);
+  ASSERT_TRUE(execution.ok());
+  EXPECT_EQ(pool.waiting.size(), 2);
+  pool.run_all();
+  EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+
+  TestProgram overlapping = branches(none);
+  overlapping.plans[0].values[2] = planned(2, 4);  // shares 4 bytes with the other branch
+  LoadedMethod other(overlapping);
+  ASSERT_EQ(set_inputs(*other, {x.value()}), Error::Ok);
+  auto ordered = other->execute_async(pool);
+  ASSERT_TRUE(ordered.ok());
+  EXPECT_EQ(pool.waiting.size(), 1);
+  pool.run_all();
+}
+
+TEST(ExecutionTest, AProgramWithoutAnOrderIsOneTaskAndSaysSo) {
+  TestProgram program = branches(kOrder);
+  program.named_data.clear();
+  LoadedMethod method(program);
+  FloatTensor x({1, 2});
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  ManualPool pool;
+  auto execution = method->execute_async(pool);
+  ASSERT_TRUE(execution.ok());
+  EXPECT_EQ(execution->task_count(), 1);
+  pool.run_all();
+  EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+}
+
+TEST(ExecutionTest, AnErrorInABranchEndsTheExecutionAndTheMethodWorksAgain) {
+  LoadedMethod method(branches(kOrder, "fail"));
+  FloatTensor x({1, 2});
+  auto pool = extension::TaskThreads::start(2);
+  ASSERT_TRUE(pool.ok());
+  for (const bool fails : {true, false, true}) {
+    fail_switch = fails;
+    ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+    auto execution = method->execute_async(**pool);
+    ASSERT_TRUE(execution.ok());
+    EXPECT_EQ(execution->wait(), fails ? Error::NotSupported : Error::Ok);
+    EXPECT_FALSE(execution->was_cancelled());
+  }
+  fail_switch = true;
+}
+
+TEST(ExecutionTest, ACancelledExecutionRunsNothingMoreAndTheMethodWorksAgain) {
+  LoadedMethod method(branches(kOrder));
+  FloatTensor x({1, 2});
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  ManualPool pool;
+  auto execution = method->execute_async(pool);
+  ASSERT_TRUE(execution.ok());
+  pool.run(0);
+  execution->cancel();
+  pool.run_all();
+  EXPECT_EQ(execution->wait(), Error::InvalidState);
+  EXPECT_TRUE(execution->was_cancelled());
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
+}
+
+TEST(ExecutionTest, WhileItRunsTheMethodDoesNothingElse) {
+  LoadedMethod method(branches(kOrder));
+  FloatTensor x({1, 2});
+  ManualPool pool;
+  EXPECT_EQ(method->execute_async(pool).error(), Error::InvalidState);  // no input
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  auto execution = method->execute_async(pool);
+  ASSERT_TRUE(execution.ok());
+  EXPECT_EQ(method->execute_async(pool).error(), Error::InvalidState);
+  EXPECT_EQ(method->execute(), Error::InvalidState);
+  pool.run_all();
+  EXPECT_EQ(method->execute(), Error::Ok);
+}
+
+TEST(ExecutionTest, ADamagedOrderIsRefused) {
+  EXPECT_EQ(start_error(kOrder), Error::Ok);
+  EXPECT_EQ(start_error({2, 3, 2, 1, 2, 3, 0, 2, 1, 2}), Error::NotSupported);
+  const Words damaged[] = {
+      {1, 3},                             // no header
+      {1, 3, 2, 1, 2, 3, 0, 2, 1},        // half a pair
+      {1, 3, 2, 1, 1, 3, 0, 2, 1, 2},     // a task without instructions
+      {1, 3, 2, 1, 2, 4, 0, 2, 1, 2},     // more instructions than there are
+      {1, 2, 1, 1, 2, 0, 1},              // fewer
+      {1, 3, 2, 1, 2, 3, 2, 0, 1, 2},     // a task that waits for a later one
+      {1, 3, 2, 1, 2, 3, 0, 3, 1, 2},     // none of that number
+      {1, 3, 0xffffffff, 1, 2, 3, 0, 2},  // more pairs than words
+      {1, 0xffffffff, 2, 1, 2, 3, 0, 2, 1, 2},
+  };
+  for (const Words& words : damaged) {
+    EXPECT_EQ(start_error(words), Error::InvalidProgram) << words.size();
+  }
+}
+
+TEST(ExecutionTest, AJumpOutOfATaskIsRefused) {
+  TestProgram program = branches({1, 2, 1, 1, 3, 0, 1});
+  program.plans[0].values.push_back(boolean(true));
+  program.plans[0].chains[0][0] = jump_false(4, 2);
+  LoadedMethod method(program);
+  FloatTensor x({1, 2});
+  ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
+  ManualPool pool;
+  EXPECT_EQ(method->execute_async(pool).error(), Error::InvalidProgram);
+}
+
+}  // namespace
+}  // namespace executorch::testing

@@ -1,0 +1,191 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Executions on other threads: the bits of one thread, whatever runs beside what."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+import torch
+from models import make
+from torch import nn
+from torch.export import Dim, export
+
+from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.exir.passes import MemoryPlanningPass
+from executorch.runtime import ExecuTorchError, InvalidStateError, NotSupportedError, Runtime
+from executorch.runtime.errors import CancelledError, InvalidArgumentError
+
+
+class Branches(nn.Module):
+    def __init__(self, depth=3, width=4):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Sequential(*(nn.Sequential(nn.Linear(16, 16), nn.Tanh()) for _ in range(depth))) for _ in range(width)
+        )
+
+    def forward(self, x):
+        parts = [layer(x) for layer in self.layers]
+        return torch.cat(parts, 1).softmax(1), parts[0] * parts[1]
+
+
+class Mixed(nn.Module):
+    """Control flow, state, views and lists beside each other."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(4, 8))
+
+    def forward(self, x, y):
+        halves = torch.stack([x, y]).view(2, 4, 8).unbind(0)
+        chosen = torch.cond(x.sum() > 0, lambda a, b: a.sin() + b, lambda a, b: a - b.cos(), (x, y))
+        before = self.seen.exp()
+        self.seen.add_(x)
+        return chosen, halves[0] + halves[1], before, self.seen * 2, torch.cat([x, y], 1)[:, 4:12]
+
+
+def lowered(module, inputs, concurrent=True, **kwargs) -> bytes:
+    planner = MemoryPlanningPass(concurrent=concurrent)
+    made = to_edge(export(module, inputs, strict=True, **kwargs)).to_executorch(
+        ExecutorchBackendConfig(memory_planning_pass=planner)
+    )
+    return made.buffer
+
+
+def load(data: bytes, **options):
+    return Runtime.get().load_program(data, **options).load_method("forward")
+
+
+def assert_same_bits(found, expected) -> None:
+    assert len(found) == len(expected)
+    for left, right in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(left), np.asarray(right))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_branches_give_the_bits_of_sequential_execution(threads: int) -> None:
+    data = lowered(Branches(), (torch.randn(8, 16),))
+    method, oracle = load(data), load(data)
+    for _ in range(20):
+        x = torch.randn(8, 16)
+        execution = method.execute_async([x], threads=threads)
+        assert execution.task_count > 20
+        assert_same_bits(execution.result(), oracle.execute([x]))
+
+
+def test_control_flow_state_views_and_lists_run_in_their_order() -> None:
+    data = lowered(Mixed(), (torch.randn(4, 8), torch.randn(4, 8)))
+    method, oracle = load(data), load(data)
+    for _ in range(10):
+        inputs = [torch.randn(4, 8), torch.randn(4, 8)]
+        assert_same_bits(method.execute_async(inputs, threads=4).result(), oracle.execute(inputs))
+        assert_same_bits(method.execute(inputs), oracle.execute(inputs))
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v3"])
+def test_a_model_gives_the_bits_of_sequential_execution(name: str) -> None:
+    model, inputs = make(name)
+    data = lowered(model.eval(), inputs)
+    assert_same_bits(load(data).execute_async(list(inputs), threads=3).result(), load(data).execute(list(inputs)))
+
+
+def test_dynamic_sizes_run_at_the_same_time_too() -> None:
+    data = lowered(Branches(), (torch.randn(8, 16),), dynamic_shapes=({0: Dim("n", max=8)},))
+    method, oracle = load(data), load(data)
+    for size in (8, 3, 1, 5):
+        x = torch.randn(size, 16)
+        execution = method.execute_async([x], threads=3)
+        assert execution.task_count > 20
+        assert_same_bits(execution.result(), oracle.execute([x]))
+
+
+def test_a_program_planned_for_one_thread_is_one_task() -> None:
+    data = lowered(Branches(), (torch.randn(8, 16),), concurrent=False)
+    x = torch.randn(8, 16)
+    execution = load(data).execute_async([x], threads=2)
+    assert execution.task_count == 1
+    assert_same_bits(execution.result(), load(data).execute([x]))
+
+
+def test_an_error_in_a_branch_is_raised_with_the_kernels_message_and_the_method_works_again() -> None:
+    class Look(nn.Module):
+        def forward(self, table, rows, x):
+            return table[rows], x.sin().mm(x).cos().mm(x)
+
+    inputs = (torch.randn(4, 4), torch.tensor([0, 3]), torch.randn(8, 8))
+    method = load(lowered(Look(), inputs))
+    for _ in range(5):
+        execution = method.execute_async([inputs[0], torch.tensor([0, 9]), inputs[2]], threads=2)
+        for _ in range(2):
+            with pytest.raises(ExecuTorchError, match="index"):
+                execution.result()
+        assert_same_bits(
+            method.execute_async(inputs, threads=2).result(), [inputs[0][[0, 3]], method.execute(inputs)[1]]
+        )
+
+
+def test_until_the_result_is_taken_the_method_does_nothing_else() -> None:
+    x = torch.randn(8, 16)
+    method = load(lowered(Branches(), (x,)))
+    execution = method.execute_async([x], threads=2)
+    with pytest.raises(InvalidStateError, match=r"take its result\(\) first"):
+        method.execute([x])
+    with pytest.raises(InvalidStateError):
+        method.execute_async([x])
+    first = execution.result()
+    assert execution.done() and execution.result() is first
+    assert_same_bits(method.execute([x]), first)
+
+
+def test_a_cancelled_or_dropped_execution_leaves_the_method_usable() -> None:
+    x = torch.randn(256, 256)
+
+    class Long(nn.Module):
+        def forward(self, x):
+            y = x
+            for _ in range(200):
+                x, y = x.mm(y).tanh(), y.mm(y).tanh()
+            return x + y
+
+    method = load(lowered(Long(), (x,)))
+    execution = method.execute_async([x], threads=2)
+    with pytest.raises(TimeoutError):
+        execution.result(timeout=0)
+    execution.cancel()
+    with pytest.raises(CancelledError):
+        execution.result()
+    dropped = method.execute_async([x], threads=2)
+    del dropped
+    gc.collect()
+    again = method.execute_async([x], threads=2)
+    again.cancel()
+    with pytest.raises(CancelledError):
+        again.result(timeout=60)
+
+
+def test_inputs_that_do_not_fit_and_recorded_events_are_refused() -> None:
+    data = lowered(Branches(), (torch.randn(8, 16),))
+    method = load(data)
+    with pytest.raises(InvalidArgumentError):
+        method.execute_async([torch.randn(8, 15)])
+    assert len(method.execute([torch.randn(8, 16)])) == 2
+    with pytest.raises(NotSupportedError, match="one thread"):
+        load(data, enable_etdump=True).execute_async([torch.randn(8, 16)])
+
+
+def test_methods_run_at_the_same_time_on_shared_threads() -> None:
+    data = lowered(Branches(), (torch.randn(8, 16),))
+    program = Runtime.get().load_program(data)
+    methods = [Runtime.get().load_program(data).load_method("forward") for _ in range(3)]
+    x = torch.randn(8, 16)
+    expected = program.load_method("forward").execute([x])
+
+    def run(method) -> None:
+        for _ in range(10):
+            assert_same_bits(method.execute_async([x], threads=2).result(), expected)
+
+    threads = [threading.Thread(target=run, args=(method,)) for method in methods]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
