@@ -83,9 +83,7 @@ class Method:
         """
         return self._method(inputs, clone_outputs)
 
-    def execute_async(
-        self, inputs: Sequence[Any], *, threads: int = 0, clone_outputs: bool = True
-    ) -> Execution:
+    def execute_async(self, inputs: Sequence[Any], *, threads: int = 0, clone_outputs: bool = True) -> Execution:
         """Starts an execution on other threads and returns its future.
 
         Independent parts of the program run at the same time if it was planned for that:

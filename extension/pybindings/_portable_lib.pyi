@@ -101,6 +101,7 @@ class ExecuTorchExecution:
 def _execute_async(
     method: ExecuTorchMethod, inputs: Sequence[Any], threads: int = 0, clone_outputs: bool = True
 ) -> ExecuTorchExecution: ...
+
 @final
 class ExecuTorchProgram:
     """A verified program."""
