@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/extension/async/execution.h>
 #include <executorch/extension/module/data_files.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/threadpool/threadpool.h>
-#include <executorch/extension/async/execution.h>
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/event_tracer.h>

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include <executorch/devtools/bundled_program/bundled_program.h>
+#include <executorch/extension/async/execution.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/pybindings/input_slot.h>
 #include <executorch/extension/pybindings/loaded_program.h>
 #include <executorch/extension/pybindings/output_kind.h>
-#include <executorch/extension/async/execution.h>
 #include <executorch/runtime/executor/method.h>
 
 namespace executorch::extension::pybindings {

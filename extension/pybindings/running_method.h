@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 
+#include <executorch/extension/async/execution.h>
 #include <executorch/extension/async/task_threads.h>
 #include <executorch/extension/pybindings/loaded_method.h>
 #include <executorch/extension/pybindings/log_capture.h>
-#include <executorch/extension/async/execution.h>
 
 namespace executorch::extension::pybindings {
 

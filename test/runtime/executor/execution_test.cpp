@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include <executorch/extension/async/task_threads.h>
 #include <executorch/extension/async/task_order.h>
+#include <executorch/extension/async/task_threads.h>
 
 #include "../log_capture.h"
 #include "loaded_program.h"
