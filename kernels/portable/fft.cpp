@@ -3,6 +3,8 @@
 // numbers that they give. Computed in the dtype of the parts, float32 or float64.
 #include <executorch/kernels/loops/broadcast.h>
 #include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/wide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/fft/signals.h>
 
@@ -203,23 +205,49 @@ Tensor& complex_out(KernelRuntimeContext& ctx, const Tensor& real, const Tensor&
   return out;
 }
 
-Tensor& _conj_physical_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
-  if (!expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self) ||
-      !copy(ctx, Strided(out), Strided(self)) || !is_complex(out.scalar_type())) {
-    return out;
-  }
-  const Strided imaginary = part_of(Strided(out), 1);
-  const LoopNest nest(imaginary, imaginary);
-  nest.for_each_row([&](char* const* at) {
-    for (int64_t i = 0; i < nest.row(); ++i) {
-      char* const sign = at[0] + i * nest.stride(0);
-      if (imaginary.dtype == ScalarType::Float) {
-        *reinterpret_cast<float*>(sign) = -*reinterpret_cast<const float*>(sign);
-      } else {
-        *reinterpret_cast<double*>(sign) = -*reinterpret_cast<const double*>(sign);
-      }
+namespace {
+
+// Bits: of one part of a number.
+template <class Bits>
+void conjugate_run(Bits* to, int64_t to_step, const Bits* from, int64_t from_step, int64_t n) {
+  constexpr Bits kSigns[] = {0, Bits(1) << (8 * sizeof(Bits) - 1)};
+  if (to_step == 2 && from_step == 2) {
+    for (int64_t i = 0; i < 2 * n; i += 2) {
+      to[i] = from[i] ^ kSigns[0];
+      to[i + 1] = from[i + 1] ^ kSigns[1];
     }
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    to[i * to_step] = from[i * from_step];
+    to[i * to_step + 1] = from[i * from_step + 1] ^ kSigns[1];
+  }
+}
+
+template <class Bits>
+void conjugate(const Strided& to, const Strided& from) {
+  constexpr int64_t kSize = sizeof(Bits);
+  const LoopNest nest(to, from);
+  nest.for_each_row([&](char* const* at) {
+    in_vectors([](Bits* t, int64_t t_step, const Bits* f, int64_t f_step,
+                  int64_t n) { conjugate_run(t, t_step, f, f_step, n); },
+               reinterpret_cast<Bits*>(at[0]), nest.stride(0) / kSize,
+               reinterpret_cast<const Bits*>(at[1]), nest.stride(1) / kSize, nest.row());
   });
+}
+
+}  // namespace
+
+Tensor& _conj_physical_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
+  if (!expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self)) return out;
+  const Strided to(out), from(self);
+  if (!is_complex(to.dtype)) {
+    copy(ctx, to, from);
+  } else if (to.dtype == ScalarType::ComplexFloat) {
+    conjugate<uint32_t>(to, from);
+  } else {
+    conjugate<uint64_t>(to, from);
+  }
   return out;
 }
 

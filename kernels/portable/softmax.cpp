@@ -168,11 +168,13 @@ Tensor& softmax(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool
                 Tensor& out) {
   const ScalarType dtype = self.scalar_type();
   int axis = 0;
-  if (!ET_EXPECT(ctx, is_floating(dtype), "softmax takes floating point, found %s",
+  // Without elements there is nothing to compute, whatever the dtype.
+  const bool empty = self.numel() == 0;
+  if (!ET_EXPECT(ctx, empty || is_floating(dtype), "softmax takes floating point, found %s",
                  name_of(dtype)) ||
       !ET_EXPECT(ctx, !half_to_float, "half_to_float is for other devices than the CPU") ||
       !expect_dtype(ctx, "out", out, dtype) || !expect_dim(ctx, dim, int(self.dim()), &axis) ||
-      !resize_like(ctx, out, self)) {
+      !resize_like(ctx, out, self) || empty) {
     return out;
   }
   visit_floating(dtype, [&](auto tag) {

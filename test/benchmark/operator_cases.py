@@ -303,8 +303,9 @@ def _numbers(n: int) -> Iterator[Case]:
 def _same(n: int) -> Iterator[Case]:
     """What copies whole tensors or parts of them, and what fills them."""
     x = torch.randn(n, n)
-    for name in ("alias_copy", "detach_copy", "lift_fresh_copy", "_conj_physical"):
+    for name in ("alias_copy", "detach_copy", "lift_fresh_copy"):
         yield name, f"aten::{name}.out", (x,)
+    yield "_conj_physical", "aten::_conj_physical.out", (torch.complex(x, x),)
     yield "t_copy", "aten::t_copy.out", (x,)
     yield "copy", "aten::copy.out", (x, x + 1)
     yield "copy row", "aten::copy.out", (x, x[0].contiguous())

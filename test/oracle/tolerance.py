@@ -25,6 +25,12 @@ SPECIAL = {
     # Sums of a hundred products as large as eighty, which may cancel.
     ("aten::convolution", torch.float32): (1e-5, 2e-4),
     ("aten::convolution_backward", torch.float32): (1e-5, 2e-4),
+    # Sums of a line whose elements may be as large as ten, and cancel: rounding is relative to all of them.
+    **{
+        (f"aten::_fft_{kind}", dtype): (1e-5, 1e-4)
+        for kind in ("c2r", "r2c", "c2c")
+        for dtype in (torch.float32, torch.complex64)
+    },
 }
 
 

@@ -38,6 +38,13 @@ def test_softmax_of_infinities_and_nan_matches_eager(name: str) -> None:
     assert_kernel_matches_eager(name, torch.tensor(rows).repeat(1, 7), 1, False)
 
 
+@pytest.mark.parametrize("name", ["aten::_softmax.out", "aten::_log_softmax.out"])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int32, torch.float32], ids=str)
+def test_softmax_without_elements_takes_any_dtype_as_eager_does(name: str, dtype: torch.dtype) -> None:
+    for shape in [(0,), (0, 3), (3, 0)]:
+        assert_kernel_matches_eager(name, torch.zeros(shape, dtype=dtype), -1, False)
+
+
 def test_softmax_refuses_bad_arguments() -> None:
     x = torch.ones(2, 3)
     assert_kernel_refuses("aten::_softmax.out", x, 2, False, out=x.clone())
