@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.backends.xnnpack.serialization.opened_payload import open_payload
 from executorch.backends.xnnpack.serialization.payload import ConstantData, deserialize_payload, serialize_payload
@@ -160,6 +162,77 @@ def test_a_wrong_constant_of_a_payload_is_named(
     found = compare(exported, with_wrong_constant(program, net.get_parameter(name)), (x,))
     assert found.first is not None
     assert found.first.module == name.split(".")[0]
+
+
+class QuantizedNet(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 8, 3, padding=1)
+        self.point = torch.nn.Conv2d(8, 8, 1)
+        self.head = torch.nn.Linear(8, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.first(x))
+        return self.head((x + self.point(x)).mean((2, 3)))
+
+
+@pytest.fixture(scope="module")
+def quantized(x: torch.Tensor) -> tuple[torch.export.ExportedProgram, bytes]:
+    torch.manual_seed(0)
+    captured = torch.export.export(QuantizedNet().eval(), (x,)).module()
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    prepared = prepare_pt2e(captured, quantizer)
+    prepared(x)
+    exported = torch.export.export(convert_pt2e(prepared), (x,))
+    return exported, to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
+
+
+def test_rounding_of_quantized_values_is_no_difference(
+    quantized: tuple[torch.export.ExportedProgram, bytes], x: torch.Tensor
+) -> None:
+    found = compare(*quantized, (x,))
+    assert found.first is None
+    assert sum(each.ran.endswith(": Conv2d") for each in found.operators) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "operand", "name", "factor", "module"),
+    [
+        (g.Conv2d, 0, "output_id", "scale", 0.25, "first"),
+        (g.Conv2d, 1, "output_id", "scale", 0.25, "point"),
+        (g.Conv2d, 1, "output_id", "zero_point", 6, "point"),
+        (g.Add, 0, "output_id", "scale", 0.25, ""),
+        (g.FullyConnected, 0, "output_id", "scale", 0.25, "head"),
+        (g.Conv2d, 0, "filter_id", "scale", 3, "first"),
+        (g.Conv2d, 1, "filter_id", "scale", 3, "point"),
+        (g.FullyConnected, 0, "filter_id", "scale", 3, "head"),
+    ],
+)
+def test_a_wrong_quantization_parameter_of_a_payload_is_named(
+    quantized: tuple[torch.export.ExportedProgram, bytes],
+    x: torch.Tensor,
+    kind: type,
+    number: int,
+    operand: str,
+    name: str,
+    factor: float,
+    module: str,
+) -> None:
+    exported, program = quantized
+    file = deserialize_pte(program)
+    graph, data = deserialize_payload(file.program.backend_delegate_data[0].data)
+    node = [each.xnode_union for each in graph.xnodes if type(each.xnode_union) is kind][number]
+    held = graph.xvalues[getattr(node, operand)].xvalue_union
+    assert isinstance(held, g.QuantizedTensorValue)
+    right = getattr(held.quant_params, name)
+    wrong = [each * factor for each in right] if isinstance(right, list) else type(right)(right * factor)
+    setattr(held.quant_params, name, wrong)
+    changed = serialize_payload(graph, ConstantData.kept(graph.constant_data, data))
+    file.program.backend_delegate_data[0] = BackendDelegateInlineData(changed)
+    found = compare(exported, bytes(serialize_pte(file)), (x,))
+    assert found.first is not None
+    assert found.first.ran == f"XnnpackBackend: {kind.__name__}"
+    assert found.first.module.removeprefix("<root>") == module
 
 
 def test_an_opened_payload_returns_its_own_outputs_first(program: bytes) -> None:
