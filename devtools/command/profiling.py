@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,7 +18,15 @@ from executorch.devtools.command.arguments import (
     progress,
     read,
 )
-from executorch.devtools.inspector.steps import Step, attributed_share, run_count, steps_of, totals, whole_time
+from executorch.devtools.inspector.steps import (
+    STEP_KEYS,
+    Step,
+    attributed_share,
+    run_count,
+    steps_of,
+    totals,
+    whole_time,
+)
 
 _DESCRIPTION = """\
 Runs a program and says what takes its time, on random inputs of the sizes that it states:
@@ -30,18 +38,13 @@ With the model it was made of (or the record of its export) it names the model's
 
   python -m executorch.devtools profile model.pte --model my_model.py:make --by module
 """
-_KEYS: dict[str, Callable[[Step], str]] = {
-    "operator": lambda step: step.label,
-    "module": lambda step: step.module or ("(not known)" if step.module is None else "(the model itself)"),
-    "call": lambda step: f"{step.instruction if step.instruction is not None else '-'}: {step.label} ({step.ran})",
-}
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE.pte")
     add_model(parser)
     add_runs(parser, 50)
-    parser.add_argument("--by", choices=tuple(_KEYS), default="operator", help="what is summed (default: operator)")
+    parser.add_argument("--by", choices=tuple(STEP_KEYS), default="operator", help="what is summed (default: operator)")
     parser.add_argument("--top", type=int, default=25, metavar="N", help="how many rows (default: 25)")
     parser.add_argument("--trace", metavar="FILE.etdp", help="where to keep the trace, for inspect and report")
     shape = parser.add_mutually_exclusive_group()
@@ -89,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
 def _print(options: argparse.Namespace, steps: Sequence[Step], whole: float, runs: int) -> None:
     from tabulate import tabulate
 
-    found = totals(steps, _KEYS[options.by])
+    found = totals(steps, STEP_KEYS[options.by])
     rows = [
         (total.key, total.calls, f"{total.time:.4f}", f"{100 * total.share:.1f}", "; ".join(total.ran[:2]))
         for total in found[: options.top]

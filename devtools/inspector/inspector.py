@@ -35,6 +35,7 @@ from executorch.devtools.inspector.numerical_comparator import (
     OutputMapping,
     SNRComparator,
 )
+from executorch.devtools.inspector.steps import STEP_KEYS, execution_of, steps_of, totals
 from executorch.devtools.inspector.time_scale import TimeScale
 
 if TYPE_CHECKING:
@@ -181,6 +182,21 @@ class Inspector:
                 if any(_is_within(module_name, stack) for stack in event.module_hierarchy.values()):
                     total += event.perf_data.avg
         return total
+
+    def statistics(self, by: str = "operator") -> pd.DataFrame:
+        """Where the time of an execution goes (ours): a row for each operator of the model, module or call.
+
+        by: 'operator', 'module' or 'call'. Columns: that, calls, time (on average, in the tables' unit), share, ran_as.
+        The times sum up to an execution's, of the block that took most. Raises ValueError if nothing was executed.
+        """
+        import pandas as pd
+
+        if by not in STEP_KEYS:
+            raise ValueError(f"by: expected one of {sorted(STEP_KEYS)}; found {by!r}")
+        found = totals(steps_of(execution_of(self.event_blocks)), STEP_KEYS[by])
+        columns = (by, "calls", "time", "share", "ran_as")
+        rows = [(each.key, each.calls, each.time, each.share, list(each.ran)) for each in found]
+        return pd.DataFrame(rows, columns=columns)
 
     def get_exported_program(self, graph: str | None = None) -> Any:
         """The record's edge program, or another by its name; None without a record."""

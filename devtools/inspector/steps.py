@@ -65,6 +65,14 @@ class Total:
     ran: tuple[str, ...]
 
 
+STEP_KEYS: dict[str, Callable[[Step], str]] = {
+    "operator": lambda step: step.label,
+    "module": lambda step: step.module or ("(not known)" if step.module is None else "(the model itself)"),
+    "call": lambda step: f"{'-' if step.instruction is None else step.instruction}: {step.label} ({step.ran})",
+}
+"""What steps are summed by, for `totals`."""
+
+
 def execution_of(blocks: Sequence[EventBlock]) -> EventBlock:
     """The block of executions that took most time. Raises ValueError if there is none."""
     found = [block for block in blocks if _whole(block) is not None]

@@ -58,6 +58,20 @@ def test_times_of_a_module_are_those_of_its_operators(run: Recorded) -> None:
     assert one + two == pytest.approx(sum(in_blocks))
 
 
+def test_statistics_by_operator_and_module_sum_up_to_the_run(run: Recorded) -> None:
+    found = inspector(run)
+    (whole,) = [event for event in found.event_blocks[1].events if event.name == "Method::execute"]
+    assert whole.perf_data is not None
+    for by in ("operator", "module", "call"):
+        table = found.statistics(by)
+        assert table["time"].sum() == pytest.approx(whole.perf_data.avg, rel=0.05)
+        assert table["share"].sum() == pytest.approx(1)
+    assert dict(zip(found.statistics()["operator"], found.statistics()["calls"], strict=True))["aten.erf.default"] == 2
+    assert {"one.lin", "two.lin", "one", "two"} <= set(found.statistics("module")["module"])
+    with pytest.raises(ValueError, match="by: expected one of"):
+        found.statistics("line")
+
+
 def test_tables_have_the_documented_columns_and_units(run: Recorded, tmp_path: Path) -> None:
     frame = inspector(run, target_time_scale=TimeScale.US).to_dataframe()
     assert {"event_block_name", "event_name", "avg (us)", "op_types", "is_delegated_op"} <= set(frame.columns)
