@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from torch import nn
 from torch.export import Dim
 
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.codegen import select_operators
+from executorch.codegen.binding import KERNELS, Library, bind_kernels
 from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge
 from executorch.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs
 from executorch.runtime import Runtime
@@ -142,7 +145,7 @@ def test_any_batch_and_layout(layout: torch.memory_format) -> None:
         assert float(difference.abs().max()) <= 2.01
 
 
-def test_a_program_of_int8_inputs_and_outputs_computes_in_integers_alone() -> None:
+def test_a_program_of_int8_inputs_and_outputs_computes_and_links_integers_alone(tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = Chain(nn.Conv2d(1, 4, 3), torch.relu, lambda x: F.max_pool2d(x, 2), nn.Flatten(), nn.Linear(36, 10))
     data = [(torch.randn(1, 1, 8, 8),) for _ in range(4)]
@@ -154,6 +157,12 @@ def test_a_program_of_int8_inputs_and_outputs_computes_in_integers_alone() -> No
     x = torch.ops.quantized_decomposed.quantize_per_tensor(data[0][0], *first)
     operators, result = execute(manager, (x,))
     assert set(operators) == {f"quantized_fused::{each}" for each in ("convolution", "max_pool2d", "linear")}
+    (tmp_path / "digits.pte").write_bytes(manager.to_executorch().buffer)
+    selection = select_operators(program_paths=[tmp_path / "digits.pte"])
+    library = Library("digits", "digits", functions_yaml=KERNELS / "quantized" / "functions.yaml")
+    assert bind_kernels(library, tmp_path, selection) == []  # no other library has to be linked
+    linked = (tmp_path / "digits" / "RegisterKernels.cpp").read_text()
+    assert {name for name in operators if name in linked} == set(operators) and "quantized_decomposed" not in linked
     expected = torch.ops.quantized_decomposed.quantize_per_tensor(module(*data[0]), *last)
     assert result.dtype is torch.int8 and int((result.int() - expected.int()).abs().max()) <= 1
 
