@@ -2,7 +2,8 @@
 """The time to inspect a large trace, here and by the peer's Inspector: by default 100 runs of 1,000 events each.
 
 ``python test/benchmark/inspecting.py [--runs N] [--events N] [--rounds N]``; ``EXECUTORCH_PEER_PYTHON`` names the
-peer's interpreter. A fresh process each time; seconds from the Inspector's call to its table, imports aside.
+peer's interpreter. A fresh process each time; seconds are its CPU time (one thread's), from the Inspector's call to its
+table, imports aside, so that a busy machine changes them little.
 """
 
 import argparse
@@ -19,13 +20,13 @@ INSPECT = """
 import json, sys, time
 import pandas, tabulate
 from executorch.devtools import Inspector
-start = time.perf_counter()
+start = time.process_time()
 inspector = Inspector(etdump_path=sys.argv[1])
-middle = time.perf_counter()
+middle = time.process_time()
 frame = inspector.to_dataframe()
 with open("/dev/null", "w") as nowhere:
     inspector.print_data_tabular(nowhere)
-print(json.dumps({"read": middle - start, "tables": time.perf_counter() - middle, "rows": len(frame)}))
+print(json.dumps({"read": middle - start, "tables": time.process_time() - middle, "rows": len(frame)}))
 """
 
 
