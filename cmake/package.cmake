@@ -23,7 +23,7 @@ install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION lib/cmake/e
 
 foreach(folder runtime extension kernels devtools)
   install(
-    DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/
+    DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/
     DESTINATION include/executorch/${folder}
     COMPONENT sdk
     FILES_MATCHING
@@ -31,7 +31,7 @@ foreach(folder runtime extension kernels devtools)
     PATTERN "pybindings" EXCLUDE)
 endforeach()
 if(TARGET xnnpack_backend)
-  install(FILES ${CMAKE_SOURCE_DIR}/backends/xnnpack/runtime/XNNPACKBackend.h
+  install(FILES ${PROJECT_SOURCE_DIR}/backends/xnnpack/runtime/XNNPACKBackend.h
           DESTINATION include/executorch/backends/xnnpack/runtime COMPONENT sdk)
 endif()
 install(
@@ -42,30 +42,30 @@ install(
   PATTERN "*.h")
 
 # What selective builds need: the generator, the operators' tables, the kernels to be compiled for fewer dtypes.
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/codegen DESTINATION . COMPONENT sdk FILES_MATCHING PATTERN "*.py" PATTERN
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/codegen DESTINATION . COMPONENT sdk FILES_MATCHING PATTERN "*.py" PATTERN
         "__pycache__" EXCLUDE)
 install(
-  DIRECTORY ${CMAKE_SOURCE_DIR}/kernels
+  DIRECTORY ${PROJECT_SOURCE_DIR}/kernels
   DESTINATION .
   COMPONENT sdk
   FILES_MATCHING
   PATTERN "functions.yaml"
   REGEX "/kernels/(portable|loops|gemm|recurrent)/.*\\.cpp$")
-install(FILES ${CMAKE_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
+install(FILES ${PROJECT_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
 
 # Where find_package looks below a prefix, and a second way in at the documented place, share/cmake.
 set(package_folder lib/cmake/executorch)
-configure_package_config_file(cmake/executorch-config.cmake.in ${CMAKE_BINARY_DIR}/executorch-config.cmake
+configure_package_config_file(cmake/executorch-config.cmake.in ${PROJECT_BINARY_DIR}/executorch-config.cmake
                               INSTALL_DESTINATION ${package_folder})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/executorch-config-version.cmake COMPATIBILITY SameMajorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/executorch-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(
-  FILES ${CMAKE_BINARY_DIR}/executorch-config.cmake ${CMAKE_BINARY_DIR}/executorch-config-version.cmake
-        ${CMAKE_SOURCE_DIR}/cmake/kernel_libraries.cmake
+  FILES ${PROJECT_BINARY_DIR}/executorch-config.cmake ${PROJECT_BINARY_DIR}/executorch-config-version.cmake
+        ${PROJECT_SOURCE_DIR}/cmake/kernel_libraries.cmake
   DESTINATION ${package_folder}
   COMPONENT sdk)
-file(WRITE ${CMAKE_BINARY_DIR}/documented/executorch-config.cmake
+file(WRITE ${PROJECT_BINARY_DIR}/documented/executorch-config.cmake
      "include(\"\${CMAKE_CURRENT_LIST_DIR}/../../${package_folder}/executorch-config.cmake\")\n")
 install(
-  FILES ${CMAKE_BINARY_DIR}/documented/executorch-config.cmake ${CMAKE_BINARY_DIR}/executorch-config-version.cmake
+  FILES ${PROJECT_BINARY_DIR}/documented/executorch-config.cmake ${PROJECT_BINARY_DIR}/executorch-config-version.cmake
   DESTINATION share/cmake
   COMPONENT sdk)

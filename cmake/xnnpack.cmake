@@ -44,7 +44,7 @@ function(executorch_build_xnnpack prefix)
   message(STATUS "XNNPACK: building it, once (minutes)")
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER} ${Python3_EXECUTABLE}
-            ${CMAKE_SOURCE_DIR}/cmake/build_xnnpack.py --cmake ${CMAKE_COMMAND}
+            ${PROJECT_SOURCE_DIR}/cmake/build_xnnpack.py --cmake ${CMAKE_COMMAND}
     OUTPUT_VARIABLE built OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE failed)
   if(failed)

@@ -13,6 +13,7 @@
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 #include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/core/portable_type/tensor_growth.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/kernel/operator_registry.h>
@@ -111,6 +112,105 @@ struct MethodBlock {
 };
 
 constexpr size_t kMethodBlockAlignment = 8;
+
+/// How many there are of everything in a method's block.
+struct MethodCounts {
+  size_t values = 0;
+  size_t inputs = 0;
+  size_t operators = 0;
+  size_t delegates = 0;
+  size_t tensors = 0;
+  size_t external = 0;
+  size_t dims = 0;
+  size_t changing_dims = 0;
+  size_t growths = 0;
+  size_t strings = 0;
+  size_t double_lists = 0;
+  size_t bool_lists = 0;
+  size_t int_lists = 0;
+  size_t tensor_lists = 0;
+  size_t optional_lists = 0;
+  size_t int_items = 0;
+  size_t tensor_items = 0;
+  size_t optional_items = 0;
+  size_t instructions = 0;
+  size_t arguments = 0;
+  size_t compile_specs = 0;
+  size_t plan_words = 0;
+};
+
+/// Takes arrays from a block, one after the other; without memory, counts their bytes.
+class BlockCursor final {
+ public:
+  constexpr explicit BlockCursor(uint8_t* memory) : memory_(memory) {}
+
+  template <typename T>
+  constexpr void take(size_t count, Span<T>* array) {
+    static_assert(alignof(T) <= kMethodBlockAlignment, "the block's alignment is not enough");
+    const size_t start = advance(count, sizeof(T), alignof(T));
+    if (memory_ != nullptr) {
+      *array = Span<T>(static_cast<T*>(static_cast<void*>(memory_ + start)), count);
+    }
+  }
+
+  constexpr size_t size() const { return overflow_ ? SIZE_MAX : used_; }
+
+ private:
+  /// The start of the next array.
+  ET_NOINLINE constexpr size_t advance(size_t count, size_t size, size_t alignment) {
+    size_t bytes = 0;
+    overflow_ |= executorch::runtime::mul_overflows(count, size, &bytes);
+    // Padding is needed where an array of wider elements follows one of narrower.
+    overflow_ |= executorch::runtime::add_overflows(used_, alignment - 1, &used_);
+    used_ &= ~(alignment - 1);
+    const size_t start = used_;
+    overflow_ |= executorch::runtime::add_overflows(used_, bytes, &used_);
+    return start;
+  }
+
+  uint8_t* memory_;
+  size_t used_ = 0;
+  bool overflow_ = false;
+};
+
+constexpr void lay_out(const MethodCounts& counts, BlockCursor* cursor, MethodBlock* block) {
+  cursor->take(counts.values, &block->values);
+  cursor->take(counts.instructions, &block->instructions);
+  cursor->take(counts.inputs, &block->inputs);
+  cursor->take(counts.delegates, &block->delegates);
+  cursor->take(counts.external, &block->external);
+  cursor->take(counts.tensors, &block->tensors);
+  cursor->take(counts.compile_specs, &block->compile_specs);
+  cursor->take(counts.operators, &block->kernels);
+  cursor->take(counts.strings, &block->strings);
+  cursor->take(counts.double_lists, &block->double_lists);
+  cursor->take(counts.bool_lists, &block->bool_lists);
+  cursor->take(counts.int_lists, &block->int_lists);
+  cursor->take(counts.tensor_lists, &block->tensor_lists);
+  cursor->take(counts.optional_lists, &block->optional_lists);
+  cursor->take(counts.int_items, &block->int_items);
+  cursor->take(counts.tensor_items, &block->tensor_items);
+  cursor->take(counts.optional_items, &block->optional_items);
+  cursor->take(counts.int_items + counts.tensor_items + counts.optional_items + counts.arguments,
+              &block->pointers);
+  cursor->take(counts.growths, &block->growths);
+  cursor->take(counts.changing_dims, &block->sizes);
+  cursor->take(counts.dims, &block->strides);
+  cursor->take(counts.values, &block->is_constant);
+  cursor->take(counts.plan_words, &block->plan_words);
+  // A step takes three words.
+  cursor->take(counts.plan_words / 3, &block->plan_values);
+}
+
+/// The bytes of the block of a method with so many of everything, on the target that this is
+/// compiled for; SIZE_MAX if they do not fit size_t. A build that knows the program can so make the
+/// memory static.
+constexpr size_t method_block_size(const MethodCounts& counts) {
+  BlockCursor cursor(nullptr);
+  MethodBlock unused;
+  lay_out(counts, &cursor, &unused);
+  return cursor.size();
+}
 
 /// Bytes of the block; SIZE_MAX if they do not fit size_t. `plan_words`: how long the method's
 /// parametric plan is (see parametric_plan.h).
