@@ -50,7 +50,7 @@ install(
   COMPONENT sdk
   FILES_MATCHING
   PATTERN "functions.yaml"
-  REGEX "/kernels/(portable|loops|gemm|recurrent)/.*\\.cpp$")
+  REGEX "/kernels/(portable|quantized|loops|gemm|recurrent)/.*\\.cpp$")
 install(FILES ${PROJECT_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
 
 # Where find_package looks below a prefix, and a second way in at the documented place, share/cmake.
@@ -60,7 +60,7 @@ configure_package_config_file(cmake/executorch-config.cmake.in ${PROJECT_BINARY_
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/executorch-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(
   FILES ${PROJECT_BINARY_DIR}/executorch-config.cmake ${PROJECT_BINARY_DIR}/executorch-config-version.cmake
-        ${PROJECT_SOURCE_DIR}/cmake/kernel_libraries.cmake
+        ${PROJECT_SOURCE_DIR}/cmake/kernel_libraries.cmake ${PROJECT_SOURCE_DIR}/cmake/embedded_programs.cmake
   DESTINATION ${package_folder}
   COMPONENT sdk)
 file(WRITE ${PROJECT_BINARY_DIR}/documented/executorch-config.cmake

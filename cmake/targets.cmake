@@ -27,6 +27,10 @@ endif()
 # How our own sources are compiled.
 add_library(executorch_strict INTERFACE)
 target_compile_options(executorch_strict INTERFACE -Wall -Wextra -Werror -ffunction-sections -fdata-sections)
+if(NOT EXECUTORCH_HOSTED)
+  # int32_t may be long, as in newlib, where printf's %d means the same; on hosts the formats are checked.
+  target_compile_options(executorch_strict INTERFACE -Wno-format)
+endif()
 if(EXECUTORCH_SANITIZE)
   # The vptr check wants type information, which our libraries have not.
   target_compile_options(executorch_strict INTERFACE -fsanitize=${EXECUTORCH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer

@@ -3,6 +3,7 @@
 
 select  which operators, and dtypes, programs or lists ask for → selected_operators.yaml
 bind    yaml (and a selection) → NativeFunctions.h, Functions.h, RegisterKernels.cpp, selected_dtypes.h
+embed   a program → C++ that holds its bytes and the memory of its methods
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from executorch.codegen.binding import Library, bind_kernels
+from executorch.codegen.embedding import embed_program
 from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.selection import Selection, select_operators
 
@@ -21,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line entry point; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        _select(options) if options.command == "select" else _bind(options)
+        {"select": _select, "bind": _bind, "embed": _embed}[options.command](options)
     except (CodegenError, OSError) as e:
         print(f"codegen: {e}", file=sys.stderr)
         return 1
@@ -45,11 +47,19 @@ def _parser() -> argparse.ArgumentParser:
     bind.add_argument("--out", type=Path, required=True, help="folder that stands for the include root")
     bind.add_argument("--include", help="include path of the headers (default: the library's name)")
     bind.add_argument("--functions-yaml", type=Path, help="kernels/*/functions.yaml, or one in its form")
-    bind.add_argument("--custom-ops-yaml", type=Path, help="kernels of one's own, which take precedence")
+    bind.add_argument("--custom-ops-yaml", type=Path, action="append", default=[], help="kernels of one's own; come first")
     bind.add_argument("--namespace", help="C++ namespace of functions whose name the yaml does not give")
     bind.add_argument("--overrides", action="store_true", help="take precedence over libraries without this flag")
     bind.add_argument("--selection", type=Path, help="selected_operators.yaml (default: all operators)")
     bind.add_argument("--dtypes", action="store_true", help="serve the selection's dtypes alone")
+    bind.add_argument("--complete", action="store_true", help="hold all kernels of the selection, primitive ones too")
+
+    embed = commands.add_parser("embed", help="write the C++ of a program that is part of an image")
+    embed.add_argument("program", type=Path, help="a .pte file")
+    embed.add_argument("--name", required=True, help="of the embedded program, a C identifier")
+    embed.add_argument("--library", required=True, help="the kernel table's name (bind --complete)")
+    embed.add_argument("--temp-bytes", type=int, default=0, help="temporary memory for kernels (default: none)")
+    embed.add_argument("--out", type=Path, required=True, help="folder of the two files")
     return parser
 
 
@@ -62,16 +72,27 @@ def _select(options: argparse.Namespace) -> None:
         selection.save(options.output)
 
 
+def _embed(options: argparse.Namespace) -> None:
+    _expect_identifier("the library's name", options.library)
+    _expect_identifier("the program's name", options.name)
+    embed_program(options.program, options.name, options.library, options.temp_bytes, options.out)
+
+
+def _expect_identifier(what: str, name: str) -> None:
+    if not (name.isidentifier() and name.isascii()):
+        raise CodegenError(f"expected a C++ identifier as {what}, found {name!r}")
+
+
 def _bind(options: argparse.Namespace) -> None:
-    if not options.library.isidentifier():
-        raise CodegenError(f"expected a C++ identifier as the library's name, found {options.library!r}")
+    _expect_identifier("the library's name", options.library)
     library = Library(
         name=options.library,
         include=options.include or options.library,
         functions_yaml=options.functions_yaml,
-        custom_yaml=options.custom_ops_yaml,
+        custom_yamls=tuple(options.custom_ops_yaml),
         namespace=options.namespace,
         overrides=options.overrides,
+        complete=options.complete,
     )
     selection = Selection.load(options.selection) if options.selection is not None else None
     missing = bind_kernels(library, options.out, selection, dtype_selective=options.dtypes)

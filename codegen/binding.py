@@ -27,17 +27,20 @@ class Library:
     name: of the library; its table and the symbol that linking asks for are named so.
     include: the include path of its headers, e.g. ``executorch/kernels/portable``.
     functions_yaml: kernels of a library, ours (``kernels/*/functions.yaml``) or in its form.
-    custom_yaml: kernels of one's own operators, and those that replace, or stand beside, kernels of functions_yaml.
+    custom_yamls: kernels of one's own operators, and those that replace, or stand beside, kernels of functions_yaml.
     namespace: of functions whose name is not given; for our own libraries it is known.
     overrides: found before the kernels of libraries without this.
+    complete: the table is all that a program gets (``load_method``'s ``kernel_registry``): it has the primitive
+        operators that the selection names too, and an operator without a kernel is an error.
     """
 
     name: str
     include: str
     functions_yaml: Path | None = None
-    custom_yaml: Path | None = None
+    custom_yamls: tuple[Path, ...] = ()
     namespace: str | None = None
     overrides: bool = False
+    complete: bool = False
 
 
 def bind_kernels(
@@ -56,8 +59,8 @@ def bind_kernels(
         The operators that the selection's programs use and this library has no kernel for: another one must.
 
     Raises:
-        CodegenError: for a mistake in a yaml, an operator that was asked for by name and is unknown, or dtypes asked
-            for without a program to know them from.
+        CodegenError: for a mistake in a yaml, an operator that was asked for by name and is unknown, dtypes asked for
+            without a program to know them from, or a complete library that would not be.
     """
     rows = read_rows(library)
     dtypes: frozenset[str] = frozenset()
@@ -68,10 +71,13 @@ def bind_kernels(
                 f"{library.name}: selecting dtypes needs a program to know them from, and none was given"
             )
     chosen, missing = choose(rows, selection, dtypes)
-    source = ", ".join(path.name for path in (library.functions_yaml, library.custom_yaml) if path is not None)
+    if library.complete and missing:
+        raise CodegenError(f"{library.name} must hold all kernels of its programs: there is none for {', '.join(missing)}")
+    primitives = _primitives(selection) if library.complete and selection is not None else []
+    source = ", ".join(path.name for path in (library.functions_yaml, *library.custom_yamls) if path is not None)
     native = f"{library.include}/NativeFunctions.h"
     folder = out / library.include
-    table = sources.registration(chosen, source, native, library.name, overrides=library.overrides, dtypes=dtypes)
+    table = sources.registration(chosen, source, native, library.name, overrides=library.overrides, dtypes=dtypes, primitives=primitives)
     _write_if_changed(folder / "NativeFunctions.h", sources.native_functions(rows, source))
     _write_if_changed(folder / "Functions.h", sources.functions(rows, source, native, dtypes))
     _write_if_changed(folder / "RegisterKernels.cpp", table)
@@ -88,8 +94,8 @@ def read_rows(library: Library) -> list[KernelRow]:
         namespace = library.namespace or _own_namespace(library.functions_yaml)
         functions = read_library(library.functions_yaml, namespace, portable)
     custom: list[KernelRow] = []
-    if library.custom_yaml is not None:
-        custom = read_library(library.custom_yaml, library.namespace, portable)
+    for path in library.custom_yamls:
+        custom += read_library(path, library.namespace or _own_namespace(path), portable)
     replaced = {(row.schema.qualified_name, row.key) for row in custom}
     rows = [row for row in functions if (row.schema.qualified_name, row.key) not in replaced] + custom
     refuse_duplicates(rows)
@@ -121,6 +127,10 @@ def choose(
     if selection.include_all:
         return served, missing
     return [row for row in served if row.schema.qualified_name in selection.operators], missing
+
+
+def _primitives(selection: Selection) -> list[str]:
+    return [name for name in sorted(selection.operators) if name.startswith(_ALWAYS_REGISTERED)]
 
 
 def _own_namespace(path: Path) -> str | None:

@@ -105,21 +105,26 @@ def registration(
     *,
     overrides: bool = False,
     dtypes: Iterable[str] = (),
+    primitives: Sequence[str] = (),
 ) -> str:
     """A static table of the kernels, sorted so that the registry can bisect it, and its registration when linked.
 
-    With ``dtypes``, kernels of the libraries of executorch are for tensors of these alone.
+    With ``dtypes``, kernels of the libraries of executorch are for tensors of these alone. ``primitives`` names operators
+    of kernels/prim_ops that the table is to have besides.
     """
     served = mask(dtypes)
     overloaded = {name for name, count in Counter(name for name, _ in {(r.function, _type(r)) for r in rows}).items()
                   if count > 1}  # fmt: skip
-    ordered = sorted(rows, key=lambda row: row.schema.qualified_name.encode())
-    table = "".join(f"    {_row(row, served, row.function in overloaded)},\n" for row in ordered)
+    texts = [(row.schema.qualified_name, _row(row, served, row.function in overloaded)) for row in rows]
+    texts += [(name, f'prim_ops::primitive("{name}")') for name in primitives]
+    texts.sort(key=lambda text: text[0].encode())
+    table = "".join(f"    {text},\n" for _, text in texts)
     priority = ", KernelPriority::Override" if overrides else ""
     # An array has one element at least.
-    array = f"constexpr Kernel kKernels[] = {{\n{table}}};" if rows else "constexpr Kernel kKernels[1] = {};"
+    array = f"constexpr Kernel kKernels[] = {{\n{table}}};" if texts else "constexpr Kernel kKernels[1] = {};"
+    header = "#include <executorch/kernels/prim_ops/prim_kernels.h>\n" if primitives else ""
     return f"""{_BANNER.format(source=source)}
-#include <executorch/runtime/kernel/boxing.h>
+{header}#include <executorch/runtime/kernel/boxing.h>
 #include <executorch/runtime/kernel/dtype_check.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <{native_header}>
@@ -135,7 +140,7 @@ namespace {{
 
 // For hosts that register without global constructors.
 extern const Span<const Kernel> {library};
-const Span<const Kernel> {library}(kKernels, {len(rows)});
+const Span<const Kernel> {library}(kKernels, {len(texts)});
 
 // The symbol by which linking the library's target asks for this object file.
 extern "C" {{
@@ -146,7 +151,7 @@ const int executorch_link_{library} = 0;
 #ifndef EXECUTORCH_NO_STATIC_REGISTRATION
 namespace {{
 [[maybe_unused]] const ::executorch::runtime::Error registered =
-    register_kernel_table({{kKernels, {len(rows)}}}{priority});
+    register_kernel_table({{kKernels, {len(texts)}}}{priority});
 }}  // namespace
 #endif
 

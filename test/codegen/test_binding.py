@@ -105,7 +105,7 @@ def test_functions_of_one_name_are_told_apart_by_their_types(tmp_path: Path) -> 
             for name, kind in (("scale.out", "Tensor"), ("scale.Scalar_out", "Scalar"))
         )
     )
-    bind_kernels(Library("mine", "mine", custom_yaml=tmp_path / "custom.yaml"), tmp_path)
+    bind_kernels(Library("mine", "mine", custom_yamls=(tmp_path / "custom.yaml",)), tmp_path)
     casts = [line.partition("(&::")[0] for line in _table(tmp_path)]
     assert casts == [
         "make_kernel<static_cast<Tensor& (*)(KernelRuntimeContext&, const Tensor&, const Scalar&, Tensor&)>",

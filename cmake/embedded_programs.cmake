@@ -1,0 +1,69 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+# Programs as part of an image: their bytes in read-only memory, the memory of their methods static and of the exact size,
+# and the kernels that they use, bound by a table instead of global constructors.
+#
+#   executorch_embed_program(LIB_NAME digits PROGRAM digits.pte)
+#   target_link_libraries(firmware PRIVATE digits)
+#
+# and in C or C++
+#
+#   #include <digits.h>
+#   et_program_load_embedded(&program, &digits);
+#   et_method_load(&method, &program, "forward", &digits_forward_memory);
+
+# executorch_embed_program(LIB_NAME name PROGRAM file.pte [NAME identifier] [KERNELS set] [TEMP_BYTES bytes]
+#                          [CUSTOM_OPS_YAML file KERNEL_LIBS targets...])
+# The static library `name`. NAME: what the program is called in C (default: the library's name). KERNELS: a set of
+# executorch_kernels_for_programs, by default one for this program alone. TEMP_BYTES: memory for kernels that like to have
+# some while they run. CUSTOM_OPS_YAML, KERNEL_LIBS: kernels of one's own.
+function(executorch_embed_program)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;PROGRAM;NAME;KERNELS;TEMP_BYTES;CUSTOM_OPS_YAML" "KERNEL_LIBS")
+  executorch_expect_arguments(executorch_embed_program)
+  if(NOT ARG_PROGRAM)
+    message(FATAL_ERROR "executorch_embed_program: ${ARG_LIB_NAME} has no PROGRAM")
+  endif()
+  if(NOT ARG_NAME)
+    set(ARG_NAME ${ARG_LIB_NAME})
+  endif()
+  if(NOT ARG_TEMP_BYTES)
+    set(ARG_TEMP_BYTES 0)
+  endif()
+  if(NOT ARG_KERNELS)
+    executorch_kernels_for_programs(LIB_NAME ${ARG_LIB_NAME}_kernels PROGRAMS ${ARG_PROGRAM})
+    set(ARG_KERNELS ${ARG_LIB_NAME}_kernels)
+  endif()
+  get_filename_component(program ${ARG_PROGRAM} ABSOLUTE)
+  set(table ${ARG_LIB_NAME}_table)
+  gen_selected_ops(LIB_NAME ${table} OPS_FROM_MODEL ${program} DTYPE_SELECTIVE_BUILD ON)
+  generate_bindings_for_kernels(LIB_NAME ${table} FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
+                                CUSTOM_OPS_YAML ${ARG_CUSTOM_OPS_YAML} ${EXECUTORCH_PACKAGE_ROOT}/kernels/quantized/functions.yaml
+                                DTYPE_SELECTIVE_BUILD ON COMPLETE)
+  string(MAKE_C_IDENTIFIER ${table} table_identifier)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME})
+  executorch_codegen(OUTPUT ${folder}/embedded.stamp BYPRODUCTS ${folder}/${ARG_NAME}.h ${folder}/${ARG_NAME}.cpp
+                     ARGS embed ${program} --name ${ARG_NAME} --library ${table_identifier} --temp-bytes ${ARG_TEMP_BYTES} --out
+                          ${folder} DEPENDS ${program})
+  add_custom_target(generate_${ARG_LIB_NAME} DEPENDS ${folder}/embedded.stamp)
+  set(sources ${folder}/${ARG_NAME}.cpp ${CMAKE_CURRENT_BINARY_DIR}/${table}/RegisterKernels.cpp)
+  set_source_files_properties(${sources} PROPERTIES GENERATED TRUE)
+  set_source_files_properties(${folder}/${ARG_NAME}.cpp PROPERTIES OBJECT_DEPENDS ${program})
+  add_library(${ARG_LIB_NAME} STATIC ${sources})
+  add_dependencies(${ARG_LIB_NAME} generate_${ARG_LIB_NAME} generate_${table})
+  target_compile_definitions(${ARG_LIB_NAME} PRIVATE EXECUTORCH_NO_STATIC_REGISTRATION)
+  target_include_directories(${ARG_LIB_NAME} PUBLIC ${folder} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+  target_link_libraries(${ARG_LIB_NAME} PUBLIC extension_c_api ${ARG_KERNELS}_quantized_kernels ${ARG_KERNEL_LIBS})
+  target_link_options(${ARG_LIB_NAME} INTERFACE LINKER:--gc-sections)
+  executorch_embedded_options(${ARG_LIB_NAME})
+endfunction()
+
+# executorch_kernels_for_programs(LIB_NAME name PROGRAMS files...): a set of kernels that several embedded programs share:
+# compiled once, for the dtypes of all. A linked image has of it what its programs use.
+function(executorch_kernels_for_programs)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME" "PROGRAMS")
+  executorch_expect_arguments(executorch_kernels_for_programs)
+  gen_selected_ops(LIB_NAME ${ARG_LIB_NAME} OPS_FROM_MODEL ${ARG_PROGRAMS} DTYPE_SELECTIVE_BUILD ON)
+  generate_bindings_for_kernels(LIB_NAME ${ARG_LIB_NAME} FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
+                                DTYPE_SELECTIVE_BUILD ON)
+  get_property(dtypes GLOBAL PROPERTY EXECUTORCH_SELECTED_DTYPES_${ARG_LIB_NAME})
+  executorch_kernels_for(${ARG_LIB_NAME} ${dtypes})
+endfunction()

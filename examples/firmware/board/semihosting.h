@@ -1,0 +1,24 @@
+/* Copyright (c) the project's authors. BSD-3-Clause; see LICENSE. */
+/* What a program says to the debugger, or emulator, that runs it. Numbers of the operations: ARM's "Semihosting for AArch32
+ * and AArch64". */
+#ifndef SEMIHOSTING_H
+#define SEMIHOSTING_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void print(const char* text);
+void print_int(int64_t number);
+/* As C's %a prints it: exact, and read back by strtod() or Python's float.fromhex(). */
+void print_float(float number);
+/* Ends the run with that exit code. */
+__attribute__((noreturn)) void leave(int code);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

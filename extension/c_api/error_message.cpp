@@ -1,0 +1,55 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The sentences of runtime/core/error.h, for those who have no log. Linked where they are asked
+// for.
+#include <executorch/extension/c_api/executorch.h>
+#include <executorch/runtime/core/error.h>
+
+using executorch::runtime::Error;
+
+const char* et_error_message(et_error error) {
+  switch (static_cast<Error>(error)) {
+    case Error::Ok:
+      return "it worked";
+    case Error::Internal:
+      return "a fault of the runtime itself: please report it";
+    case Error::InvalidState:
+      return "not possible now: look at the order of the calls, and that all inputs are set";
+    case Error::EndOfMethod:
+      return "there are no more steps to execute";
+    case Error::AlreadyLoaded:
+      return "it is there already: use what was loaded before";
+    case Error::NotSupported:
+      return "not possible in this build or for these values: a dtype or feature was left out";
+    case Error::NotImplemented:
+      return "not written yet: choose another implementation";
+    case Error::InvalidArgument:
+      return "a value handed over is wrong: a name, an index, a size or an alignment";
+    case Error::InvalidType:
+      return "a value handed over is of the wrong type";
+    case Error::OperatorMissing:
+      return "no kernel is registered for an operator of the program";
+    case Error::RegistrationExceedingMaxKernels:
+      return "the kernel registry is full";
+    case Error::RegistrationAlreadyRegistered:
+      return "a kernel or backend of that name is registered already";
+    case Error::NotFound:
+      return "no such thing: check the name of the method, backend or data";
+    case Error::MemoryAllocationFailed:
+      return "the method memory, a planned buffer or the temporary memory is too small";
+    case Error::AccessFailed:
+      return "data could not be read";
+    case Error::InvalidProgram:
+      return "the program is damaged, or is none: export it again";
+    case Error::InvalidExternalData:
+      return "the external data is damaged, or another program's";
+    case Error::OutOfResources:
+      return "the system has run out of something other than memory";
+    case Error::DelegateInvalidCompatibility:
+      return "the backend cannot run what the program holds for it";
+    case Error::DelegateMemoryAllocationFailed:
+      return "the backend had too little memory";
+    case Error::DelegateInvalidHandle:
+      return "the handle given to the backend is none of its own";
+  }
+  return "unknown error";
+}

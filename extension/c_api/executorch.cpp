@@ -1,0 +1,307 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/c_api/executorch.h>
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/platform/clock.h>
+#include <executorch/runtime/platform/runtime.h>
+#include <string.h>
+
+#include <new>
+
+using executorch::aten::DimOrderType;
+using executorch::aten::ScalarType;
+using executorch::aten::SizesType;
+using executorch::aten::StridesType;
+using executorch::aten::Tensor;
+using executorch::aten::TensorImpl;
+using executorch::extension::BufferDataLoader;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+using executorch::runtime::HierarchicalAllocator;
+using executorch::runtime::Kernel;
+using executorch::runtime::MemoryAllocator;
+using executorch::runtime::MemoryManager;
+using executorch::runtime::Method;
+using executorch::runtime::MethodMeta;
+using executorch::runtime::Program;
+using executorch::runtime::Result;
+using executorch::runtime::Span;
+using executorch::runtime::TensorInfo;
+
+namespace {
+
+constexpr size_t kMostDims = executorch::runtime::kTensorDimensionLimit;
+
+/// What lies in an et_program.
+struct LoadedProgram {
+  BufferDataLoader loader;
+  /// The only kernels that methods look at; empty: the registered ones.
+  Span<const Kernel> kernels;
+  Program program;
+};
+static_assert(sizeof(LoadedProgram) <= sizeof(et_program), "et_program is too small");
+static_assert(alignof(LoadedProgram) <= alignof(et_program), "et_program is not aligned enough");
+
+/// What lies in an et_method. Members are made in this order.
+struct MethodPlace {
+  explicit MethodPlace(const et_method_memory& memory)
+      : method_allocator(static_cast<uint32_t>(memory.method.size), bytes(memory.method)),
+        temp_allocator(static_cast<uint32_t>(memory.temp.size), bytes(memory.temp)),
+        planned(Span<Span<uint8_t>>(buffers, memory.num_planned)),
+        manager(&method_allocator, &planned, &temp_allocator) {
+    for (size_t i = 0; i < memory.num_planned; ++i) {
+      buffers[i] = {bytes(memory.planned[i]), memory.planned[i].size};
+    }
+  }
+
+  static uint8_t* bytes(const et_memory& memory) { return static_cast<uint8_t*>(memory.data); }
+
+  Span<uint8_t> buffers[ET_MOST_PLANNED_BUFFERS];
+  MemoryAllocator method_allocator;
+  MemoryAllocator temp_allocator;
+  HierarchicalAllocator planned;
+  MemoryManager manager;
+};
+struct LoadedMethod {
+  MethodPlace place;
+  Method method;
+};
+static_assert(sizeof(LoadedMethod) <= sizeof(et_method), "et_method is too small");
+static_assert(alignof(LoadedMethod) <= alignof(et_method), "et_method is not aligned enough");
+
+template <class Loaded, class Opaque>
+Loaded& in(Opaque* object) {
+  return *std::launder(reinterpret_cast<Loaded*>(object));
+}
+
+const Program& program_in(const et_program* program) {
+  return in<const LoadedProgram>(program).program;
+}
+Method& method_in(et_method* method) { return in<LoadedMethod>(method).method; }
+const Method& method_in(const et_method* method) { return in<const LoadedMethod>(method).method; }
+
+et_error code(Error error) { return static_cast<et_error>(error); }
+
+/// Runs what returns an Error (for ET_UNWRAP) and gives its number.
+template <class Step>
+et_error run(const Step& step) {
+  return code(step());
+}
+
+Error load(LoadedProgram& place, const void* data, size_t size, Span<const Kernel> kernels) {
+  new (&place.loader) BufferDataLoader(data, size);
+  new (&place.kernels) Span<const Kernel>(kernels);
+  new (&place.program) Program(ET_UNWRAP(Program::load(&place.loader)));
+  return Error::Ok;
+}
+
+Error describe(const Result<TensorInfo>& found, et_tensor* info) {
+  if (!found.ok()) {
+    return found.error();
+  }
+  const TensorInfo& tensor = *found;
+  *info = {nullptr,
+           tensor.nbytes(),
+           tensor.sizes().data(),
+           tensor.dim_order().data(),
+           tensor.sizes().size(),
+           static_cast<int>(tensor.scalar_type())};
+  return Error::Ok;
+}
+
+Error set_tensor(Method& method, size_t index, const et_tensor& given) {
+  ET_CHECK_OR_RETURN_ERROR(given.rank <= kMostDims && (given.rank == 0 || given.sizes != nullptr),
+                           InvalidArgument, "input %zu: a tensor of rank %zu, at most %zu is",
+                           index, given.rank, kMostDims);
+  ET_CHECK_OR_RETURN_ERROR(given.data != nullptr || given.nbytes == 0, InvalidArgument,
+                           "input %zu: no data", index);
+  SizesType sizes[kMostDims];
+  DimOrderType order[kMostDims];
+  StridesType strides[kMostDims];
+  for (size_t i = 0; i < given.rank; ++i) {
+    sizes[i] = given.sizes[i];
+    order[i] = given.dim_order == nullptr ? static_cast<DimOrderType>(i) : given.dim_order[i];
+    ET_CHECK_OR_RETURN_ERROR(order[i] < given.rank && sizes[i] >= 0, InvalidArgument,
+                             "input %zu: dimension %zu of %zu is of size %d, in place %u", index, i,
+                             given.rank, static_cast<int>(sizes[i]), order[i]);
+  }
+  int64_t stride = 1;
+  for (size_t i = given.rank; i-- > 0;) {
+    strides[order[i]] = static_cast<StridesType>(stride);
+    ET_CHECK_OR_RETURN_ERROR(
+        !executorch::runtime::mul_overflows<int64_t>(stride, sizes[order[i]], &stride) &&
+            stride <= INT32_MAX,
+        InvalidArgument, "input %zu: more elements than there can be", index);
+  }
+  ET_CHECK_OR_RETURN_ERROR(
+      given.dtype >= 0 && given.dtype < static_cast<int>(ScalarType::NumOptions), InvalidArgument,
+      "input %zu: unknown dtype %d", index, given.dtype);
+  TensorImpl impl(static_cast<ScalarType>(given.dtype), static_cast<ssize_t>(given.rank), sizes,
+                  given.data, order, strides);
+  ET_CHECK_OR_RETURN_ERROR(impl.nbytes() == given.nbytes, InvalidArgument,
+                           "input %zu: a tensor of %zu bytes, given are %zu", index, impl.nbytes(),
+                           given.nbytes);
+  return method.set_input(EValue(Tensor(&impl)), index);
+}
+
+et_tensor view(const Tensor& tensor) {
+  return {tensor.mutable_data_ptr(),
+          tensor.nbytes(),
+          tensor.sizes().data(),
+          tensor.dim_order().data(),
+          static_cast<size_t>(tensor.dim()),
+          static_cast<int>(tensor.scalar_type())};
+}
+
+et_value value_of(const EValue& value) {
+  et_value result;
+  memset(&result, 0, sizeof(result));
+  result.kind = value.isNone() ? ET_NONE : ET_OTHER;
+  if (value.isTensor()) {
+    result.kind = ET_TENSOR;
+    result.of.tensor = view(value.toTensor());
+  } else if (value.isInt()) {
+    result.kind = ET_INT;
+    result.of.as_int = value.toInt();
+  } else if (value.isDouble()) {
+    result.kind = ET_DOUBLE;
+    result.of.as_double = value.toDouble();
+  } else if (value.isBool()) {
+    result.kind = ET_BOOLEAN;
+    result.of.as_bool = value.toBool() ? 1 : 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* et_error_name(et_error error) {
+  return executorch::runtime::to_string(static_cast<Error>(error));
+}
+
+void et_init(void) { executorch::runtime::runtime_init(); }
+
+uint64_t et_clock_ns(void) {
+  return executorch::runtime::ticks_to_ns(executorch::runtime::pal_current_ticks());
+}
+
+et_error et_program_load(et_program* program, const void* data, size_t size) {
+  return code(load(in<LoadedProgram>(program), data, size, {}));
+}
+
+et_error et_program_load_embedded(et_program* program, const et_embedded_program* embedded) {
+  const auto& kernels = *static_cast<const Span<const Kernel>*>(embedded->kernels);
+  return code(load(in<LoadedProgram>(program), embedded->data, embedded->size, kernels));
+}
+
+void et_program_unload(et_program* program) { in<LoadedProgram>(program).~LoadedProgram(); }
+
+size_t et_program_num_methods(const et_program* program) {
+  return program_in(program).num_methods();
+}
+
+const char* et_program_method_name(const et_program* program, size_t index) {
+  const Result<const char*> name = program_in(program).get_method_name(index);
+  return name.ok() ? *name : nullptr;
+}
+
+et_error et_program_method_memory(const et_program* program, const char* method, size_t* bytes) {
+  return run([&] {
+    *bytes = ET_UNWRAP(program_in(program).method_meta(method)).method_allocator_size();
+    return Error::Ok;
+  });
+}
+
+et_error et_program_num_planned(const et_program* program, const char* method, size_t* count) {
+  return run([&] {
+    *count = ET_UNWRAP(program_in(program).method_meta(method)).num_memory_planned_buffers();
+    return Error::Ok;
+  });
+}
+
+et_error et_program_planned_size(const et_program* program, const char* method, size_t index,
+                                 size_t* bytes) {
+  return run([&] {
+    const MethodMeta meta = ET_UNWRAP(program_in(program).method_meta(method));
+    *bytes = static_cast<size_t>(ET_UNWRAP(meta.memory_planned_buffer_size(index)));
+    return Error::Ok;
+  });
+}
+
+et_error et_program_input(const et_program* program, const char* method, size_t index,
+                          et_tensor* info) {
+  return run([&] {
+    const MethodMeta meta = ET_UNWRAP(program_in(program).method_meta(method));
+    return describe(meta.input_tensor_meta(index), info);
+  });
+}
+
+et_error et_program_output(const et_program* program, const char* method, size_t index,
+                           et_tensor* info) {
+  return run([&] {
+    const MethodMeta meta = ET_UNWRAP(program_in(program).method_meta(method));
+    return describe(meta.output_tensor_meta(index), info);
+  });
+}
+
+et_error et_method_load(et_method* method, const et_program* program, const char* name,
+                        const et_method_memory* memory) {
+  return run([&] {
+    ET_CHECK_OR_RETURN_ERROR(memory->num_planned <= ET_MOST_PLANNED_BUFFERS, NotSupported,
+                             "%zu planned buffers, at most %d are", memory->num_planned,
+                             ET_MOST_PLANNED_BUFFERS);
+    ET_CHECK_OR_RETURN_ERROR(
+        memory->method.size <= UINT32_MAX && memory->temp.size <= UINT32_MAX, InvalidArgument,
+        "method memory of %zu bytes, temporary memory of %zu bytes: 4 GB are the most",
+        memory->method.size, memory->temp.size);
+    LoadedMethod& loaded = in<LoadedMethod>(method);
+    MethodPlace* const place = new (&loaded.place) MethodPlace(*memory);
+    const LoadedProgram& source = in<const LoadedProgram>(program);
+    new (&loaded.method) Method(ET_UNWRAP(source.program.load_method(
+        name, &place->manager, nullptr, nullptr, nullptr, source.kernels)));
+    return Error::Ok;
+  });
+}
+
+void et_method_unload(et_method* method) { in<LoadedMethod>(method).~LoadedMethod(); }
+
+size_t et_method_num_inputs(const et_method* method) { return method_in(method).inputs_size(); }
+
+size_t et_method_num_outputs(const et_method* method) { return method_in(method).outputs_size(); }
+
+et_error et_method_set_input(et_method* method, size_t index, const et_tensor* tensor) {
+  return code(set_tensor(method_in(method), index, *tensor));
+}
+
+et_error et_method_set_input_data(et_method* method, size_t index, const void* data,
+                                  size_t nbytes) {
+  return run([&] {
+    et_tensor tensor;
+    Method& target = method_in(method);
+    ET_CHECK_OK_OR_RETURN_ERROR(describe(target.method_meta().input_tensor_meta(index), &tensor));
+    // Inputs are read only.
+    tensor.data = const_cast<void*>(data);
+    tensor.nbytes = nbytes;
+    return set_tensor(target, index, tensor);
+  });
+}
+
+et_error et_method_set_output_data(et_method* method, size_t index, void* data, size_t nbytes) {
+  return code(method_in(method).set_output_data_ptr(data, nbytes, index));
+}
+
+et_error et_method_execute(et_method* method) { return code(method_in(method).execute()); }
+
+et_error et_method_output(const et_method* method, size_t index, et_value* value) {
+  return run([&] {
+    const Method& source = method_in(method);
+    ET_CHECK_OR_RETURN_ERROR(index < source.outputs_size(), InvalidArgument, "output %zu of %zu",
+                             index, source.outputs_size());
+    *value = value_of(source.get_output(index));
+    return Error::Ok;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,180 @@
+/* Copyright (c) the project's authors. BSD-3-Clause; see LICENSE. */
+/* Programs from plain C (C99): load one from memory, give it memory, set inputs, execute, read
+ * outputs.
+ *
+ *   et_init();
+ *   static et_program program;
+ *   static et_method method;
+ *   et_error error = et_program_load(&program, bytes, size);
+ *   if (!error) error = et_method_load(&method, &program, "forward", &memory);
+ *   if (!error) error = et_method_set_input(&method, 0, &input);
+ *   if (!error) error = et_method_execute(&method);
+ *   if (!error) error = et_method_output(&method, 0, &output);
+ *   if (error) puts(et_error_message(error));
+ *
+ * Nothing here allocates: objects lie in the caller's et_program and et_method, all else in memory
+ * handed over. What was wrong in detail is said to the platform's log (et_pal_emit_log_message).
+ * Objects are independent of each other; one must not be used by two threads at once. */
+#ifndef EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H
+#define EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 0: it worked. The numbers are those of executorch::runtime::Error, which never change. */
+typedef uint32_t et_error;
+#define ET_OK ((et_error)0)
+
+/* For example "Error::InvalidArgument". */
+const char* et_error_name(et_error error);
+/* One sentence: what went wrong and who can do something about it. */
+const char* et_error_message(et_error error);
+
+/* Prepares the platform layer: once, before anything else. */
+void et_init(void);
+/* The platform layer's clock; 0 where it has none. */
+uint64_t et_clock_ns(void);
+
+/* Memory of the caller. */
+typedef struct et_memory {
+  void* data;
+  size_t size;
+} et_memory;
+
+/* Numbers of torch's dtypes, as files have them. */
+enum {
+  ET_UINT8 = 0,
+  ET_INT8 = 1,
+  ET_INT16 = 2,
+  ET_INT32 = 3,
+  ET_INT64 = 4,
+  ET_FLOAT16 = 5,
+  ET_FLOAT32 = 6,
+  ET_FLOAT64 = 7,
+  ET_BOOL = 11
+};
+
+/* A tensor: elements lie in the order of the dimensions, outermost first, unless dim_order says
+ * otherwise. */
+typedef struct et_tensor {
+  void* data;
+  size_t nbytes;
+  const int32_t* sizes;
+  /* A permutation of the dimensions, from outermost to innermost in memory; as an input, NULL
+   * stands for 0, 1, 2, ... */
+  const uint8_t* dim_order;
+  size_t rank;
+  /* ET_FLOAT32, ... */
+  int dtype;
+} et_tensor;
+
+typedef enum et_kind { ET_NONE, ET_TENSOR, ET_INT, ET_DOUBLE, ET_BOOLEAN, ET_OTHER } et_kind;
+
+/* What a method returns. */
+typedef struct et_value {
+  et_kind kind;
+  union {
+    et_tensor tensor;
+    int64_t as_int;
+    double as_double;
+    int as_bool;
+  } of;
+} et_value;
+
+/* ---- programs
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* Opaque; no copies. */
+typedef union et_program {
+  void* words[40];
+  uint64_t alignment[1];
+} et_program;
+
+/* Verifies `size` bytes at `data` (aligned to 16), which stay in use, in place, until
+ * et_program_unload(). */
+et_error et_program_load(et_program* program, const void* data, size_t size);
+/* After all its methods. */
+void et_program_unload(et_program* program);
+
+size_t et_program_num_methods(const et_program* program);
+/* NULL: there are not as many. Lives as long as the program. */
+const char* et_program_method_name(const et_program* program, size_t index);
+
+/* The bytes that a method asks of its method memory, if no backend takes part. */
+et_error et_program_method_memory(const et_program* program, const char* method, size_t* bytes);
+/* How many planned buffers it has, and how large each must be. */
+et_error et_program_num_planned(const et_program* program, const char* method, size_t* count);
+et_error et_program_planned_size(const et_program* program, const char* method, size_t index,
+                                 size_t* bytes);
+/* What an input, or output, has to be: sizes (the largest allowed ones, where they vary), dtype and
+ * nbytes; data is NULL. */
+et_error et_program_input(const et_program* program, const char* method, size_t index,
+                          et_tensor* info);
+et_error et_program_output(const et_program* program, const char* method, size_t index,
+                           et_tensor* info);
+
+/* ---- methods
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+#define ET_MOST_PLANNED_BUFFERS 8
+
+/* All the memory of a method; must outlive it. Alignments: 8 bytes, planned buffers 16. */
+typedef struct et_method_memory {
+  et_memory method;
+  /* One for each planned buffer, in their order; ET_MOST_PLANNED_BUFFERS at most. */
+  const et_memory* planned;
+  size_t num_planned;
+  /* For kernels while they run; may be empty: those that cannot do without then fail. */
+  et_memory temp;
+} et_method_memory;
+
+/* Opaque; no copies. */
+typedef union et_method {
+  void* words[176];
+  uint64_t alignment[1];
+} et_method;
+
+/* Makes a method of the program ready to run. The program must outlive it. */
+et_error et_method_load(et_method* method, const et_program* program, const char* name,
+                        const et_method_memory* memory);
+void et_method_unload(et_method* method);
+
+size_t et_method_num_inputs(const et_method* method);
+size_t et_method_num_outputs(const et_method* method);
+/* A tensor's data are copied if the plan has memory for the input; else they must outlive the
+ * execution. */
+et_error et_method_set_input(et_method* method, size_t index, const et_tensor* tensor);
+/* The same for an input of the largest (or only) sizes that the program allows. */
+et_error et_method_set_input_data(et_method* method, size_t index, const void* data, size_t nbytes);
+/* Where to write an output for which the plan has no memory. */
+et_error et_method_set_output_data(et_method* method, size_t index, void* data, size_t nbytes);
+et_error et_method_execute(et_method* method);
+/* A tensor's data are the method's: valid until it is executed again. */
+et_error et_method_output(const et_method* method, size_t index, et_value* value);
+
+/* ---- programs that a build has embedded (executorch_embed_program)
+ * -------------------------------------------------- */
+
+/* A program in the image's read-only memory, the memory that its methods need, and the kernels that
+ * it uses. */
+typedef struct et_embedded_program {
+  const void* data;
+  size_t size;
+  const void* kernels;
+} et_embedded_program;
+
+/* As et_program_load(). Its methods take their kernels from its own table: nothing has to be registered. Their memory is
+ * static, of the exact size: <program's name>_<method's name>_memory. */
+et_error et_program_load_embedded(et_program* program, const et_embedded_program* embedded);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H */
