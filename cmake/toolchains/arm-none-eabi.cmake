@@ -18,8 +18,8 @@ if(EXECUTORCH_CPU MATCHES "cortex-m(4|7|33|55|85)$")
     string(APPEND flags " -mfpu=fpv5-d16")
   endif()
 endif()
-# newlib-nano has the conversions of 64-bit numbers (PRId64) only where they are asked for.
-string(APPEND flags " --specs=nano.specs -D_WANT_IO_LONG_LONG=1")
+# GCC's own stdint.h does not tell newlib's inttypes.h that there are 64-bit numbers (PRId64).
+string(APPEND flags " --specs=nano.specs -D__int64_t_defined=1")
 # One thread: a static variable of a function needs no guard against others.
 set(CMAKE_C_FLAGS_INIT "${flags}")
 set(CMAKE_CXX_FLAGS_INIT "${flags} -fno-threadsafe-statics")

@@ -1,0 +1,85 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Programs for the firmware, and what they are run on: handwritten digits in float32 and int8, and a network of the size that
+spots keywords in sound (its weights are random).
+
+    python examples/firmware/programs.py FOLDER
+
+writes <name>.pte, <name>.samples (see main.c) and <name>.expected, what this machine's runtime gives: a line an output."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from scipy.datasets import electrocardiogram
+from sklearn.datasets import load_digits
+from torch import nn
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.exir import to_edge
+from executorch.runtime import Runtime
+
+
+def trained_digits(pixels: torch.Tensor, labels: torch.Tensor) -> nn.Module:
+    """A small network, trained on scikit-learn's handwritten digits in a few seconds."""
+    layers = (nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU())
+    model = nn.Sequential(*layers, nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10))
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+    for _ in range(8):
+        for part in torch.randperm(len(labels)).split(50):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(pixels[part]), labels[part]).backward()
+            optimizer.step()
+    return model.eval()
+
+
+def keyword_network() -> nn.Module:
+    """Depthwise separable convolutions over 49 x 10 features, to 12 words (DS-CNN-S: Zhang et al., "Hello Edge", 2017)."""
+    layers: list[nn.Module] = [nn.Conv2d(1, 64, (10, 4), (2, 2), (5, 1)), nn.BatchNorm2d(64), nn.ReLU()]
+    for _ in range(4):
+        layers += [nn.Conv2d(64, 64, 3, padding=1, groups=64), nn.BatchNorm2d(64), nn.ReLU()]
+        layers += [nn.Conv2d(64, 64, 1), nn.BatchNorm2d(64), nn.ReLU()]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 12)).eval()
+
+
+def spectrogram() -> torch.Tensor:
+    """Features of three stretches of scipy's electrocardiogram, as sound would have: the logarithm of ten bands, 49 times."""
+    signal = torch.tensor(electrocardiogram()[: 3 * 8000], dtype=torch.float32).reshape(3, 8000)
+    bands = torch.stft(signal, 320, 160, window=torch.hann_window(320), return_complex=True).abs()[:, 1:161, :49]
+    return (bands.reshape(3, 10, 16, 49).mean(2) + 1e-3).log().transpose(1, 2)[:, None].contiguous()
+
+
+def quantized(model: nn.Module, calibration: torch.Tensor) -> nn.Module:
+    """The same in int8, calibrated."""
+    captured = torch.export.export(model, (calibration[:1],)).module()
+    prepared = prepare_pt2e(captured, XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True)))
+    for sample in calibration.split(1):
+        prepared(sample)
+    return convert_pt2e(prepared)
+
+
+def write(folder: Path, name: str, model: nn.Module, samples: Sequence[torch.Tensor]) -> None:
+    program = to_edge(torch.export.export(model, (samples[0],))).to_executorch().buffer
+    method = Runtime.get().load_program(program).load_method("forward")
+    (folder / f"{name}.pte").write_bytes(program)
+    padded = [x.numpy().tobytes() + bytes(-x.nbytes % 16) for x in samples]
+    (folder / f"{name}.samples").write_bytes(b"".join(padded))
+    lines = [" ".join(value.hex() for value in method.execute([x])[0].flatten().tolist()) for x in samples]
+    (folder / f"{name}.expected").write_text("\n".join(lines) + "\n")
+
+
+def main(folder: Path) -> None:
+    torch.manual_seed(0)
+    torch.set_num_threads(1)  # the models are small
+    folder.mkdir(parents=True, exist_ok=True)
+    digits = load_digits()
+    pixels = torch.tensor(digits.images, dtype=torch.float32)[:, None] / 16
+    model = trained_digits(pixels[:1500], torch.tensor(digits.target[:1500]))
+    write(folder, "digits", model, pixels[1500:1510].split(1))
+    write(folder, "digits_int8", quantized(model, pixels[:100]), pixels[1500:1510].split(1))
+    write(folder, "keywords", keyword_network(), spectrogram().split(1))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
