@@ -22,5 +22,5 @@ endif()
 string(APPEND flags " --specs=nano.specs -D__int64_t_defined=1")
 # One thread: a static variable of a function needs no guard against others.
 set(CMAKE_C_FLAGS_INIT "${flags}")
-set(CMAKE_CXX_FLAGS_INIT "${flags} -fno-threadsafe-statics")
+set(CMAKE_CXX_FLAGS_INIT "${flags} -fno-threadsafe-statics -Wno-psabi")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

@@ -192,7 +192,7 @@ constexpr void lay_out(const MethodCounts& counts, BlockCursor* cursor, MethodBl
   cursor->take(counts.tensor_items, &block->tensor_items);
   cursor->take(counts.optional_items, &block->optional_items);
   cursor->take(counts.int_items + counts.tensor_items + counts.optional_items + counts.arguments,
-              &block->pointers);
+               &block->pointers);
   cursor->take(counts.growths, &block->growths);
   cursor->take(counts.changing_dims, &block->sizes);
   cursor->take(counts.dims, &block->strides);

@@ -14,6 +14,11 @@ volatile uint32_t g_wraps = 0;
 
 }  // namespace
 
+// There is no heap. Classes with virtual destructors name these; nothing that was not made with new
+// is deleted.
+void operator delete(void*) noexcept { et_pal_abort(); }
+void operator delete(void*, size_t) noexcept { et_pal_abort(); }
+
 extern "C" {
 
 void systick(void) { g_wraps = g_wraps + 1; }

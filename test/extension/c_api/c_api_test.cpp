@@ -1,0 +1,138 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/c_api/executorch.h>
+#include <executorch/runtime/core/error.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "run_add.h"
+
+namespace {
+
+using executorch::runtime::Error;
+
+constexpr et_error kInvalidArgument = static_cast<et_error>(Error::InvalidArgument);
+
+/// A program's bytes, aligned to 16.
+class ProgramFile {
+ public:
+  explicit ProgramFile(const char* name) {
+    std::ifstream file(std::string(TEST_DATA_DIR) + "/peer/" + name, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    size = bytes.size();
+    data = std::aligned_alloc(16, (size + 15) / 16 * 16);
+    std::memcpy(data, bytes.data(), size);
+  }
+  ProgramFile(const ProgramFile&) = delete;
+  ~ProgramFile() { std::free(data); }
+
+  void* data;
+  size_t size;
+};
+
+class CApiTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { et_init(); }
+
+  void SetUp() override {
+    ASSERT_EQ(et_program_load(&program_, file_.data, file_.size), ET_OK);
+    ASSERT_EQ(et_program_method_memory(&program_, "forward", &method_size_), ET_OK);
+    method_memory_.resize(method_size_ / 8 + 1);
+    planned_memory_.resize(1024);
+    memory_ = {{method_memory_.data(), method_size_}, &planned_, 1, {nullptr, 0}};
+    ASSERT_EQ(et_program_planned_size(&program_, "forward", 0, &planned_.size), ET_OK);
+    planned_.data = planned_memory_.data();
+  }
+  void TearDown() override { et_program_unload(&program_); }
+
+  ProgramFile file_{"add.pte"};
+  et_program program_;
+  et_method method_;
+  size_t method_size_ = 0;
+  std::vector<uint64_t> method_memory_;
+  std::vector<std::max_align_t> planned_memory_;
+  et_memory planned_ = {};
+  et_method_memory memory_ = {};
+};
+
+TEST(CApi, RunsAProgramFromC) {
+  const ProgramFile file("add.pte");
+  const float input[6] = {1, 2, 3, 4, 5, 6};
+  float output[6] = {};
+  ASSERT_EQ(run_add(file.data, file.size, input, output), ET_OK);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(output[i], 2 * input[i]);
+  }
+}
+
+TEST(CApi, SaysWhatEveryErrorMeans) {
+  for (et_error error = 0; error < 0x40; ++error) {
+    const bool known = std::string(et_error_name(error)).find("Error::") == 0;
+    EXPECT_EQ(known, et_error_message(error) != std::string("unknown error")) << error;
+  }
+}
+
+TEST(CApi, RefusesADamagedProgram) {
+  const ProgramFile file("add.pte");
+  et_program program;
+  EXPECT_EQ(et_program_load(&program, file.data, file.size / 2),
+            static_cast<et_error>(Error::InvalidProgram));
+}
+
+TEST_F(CApiTest, DescribesAProgram) {
+  EXPECT_EQ(et_program_num_methods(&program_), 1u);
+  EXPECT_STREQ(et_program_method_name(&program_, 0), "forward");
+  EXPECT_EQ(et_program_method_name(&program_, 1), nullptr);
+  et_tensor info;
+  ASSERT_EQ(et_program_input(&program_, "forward", 0, &info), ET_OK);
+  EXPECT_EQ(info.dtype, ET_FLOAT32);
+  EXPECT_EQ(info.nbytes, 24u);
+  EXPECT_EQ(et_program_input(&program_, "forward", 9, &info), kInvalidArgument);
+  EXPECT_EQ(et_program_input(&program_, "backward", 0, &info), kInvalidArgument);
+}
+
+TEST_F(CApiTest, NamesTheErrorWhereMemoryIsAByteTooSmall) {
+  const et_error too_small = static_cast<et_error>(Error::MemoryAllocationFailed);
+  memory_.method.size -= 1;
+  EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), too_small);
+  memory_.method.size += 1;
+  planned_.size -= 1;
+  EXPECT_EQ(et_method_load(&method_, &program_, "forward", &memory_), too_small);
+  planned_.size += 1;
+  ASSERT_EQ(et_method_load(&method_, &program_, "forward", &memory_), ET_OK);
+  et_method_unload(&method_);
+}
+
+TEST_F(CApiTest, RefusesWrongInputs) {
+  ASSERT_EQ(et_method_load(&method_, &program_, "forward", &memory_), ET_OK);
+  float data[6] = {};
+  const int32_t sizes[2] = {2, 3};
+  const int32_t negative[2] = {-2, -3};
+  const uint8_t twice[2] = {0, 0};
+  const uint8_t outside[2] = {0, 7};
+  const et_tensor right = {data, 24, sizes, nullptr, 2, ET_FLOAT32};
+  EXPECT_EQ(et_method_set_input(&method_, 0, &right), ET_OK);
+  std::vector<et_tensor> wrong(8, right);
+  wrong[0].nbytes = 20;
+  wrong[1].sizes = negative;
+  wrong[2].dim_order = twice;
+  wrong[3].dim_order = outside;
+  wrong[4].rank = 99;
+  wrong[5].dtype = 1000;
+  wrong[6].dtype = -1;
+  wrong[7].data = nullptr;
+  for (const et_tensor& tensor : wrong) {
+    EXPECT_NE(et_method_set_input(&method_, 0, &tensor), ET_OK) << &tensor - wrong.data();
+  }
+  EXPECT_EQ(et_method_set_input(&method_, 9, &right), kInvalidArgument);
+  et_value value;
+  EXPECT_EQ(et_method_output(&method_, 9, &value), kInvalidArgument);
+  et_method_unload(&method_);
+}
+
+}  // namespace
