@@ -47,7 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     bind.add_argument("--out", type=Path, required=True, help="folder that stands for the include root")
     bind.add_argument("--include", help="include path of the headers (default: the library's name)")
     bind.add_argument("--functions-yaml", type=Path, help="kernels/*/functions.yaml, or one in its form")
-    bind.add_argument("--custom-ops-yaml", type=Path, action="append", default=[], help="kernels of one's own; come first")
+    bind.add_argument(
+        "--custom-ops-yaml", type=Path, action="append", default=[], help="kernels of one's own; come first"
+    )
     bind.add_argument("--namespace", help="C++ namespace of functions whose name the yaml does not give")
     bind.add_argument("--overrides", action="store_true", help="take precedence over libraries without this flag")
     bind.add_argument("--selection", type=Path, help="selected_operators.yaml (default: all operators)")

@@ -72,12 +72,16 @@ def bind_kernels(
             )
     chosen, missing = choose(rows, selection, dtypes)
     if library.complete and missing:
-        raise CodegenError(f"{library.name} must hold all kernels of its programs: there is none for {', '.join(missing)}")
+        raise CodegenError(
+            f"{library.name} must hold all kernels of its programs: there is none for {', '.join(missing)}"
+        )
     primitives = _primitives(selection) if library.complete and selection is not None else []
     source = ", ".join(path.name for path in (library.functions_yaml, *library.custom_yamls) if path is not None)
     native = f"{library.include}/NativeFunctions.h"
     folder = out / library.include
-    table = sources.registration(chosen, source, native, library.name, overrides=library.overrides, dtypes=dtypes, primitives=primitives)
+    table = sources.registration(
+        chosen, source, native, library.name, overrides=library.overrides, dtypes=dtypes, primitives=primitives
+    )
     _write_if_changed(folder / "NativeFunctions.h", sources.native_functions(rows, source))
     _write_if_changed(folder / "Functions.h", sources.functions(rows, source, native, dtypes))
     _write_if_changed(folder / "RegisterKernels.cpp", table)

@@ -109,8 +109,8 @@ def registration(
 ) -> str:
     """A static table of the kernels, sorted so that the registry can bisect it, and its registration when linked.
 
-    With ``dtypes``, kernels of the libraries of executorch are for tensors of these alone. ``primitives`` names operators
-    of kernels/prim_ops that the table is to have besides.
+    With ``dtypes``, kernels of the libraries of executorch are for tensors of these alone. ``primitives`` names
+    operators of kernels/prim_ops that the table is to have besides.
     """
     served = mask(dtypes)
     overloaded = {name for name, count in Counter(name for name, _ in {(r.function, _type(r)) for r in rows}).items()

@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs for the firmware, and what they are run on: handwritten digits in float32 and int8, and a network of the size that
-spots keywords in sound (its weights are random).
+"""Programs for the firmware, and what they are run on: handwritten digits in float32 and int8, and a network of the
+size that spots keywords in sound (its weights are random).
 
     python examples/firmware/programs.py FOLDER
 
-writes <name>.pte, <name>.samples (see main.c) and <name>.expected, what this machine's runtime gives: a line an output."""
+writes <name>.pte, <name>.samples (see main.c) and <name>.expected, what this machine's runtime gives, a line each."""
 
 import sys
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def trained_digits(pixels: torch.Tensor, labels: torch.Tensor) -> nn.Module:
 
 
 def keyword_network() -> nn.Module:
-    """Depthwise separable convolutions over 49 x 10 features, to 12 words (DS-CNN-S: Zhang et al., "Hello Edge", 2017)."""
+    """Depthwise separable convolutions over 49 x 10 features, to 12 words: the DS-CNN-S of arXiv:1711.07128."""
     layers: list[nn.Module] = [nn.Conv2d(1, 64, (10, 4), (2, 2), (5, 1)), nn.BatchNorm2d(64), nn.ReLU()]
     for _ in range(4):
         layers += [nn.Conv2d(64, 64, 3, padding=1, groups=64), nn.BatchNorm2d(64), nn.ReLU()]
@@ -51,7 +51,9 @@ def patches(image: torch.Tensor) -> torch.Tensor:
 def quantized(model: nn.Module, calibration: torch.Tensor) -> nn.Module:
     """The same in int8, calibrated."""
     captured = torch.export.export(model, (calibration[:1],)).module()
-    prepared = prepare_pt2e(captured, XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True)))
+    prepared = prepare_pt2e(
+        captured, XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    )
     for sample in calibration.split(1):
         prepared(sample)
     return convert_pt2e(prepared)

@@ -108,7 +108,9 @@ def test_the_image_of_the_digits_in_int8_fits_its_limits(images: Path) -> None:
 def test_the_runtime_fits_its_limits(images: Path) -> None:
     """By the linker's map: what comes of the core library, and of the C library beneath it for its sake."""
     sizes = {"flash": 0, "ram": 0}
-    for line in re.sub(r"\n\s+0x", " 0x", (images / "digits.map").read_text().split("Linker script and memory map")[1]).splitlines():
+    for line in re.sub(
+        r"\n\s+0x", " 0x", (images / "digits.map").read_text().split("Linker script and memory map")[1]
+    ).splitlines():
         found = re.match(r"\s*(\.\S+)\s+0x[0-9a-f]+\s+(0x[0-9a-f]+)\s+\S*libexecutorch_core\.a", line)
         if found:
             section, size = found.group(1), int(found.group(2), 16)
