@@ -137,7 +137,11 @@ char* rooms(KernelRuntimeContext& ctx, Division& division, int64_t bytes) {
   while (true) {
     const auto taken = ctx.allocate_temp(size_t(bytes * division.parts()), 64);
     if (taken.ok()) return static_cast<char*>(*taken);
-    if (division.parts() == 1) return nullptr;
+    if (division.parts() == 1) {
+      ET_LOG(Error, "%" PRId64 " bytes of temporary memory are needed", bytes);
+      ctx.fail(taken.error());
+      return nullptr;
+    }
     division.limit(1);
   }
 }
