@@ -16,7 +16,8 @@ target_compile_definitions(board PRIVATE BOARD_MHZ=${BOARD_MHZ})
 target_compile_options(board PRIVATE -Wall -Wextra -Werror -ffunction-sections -fdata-sections $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions
                                      -fno-rtti> -fno-tree-loop-distribute-patterns)
 
-# executorch_add_firmware(name PROGRAM file.pte SAMPLES file [KERNELS set] [TEMP_BYTES bytes] [STACK_SIZE bytes]): <name>.elf, which runs the
+# executorch_add_firmware(name PROGRAM file.pte SAMPLES file [KERNELS set] [TEMP_BYTES bytes] [STACK_SIZE bytes]):
+# <name>.elf, which runs the
 # program on the samples (see main.c) and prints what comes out. KERNELS: see executorch_embed_program.
 function(executorch_add_firmware name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PROGRAM;SAMPLES;KERNELS;TEMP_BYTES;STACK_SIZE" "")
