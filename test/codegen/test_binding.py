@@ -34,7 +34,7 @@ def _table(folder: Path) -> list[str]:
 @pytest.fixture
 def custom(tmp_path: Path) -> Library:
     (tmp_path / "custom.yaml").write_text(CUSTOM)
-    return Library("mine", "mine", PORTABLE_YAML, tmp_path / "custom.yaml")
+    return Library("mine", "mine", PORTABLE_YAML, (tmp_path / "custom.yaml",))
 
 
 def test_all_operators_are_registered_without_a_selection(tmp_path: Path) -> None:
