@@ -19,13 +19,13 @@ from executorch.runtime import Runtime
 
 
 class TwoBranches(nn.Module):
-    """Each branch: 16 products of matrices, one after the other."""
+    """Each branch: 8 products of matrices, one after the other."""
 
     def forward(self, x):  # type: ignore[no-untyped-def]
         left, right = x, x
-        for _ in range(16):
+        for _ in range(8):
             left = left.mm(x)
-        for _ in range(16):
+        for _ in range(8):
             right = right.mm(x)
         return left, right
 
@@ -33,7 +33,7 @@ class TwoBranches(nn.Module):
 def main() -> None:
     """Measures and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=150)
     rounds = parser.parse_args().rounds
     x = torch.randn(256, 256) / 16
     planner = MemoryPlanningPass(concurrent=True)

@@ -104,6 +104,8 @@ TEST(ExecutionTest, ThreadsGiveTheResultsOfOneThreadTimeAfterTime) {
       ASSERT_EQ(execution->wait(), Error::Ok);
       EXPECT_EQ(floats(method->get_output(0)), Floats({4 * static_cast<float>(i), 8}));
     }
+    FloatTensor x({3, 2});
+    ASSERT_EQ(set_inputs(*method, {x.value()}), Error::Ok);
     EXPECT_EQ(method->execute(), Error::Ok);
   }
 }
