@@ -31,7 +31,8 @@ def affine_decompositions() -> dict[Any, Callable[..., Any]]:
         "quantize_affine": _quantize,
         "dequantize_affine": _dequantize,
     }
-    return {getattr(namespace, name).default: rule for name, rule in made.items() if hasattr(namespace, name)}
+    found = {getattr(namespace, name).default: rule for name, rule in made.items() if hasattr(namespace, name)}
+    return {**found, torch.ops.aten._int_mm.default: _product}
 
 
 def _fault(input: torch.Tensor, block_size: Sequence[int], why: str = _UNKNOWN) -> ExportError:
@@ -54,13 +55,30 @@ def _choose(
     target_dtype: torch.dtype,
     quant_min: float | None = None,
     quant_max: float | None = None,
+    eps: float | None = None,
     *options: Any,
 ) -> Any:
     fits = _are_rows(input, block_size) and target_dtype is torch.int8
+    if fits and mapping_type == "SYMMETRIC" and _limits(target_dtype, quant_min, quant_max) == (-128, 127):
+        return _symmetric_rows(input, eps)
     if not fits or mapping_type != "ASYMMETRIC" or _limits(target_dtype, quant_min, quant_max) != (-128, 127):
-        why = f"expected asymmetric int8 rows, found {mapping_type} {target_dtype} from {quant_min} to {quant_max}"
+        why = (
+            f"expected int8 rows from -128 to 127, found {mapping_type} {target_dtype} from {quant_min} to {quant_max}"
+        )
         raise _fault(input, block_size, why)
     return torch.ops.quantized_decomposed.choose_qparams_per_token_asymmetric(input, torch.int8)
+
+
+def _symmetric_rows(input: torch.Tensor, eps: float | None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Scales in float32 and zero points that are 0: as torchao computes them."""
+    scale = input.float().abs().amax(-1, keepdim=True) / 127.5
+    scale = scale.clamp(min=torch.finfo(torch.float32).eps if eps is None else eps)
+    return scale, torch.zeros_like(scale, dtype=torch.int8)
+
+
+def _product(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Of matrices of int8, in int32."""
+    return torch.mm(one.to(torch.int32), other.to(torch.int32))
 
 
 def _quantize(
@@ -74,7 +92,9 @@ def _quantize(
 ) -> torch.Tensor:
     ops, limits = torch.ops.quantized_decomposed, _limits(output_dtype, quant_min, quant_max)
     made: torch.Tensor
-    if _are_rows(input, block_size):
+    if _are_rows(input, block_size) and scale.dtype is torch.float32:  # symmetric: the others are float64
+        made = (input * (1.0 / scale)).round().clamp(*limits).to(output_dtype)
+    elif _are_rows(input, block_size):
         made = ops.quantize_per_token(input, scale, zero_point, *limits, output_dtype)
     elif input.dim() == 2 and block_size[0] == 1:
         made = ops.quantize_per_channel_group(input, scale, zero_point, *limits, output_dtype, block_size[1])

@@ -11,6 +11,7 @@ import torch
 from quantization.flow import lowered_on_xnnpack, run, sqnr
 from torch import nn
 from torchao.quantization import (
+    Int8DynamicActivationInt8WeightConfig,
     Int8DynamicActivationIntxWeightConfig,
     Int8WeightOnlyConfig,
     IntxWeightOnlyConfig,
@@ -27,6 +28,7 @@ FOUR, EIGHT = torch.int4, torch.int8
 CONFIGS: dict[str, tuple[Any, float]] = {
     "8da4w": (Int8DynamicActivationIntxWeightConfig(weight_dtype=FOUR, weight_granularity=PerGroup(32)), 0.25),
     "8da8w": (Int8DynamicActivationIntxWeightConfig(weight_dtype=EIGHT, weight_granularity=PerAxis(0)), 0.35),
+    "8da8w, products of integers": (Int8DynamicActivationInt8WeightConfig(), 1.1),
     "int8 weights": (IntxWeightOnlyConfig(weight_dtype=EIGHT, granularity=PerAxis(0)), 0.35),
     "int8 weights, first form": (Int8WeightOnlyConfig(), 1.1),
     "int4 weights": (IntxWeightOnlyConfig(weight_dtype=FOUR, granularity=PerGroup(32)), 1.1),
