@@ -59,6 +59,9 @@ void ETDumpGen::reset() {
   tables_.clear();
   blocks_ = 0;
   allocator_count_ = 0;
+  for (uint64_t& bytes : untold_) {
+    bytes = 0;
+  }
   dropped_ = 0;
 }
 
@@ -142,9 +145,28 @@ ETDumpResult ETDumpGen::get_etdump_data() {
 }
 
 void ETDumpGen::push_event(uint32_t kind, Place event) {
-  const Place wrapper = tables_.table(kEventLayout, fields(kind));
+  const Place allocation = kind == event::kProfile ? untold_allocation() : 0;
+  const Place wrapper = tables_.table(
+      kEventLayout, fields(kind) | (allocation != 0 ? fields(event::kAllocation) : 0));
   tables_.refer(wrapper, kEventLayout, kind, event);
+  if (allocation != 0) {
+    tables_.refer(wrapper, kEventLayout, event::kAllocation, allocation);
+  }
   buffer_.push(wrapper);
+}
+
+Place ETDumpGen::untold_allocation() {
+  namespace f = allocation_event;
+  for (size_t i = 0; i < allocator_count_; ++i) {
+    if (untold_[i] != 0) {
+      const Place place = tables_.table(kAllocationLayout, fields(f::kAllocator, f::kSize));
+      tables_.set<int32_t>(place, kAllocationLayout, f::kAllocator, static_cast<int32_t>(i + 1));
+      tables_.set<uint64_t>(place, kAllocationLayout, f::kSize, untold_[i]);
+      untold_[i] = 0;
+      return place;
+    }
+  }
+  return 0;
 }
 
 ETDumpGen::Entry ETDumpGen::start_profiling(const char* name, ChainID chain_id,
@@ -165,7 +187,7 @@ ETDumpGen::Entry ETDumpGen::start_profiling(const char* name, ChainID chain_id,
 
 void ETDumpGen::end_profiling(Entry prof_entry) {
   const et_timestamp_t end = runtime::pal_current_ticks();
-  if (prof_entry.event_id > 0 && reserve(2 * TraceTables::kMostTableBytes)) {
+  if (prof_entry.event_id > 0 && reserve(3 * TraceTables::kMostTableBytes)) {
     push_event(event::kProfile,
                profile(static_cast<Place>(prof_entry.event_id), nullptr, prof_entry, end, 0));
   }
@@ -226,7 +248,7 @@ ETDumpGen::Entry ETDumpGen::start_profiling_delegate(const char* name,
 void ETDumpGen::end_profiling_delegate(Entry entry, const void* metadata, size_t metadata_len) {
   const et_timestamp_t end = runtime::pal_current_ticks();
   if (entry.delegate_event_id_type == DelegateDebugIdType::kNone || blocks_ == 0 ||
-      !reserve(2 * TraceTables::kMostTableBytes + TraceTables::bytes_of(metadata_len, 1))) {
+      !reserve(3 * TraceTables::kMostTableBytes + TraceTables::bytes_of(metadata_len, 1))) {
     return;
   }
   const bool is_number = entry.delegate_event_id_type == DelegateDebugIdType::kInt;
@@ -241,7 +263,7 @@ void ETDumpGen::log_profiling_delegate(const char* name, DelegateDebugIntId dele
                                        et_timestamp_t start_time, et_timestamp_t end_time,
                                        const void* metadata, size_t metadata_len) {
   if (blocks_ == 0 ||
-      !reserve(2 * TraceTables::kMostTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1) +
+      !reserve(3 * TraceTables::kMostTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1) +
                TraceTables::bytes_of(metadata_len, 1))) {
     return;
   }
@@ -255,26 +277,28 @@ void ETDumpGen::log_profiling_delegate(const char* name, DelegateDebugIntId dele
 }
 
 ETDumpGen::AllocatorID ETDumpGen::track_allocator(const char* name) {
+  const char* const wanted = name == nullptr ? "" : name;
+  for (size_t i = 0; i < allocator_count_; ++i) {
+    if (tables_.is_string(allocator_names_[i], wanted)) {
+      return static_cast<AllocatorID>(i + 1);
+    }
+  }
   if (allocator_count_ == kAllocators ||
       !reserve(TraceTables::kMostTableBytes + TraceTables::bytes_of(length_of(name) + 1, 1))) {
     return 0;
   }
-  const Place text = tables_.string(name == nullptr ? "" : name);
+  const Place text = tables_.string(wanted);
   const Place place = tables_.table(kAllocatorLayout, fields(0));
   tables_.refer(place, kAllocatorLayout, 0, text);
   allocators_[allocator_count_] = place;
+  allocator_names_[allocator_count_] = text;
   return static_cast<AllocatorID>(++allocator_count_);
 }
 
 void ETDumpGen::track_allocation(AllocatorID id, size_t size) {
-  namespace f = allocation_event;
-  if (blocks_ == 0 || !reserve(2 * TraceTables::kMostTableBytes)) {
-    return;
+  if (id != 0 && id <= allocator_count_) {
+    untold_[id - 1] += size;
   }
-  const Place place = tables_.table(kAllocationLayout, fields(f::kAllocator, f::kSize));
-  tables_.set<int32_t>(place, kAllocationLayout, f::kAllocator, static_cast<int32_t>(id));
-  tables_.set<uint64_t>(place, kAllocationLayout, f::kSize, size);
-  push_event(event::kAllocation, place);
 }
 
 }  // namespace executorch::etdump

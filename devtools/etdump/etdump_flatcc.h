@@ -59,8 +59,10 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   void log_profiling_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
                               et_timestamp_t start_time, et_timestamp_t end_time,
                               const void* metadata = nullptr, size_t metadata_len = 0) override;
-  /// Numbers from 1; 0 if there are too many, or no room.
+  /// Numbers from 1, the same for one name; 0 if there are too many, or no room.
   AllocatorID track_allocator(const char* name) override;
+  /// Is told with the next profiling event that ends, what is of one allocator as one: readers know
+  /// of no event that is nothing but an allocation. Allocator 0 is left out.
   void track_allocation(AllocatorID id, size_t size) override;
 
   /// Tensors need set_debug_buffer() or set_data_sink(): InvalidState without. False for types that
@@ -118,6 +120,8 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   Place close_block();
   Place profile(Place name, const DelegateId* id, Entry entry, et_timestamp_t end, Place metadata);
   void push_event(uint32_t kind, Place event);
+  /// The event of an allocation that is not told yet; 0 if there is none.
+  Place untold_allocation();
   DelegateId delegate_id(const char* name, DelegateDebugIntId number);
   /// Room for an event with so many tensors.
   bool reserve_value(size_t tensors, const char* name);
@@ -142,6 +146,9 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   Place block_name_ = 0;
   int block_bundled_input_ = ET_RUNTIME_NAMESPACE::kUnsetBundledInputIndex;
   Place allocators_[kAllocators] = {};
+  Place allocator_names_[kAllocators] = {};
+  /// Bytes of each that no event tells yet.
+  uint64_t untold_[kAllocators] = {};
   size_t allocator_count_ = 0;
   size_t dropped_ = 0;
 };

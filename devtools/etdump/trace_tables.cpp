@@ -98,6 +98,11 @@ Place TraceTables::string(const char* text, size_t length) {
   return known;
 }
 
+bool TraceTables::is_string(Place place, const char* text) {
+  // It is followed by a 0, as the text is.
+  return strcmp(reinterpret_cast<const char*>(buffer_.at(place)) + sizeof(uint32_t), text) == 0;
+}
+
 Place TraceTables::longs(const int64_t* values, size_t count) {
   const Place place = vector(count, sizeof(int64_t), 0);
   if (count != 0) {

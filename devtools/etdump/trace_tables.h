@@ -60,6 +60,8 @@ class TraceTables final {
   Place string(const char* text, size_t length);
   /// Null-terminated text.
   Place string(const char* text) { return string(text, strlen(text)); }
+  /// Whether the string at `place` is `text`.
+  bool is_string(Place place, const char* text);
   Place bytes(const void* data, size_t length);
   Place longs(const int64_t* values, size_t count);
   /// A vector of `count` tables that the buffer lists from `first` on.

@@ -78,7 +78,7 @@ def _method(plan: ExecutionPlan, known: MemoryPlan | None, measured: Measured) -
         Figure("temporary memory", None, measured.temp, "the most of one kernel or delegate"),
         Figure("tensors without bound", None, measured.dynamic, "of the dynamic allocator"),
         Figure("scratch of delegates", None, measured.scratch, "what delegates share counts once"),
-        Figure("packed weights of delegates", None, measured.packed, "what loading it added, shared in the process"),
+        Figure("packed weights of delegates", None, measured.packed, "what delegates share counts for each"),
     )
     return MethodMemory(plan.name, "instruction" if known is None else "step", arenas, figures)
 

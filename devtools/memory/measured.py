@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from executorch.devtools.etdump.trace import read_trace
 from executorch.exir.program.temp_peak import largest_input
 from executorch.exir.schema import (
     Bool,
@@ -19,7 +23,7 @@ from executorch.exir.schema import (
     Tensor,
     TensorShapeDynamism,
 )
-from executorch.runtime import ExecuTorchError, Runtime
+from executorch.runtime import ExecuTorchError, Program, Runtime
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Measured:
 def measure(data: BytesLike, plan: ExecutionPlan, inputs: Sequence[Any] | None) -> Measured:
     """Loads and runs the method of the program with these bytes, with zeros of the largest sizes without `inputs`."""
     try:
-        program = Runtime.get().load_program(bytes(data))
+        program = Runtime.get().load_program(bytes(data), enable_etdump=True)
         stated = program.metadata(plan.name).method_allocator_size()
     except ExecuTorchError as error:
         return Measured(why_not=str(error).splitlines()[0])
@@ -51,13 +55,29 @@ def measure(data: BytesLike, plan: ExecutionPlan, inputs: Sequence[Any] | None) 
         method.execute(given)
     except (ExecuTorchError, ValueError) as error:
         return Measured(method_allocator_stated=stated, why_not=str(error).splitlines()[0])
+    loading = _allocations(program)
     return Measured(
         planned=sum(method.memory_planned_buffer_sizes()),
         method_allocator_stated=stated,
+        method_allocator=loading["method allocator"],
         temp=method.temp_memory_peak(),
         dynamic=method.dynamic_memory_peak(),
         scratch=method.delegate_scratch_size,
+        packed=loading["packed weights"],
     )
+
+
+def _allocations(program: Program) -> Counter[str]:
+    """Allocator → bytes; of the temp allocator, all that it gave."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.etdp"
+        program.write_etdump_result_to_file(str(path))
+        trace = read_trace(path.read_bytes())
+    found: Counter[str] = Counter()
+    # Each is told with a later event, which may be of the first execution.
+    for allocator, size in (each for run in trace.runs for each in run.allocations):
+        found[allocator] += size
+    return found
 
 
 def _input(plan: ExecutionPlan, index: int) -> Any:

@@ -36,7 +36,7 @@ void* GrowingAllocator::allocate_growing(size_t size, size_t alignment) {
   if (!runtime::add_overflows(size, alignment - 1, &worst_case) && worst_case <= free_size()) {
     return MemoryAllocator::allocate(size, alignment);
   }
-  const uintptr_t next = reinterpret_cast<uintptr_t>(base_address()) + used_size();
+  const uintptr_t next = reinterpret_cast<uintptr_t>(base_address()) + MemoryAllocator::used_size();
   const size_t padding = (alignment - next % alignment) % alignment;
   if (size <= free_size() && padding <= free_size() - size) {
     return MemoryAllocator::allocate(size, alignment);

@@ -51,6 +51,8 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
     return allocate_growing(size, alignment);
   }
+  size_t used_size() const override { return MemoryAllocator::used_size() + overflow_size_; }
+  size_t free_size() const override { return size() - MemoryAllocator::used_size(); }
   /// Bytes allocated beyond the first block.
   size_t overflow_size() const { return overflow_size_; }
   void reset() override {

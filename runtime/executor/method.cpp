@@ -26,6 +26,7 @@ Method::Method(Method&& other) noexcept
       planned_memory_(other.planned_memory_),
       temp_allocator_(other.temp_allocator_),
       event_tracer_(other.event_tracer_),
+      temp_allocator_id_(other.temp_allocator_id_),
       block_(other.block_),
       parametric_plan_(other.parametric_plan_),
       delegates_made_(std::exchange(other.delegates_made_, 0)),
@@ -209,6 +210,18 @@ Error Method::run_delegate(const Instruction& instruction, MemoryAllocator* temp
                                    {instruction.arguments, instruction.number});
 }
 
+void Method::release_temp(MemoryAllocator* temp_allocator) {
+  if (temp_allocator == nullptr) {
+    return;
+  }
+  // Tasks that run at the same time have allocators of their own, and are not traced.
+  if (internal::tracing(event_tracer_) && temp_allocator == temp_allocator_ &&
+      temp_allocator->used_size() != 0) {
+    event_tracer_->track_allocation(temp_allocator_id_, temp_allocator->used_size());
+  }
+  temp_allocator->reset();
+}
+
 Error Method::run_next(KernelRuntimeContext& context) {
   const Error error = run_at(&next_, context, temp_allocator_);
   return ET_UNLIKELY(error != Error::Ok) ? fail(error) : error;
@@ -222,18 +235,14 @@ Error Method::run_at(size_t* next, KernelRuntimeContext& context, MemoryAllocato
   switch (instruction.opcode) {
     case Opcode::Kernel:
       instruction.kernel(context, {instruction.arguments, instruction.number});
-      if (temp_allocator != nullptr) {
-        temp_allocator->reset();
-      }
+      release_temp(temp_allocator);
       if (ET_UNLIKELY(context.failure_state() != Error::Ok)) {
         return context.failure_state();
       }
       break;
     case Opcode::Delegate: {
       const Error error = run_delegate(instruction, temp_allocator);
-      if (temp_allocator != nullptr) {
-        temp_allocator->reset();
-      }
+      release_temp(temp_allocator);
       ET_CHECK_OK_OR_RETURN_ERROR(error);
       break;
     }

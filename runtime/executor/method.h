@@ -164,6 +164,8 @@ class Method final {
   Error run_at(size_t* next, KernelRuntimeContext& context, MemoryAllocator* temp_allocator);
   Error run_next_traced(KernelRuntimeContext& context);
   void log_results(const internal::Instruction& instruction);
+  /// After each call of a kernel or delegate.
+  void release_temp(MemoryAllocator* temp_allocator);
   Error run_delegate(const internal::Instruction& instruction, MemoryAllocator* temp_allocator);
   Error check_late_memory(const internal::Instruction& instruction, size_t index) const;
   Error fail(Error error);
@@ -179,6 +181,8 @@ class Method final {
   HierarchicalAllocator* planned_memory_;
   MemoryAllocator* temp_allocator_;
   EventTracer* event_tracer_;
+  /// The tracer's number for it.
+  AllocatorID temp_allocator_id_ = 0;
   internal::MethodBlock block_;
   internal::ParametricPlan parametric_plan_;
   /// How many delegates and external buffers have been made, and must be given back.

@@ -35,7 +35,10 @@ Result<Method> MethodLoader::load(const MethodRequest& request) {
 
 Error MethodLoader::run() {
   const fb::ExecutionPlan& plan = request_.plan;
+  track_allocators();
   ET_CHECK_OK_OR_RETURN_ERROR(allocate());
+  report_allocated();
+  report_planned_memory();
   ET_CHECK_OK_OR_RETURN_ERROR(check_planned_memory());
   ET_CHECK_OK_OR_RETURN_ERROR(internal::ValueLoader(request_.program, plan, request_.memory, data_,
                                                     &method_.block_, &method_.external_made_)
@@ -122,9 +125,40 @@ Error MethodLoader::load_delegates() {
     ET_CHECK_OK_OR_RETURN_ERROR(
         loader.load(source, {specs.data(), own}, &method_.block_.delegates[i]));
     ++method_.delegates_made_;
+    report_allocated();
     specs = {specs.data() + own, specs.size() - own};
   }
   return Error::Ok;
+}
+
+void MethodLoader::track_allocators() {
+  if (internal::tracing(request_.event_tracer)) {
+    allocator_id_ = request_.event_tracer->track_allocator("method allocator");
+    allocated_before_ = request_.memory.method_allocator()->used_size();
+    method_.temp_allocator_id_ = request_.event_tracer->track_allocator("temp allocator");
+  }
+}
+
+void MethodLoader::report_planned_memory() {
+  if (!internal::tracing(request_.event_tracer)) {
+    return;
+  }
+  const AllocatorID id = request_.event_tracer->track_allocator("planned memory");
+  const MethodMeta meta = method_.method_meta();
+  for (size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+    const Result<int64_t> size = meta.memory_planned_buffer_size(i);
+    request_.event_tracer->track_allocation(id, size.ok() ? static_cast<size_t>(*size) : 0);
+  }
+}
+
+void MethodLoader::report_allocated() {
+  if (internal::tracing(request_.event_tracer)) {
+    const size_t used = request_.memory.method_allocator()->used_size();
+    if (used > allocated_before_) {
+      request_.event_tracer->track_allocation(allocator_id_, used - allocated_before_);
+    }
+    allocated_before_ = used;
+  }
 }
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -40,10 +40,16 @@ class MethodLoader final {
   Error check_planned_memory() const;
   void bind_inputs();
   Error load_delegates();
+  void track_allocators();
+  void report_planned_memory();
+  /// What has been taken of the method allocator since the last report.
+  void report_allocated();
 
   const MethodRequest& request_;
   Method& method_;
   internal::MergedDataMap data_;
+  AllocatorID allocator_id_ = 0;
+  size_t allocated_before_ = 0;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE

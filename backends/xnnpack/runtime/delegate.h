@@ -55,6 +55,9 @@ class Delegate final {
 
   size_t output_count() const { return values_.size() - inputs_; }
   Workspace& workspace() const { return *workspace_; }
+  /// Bytes of its weights as XNNPACK packs them, those that others share included; 0 if they are
+  /// XNNPACK's own.
+  size_t packed_size() const { return weights_ == nullptr ? 0 : weights_->packed_size(); }
 
  private:
   /// An argument as XNNPACK sees it: sizes from outermost to innermost in memory.

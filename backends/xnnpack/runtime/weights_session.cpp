@@ -110,4 +110,12 @@ size_t WeightsSession::use(std::shared_ptr<PackedBlock> block) {
   return place;
 }
 
+size_t WeightsSession::packed_size() const {
+  size_t bytes = 0;
+  for (const std::shared_ptr<PackedBlock>& block : used_) {
+    bytes += block->size();
+  }
+  return bytes;
+}
+
 }  // namespace executorch::backends::xnnpack

@@ -27,6 +27,8 @@ class WeightsSession final {
   xnn_weights_cache_t provider() { return &provider_; }
   /// The runtime is created.
   void finish();
+  /// Bytes that the runtime uses.
+  size_t packed_size() const;
 
  private:
   size_t look_up(const xnn_weights_cache_look_up_key& asked);

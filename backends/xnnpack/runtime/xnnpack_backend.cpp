@@ -6,6 +6,7 @@
 #include <executorch/backends/xnnpack/runtime/work_estimate.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
@@ -54,6 +55,13 @@ class XnnpackBackend final : public runtime::BackendInterface {
     Result<std::unique_ptr<Delegate>> delegate = Delegate::create(payload, std::move(surroundings));
     ET_CHECK_OK_OR_RETURN_ERROR(check_memory());
     ET_CHECK_OK_OR_RETURN_ERROR(delegate.error());
+    if ((*delegate)->packed_size() != 0) {
+      using namespace runtime::internal;
+      event_tracer_track_allocation(
+          context.event_tracer(),
+          event_tracer_track_allocator(context.event_tracer(), "packed weights"),
+          (*delegate)->packed_size());
+    }
     return static_cast<DelegateHandle*>(delegate->release());
   }
 

@@ -157,3 +157,16 @@ def test_the_reference_inspector_reads_it(tmp_path: Path) -> None:
     printed = peer.run_script(script, [], tmp_path)
     shape = peer_programs.outputs("mlp_dynamic")[0].shape
     assert printed.splitlines()[:3] == ["['Default', 'Execute']", "[2, 2]", str(shape)], printed
+
+
+def test_a_trace_has_what_allocators_gave(tmp_path: Path) -> None:
+    data, _ = record(tmp_path)
+    load, first, second = read_trace(data).runs
+    meta = Runtime.get().load_program(MLP).metadata("forward")
+    found: dict[str, int] = {}
+    for allocator, size in load.allocations:
+        found[allocator] = found.get(allocator, 0) + size
+    assert found["method allocator"] == meta.method_allocator_size()
+    assert found["planned memory"] == sum(meta.memory_planned_buffer_sizes())
+    assert first.allocations == second.allocations
+    assert {allocator for allocator, _ in first.allocations} <= {"temp allocator"}

@@ -60,7 +60,7 @@ def test_the_file_alone_tells_nearly_as_much(program: ExecutorchProgramManager) 
 
 def test_what_is_predicted_is_what_a_run_takes(program: ExecutorchProgramManager) -> None:
     figures = _figures(explain(program).methods["forward"])
-    for what in ("planned arenas",):
+    for what in ("planned arenas", "method allocator"):
         predicted, measured = figures[what]
         assert predicted == measured
         assert predicted
