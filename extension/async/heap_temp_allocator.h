@@ -8,11 +8,12 @@
 
 namespace executorch::runtime::internal {
 
-/// Takes every block from the heap; reset() gives all back.
+/// Takes blocks from the heap. reset() keeps the largest for what comes next: giving memory back to
+/// the system each time makes threads wait for each other.
 class HeapTempAllocator final : public MemoryAllocator {
  public:
   HeapTempAllocator() : MemoryAllocator(0, nullptr) {}
-  ~HeapTempAllocator() { give_back(); }
+  ~HeapTempAllocator() { keep(nullptr); }
   HeapTempAllocator(const HeapTempAllocator&) = delete;
   HeapTempAllocator& operator=(const HeapTempAllocator&) = delete;
 
@@ -21,30 +22,55 @@ class HeapTempAllocator final : public MemoryAllocator {
         size > SIZE_MAX - alignment - sizeof(Block)) {
       return nullptr;
     }
-    auto* const block = static_cast<Block*>(malloc(sizeof(Block) + alignment + size));
-    if (block == nullptr) return nullptr;
-    block->next = first_;
-    first_ = block;
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(block + 1) + alignment - 1;
-    return reinterpret_cast<void*>(begin & ~(static_cast<uintptr_t>(alignment) - 1));
+    if (first_ == nullptr || !fits(size, alignment)) {
+      auto* const block = static_cast<Block*>(malloc(sizeof(Block) + alignment + size));
+      if (block == nullptr) return nullptr;
+      *block = {first_, alignment + size};
+      first_ = block;
+      used_ = 0;
+    }
+    const uintptr_t begin = aligned(alignment);
+    used_ = begin - reinterpret_cast<uintptr_t>(first_ + 1) + size;
+    return reinterpret_cast<void*>(begin);
   }
 
-  void reset() override { give_back(); }
+  void reset() override {
+    Block* largest = first_;
+    for (Block* block = first_; block != nullptr; block = block->next) {
+      if (block->size > largest->size) largest = block;
+    }
+    keep(largest);
+  }
 
  private:
   struct Block {
     Block* next;
+    size_t size;
   };
 
-  void give_back() {
+  uintptr_t aligned(size_t alignment) const {
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(first_ + 1) + used_ + alignment - 1;
+    return begin & ~(static_cast<uintptr_t>(alignment) - 1);
+  }
+
+  bool fits(size_t size, size_t alignment) const {
+    const uintptr_t offset = aligned(alignment) - reinterpret_cast<uintptr_t>(first_ + 1);
+    return offset <= first_->size && size <= first_->size - offset;
+  }
+
+  void keep(Block* kept) {
     while (first_ != nullptr) {
       Block* const block = first_;
       first_ = block->next;
-      free(block);
+      if (block != kept) free(block);
     }
+    if (kept != nullptr) kept->next = nullptr;
+    first_ = kept;
+    used_ = 0;
   }
 
   Block* first_ = nullptr;
+  size_t used_ = 0;
 };
 
 }  // namespace executorch::runtime::internal
