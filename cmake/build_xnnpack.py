@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 from xnnpack_changes import ADDED, CHANGES, change
+from xnnpack_nan import WHAT as NAN_IS_KEPT
 from xnnpack_sources import ARCHIVES, SourceUnavailable, cache_folder, fetch_missing, how_by_hand, unpack
 
 OPTIONS = (
@@ -54,7 +55,7 @@ def options() -> list[str]:
 
 def build_key() -> str:
     """What the library depends on: sources and what is changed in them, options, compilers."""
-    changes = [*(path.read_text() for path in ADDED), *(f"{each.file} {each.new}" for each in CHANGES)]
+    changes = [*(path.read_text() for path in ADDED), *(f"{each.file} {each.new}" for each in CHANGES), NAN_IS_KEPT]
     parts = [*(archive.sha256 for archive in ARCHIVES), *changes, *options(), *map(version_of, compilers())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
+from xnnpack_nan import keep_nan
+
 # What is added, and its folder within XNNPACK's sources.
 _ADDITIONS = Path(__file__).resolve().parents[1] / "backends/xnnpack/xnnpack_additions"
 ADDED = tuple(sorted(_ADDITIONS.glob("*.[ch]")))
@@ -259,3 +261,5 @@ def change(sources: Path) -> None:
         if text.count(each.old) != 1:
             raise SourceChanged(f"{each.file}: expected {each.old!r} once, found it {text.count(each.old)} times")
         path.write_text(text.replace(each.old, each.new))
+    if keep_nan(sources / "xnnpack/src") == 0:
+        raise SourceChanged("xnnpack/src: no limit is the second operand of a minimum or maximum")

@@ -11,6 +11,8 @@ from typing import TypeVar
 
 import torch
 
+from executorch.exir.tensor import TensorSpec
+
 _T = TypeVar("_T")
 
 Order = tuple[int, ...]
@@ -51,6 +53,5 @@ def inverse(permutation: Order) -> Order:
 
 
 def order_in_memory(tensor: torch.Tensor) -> Order:
-    """The order in which a tensor's bytes lie: channels last for an image that cannot be taken for plain."""
-    last = tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()
-    return CHANNELS_LAST if last else plain(tensor.dim())
+    """The order in which a tensor's bytes lie: the dim order that the program declares for it."""
+    return TensorSpec.from_tensor(tensor).dim_order

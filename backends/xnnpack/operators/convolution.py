@@ -34,8 +34,16 @@ class _Call(NamedTuple):
     groups: int
 
 
-def _refuse(node: Node, program: ExportedProgram) -> str | None:
+def _call(node: Node) -> _Call:
+    """What a convolution is called with; one number for all dimensions is written out."""
     call = _Call(*node.args)  # type: ignore[arg-type]
+    dims = rank(call.source) - 2
+    numbers = {name: list(getattr(call, name)) for name in ("stride", "padding", "dilation", "output_padding")}
+    return call._replace(**{name: each * dims if len(each) == 1 else each for name, each in numbers.items()})
+
+
+def _refuse(node: Node, program: ExportedProgram) -> str | None:
+    call = _call(node)
     if any(each is not None and not is_constant(program, each) for each in (call.weight, call.bias)):
         return "its weight or bias is not constant"
     if rank(call.source) not in (3, 4) or rank(call.weight) != rank(call.source):
@@ -58,7 +66,7 @@ def _of_images(call: _Call) -> _Call:
 
 
 def _convolution(low: Lowering, node: Node) -> None:
-    call = _of_images(_Call(*node.args))  # type: ignore[arg-type]
+    call = _of_images(_call(node))
     kind, filters, bias = _operands(low, node, call)
     if rank(node) == 4:
         source, made = low.read(call.source, CHANNELS_LAST), low.result(node, CHANNELS_LAST)
@@ -97,7 +105,7 @@ def _of_rank_4(weight: torch.Tensor) -> torch.Tensor:
 
 def _channels_of(node: Node) -> int:
     """The dimension of the weights that is the result's channels, or none."""
-    call = _Call(*node.args)  # type: ignore[arg-type]
+    call = _call(node)
     return 0 if not call.transposed else 1 if call.groups == 1 else -1
 
 

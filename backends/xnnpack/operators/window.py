@@ -120,7 +120,18 @@ def _pool(low: Lowering, kind: type, node: Node, source: int, made: int, window:
 
 
 def _refuse_resize(node: Node, program: ExportedProgram) -> str | None:
-    return None if is_static(node.meta["val"].shape[2:]) else "the size of its result is not fixed"
+    source, _, corners, factors = node.args
+    sizes, wanted = cast(Node, source).meta["val"].shape[2:], node.meta["val"].shape[2:]
+    if not is_static(wanted):
+        return "the size of its result is not fixed"
+    if corners or factors is None:
+        return None
+    if not is_static(sizes):
+        return "the size of its images is not fixed"
+    # XNNPACK takes the ratio of the sizes, whatever the factor was that they were rounded from.
+    if any(old * factor != new for old, new, factor in zip(sizes, wanted, cast(list[float], factors), strict=True)):
+        return f"{list(sizes)} times {factors} are not the whole numbers {list(wanted)}"
+    return None
 
 
 def _resize(low: Lowering, node: Node) -> None:

@@ -1,0 +1,59 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""NaN and infinities through delegates: where eager has them, and nowhere else."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from models.function_module import Function
+from oracle.xnnpack_runtime import needs_xnnpack
+from torch.nn import functional as F
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime
+
+pytestmark = needs_xnnpack
+
+
+def _weights(*shape: int) -> torch.Tensor:
+    return torch.linspace(-1, 1, torch.Size(shape).numel()).reshape(shape)
+
+
+def _image(x: torch.Tensor) -> torch.Tensor:
+    return x.view(1, 1, 3, 8)
+
+
+OPERATORS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "relu": F.relu,
+    "relu6": F.relu6,
+    "clamp": lambda x: x.clamp(-0.5, 0.5),
+    "clamp from below": lambda x: x.clamp(min=0.1),
+    "clamp from above": lambda x: x.clamp(max=0.1),
+    "hardswish": F.hardswish,
+    "maximum": lambda x: torch.maximum(x, x.flip(0) * 0 + 0.5),
+    "minimum": lambda x: torch.minimum(x * 0 + 0.5, x),
+    "add and relu": lambda x: F.relu(x + 1),
+    "max pool": lambda x: F.max_pool2d(_image(x), 2),
+    "average pool": lambda x: F.avg_pool2d(_image(x), (1, 2)),
+    "mean": lambda x: x.view(3, 8).mean(1),
+    "softmax": lambda x: torch.softmax(x.view(3, 8), -1),
+    "linear with few columns": lambda x: F.linear(x.view(3, 8), _weights(4, 8).to(x.dtype)),
+    "linear and relu": lambda x: F.relu(F.linear(x.view(3, 8), _weights(17, 8).to(x.dtype))),
+    "convolution and relu": lambda x: F.relu(F.conv2d(_image(x), _weights(3, 1, 2, 2).to(x.dtype))),
+    "depthwise and relu6": lambda x: F.relu6(F.conv2d(x.view(1, 2, 3, 4), _weights(2, 1, 2, 2).to(x.dtype), groups=2)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_nan_and_infinities_are_where_eager_has_them(name: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(24)
+    x[[0, 17]], x[3], x[9] = torch.nan, torch.inf, -torch.inf
+    x = x.to(dtype)
+    model = Function(OPERATORS[name])
+    edge = to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=[XnnpackPartitioner()])
+    (result,) = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward").execute((x,))
+    tolerance = 1e-5 if dtype == torch.float32 else 1e-2
+    torch.testing.assert_close(result, model(x), rtol=tolerance, atol=tolerance, equal_nan=True)
