@@ -38,8 +38,16 @@ def _call(node: Node) -> _Call:
     """What a convolution is called with; one number for all dimensions is written out."""
     call = _Call(*node.args)  # type: ignore[arg-type]
     dims = rank(call.source) - 2
-    numbers = {name: list(getattr(call, name)) for name in ("stride", "padding", "dilation", "output_padding")}
-    return call._replace(**{name: each * dims if len(each) == 1 else each for name, each in numbers.items()})
+
+    def each(numbers: list[int]) -> list[int]:
+        return numbers * dims if len(numbers) == 1 else numbers
+
+    return call._replace(
+        stride=each(call.stride),
+        padding=each(call.padding),
+        dilation=each(call.dilation),
+        output_padding=each(call.output_padding),
+    )
 
 
 def _refuse(node: Node, program: ExportedProgram) -> str | None:
