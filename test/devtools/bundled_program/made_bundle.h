@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -41,7 +42,7 @@ struct MadeBundle {
 
   explicit MadeBundle(const std::vector<uint8_t>& bytes)
       : memory(bytes.size() + 64), size(bytes.size()) {
-    memcpy(data(), bytes.data(), size);
+    std::copy(bytes.begin(), bytes.end(), data());
   }
   uint8_t* data() {
     return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) &
