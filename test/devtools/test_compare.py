@@ -15,7 +15,7 @@ import torch
 from recorded_run import TwoBlocks
 
 from executorch.devtools import compare
-from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
+from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.schema import Double, EValue, KernelCall
 from executorch.exir.serialize import deserialize_pte, serialize_pte
 from executorch.runtime import Runtime
@@ -121,13 +121,16 @@ class Quantized(torch.nn.Module):
 
 @pytest.mark.parametrize("call", range(4))
 def test_a_wrong_quantization_parameter_is_found(call: int) -> None:
-    file = deserialize_pte(lowered(Quantized()).buffer)
+    def unfused(exported: torch.export.ExportedProgram) -> ExecutorchProgramManager:
+        return to_edge(exported).to_executorch(ExecutorchBackendConfig(fuse_quantized=False))
+
+    file = deserialize_pte(unfused(torch.export.export(Quantized(), (X,))).buffer)
     (plan,) = file.program.execution_plan
     calls = [each.instr_args for each in plan.chains[0].instructions if isinstance(each.instr_args, KernelCall)]
     chosen = [each for each in calls if "quantize_per_tensor" in plan.operators[each.op_index].name][call]
     plan.values.append(EValue(Double(0.03)))
     chosen.args[1] = len(plan.values) - 1
-    found = compare(Quantized(), bytes(serialize_pte(file)), (X,))
+    found = compare(Quantized(), bytes(serialize_pte(file)), (X,), lower=unfused)
     assert found.first is not None
     kind = "quantize_per_tensor" if call % 2 == 0 else "dequantize_per_tensor"
     assert found.first.operator == f"quantized_decomposed.{kind}.default"

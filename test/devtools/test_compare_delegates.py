@@ -200,7 +200,7 @@ def test_rounding_of_quantized_values_is_no_difference(
     [
         (g.Conv2d, 0, "output_id", "scale", 0.25, "first"),
         (g.Conv2d, 1, "output_id", "scale", 0.25, "point"),
-        (g.Conv2d, 1, "output_id", "zero_point", 6, "point"),
+        (g.Conv2d, 1, "output_id", "zero_point", -0.5, "point"),
         (g.Add, 0, "output_id", "scale", 0.25, ""),
         (g.FullyConnected, 0, "output_id", "scale", 0.25, "head"),
         (g.Conv2d, 0, "filter_id", "scale", 3, "first"),
