@@ -8,6 +8,7 @@
 
 #include <executorch/extension/tensor/element_conversion.h>
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/platform/log.h>
@@ -92,20 +93,6 @@ class Places final {
   int64_t at_[2] = {};
 };
 
-/// The type of a dtype's parts, of which a complex number has two.
-ScalarType part_type(ScalarType type) {
-  switch (type) {
-    case ScalarType::ComplexHalf:
-      return ScalarType::Half;
-    case ScalarType::ComplexFloat:
-      return ScalarType::Float;
-    case ScalarType::ComplexDouble:
-      return ScalarType::Double;
-    default:
-      return type;
-  }
-}
-
 bool same_sizes(const Tensor& found, Span<const int32_t> sizes) {
   bool same = static_cast<size_t>(found.dim()) == sizes.size();
   for (size_t i = 0; same && i < sizes.size(); ++i) {
@@ -138,9 +125,11 @@ Error compare_tensor(const Tensor& found, const CaseValue& expected, const Toler
   ET_CHECK_OK_OR_RETURN_ERROR(
       runtime::dim_order_to_stride(layout.sizes().data(), order, rank, own));
   Places places(layout.sizes(), own, dense);
-  const size_t parts = part_type(type) == type ? 1 : 2;
+  // A complex number has two parts.
+  const ScalarType part = ET_RUNTIME_NAMESPACE::toRealValueType(type);
+  const size_t parts = part == type ? 1 : 2;
   const auto numel = static_cast<size_t>(found.numel());
-  const bool is_number = extension::visit_number_type(part_type(type), [&](auto element) {
+  const bool is_number = extension::visit_number_type(part, [&](auto element) {
     using T = typename decltype(element)::type;
     const auto* a = static_cast<const T*>(found.const_data_ptr());
     const auto* b = reinterpret_cast<const T*>(expected.data);

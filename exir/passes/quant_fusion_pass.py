@@ -25,17 +25,10 @@ from executorch.exir.passes.fake_values import give_missing_values
 from executorch.exir.passes.fold_quantization_pass import undoes
 from executorch.exir.passes.node_rewrite import argument, insert_before, replace_by
 from executorch.exir.passes.program_constants import constant_tensors
+from executorch.exir.passes.quantized_values import MOVES
 
 aten: Any = ops.edge.aten
-_MOVES = (
-    aten.cat.default,
-    aten.permute_copy.default,
-    aten.select_copy.int,
-    aten.slice_copy.Tensor,
-    aten.squeeze_copy.dims,
-    aten.unsqueeze_copy.default,
-    aten.view_copy.default,
-)
+_MOVES = (aten.cat.default, *MOVES)
 
 
 class QuantFusionPass(ExportPass):

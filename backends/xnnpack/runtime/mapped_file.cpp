@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include <algorithm>
+
+#include <executorch/backends/xnnpack/runtime/file_time.h>
 #endif
 
 namespace executorch::backends::xnnpack {
@@ -19,10 +21,6 @@ namespace {
 
 // File systems take the time from a clock that ticks 100 times a second or more often.
 constexpr int64_t kTick = 20'000'000;
-
-int64_t nanoseconds(const timespec& time) {
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 }  // namespace
 

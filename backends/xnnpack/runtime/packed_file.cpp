@@ -12,6 +12,7 @@
 #include <atomic>
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/file_time.h>
 #include <executorch/backends/xnnpack/runtime/library.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -50,10 +51,6 @@ struct FileContent {
 static_assert(sizeof(FileContent) == 32);
 
 size_t aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
-
-int64_t nanoseconds(const timespec& time) {
-  return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
-}
 
 /// When a file was last written to.
 int64_t time_of(const struct stat& info) {
