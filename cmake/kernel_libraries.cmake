@@ -173,7 +173,7 @@ endfunction()
 # The targets <name>_portable_kernels (with what kernels are made of) and <name>_quantized_kernels: these kernels for the
 # dtypes that the header says.
 function(executorch_kernels_for name header)
-  set(folders_of_portable portable loops gemm recurrent)
+  set(folders_of_portable portable loops gemm recurrent spatial)
   set(folders_of_quantized quantized)
   foreach(kind portable quantized)
     set(target ${name}_${kind}_kernels)

@@ -50,7 +50,7 @@ install(
   COMPONENT sdk
   FILES_MATCHING
   PATTERN "functions.yaml"
-  REGEX "/kernels/(portable|quantized|loops|gemm|recurrent)/.*\\.cpp$")
+  REGEX "/kernels/(portable|quantized|loops|gemm|recurrent|spatial)/.*\\.cpp$")
 install(FILES ${PROJECT_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
 
 # Where find_package looks below a prefix, and a second way in at the documented place, share/cmake.

@@ -63,32 +63,6 @@ inline void transpose_four(const float* from, int64_t column_step, float* to, in
   }
 }
 
-/// Copies [rows, columns] whose columns are what lies together in memory, a line of the result at a
-/// time.
-template <class T>
-void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns, T* to,
-               int64_t step) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  int64_t j = 0;
-  for (; j + kLine <= columns; j += kLine) {
-    const T* column = from + j * column_step;
-    int64_t i = 0;
-    if constexpr (std::is_same_v<T, float>) {
-      for (; i + 4 <= rows; i += 4) {
-        for (int64_t c = 0; c < kLine; c += 4) {
-          transpose_four(column + c * column_step + i, column_step, to + i * step + j + c, step);
-        }
-      }
-    }
-    for (; i < rows; ++i) {
-      for (int64_t c = 0; c < kLine; ++c) to[i * step + j + c] = column[c * column_step + i];
-    }
-  }
-  for (; j < columns; ++j) {
-    for (int64_t i = 0; i < rows; ++i) to[i * step + j] = from[j * column_step + i];
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -355,6 +329,33 @@ void MatrixSink<T>::finish(int64_t row, int64_t rows, int64_t column, int64_t co
   }
 }
 
+template <class T>
+void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns, T* to,
+               int64_t step) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  int64_t j = 0;
+  for (; j + kLine <= columns; j += kLine) {
+    const T* column = from + j * column_step;
+    int64_t i = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      for (; i + 4 <= rows; i += 4) {
+        for (int64_t c = 0; c < kLine; c += 4) {
+          transpose_four(column + c * column_step + i, column_step, to + i * step + j + c, step);
+        }
+      }
+    }
+    for (; i < rows; ++i) {
+      for (int64_t c = 0; c < kLine; ++c) to[i * step + j + c] = column[c * column_step + i];
+    }
+  }
+  for (; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[i * step + j] = from[j * column_step + i];
+  }
+}
+
+template void transpose(const float*, int64_t, int64_t, int64_t, float*, int64_t);
+template void transpose(const double*, int64_t, int64_t, int64_t, double*, int64_t);
+template void transpose(const uint64_t*, int64_t, int64_t, int64_t, uint64_t*, int64_t);
 template class MatrixSource<float>;
 template class MatrixSource<double>;
 template class MatrixSource<uint64_t>;

@@ -67,6 +67,12 @@ class MatrixSink final : public BlockSink<T> {
   Convert store_;
 };
 
+/// Copies [rows, columns] whose columns are what lies together in memory, `column_step` apart, a
+/// line of the result at a time; its rows are `step` apart. T is float, double or uint64_t.
+template <class T>
+void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns, T* to,
+               int64_t step);
+
 extern template class MatrixSource<float>;
 extern template class MatrixSource<double>;
 extern template class MatrixSource<uint64_t>;

@@ -1,4 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What convolutions are made of, forwards and back: the windows of an image as columns (im2col),
+// columns added up to an image (col2im), and gradients.
+//
 // Gradients of a convolution. By its input: the adjoint convolution (transposed, if it is not, and
 // the reverse). By its weight: a matrix product over all positions of all images,
 //   grad_weight[r, (s, tap)] = sum over (image, q) of rows[r, (image, q)] * windows[(s, tap),
@@ -24,30 +27,38 @@ class BatchRows final : public BlockSource<T> {
   void read(int64_t row, int64_t rows, int64_t column, int64_t columns, T* to,
             int64_t step) const override {
     if (!transposed_) {
-      for (int64_t i = 0; i < rows; ++i) read_row(row + i, column, columns, to + i * step);
-      return;
+      return for_each_image(column, columns,
+                            [&](const TapRows<T>& taps, int64_t q, int64_t n, int64_t done) {
+                              taps.read(row, rows, q, n, to + done, step);
+                            });
     }
-    T values[kBlock];
-    for (int64_t i = 0; i < rows; i += kBlock) {
-      const int64_t n = std::min(kBlock, rows - i);
-      for (int64_t j = 0; j < columns; ++j) {
-        read_row(column + j, row + i, n, values);
-        for (int64_t k = 0; k < n; ++k) to[(i + k) * step + j] = values[k];
+    for_each_image(row, rows, [&](const TapRows<T>& taps, int64_t q, int64_t n, int64_t done) {
+      for (int64_t i = 0; i < n; i += kRun) {
+        const int64_t run = std::min(kRun, n - i);
+        T values[kLine * kRun];
+        for (int64_t j = 0; j < columns; j += kLine) {
+          const int64_t lines = std::min(kLine, columns - j);
+          taps.read(column + j, lines, q + i, run, values, kRun);
+          transpose(values, kRun, run, lines, to + (done + i) * step + j, step);
+        }
       }
-    }
+    });
   }
 
  private:
-  void read_row(int64_t row, int64_t column, int64_t columns, T* to) const {
+  static constexpr int64_t kLine = 16, kRun = 128;
+
+  /// Calls f(the rows of an image, its first position, how many, how many there were before) for
+  /// the positions of the batch from `first` on.
+  template <class F>
+  void for_each_image(int64_t first, int64_t count, F&& f) const {
     const int64_t outputs = loops_.outputs();
-    while (columns > 0) {
-      const int64_t image = column / outputs, q = column % outputs;
-      const int64_t n = std::min(columns, outputs - q);
+    for (int64_t done = 0; done < count;) {
+      const int64_t image = (first + done) / outputs, q = (first + done) % outputs;
+      const int64_t n = std::min(count - done, outputs - q);
       const Plane plane = images_.plane(image, channel_);
-      TapRows<T>(plane, loops_).read(row, 1, q, n, to, n);
-      to += n;
-      column += n;
-      columns -= n;
+      f(TapRows<T>(plane, loops_), q, n, done);
+      done += n;
     }
   }
 
@@ -121,6 +132,21 @@ struct WeightGradient {
   }
 };
 
+/// Side by side, so that long sums lose less and the processor waits for none.
+template <class T>
+T sum_of(const T* values, int64_t n) {
+  constexpr int64_t kLanes = 16;
+  T lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += values[i + lane];
+  }
+  for (int64_t lane = 0; i + lane < n; ++lane) lanes[lane] += values[i + lane];
+  T sum = 0;
+  for (const T lane : lanes) sum += lane;
+  return sum;
+}
+
 template <class T>
 void sum_channels(const Images& images, const Strided& out) {
   Reader<T> reader(images.first.dtype);
@@ -134,8 +160,7 @@ void sum_channels(const Images& images, const Strided& out) {
           T sum = 0;  // of a row, so that long sums lose less
           for (int64_t x = 0; x < images.sizes[2]; x += kBlock) {
             const int64_t count = std::min(kBlock, images.sizes[2] - x);
-            const T* const values = reader(row + x * plane.strides[2], plane.strides[2], count);
-            for (int64_t i = 0; i < count; ++i) sum += values[i];
+            sum += sum_of(reader(row + x * plane.strides[2], plane.strides[2], count), count);
           }
           total += sum;
         }
@@ -211,6 +236,167 @@ std::tuple<Tensor&, Tensor&, Tensor&> convolution_backward_out(
                        output_mask[2] ? &out2 : nullptr});
   }
   return {out0, out1, out2};
+}
+
+namespace {
+
+// im2col takes floating point and bool, col2im floating point; 16-bit floats are summed in float32.
+struct UnfoldArguments {
+  ArrayRef<int64_t> kernel, dilation, padding, stride;
+};
+
+/// The loops over windows of an image of these two spatial sizes.
+bool unfold_loops(KernelRuntimeContext& ctx, const int64_t* sizes, const UnfoldArguments& a,
+                  WindowLoops* loops) {
+  int64_t kernel[kSpatial], dilation[kSpatial], padding[kSpatial], stride[kSpatial];
+  if (!expect_spatial_list(ctx, "kernel_size", a.kernel, 2, 1, 1, kernel) ||
+      !expect_spatial_list(ctx, "dilation", a.dilation, 2, 1, 1, dilation) ||
+      !expect_spatial_list(ctx, "padding", a.padding, 2, 0, 0, padding) ||
+      !expect_spatial_list(ctx, "stride", a.stride, 2, 1, 1, stride)) {
+    return false;
+  }
+  for (int d = 0; d < kSpatial; ++d) {
+    const int64_t room = sizes[d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1;
+    if (!ET_EXPECT(ctx, sizes[d] > 0 && room >= 0,
+                   "a window of %" PRId64 " does not fit an image of %" PRId64, kernel[d],
+                   sizes[d])) {
+      return false;
+    }
+    loops->axis[d] = {sizes[d], room / stride[d] + 1, 0,         1,          kernel[d], 0,
+                      1,        -padding[d],          stride[d], dilation[d]};
+  }
+  return ET_EXPECT(ctx, loops->fit(), "the window is too large");
+}
+
+/// Columns [batch, channels * taps, windows]; `batch` missing for a single image.
+struct Columns {
+  Strided memory;
+  int64_t batch_stride, row_stride, column_stride;
+
+  explicit Columns(const Tensor& tensor) : memory(tensor) {
+    const int rows = memory.rank - 2;
+    batch_stride = rows > 0 ? memory.strides[0] : 0;
+    row_stride = memory.strides[rows];
+    column_stride = memory.strides[rows + 1];
+  }
+};
+
+template <class T>
+void unfold(const Images& from, const Columns& to, const WindowLoops& loops) {
+  const Convert store_row = store(compute_type<T>, to.memory.dtype);
+  T values[kBlock];
+  for (int64_t image = 0; image < from.batch; ++image) {
+    const Plane plane = from.plane(image, 0);
+    const TapRows<T> rows(plane, loops);
+    for (int64_t k = 0; k < from.channels * loops.taps(); ++k) {
+      for (int64_t q = 0; q < loops.outputs(); q += kBlock) {
+        const int64_t n = std::min(kBlock, loops.outputs() - q);
+        rows.read(k, 1, q, n, values, kBlock);
+        store_row(
+            to.memory.data + image * to.batch_stride + k * to.row_stride + q * to.column_stride,
+            to.column_stride, reinterpret_cast<const char*>(values), sizeof(T), n);
+      }
+    }
+  }
+}
+
+/// The window whose tap lies on this pixel, or -1.
+int64_t window_at(const WindowAxis& axis, int64_t pixel, int64_t tap) {
+  const int64_t distance = pixel - axis.input(0, tap);
+  const int64_t window = distance / axis.step;
+  return distance < 0 || distance % axis.step != 0 || window >= axis.outputs ? -1 : window;
+}
+
+template <class T>
+T pixel_sum(const Columns& from, const char* channel, const WindowLoops& loops, int64_t y,
+            int64_t x) {
+  T sum = 0;
+  for (int64_t i = 0; i < loops.axis[1].taps; ++i) {
+    const int64_t row = window_at(loops.axis[1], y, i);
+    for (int64_t j = 0; row >= 0 && j < loops.axis[2].taps; ++j) {
+      const int64_t column = window_at(loops.axis[2], x, j);
+      if (column < 0) continue;
+      sum += read<T>(channel + (i * loops.axis[2].taps + j) * from.row_stride +
+                         (row * loops.axis[2].outputs + column) * from.column_stride,
+                     from.memory.dtype);
+    }
+  }
+  return sum;
+}
+
+template <class T>
+void fold(const Columns& from, const Images& to, const WindowLoops& loops) {
+  for (int64_t image = 0; image < to.batch; ++image) {
+    for (int64_t c = 0; c < to.channels; ++c) {
+      const Plane plane = to.plane(image, c);
+      const char* channel =
+          from.memory.data + image * from.batch_stride + c * loops.taps() * from.row_stride;
+      for (int64_t y = 0; y < to.sizes[1]; ++y) {
+        for (int64_t x = 0; x < to.sizes[2]; ++x) {
+          write<T>(pixel_sum<T>(from, channel, loops, y, x),
+                   plane.data + y * plane.strides[1] + x * plane.strides[2], plane.dtype);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Tensor& im2col_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> kernel_size,
+                   ArrayRef<int64_t> dilation, ArrayRef<int64_t> padding, ArrayRef<int64_t> stride,
+                   Tensor& out) {
+  WindowLoops loops;
+  const ScalarType dtype = self.scalar_type();
+  if (!ET_EXPECT(ctx, is_floating(dtype) || dtype == ScalarType::Bool,
+                 "im2col takes floating point or bool, found %s", name_of(dtype)) ||
+      !expect_dtype(ctx, "out", out, dtype) || !expect_images(ctx, "self", self, 2)) {
+    return out;
+  }
+  const Images images(self, 2);
+  if (!unfold_loops(ctx, images.sizes, {kernel_size, dilation, padding, stride}, &loops))
+    return out;
+  Shape shape;
+  if (self.dim() == 4) shape.append(images.batch);
+  shape.append(images.channels * loops.taps());
+  shape.append(loops.outputs());
+  if (!resize(ctx, out, shape)) return out;
+  const Columns columns(out);
+  visit_product_type(dtype, [&](auto tag) { unfold<ET_TYPE_OF(tag)>(images, columns, loops); });
+  return out;
+}
+
+Tensor& col2im_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> output_size,
+                   ArrayRef<int64_t> kernel_size, ArrayRef<int64_t> dilation,
+                   ArrayRef<int64_t> padding, ArrayRef<int64_t> stride, Tensor& out) {
+  WindowLoops loops;
+  int64_t sizes[kSpatial];
+  const ScalarType dtype = self.scalar_type();
+  if (!ET_EXPECT(ctx, is_floating(dtype), "col2im takes floating point, found %s",
+                 name_of(dtype)) ||
+      !expect_dtype(ctx, "out", out, dtype) ||
+      !ET_EXPECT(ctx, self.dim() == 2 || self.dim() == 3,
+                 "self must have 2 or 3 dimensions, found sizes %s", ShapeText(self).text) ||
+      !expect_spatial_list(ctx, "output_size", output_size, 2, 1, 1, sizes) ||
+      !unfold_loops(ctx, sizes, {kernel_size, dilation, padding, stride}, &loops)) {
+    return out;
+  }
+  const int rows = int(self.dim()) - 2;
+  if (!ET_EXPECT(ctx, self.size(rows) % loops.taps() == 0 && self.size(rows + 1) == loops.outputs(),
+                 "self must have sizes [channels * %" PRId64 ", %" PRId64 "] at its end, found %s",
+                 loops.taps(), loops.outputs(), ShapeText(self).text)) {
+    return out;
+  }
+  Shape shape;
+  if (rows > 0) shape.append(self.size(0));
+  shape.append(self.size(rows) / loops.taps());
+  shape.append(sizes[1]);
+  shape.append(sizes[2]);
+  if (!resize(ctx, out, shape)) return out;
+  const Columns columns(self);
+  const Images images(out, 2);
+  visit_floating(dtype, [&](auto tag) { fold<ET_TYPE_OF(tag)>(columns, images, loops); });
+  return out;
 }
 
 }  // namespace executorch::kernels::portable

@@ -213,23 +213,40 @@ bool collect(KernelRuntimeContext& ctx, const Strided& self,
   return ET_EXPECT(ctx, list->count > 0, "at least one index must be given, found none");
 }
 
-// Adds one index tensor's share to the offsets.
-bool add_offsets(KernelRuntimeContext& ctx, const Strided& self, const Index& index,
-                 const Shape& selected, int64_t* offsets) {
-  const Strided memory = expanded(index.memory, selected);
-  const Convert reader = load(memory.dtype, Compute::Int64);
-  const int64_t n = selected.numel(), size = self.sizes[index.dim],
-                stride = self.strides[index.dim];
-  IndexWalk walk(memory);
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t at;
-    reader(reinterpret_cast<char*>(&at), 0, walk.next(), 0, 1);
-    if (!ET_EXPECT(ctx, at >= -size && at < size,
-                   "index %" PRId64 " is outside of dimension %d of size %" PRId64, at, index.dim,
+// Adds the share of n indices of one tensor to their offsets.
+bool add_offsets(KernelRuntimeContext& ctx, int dim, int64_t size, int64_t stride,
+                 const int64_t* at, int64_t n, int64_t* offsets) {
+  bool within = true;
+  for (int64_t i = 0; i < n; ++i) within &= (at[i] >= -size) & (at[i] < size);
+  for (int64_t i = 0; !within && i < n; ++i) {
+    if (!ET_EXPECT(ctx, at[i] >= -size && at[i] < size,
+                   "index %" PRId64 " is outside of dimension %d of size %" PRId64, at[i], dim,
                    size)) {
       return false;
     }
-    offsets[i] += (at < 0 ? at + size : at) * stride;
+  }
+  for (int64_t i = 0; i < n; ++i) offsets[i] += (at[i] < 0 ? at[i] + size : at[i]) * stride;
+  return true;
+}
+
+bool add_offsets(KernelRuntimeContext& ctx, const Strided& self, const Index& index,
+                 const Shape& selected, int64_t* offsets) {
+  const Strided memory = expanded(index.memory, selected);
+  const int last = memory.rank - 1;
+  const int64_t length = line_length(memory, last), step = line_stride(memory, last);
+  const Strided outer = without(memory, last);
+  Reader<int64_t> reader(memory.dtype);
+  IndexWalk lines(outer);
+  for (int64_t left = outer.numel(); left > 0; --left) {
+    const char* const line = lines.next();
+    for (int64_t first = 0; first < length; first += kBlock) {
+      const int64_t n = std::min(kBlock, length - first);
+      if (!add_offsets(ctx, index.dim, self.sizes[index.dim], self.strides[index.dim],
+                       reader(line + first * step, step, n), n, offsets)) {
+        return false;
+      }
+      offsets += n;
+    }
   }
   return true;
 }

@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Operators whose work depends on what the data says: where a mask is true, which values there are.
+// Operators whose work depends on what the data says: where elements are true, which values there
+// are.
 #include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/index_order.h>
 #include <executorch/kernels/loops/lines.h>
@@ -229,6 +231,87 @@ Tensor& repeat_interleave_tensor_out(KernelRuntimeContext& ctx, const Tensor& re
   const bool is_long = repeats.scalar_type() == ScalarType::Long;
   is_long ? repeat_interleave<int64_t>(ctx, repeats, output_size, out)
           : repeat_interleave<int32_t>(ctx, repeats, output_size, out);
+  return out;
+}
+
+namespace {
+
+// Calls f(index, first, truth values, n) for runs along the last dimension, in index order: where
+// the line is in the others, and where the run starts in it.
+template <class F>
+void for_each_truth(const Strided& from, F&& f) {
+  const int last = from.rank - 1;
+  const Strided outer = without(from, last);
+  const int64_t length = line_length(from, last), stride = line_stride(from, last);
+  Reader<bool> reader(from.dtype);
+  IndexWalk lines(outer);
+  for (int64_t left = outer.numel(); left > 0; --left) {
+    int64_t index[kMaxRank];
+    for (int d = 0; d < outer.rank; ++d) index[d] = lines.index(d);
+    const char* const line = lines.next();
+    for (int64_t i = 0; i < length; i += kBlock) {
+      const int64_t n = std::min(kBlock, length - i);
+      f(index, i, reinterpret_cast<const char*>(reader(line + i * stride, stride, n)), n);
+    }
+  }
+}
+
+bool expect_truth(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& out) {
+  return ET_EXPECT(ctx, load(self.scalar_type(), Compute::Bool) != nullptr,
+                   "self has a dtype that no kernel can hold") &&
+         expect_dtype(ctx, "out", out, ScalarType::Long);
+}
+
+// The places of the first `limit` elements that are not zero to the rows of out; gives how many
+// these are.
+int64_t write_places(const Strided& from, const Strided& to, int64_t limit) {
+  char* row = to.data;
+  int64_t left = limit;
+  for_each_truth(from, [&](int64_t* index, int64_t first, const char* truth, int64_t n) {
+    for (int64_t i = 0; i < n && left > 0; ++i) {
+      if (!element<bool>(truth, i)) continue;
+      --left;
+      if (from.rank > 0) index[from.rank - 1] = first + i;
+      for (int d = 0; d < from.rank; ++d) {
+        *reinterpret_cast<int64_t*>(row + d * to.strides[1]) = index[d];
+      }
+      row += to.strides[0];
+    }
+  });
+  return limit - left;
+}
+
+}  // namespace
+
+Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
+  if (!expect_truth(ctx, self, out)) return out;
+  const Strided from(self);
+  Shape shape;
+  shape.append(0);
+  shape.append(from.rank);
+  for_each_truth(from, [&](int64_t*, int64_t, const char* truth, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) shape.sizes[0] += element<bool>(truth, i);
+  });
+  if (resize(ctx, out, shape)) write_places(from, Strided(out), shape.sizes[0]);
+  return out;
+}
+
+Tensor& nonzero_static_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t size,
+                           int64_t fill_value, Tensor& out) {
+  const Strided from(self);
+  Shape shape;
+  shape.append(size);
+  shape.append(from.rank);
+  if (!expect_truth(ctx, self, out) ||
+      !ET_EXPECT(ctx, size >= 0 && size <= INT32_MAX, "size must not be negative, found %" PRId64,
+                 size) ||
+      !resize(ctx, out, shape)) {
+    return out;
+  }
+  Strided rest(out);
+  const int64_t found = write_places(from, rest, size);
+  rest.narrow(0, found, size - found);
+  fill(ctx, rest, Scalar(fill_value));
   return out;
 }
 

@@ -50,14 +50,14 @@ class Softmax {
       : reader_(dtype),
         store_(store(compute_type<T>, dtype)),
         line_(line),
-        in_place_(dtype == dtype_of(compute_type<T>) && line.out_stride == int64_t(sizeof(T))) {}
+        stands_(dtype == dtype_of(compute_type<T>)) {}
 
   void along(char* out, const char* in) {
     T largest = worst<true, T>();
     blocks(in,
            [&](const T* x, int64_t, int64_t n) { largest = larger(best_of<true>(x, n), largest); });
     T lanes[kLanes] = {};
-    T* const kept = !kLog && in_place_ ? reinterpret_cast<T*>(out) : nullptr;
+    T* const kept = keeps(line_.out_stride) ? reinterpret_cast<T*>(out) : nullptr;
     blocks(in, [&](const T* x, int64_t i, int64_t n) {
       T* const e = kept != nullptr ? kept + i : result_;
       for (int64_t j = 0; j < n; ++j) e[j] = exponential(x[j] - largest);
@@ -90,11 +90,18 @@ class Softmax {
     each([&](const T* x, char*) {
       for (int64_t j = 0; j < n; ++j) largest_[j] = larger(x[j], largest_[j]);
     });
-    each([&](const T* x, char*) {
-      for (int64_t j = 0; j < n; ++j) sum_[j] += exponential(x[j] - largest_[j]);
+    const bool kept = keeps(out_stride);
+    each([&](const T* x, char* to) {
+      T* const e = kept ? reinterpret_cast<T*>(to) : result_;
+      for (int64_t j = 0; j < n; ++j) e[j] = exponential(x[j] - largest_[j]);
+      for (int64_t j = 0; j < n; ++j) sum_[j] += e[j];
     });
     for (int64_t j = 0; j < n; ++j) sum_[j] = kLog ? std::log(sum_[j]) : 1 / sum_[j];
     each([&](const T* x, char* to) {
+      if (kept) {
+        for (int64_t j = 0; j < n; ++j) reinterpret_cast<T*>(to)[j] *= sum_[j];
+        return;
+      }
       for (int64_t j = 0; j < n; ++j) {
         const T below = x[j] - largest_[j];
         result_[j] = kLog ? below - sum_[j] : exponential(below) * sum_[j];
@@ -106,6 +113,10 @@ class Softmax {
  private:
   static constexpr int64_t kLanes = 32;
 
+  // Exponentials stay in the output until their sum is known, if it holds them as they are.
+  bool keeps(int64_t out_stride) const {
+    return !kLog && stands_ && out_stride == int64_t(sizeof(T));
+  }
   template <class F>
   void blocks(const char* in, F&& f) {
     for (int64_t i = 0; i < line_.n; i += kBlock) {
@@ -128,7 +139,7 @@ class Softmax {
   Reader<T> reader_;
   Convert store_;
   const Line& line_;
-  const bool in_place_;  // results along a line need no conversion
+  const bool stands_;  // tensors hold T
   T result_[kBlock], largest_[kBlock], sum_[kBlock];
 };
 

@@ -17,11 +17,10 @@ class DepthwisePlane {
   /// Bytes that run() needs.
   int64_t room() const { return (plane_ + taps_) * int64_t(sizeof(Factor)) + sums_ + taps_ * 4; }
   /// The output channels of the input channels [begin, end).
-  void run(const portable::Plane& image, const portable::Plane& out, int64_t begin, int64_t end,
-           char* room) const;
+  void run(const Plane& image, const Plane& out, int64_t begin, int64_t end, char* room) const;
 
  private:
-  void load(const portable::Plane& image, const char* channel, Factor* plane) const;
+  void load(const Plane& image, const char* channel, Factor* plane) const;
   void load_row(const int8_t* row, int64_t stride, Factor* to) const;
   void find_taps(int32_t* offsets) const;
 

@@ -9,7 +9,7 @@ namespace executorch::kernels::quantized {
 
 struct FusedLayer {
   const portable::ConvGeometry& geometry;
-  const portable::WindowLoops windows;
+  const WindowLoops windows;
   const int8_t* weight;  ///< [channels, k], k = (channel of the group, tap)
   const float* scales;   ///< one for each channel, as the offsets
   const float* offsets;

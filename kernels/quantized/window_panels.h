@@ -18,8 +18,8 @@ class WindowPanels {
   }
 
   /// `image`: any channel of the image; they all lie alike.
-  WindowPanels(const IntegerLoops& loops, const portable::WindowLoops& windows,
-               const portable::Plane& image, int8_t padding, void* room);
+  WindowPanels(const IntegerLoops& loops, const WindowLoops& windows, const Plane& image,
+               int8_t padding, void* room);
 
   /// Finds the taps of the positions from `first` on, `count` of them at most: the same for all
   /// channels.
@@ -29,15 +29,15 @@ class WindowPanels {
 
  private:
   static constexpr ptrdiff_t kOutside = -1;
-  using Place = int32_t[portable::kSpatial];
+  using Place = int32_t[kSpatial];
 
   void find_tap(const portable::SpatialIndex& tap, const Place* origins, int64_t count,
                 ptrdiff_t* offsets) const;
   const int8_t* row(const int8_t* channel, int64_t tap, int8_t* room) const;
 
   const IntegerLoops& loops_;
-  const portable::WindowLoops& windows_;
-  const portable::Plane& image_;
+  const WindowLoops& windows_;
+  const Plane& image_;
   int8_t padding_;
   int64_t taps_;
   bool flat_;           ///< one tap, and positions lie as in the result

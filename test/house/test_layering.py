@@ -47,10 +47,11 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
     "kernels/loops": {"kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
     "kernels/gemm": {"kernels/gemm", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
+    "kernels/spatial": {"kernels/spatial", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
     "kernels/recurrent": {"kernels/recurrent", "kernels/gemm", "kernels/loops"}
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
-    # The windows of convolution and pooling are the portable library's.
-    "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/gemm", "kernels/loops"}
+    # The loops of convolution and pooling are the portable library's.
+    "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/gemm", "kernels/loops", "kernels/spatial"}
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"}

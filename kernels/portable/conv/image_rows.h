@@ -4,7 +4,7 @@
 #pragma once
 
 #include <executorch/kernels/gemm/matrix.h>
-#include <executorch/kernels/portable/spatial/plane.h>
+#include <executorch/kernels/spatial/plane.h>
 
 #include <algorithm>
 

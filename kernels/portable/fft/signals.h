@@ -55,21 +55,37 @@ void with_lanes(int64_t lanes, F&& f) {
   f(std::integral_constant<int64_t, kLanes>());
 }
 
-// Two pairs of floats from each of four lines become four vectors over the lines.
-inline void turn_pairs(const char* const* lines, int64_t offset, float* re, float* im,
-                       int64_t step) {
+// Four lines of two pairs of floats become four vectors over the lines (real, imaginary, real,
+// imaginary), and back: the matrix is transposed.
+inline void turn(FourFloats* lines) {
   using V = FourFloats;
-  V line[4];
-  for (int k = 0; k < 4; ++k) line[k] = *reinterpret_cast<const V*>(lines[k] + offset);
-  const V firsts[] = {{line[0][0], line[1][0], line[0][1], line[1][1]},
-                      {line[2][0], line[3][0], line[2][1], line[3][1]}};
-  const V seconds[] = {{line[0][2], line[1][2], line[0][3], line[1][3]},
-                       {line[2][2], line[3][2], line[2][3], line[3][3]}};
-  for (const V* const pair : {firsts, seconds}) {
-    items<V>(re) = V{pair[0][0], pair[0][1], pair[1][0], pair[1][1]};
-    items<V>(im) = V{pair[0][2], pair[0][3], pair[1][2], pair[1][3]};
-    re += step, im += step;
+  const V even[] = {__builtin_shufflevector(lines[0], lines[1], 0, 4, 1, 5),
+                    __builtin_shufflevector(lines[0], lines[1], 2, 6, 3, 7)};
+  const V odd[] = {__builtin_shufflevector(lines[2], lines[3], 0, 4, 1, 5),
+                   __builtin_shufflevector(lines[2], lines[3], 2, 6, 3, 7)};
+  for (int i = 0; i < 2; ++i) {
+    lines[2 * i] = __builtin_shufflevector(even[i], odd[i], 0, 1, 4, 5);
+    lines[2 * i + 1] = __builtin_shufflevector(even[i], odd[i], 2, 3, 6, 7);
   }
+}
+
+// Two pairs of each of four lines to vectors over the lines, the second pair's `step` further.
+inline void read_turned(const char* const* lines, int64_t offset, const Parts<float>& to,
+                        int64_t step) {
+  FourFloats line[4];
+  for (int k = 0; k < 4; ++k) line[k] = *reinterpret_cast<const FourFloats*>(lines[k] + offset);
+  turn(line);
+  items<FourFloats>(to.re) = line[0], items<FourFloats>(to.im) = line[1];
+  items<FourFloats>(to.re + step) = line[2], items<FourFloats>(to.im + step) = line[3];
+}
+
+inline void write_turned(char* const* lines, int64_t offset, const Parts<float>& from, int64_t step,
+                         float scale) {
+  FourFloats line[] = {items<FourFloats>(from.re) * scale, items<FourFloats>(from.im) * scale,
+                       items<FourFloats>(from.re + step) * scale,
+                       items<FourFloats>(from.im + step) * scale};
+  turn(line);
+  for (int k = 0; k < 4; ++k) *reinterpret_cast<FourFloats*>(lines[k] + offset) = line[k];
 }
 
 // The first `n` complex numbers of each line to their places among the lanes: real parts stand
@@ -82,8 +98,7 @@ void read_pairs(char* const* from, int64_t step, int64_t gap, int64_t lanes, int
     const bool packed = lanes == kLanes && gap == sizeof(T) && step == 2 * gap;
     for (; packed && first + 2 <= n; first += 2) {
       for (int64_t lane = 0; lane < kLanes; lane += 4) {
-        const int64_t place = first * kLanes + lane;
-        turn_pairs(from + lane, first * step, to.re + place, to.im + place, kLanes);
+        read_turned(from + lane, first * step, to.from(first * kLanes + lane), kLanes);
       }
     }
   }
@@ -104,30 +119,24 @@ void read_complex(const Job& job, char* const* from, int64_t lanes, int64_t n, c
   read_pairs(from, line_stride(job.from, job.dim), sizeof(T), lanes, n, to);
 }
 
-// One number of each of some lanes, of which those up to `count` are wanted, to its line. V is T,
-// or several of them side by side.
-template <class V, class T>
-inline void write_numbers(char* const* to, int64_t offset, int64_t lane, int64_t count, const V& re,
-                          const V& im, T scale) {
-  constexpr int64_t kItems = kItemsOf<V, T>;
-  T all_re[kItems], all_im[kItems];
-  items<V>(all_re) = re * scale, items<V>(all_im) = im * scale;
-  for (int64_t i = 0; i < std::min(kItems, count - lane); ++i) {
-    auto* const number = reinterpret_cast<T*>(to[lane + i] + offset);
-    number[0] = all_re[i], number[1] = all_im[i];
+// The reverse of read_pairs, of the first `count` lanes; what is written is multiplied by `scale`.
+template <class T>
+void write_pairs(char* const* to, int64_t step, int64_t gap, int64_t lanes, int64_t count,
+                 int64_t n, const Parts<T>& from, T scale) {
+  int64_t first = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    const bool packed = count == kLanes && gap == sizeof(T) && step == 2 * gap;
+    for (; packed && first + 2 <= n; first += 2) {
+      for (int64_t lane = 0; lane < kLanes; lane += 4) {
+        write_turned(to + lane, first * step, from.from(first * kLanes + lane), kLanes, scale);
+      }
+    }
   }
-}
-
-template <class V, class T>
-void write_rows(const Job& job, char* const* to, int64_t count, int64_t lanes, int64_t n,
-                const Parts<T>& from) {
-  const int64_t stride = line_stride(job.to, job.dim);
-  const T scale = static_cast<T>(job.scale);
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t l = 0; l < lanes; l += kItemsOf<V, T>) {
-      const int64_t place = i * lanes + l;
-      write_numbers<V, T>(to, i * stride, l, count, items<V>(from.re + place),
-                          items<V>(from.im + place), scale);
+  for (int64_t i = first; i < n; ++i) {
+    for (int64_t lane = 0; lane < count; ++lane) {
+      char* const at = to[lane] + i * step;
+      *reinterpret_cast<T*>(at) = from.re[i * lanes + lane] * scale;
+      *reinterpret_cast<T*>(at + gap) = from.im[i * lanes + lane] * scale;
     }
   }
 }
@@ -135,8 +144,8 @@ void write_rows(const Job& job, char* const* to, int64_t count, int64_t lanes, i
 template <class T>
 void write_complex(const Job& job, char* const* to, int64_t count, int64_t lanes, int64_t n,
                    const Parts<T>& from) {
-  in_lanes<T>(lanes,
-              [&](auto item) { write_rows<ET_TYPE_OF(item)>(job, to, count, lanes, n, from); });
+  write_pairs(to, line_stride(job.to, job.dim), sizeof(T), lanes, count, n, from,
+              static_cast<T>(job.scale));
 }
 
 // The second half of a real signal's spectrum mirrors the first.
@@ -165,40 +174,46 @@ bool complex_to_complex(KernelRuntimeContext& ctx, const Job& job) {
 }
 
 // A real signal of even length is taken as half as many complex numbers: even elements are their
-// real parts, odd ones the imaginary. `w` holds e^(-2πi k/n).
+// real parts, odd ones the imaginary. `w` holds e^(-2πi k/n). The spectrum of these numbers becomes
+// the signal's, which has one element more; k and half - k are made of each other.
 template <class V, class T>
-void write_split(const Job& job, char* const* to, int64_t count, const Parts<T>& z,
-                 const Parts<T>& w, int64_t lanes) {
-  const int64_t stride = line_stride(job.to, job.dim), half = job.n / 2;
-  const T scale = static_cast<T>(job.scale);
-  for (int64_t k = 0; k <= half; ++k) {
-    const int64_t here = (k == half ? 0 : k) * lanes, there = (k == 0 ? 0 : half - k) * lanes;
+void split_spectrum(const Parts<T>& z, const Parts<T>& w, int64_t half, int64_t lanes) {
+  for (int64_t l = 0; l < lanes; ++l) {
+    const T re = z.re[l], im = z.im[l];
+    z.re[l] = re + im, z.re[half * lanes + l] = re - im;
+    z.im[l] = z.im[half * lanes + l] = 0;
+  }
+  for (int64_t k = 1; k <= half - k; ++k) {
+    const int64_t here = k * lanes, there = (half - k) * lanes;
     for (int64_t l = 0; l < lanes; l += kItemsOf<V, T>) {
       const V here_re = items<V>(z.re + here + l), there_re = items<V>(z.re + there + l);
       const V here_im = items<V>(z.im + here + l), there_im = items<V>(z.im + there + l);
       const V even_re = (here_re + there_re) * T(0.5), even_im = (here_im - there_im) * T(0.5);
-      const V odd_re = (here_im + there_im) * T(0.5), odd_im = (there_re - here_re) * T(0.5);
-      write_numbers<V, T>(to, k * stride, l, count, even_re + w.re[k] * odd_re - w.im[k] * odd_im,
-                          even_im + w.re[k] * odd_im + w.im[k] * odd_re, scale);
+      const V gap_re = (here_im + there_im) * T(0.5), gap_im = (there_re - here_re) * T(0.5);
+      const V odd_re = gap_re * w.re[k] - gap_im * w.im[k];
+      const V odd_im = gap_im * w.re[k] + gap_re * w.im[k];
+      items<V>(z.re + here + l) = even_re + odd_re, items<V>(z.im + here + l) = even_im + odd_im;
+      items<V>(z.re + there + l) = even_re - odd_re, items<V>(z.im + there + l) = odd_im - even_im;
     }
   }
 }
 
-// The inverse of write_split but for a factor of two, by which a sum over half as many elements
-// is too small.
+// The inverse of split_spectrum but for a factor of two, by which a sum over half as many elements
+// is too small. Writes half + 1 elements, the last one of no use.
 template <class V, class T>
 void join_spectrum(const Parts<T>& x, const Parts<T>& w, int64_t half, int64_t lanes,
                    const Parts<T>& z) {
-  for (int64_t k = 0; k < half; ++k) {
+  for (int64_t k = 0; k <= half - k; ++k) {
     const int64_t here = k * lanes, there = (half - k) * lanes;
     for (int64_t l = 0; l < lanes; l += kItemsOf<V, T>) {
       const V here_re = items<V>(x.re + here + l), there_re = items<V>(x.re + there + l);
       const V here_im = items<V>(x.im + here + l), there_im = items<V>(x.im + there + l);
+      const V even_re = here_re + there_re, even_im = here_im - there_im;
       const V gap_re = here_re - there_re, gap_im = here_im + there_im;
       const V odd_re = gap_re * w.re[k] + gap_im * w.im[k];
       const V odd_im = gap_im * w.re[k] - gap_re * w.im[k];
-      items<V>(z.re + here + l) = here_re + there_re - odd_im;
-      items<V>(z.im + here + l) = here_im - there_im + odd_re;
+      items<V>(z.re + there + l) = even_re + odd_im, items<V>(z.im + there + l) = odd_re - even_im;
+      items<V>(z.re + here + l) = even_re - odd_im, items<V>(z.im + here + l) = even_im + odd_re;
     }
   }
 }
@@ -239,11 +254,10 @@ bool real_to_complex(KernelRuntimeContext& ctx, const Job& job) {
     const Parts<T> found = real.transform.run(true);
     if (real.folded) {
       in_lanes<T>(real.lanes, [&](auto item) {
-        write_split<ET_TYPE_OF(item)>(job, to, count, found, real.w, real.lanes);
+        split_spectrum<ET_TYPE_OF(item)>(found, real.w, job.n / 2, real.lanes);
       });
-    } else {
-      write_complex(job, to, count, real.lanes, job.n / 2 + 1, found);
     }
+    write_complex(job, to, count, real.lanes, job.n / 2 + 1, found);
     if (whole) write_mirrored<T>(job, to, count);
   });
   return true;
@@ -282,12 +296,11 @@ bool complex_to_real(KernelRuntimeContext& ctx, const Job& job) {
   for_each_group(job, lanes, [&](char* const* to, char* const* from, int64_t count) {
     read_spectrum(job, from, real);
     const Parts<T> x = real.transform.run(false);
-    const int64_t step = real.folded ? 2 * stride : stride;
-    for (int64_t lane = 0; lane < count; ++lane) {
-      for (int64_t i = 0; i < real.transform.length(); ++i) {
-        char* const at = to[lane] + i * step;
-        *reinterpret_cast<T*>(at) = x.re[i * lanes + lane] * scale;
-        if (real.folded) *reinterpret_cast<T*>(at + stride) = x.im[i * lanes + lane] * scale;
+    const int64_t n = real.transform.length();
+    if (real.folded) return write_pairs(to, 2 * stride, stride, lanes, count, n, x, scale);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t lane = 0; lane < count; ++lane) {
+        *reinterpret_cast<T*>(to[lane] + i * stride) = x.re[i * lanes + lane] * scale;
       }
     }
   });

@@ -28,6 +28,8 @@ struct Parts {
   T* im;
 
   Parts swapped() const { return {im, re}; }
+  /// Those from element i on.
+  Parts from(int64_t i) const { return {re + i, im + i}; }
 };
 
 template <class T>
@@ -168,32 +170,43 @@ void in_lanes(int64_t width, F&& f) {
   f(Type<T>());
 }
 
+/// `radix` runs of `width` elements, `gap` apart in x, as many of y that follow each other. What is
+/// `turned` is multiplied by w, but for the first run.
+template <int radix, bool turned, class T, class V>
+inline void pass_run(const Parts<T>& x, const Parts<T>& y, const T* w_re, const T* w_im,
+                     int64_t gap, int64_t width) {
+  for (int64_t q = 0; q < width; q += kItemsOf<V, T>) {
+    V re[radix], im[radix];
+    for (int k = 0; k < radix; ++k) {
+      re[k] = items<V>(x.re + k * gap + q), im[k] = items<V>(x.im + k * gap + q);
+    }
+    butterfly<radix, T>(re, im);
+    items<V>(y.re + q) = re[0], items<V>(y.im + q) = im[0];
+    for (int j = 1; j < radix; ++j) {
+      const int64_t to = j * width + q;
+      if constexpr (turned) {
+        items<V>(y.re + to) = re[j] * w_re[j] - im[j] * w_im[j];
+        items<V>(y.im + to) = re[j] * w_im[j] + im[j] * w_re[j];
+      } else {
+        items<V>(y.re + to) = re[j], items<V>(y.im + to) = im[j];
+      }
+    }
+  }
+}
+
 /// One of Stockham's passes: `groups` times `radix` runs, each of `width` elements; `stride` is the
 /// product of the radices before.
 template <int radix, class T, class V>
 void pass(const Parts<T>& x, const Parts<T>& y, const Parts<T>& w, int64_t groups, int64_t stride,
           int64_t width) {
-  constexpr int64_t kStep = kItemsOf<V, T>;
-  const auto at = [](T* memory) -> V& { return items<V>(memory); };
-  for (int64_t p = 0; p < groups; ++p) {
-    T twiddle_re[radix], twiddle_im[radix];
+  pass_run<radix, false, T, V>(x, y, nullptr, nullptr, groups * width, width);
+  for (int64_t p = 1; p < groups; ++p) {
+    T w_re[radix], w_im[radix];
     for (int j = 1; j < radix; ++j) {
-      twiddle_re[j] = w.re[p * j * stride], twiddle_im[j] = w.im[p * j * stride];
+      w_re[j] = w.re[p * j * stride], w_im[j] = w.im[p * j * stride];
     }
-    const int64_t from = p * width, to = radix * p * width;
-    for (int64_t q = 0; q < width; q += kStep) {
-      V re[radix], im[radix];
-      for (int k = 0; k < radix; ++k) {
-        re[k] = at(x.re + from + k * groups * width + q);
-        im[k] = at(x.im + from + k * groups * width + q);
-      }
-      butterfly<radix, T>(re, im);
-      at(y.re + to + q) = re[0], at(y.im + to + q) = im[0];
-      for (int j = 1; j < radix; ++j) {
-        at(y.re + to + j * width + q) = re[j] * twiddle_re[j] - im[j] * twiddle_im[j];
-        at(y.im + to + j * width + q) = re[j] * twiddle_im[j] + im[j] * twiddle_re[j];
-      }
-    }
+    pass_run<radix, true, T, V>(x.from(p * width), y.from(radix * p * width), w_re, w_im,
+                                groups * width, width);
   }
 }
 

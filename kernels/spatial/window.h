@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace executorch::kernels::portable {
+namespace executorch::kernels {
 
 /// Spatial dimensions are always three, depth, height and width; missing ones have size 1.
 inline constexpr int kSpatial = 3;
@@ -41,4 +41,4 @@ struct WindowLoops {
   bool fit() const;
 };
 
-}  // namespace executorch::kernels::portable
+}  // namespace executorch::kernels

@@ -4,9 +4,9 @@
 
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/strided.h>
-#include <executorch/kernels/portable/spatial/window.h>
+#include <executorch/kernels/spatial/window.h>
 
-namespace executorch::kernels::portable {
+namespace executorch::kernels {
 
 /// Channels and spatial dimensions of one image, or of one group of its channels; strides in bytes.
 struct Plane {
@@ -51,4 +51,4 @@ Shape image_shape(const Tensor& like, int spatial, const int64_t* sizes);
 bool expect_spatial_list(KernelRuntimeContext& ctx, const char* name, ArrayRef<int64_t> list,
                          int spatial, int64_t least, int64_t missing, int64_t* values);
 
-}  // namespace executorch::kernels::portable
+}  // namespace executorch::kernels

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/portable/spatial/plane.h>
+#include <executorch/kernels/spatial/plane.h>
 
 #include <algorithm>
 
-namespace executorch::kernels::portable {
+namespace executorch::kernels {
 
 /// A row of inputs under one tap, for the outputs [at, at + n) of the block.
 template <class T>
@@ -91,4 +91,4 @@ void store_window_row(const Plane& out, const WindowLoops& loops, Convert store_
             sizeof(T), n);
 }
 
-}  // namespace executorch::kernels::portable
+}  // namespace executorch::kernels
