@@ -62,16 +62,17 @@ struct Sums {
     for (; j < n; ++j) lanes[0] = add<norm>(lanes[0], std::abs(x[j] - y[j]), p);
   }
 
-  T total() const {
-    T sum = lanes[0];
-    for (int k = 1; k < kLanes; ++k) {
-      if constexpr (norm == Norm::Infinity) {
-        sum = lanes[k] > sum || lanes[k] != lanes[k] ? lanes[k] : sum;
-      } else {
-        sum += lanes[k];
-      }
+  /// Halves added to each other, as vectors.
+  T total() {
+#pragma GCC unroll 8
+    for (int width = kLanes / 2; width > 0; width /= 2) {
+      for (int k = 0; k < width; ++k) lanes[k] = joined(lanes[k], lanes[k + width]);
     }
-    return sum;
+    return lanes[0];
+  }
+  static T joined(T a, T b) {
+    if constexpr (norm == Norm::Infinity) return b > a || b != b ? b : a;
+    return a + b;
   }
 };
 
