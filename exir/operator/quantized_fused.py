@@ -7,7 +7,8 @@ of two), the zero point is added, and limits clamp it. That is the float pattern
 results part, by one, where the number lies within some 1e-5 of the middle of two integers.
 
 `scales` and `offsets` (float32, one for each output channel) are made ahead of time from the pattern's parameters:
-scale = s_x * s_w / s_y, offset = bias / s_y - scale * z_x * Σw. Weights are symmetric: their zero points are 0.
+scale = s_x * s_w / s_y, offset = bias / s_y - scale * z_x * Σw; a transposed convolution takes z_x off its operand
+itself, and offset = bias / s_y. Weights are symmetric: their zero points are 0.
 """
 
 from __future__ import annotations
@@ -78,6 +79,46 @@ def _convolution_fake(
     return made.to(torch.int8)
 
 
+def _transposed_convolution(
+    input: torch.Tensor,
+    input_zero_point: int,
+    weight: torch.Tensor,
+    scales: torch.Tensor,
+    offsets: torch.Tensor,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    output_padding: list[int],
+    groups: int,
+    *out: int,
+) -> torch.Tensor:
+    centred = input.double() - input_zero_point
+    sums = torch.ops.aten.convolution(
+        centred, weight.double(), None, stride, padding, dilation, True, output_padding, groups
+    ).float()
+    shape = [-1, *[1] * (weight.dim() - 2)]
+    return rounded(sums * scales.reshape(shape) + offsets.reshape(shape), *out)
+
+
+def _transposed_convolution_fake(
+    input: torch.Tensor,
+    input_zero_point: int,
+    weight: torch.Tensor,
+    scales: torch.Tensor,
+    offsets: torch.Tensor,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    output_padding: list[int],
+    groups: int,
+    *out: int,
+) -> torch.Tensor:
+    made: torch.Tensor = torch.ops.aten.convolution(
+        input.float(), weight.float(), None, stride, padding, dilation, True, output_padding, groups
+    )
+    return made.to(torch.int8)
+
+
 def _linear(
     input: torch.Tensor, weight: torch.Tensor, scales: torch.Tensor, offsets: torch.Tensor, *out: int
 ) -> torch.Tensor:
@@ -92,11 +133,12 @@ def _linear_fake(
 
 
 def _lookup(input: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    return torch.empty_like(input).copy_(table[input.long() + 128])
+    first = torch.iinfo(input.dtype).min
+    return torch.empty_like(input, dtype=table.dtype).copy_(table[input.long() - first])
 
 
 def _lookup_fake(input: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    return torch.empty_like(input)
+    return torch.empty_like(input, dtype=table.dtype)
 
 
 def _max_pool2d(input: torch.Tensor, *arguments: Any) -> torch.Tensor:
@@ -164,6 +206,7 @@ _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., tor
     "mean": (_mean, _mean_fake),
     "mul": (_combined(torch.mul), _combined_fake),
     "sub": (_combined(torch.sub), _combined_fake),
+    "transposed_convolution": (_transposed_convolution, _transposed_convolution_fake),
 }
 
 

@@ -13,33 +13,41 @@ from executorch.exir.passes.fusion_site import Build, Constants, Site, aten
 from executorch.exir.passes.node_rewrite import argument
 from executorch.exir.passes.quantized_values import (
     Quantization,
-    integers_behind,
     is_dequantize,
     operand,
     operator,
 )
 
-# Sums of so many products of int8 fit int32 (kernels/quantized/integer_loops.h).
+# Sums of so many products of int8 fit int32 (kernels/quantized/integer_loops.h); of int8 less a zero point with int8
+# (fused_transposed.cpp).
 _MOST_TERMS = (1 << 17) - 1
+_MOST_CENTRED_TERMS = (1 << 16) - 1
 
 
 @dataclass(frozen=True)
 class Weights:
-    """node, integers: int8, [channels, …]. scales: float64, one for each channel."""
+    """node, integers: int8. scales: float64, one for each channel. sums: float64, of each channel's integers."""
 
     node: fx.Node
     integers: torch.Tensor
     scales: torch.Tensor
+    sums: torch.Tensor
 
 
 def convolution(site: Site) -> Build | str:
+    return _convolution(site, "convolution", ("stride", "padding", "dilation", "groups"))
+
+
+def transposed_convolution(site: Site) -> Build | str:
+    names = ("stride", "padding", "dilation", "output_padding", "groups")
+    return _convolution(site, "transposed_convolution", names, argument(site.core, "groups"))
+
+
+def _convolution(site: Site, name: str, names: tuple[str, ...], groups_of_inputs: int = 0) -> Build | str:
     node = site.core
-    if argument(node, "transposed"):
-        return "transposed convolutions have no fused operator"
-    source: Any = argument(node, "input")
-    weights = _weights(site.constants, argument(node, "weight"))
-    arguments = [list(argument(node, name)) for name in ("stride", "padding", "dilation")]
-    return _layer(site, source, weights, argument(node, "bias"), arguments)
+    weights = _weights(site.constants, argument(node, "weight"), groups_of_inputs)
+    arguments = tuple(argument(node, each) for each in names)
+    return _layer(site, name, argument(node, "input"), weights, argument(node, "bias"), arguments)
 
 
 def linear(site: Site) -> Build | str:
@@ -59,10 +67,11 @@ def linear(site: Site) -> Build | str:
         if getattr(transposed, "target", None) is not aten.permute_copy.default:
             return "its second operand is no transposed weight"
         weight = transposed.args[0]
-    return _layer(site, source, _weights(site.constants, weight), bias, None)
+    return _layer(site, "linear", source, _weights(site.constants, weight), bias, None)
 
 
-def _weights(constants: Constants, node: Any) -> Weights | str:
+def _weights(constants: Constants, node: Any, groups_of_inputs: int = 0) -> Weights | str:
+    """Weights [channels, …]; with groups_of_inputs [inputs, channels / groups, …], of a transposed convolution."""
     if not is_dequantize(node):
         return "its weights are not quantized"
     integers: Any = argument(node, "input")
@@ -74,7 +83,7 @@ def _weights(constants: Constants, node: Any) -> Weights | str:
     kind = operator(node).removeprefix("quantized_decomposed::dequantize_per_").removesuffix(".default")
     if kind == "tensor":
         scales, zeros = torch.tensor([argument(node, "scale")]), torch.tensor([argument(node, "zero_point")])
-    elif kind == "channel" and argument(node, "axis") == 0:
+    elif kind == "channel" and argument(node, "axis") == (1 if groups_of_inputs else 0):
         found = [constants.value(argument(node, name)) for name in ("scales", "zero_points")]
         if found[0] is None:
             return "the scales of its weights are computed while running"
@@ -83,25 +92,32 @@ def _weights(constants: Constants, node: Any) -> Weights | str:
         return f"its weights have scales per {kind}, and fused operators take one for each output channel"
     if bool(zeros.any()):
         return "its weights are not symmetric: they have zero points"
-    if tensor.numel() > _MOST_TERMS * tensor.shape[0] or tensor.numel() == 0:
+    rows = tensor
+    if groups_of_inputs:  # inputs of a group next to its channels
+        rows = tensor.unflatten(0, (groups_of_inputs, -1)).transpose(1, 2).flatten(0, 1)
+        scales = scales.expand(tensor.shape[1]).repeat(groups_of_inputs)
+    most = _MOST_CENTRED_TERMS if groups_of_inputs else _MOST_TERMS
+    if rows.numel() > most * rows.shape[0] or rows.numel() == 0:
         return f"its weights {list(tensor.shape)} are beyond what int32 sums, or none"
-    return Weights(integers, tensor, scales.double().expand(tensor.shape[0]))
+    return Weights(integers, tensor, scales.double().expand(rows.shape[0]), rows.double().flatten(1).sum(1))
 
 
 def _layer(
-    site: Site, source: Any, weights: Weights | str, bias: Any, arguments: list[list[int]] | None
+    site: Site, name: str, source: Any, weights: Weights | str, bias: Any, arguments: tuple[Any, ...] | None
 ) -> Build | str:
+    """arguments: those of a convolution after its constants."""
     of = operand(source)
     for each in (of, weights):
         if isinstance(each, str):
             return each
     assert isinstance(of, Quantization) and isinstance(weights, Weights)
     addend = torch.zeros(1) if bias is None else site.constants.value(bias)
-    if addend is None or addend.numel() not in (1, weights.integers.shape[0]) or addend.dim() > 1:
+    if addend is None or addend.numel() not in (1, len(weights.scales)) or addend.dim() > 1:
         return "its bias is no constant of one number for each output channel"
     scales = of.scale * weights.scales / site.to.scale
-    sums = weights.integers.double().flatten(1).sum(1)
-    offsets = addend.double().reshape(-1) / site.to.scale - scales * of.zero * sums
+    offsets = (addend.double().reshape(-1) / site.to.scale).expand(len(scales))
+    if name != "transposed_convolution":
+        offsets = offsets - scales * of.zero * weights.sums
 
     def build() -> fx.Node:
         constants = site.constants
@@ -111,10 +127,9 @@ def _layer(
             constants.add("_fused_scales", scales.float(), site.core),
             constants.add("_fused_offsets", offsets.float(), site.core),
         ]
-        input = integers_behind(source, site.quantize)
+        input = site.integers_behind(source)
         if arguments is None:
-            return site.call("linear", input, weight, *made, *site.result)
-        groups = argument(site.core, "groups")
-        return site.call("convolution", input, of.zero, weight, *made, *arguments, groups, *site.result)
+            return site.call(name, input, weight, *made, *site.result)
+        return site.call(name, input, of.zero, weight, *made, *arguments, *site.result)
 
     return build

@@ -1,11 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """dequantize ─▶ compute ─▶ (clamp, move ─▶) quantize of int8 becomes one operator on integers.
 
-convolution, linear (addmm, mm)          quantized_fused::convolution, linear: weights stay as they are in the file
+convolution, linear (addmm, mm)          quantized_fused::convolution, transposed_convolution, linear: weights stay as
+                                         they are in the file
 max_pool2d, avg_pool2d, mean             quantized_fused::max_pool2d, avg_pool2d, mean
 element by element, of one tensor        quantized_fused::lookup, or the limits of what made the integers
 add, sub, mul                            quantized_decomposed::add, quantized_fused::sub, mul
-cat, and what only moves                 the same operator on integers
+cat, pad, and what only moves            the same operator on integers
 
 Run on what no delegate took. Results are those of the float pattern, but for numbers that lie so near to the middle of
 two integers that the float sums' own rounding decides (exir/operator/quantized_fused.py).
@@ -22,13 +23,13 @@ from torch import fx
 from torch.export import ExportedProgram
 
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
-from executorch.exir.passes.fuse_quantized_layers import convolution, linear
+from executorch.exir.passes.fuse_quantized_layers import convolution, linear, transposed_convolution
 from executorch.exir.passes.fuse_quantized_pools import average, fitted_average, maximum, mean
-from executorch.exir.passes.fuse_quantized_tables import combination, concatenation, function
+from executorch.exir.passes.fuse_quantized_tables import combination, concatenation, function, padded
 from executorch.exir.passes.fusion_site import Build, Constants, Site, aten, site_of
-from executorch.exir.passes.node_rewrite import replace_by
+from executorch.exir.passes.node_rewrite import argument, replace_by
 from executorch.exir.passes.program_constants import drop_unused_constants
-from executorch.exir.passes.quantized_values import is_dequantize, is_quantize, move
+from executorch.exir.passes.quantized_values import is_dequantize, is_quantize, moved_by
 
 HasKernel = Callable[[str], bool]
 """Whether the target has a kernel of that name ("quantized_fused::linear.out")."""
@@ -43,6 +44,7 @@ class _Pattern:
 
 
 _FUNCTION = _Pattern(function, (f"{_FUSED}lookup.out",))
+_TRANSPOSED = _Pattern(transposed_convolution, (f"{_FUSED}transposed_convolution.out",))
 _PATTERNS: dict[Any, _Pattern] = {
     aten.convolution.default: _Pattern(convolution, (f"{_FUSED}convolution.out",)),
     aten.addmm.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
@@ -56,6 +58,7 @@ _PATTERNS: dict[Any, _Pattern] = {
     aten.mul.Tensor: _Pattern(combination, (f"{_FUSED}mul.out",)),
     aten.sub.Tensor: _Pattern(combination, (f"{_FUSED}sub.out",)),
     aten.cat.default: _Pattern(concatenation, ("aten::cat.out", f"{_FUSED}lookup.out")),
+    aten.constant_pad_nd.default: _Pattern(padded, ("aten::constant_pad_nd.out", f"{_FUSED}lookup.out")),
 }
 
 
@@ -70,10 +73,7 @@ def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
         build = site if isinstance(site, str) else _match(site, has_kernel)
         if isinstance(site, str) or isinstance(build, str):
             continue
-        made = build()
-        for each in site.moves:
-            made = move(made, each, node)
-        replace_by(node, made)
+        replace_by(node, site.finish(build()))
         modified = True
     if modified:
         DeadCodeEliminationPass().call(program.graph_module)
@@ -96,6 +96,10 @@ def fusion_verdicts(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.
 
 def _match(site: Site, has_kernel: HasKernel) -> Build | str:
     pattern = _PATTERNS.get(site.core.target, _FUNCTION)
+    if pattern.match is convolution and argument(site.core, "transposed"):
+        pattern = _TRANSPOSED
+    if moved_by(site.core) is not None:  # read by several: each has its own parts of the integers
+        pattern = _FUNCTION
     found = _matched(site, pattern, has_kernel)
     # Of a tensor and a number, or of one tensor with itself, a sum is a function of one tensor.
     if isinstance(found, str) and pattern.match is combination:

@@ -11,7 +11,7 @@ from torch import fx
 from executorch.exir.passes.fuse_quantized_tables import mapped, requantizing
 from executorch.exir.passes.fusion_site import Build, Site
 from executorch.exir.passes.node_rewrite import argument
-from executorch.exir.passes.quantized_values import integers_behind, operand, operator
+from executorch.exir.passes.quantized_values import operand, operator
 
 _POOLING = ("kernel_size", "stride", "padding")
 
@@ -31,7 +31,7 @@ def maximum(site: Site) -> Build | str:
 
     def build() -> fx.Node:
         arguments = [list(argument(pool, name)) for name in (*_POOLING, "dilation")]
-        input = integers_behind(source, site.quantize)
+        input = site.integers_behind(source)
         made = site.call("max_pool2d", input, *arguments, argument(pool, "ceil_mode"))
         return mapped(site, made, table)
 
@@ -49,7 +49,7 @@ def mean(site: Site) -> Build | str:
         return "it is a mean in another dtype"
 
     def build() -> fx.Node:
-        input = integers_behind(source, site.quantize)
+        input = site.integers_behind(source)
         dims, keepdim = list(argument(node, "dim") or ()), argument(node, "keepdim")
         return site.call("mean", input, of.zero, of.scale / site.to.scale, dims, keepdim, *site.result)
 
@@ -65,7 +65,7 @@ def average(site: Site) -> Build | str:
         return of
 
     def build() -> fx.Node:
-        input = integers_behind(source, site.quantize)
+        input = site.integers_behind(source)
         windows = [list(argument(node, name)) for name in _POOLING]
         rest = [argument(node, name) for name in ("ceil_mode", "count_include_pad", "divisor_override")]
         return site.call("avg_pool2d", input, of.zero, of.scale / site.to.scale, *windows, *rest, *site.result)
@@ -88,7 +88,7 @@ def fitted_average(site: Site) -> Build | str:
     window = [size // want for size, want in zip(sizes, wanted, strict=True)]
 
     def build() -> fx.Node:
-        input = integers_behind(source, site.quantize)
+        input = site.integers_behind(source)
         rest = (window, window, [0, 0], False, True, None)
         return site.call("avg_pool2d", input, of.zero, of.scale / site.to.scale, *rest, *site.result)
 

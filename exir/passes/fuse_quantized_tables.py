@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Functions of one quantized tensor, element by element, as the table of their 256 results: exactly what the graph
-computes. Sums, products and concatenations of quantized tensors."""
+computes. Sums, products, concatenations and paddings of quantized tensors."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.passes.fusion_site import Build, Constants, Site
 from executorch.exir.passes.node_rewrite import argument, insert_before
 from executorch.exir.passes.quantized_values import (
-    MOVES,
     Quantization,
-    integers_behind,
     is_dequantize,
+    moved_by,
     operand,
     operator,
 )
@@ -27,7 +26,7 @@ _INTEGERS = torch.arange(-128, 128).to(torch.int8)
 _ELEMENTWISE = ("aten::hardswish",)
 # Operators whose last arguments are the limits of their results.
 _LIMITED = (
-    *(f"quantized_fused::{name}" for name in ("convolution", "linear", "mean", "avg_pool2d")),
+    *(f"quantized_fused::{name}" for name in ("convolution", "transposed_convolution", "linear", "mean", "avg_pool2d")),
     *("quantized_decomposed::add", "quantized_fused::mul", "quantized_fused::sub"),
 )
 
@@ -48,9 +47,7 @@ def mapped(site: Site, integers: fx.Node, table: torch.Tensor) -> fx.Node:
         *rest, low, high = integers.args
         integers.args = (*rest, max(low, least), min(high, most))  # type: ignore[type-var]
         return integers
-    held = site.constants.add("_fused_table", table, site.core)
-    lookup = ops.edge.quantized_fused.lookup.default
-    return insert_before(site.quantize, lookup, (integers, held), {}, integers.meta["val"], site.core)
+    return site.looked_up(integers, table)
 
 
 def _only_dequantized(integers: fx.Node, site: Site) -> bool:
@@ -83,12 +80,12 @@ def function(site: Site) -> Build | str:
     shapes = {str(list(each.meta["val"].shape)) for each in (leaves[0], site.core)}
     if len(shapes) != 1:
         return "its result has another shape than its operand"
-    if site.core in leaves and not site.moves and site.to.integers(of.numbers(_INTEGERS)).equal(_INTEGERS):
+    if is_dequantize(site.core) and not site.moves and site.to.integers(of.numbers(_INTEGERS)).equal(_INTEGERS):
         return "nothing is computed"  # FoldQuantizationPass takes it away
     table = site.to.integers(_evaluate(site.core, site.constants, set(leaves), of.numbers(_INTEGERS)))
 
     def build() -> fx.Node:
-        return mapped(site, integers_behind(leaves[0], site.quantize), table)
+        return mapped(site, site.integers_behind(leaves[0]), table)
 
     return build
 
@@ -106,7 +103,7 @@ def _is_elementwise(node: fx.Node) -> bool:
 
 def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> str:
     """Adds the quantized tensors that a value is computed from; else says what is no element by element function."""
-    if is_dequantize(node) or node.target in MOVES:
+    if is_dequantize(node) or moved_by(node) is not None:
         leaves.append(node)
         return ""
     known = constants.known.get(node.name)
@@ -151,12 +148,25 @@ def combination(site: Site) -> Build | str:
         arguments: list[Any] = []
         for value, of in zip(operands, found, strict=True):
             assert isinstance(of, Quantization)
-            arguments += [integers_behind(value, site.quantize), of.scale, of.zero, -128, 127]
+            arguments += [site.integers_behind(value), of.scale, of.zero, -128, 127]
         value = site.core.meta["val"].to(torch.int8)
         args = (*arguments, site.to.scale, *site.result)
         return insert_before(site.quantize, _COMBINED[name], args, {}, value, site.core)
 
     return build
+
+
+def _brought(site: Site, value: Any, of: Quantization) -> fx.Node:
+    """The integers behind an operand as those of the same numbers with the result's parameters."""
+    integers = site.integers_behind(value)
+    table = requantizing(of, site.to)
+    return integers if torch.equal(table, _INTEGERS) else site.looked_up(integers, table)
+
+
+def _same_operator(site: Site, *args: Any) -> fx.Node:
+    """The site's operator on integers."""
+    value = site.core.meta["val"].to(torch.int8)
+    return insert_before(site.quantize, site.core.target, args, {}, value, site.core)
 
 
 def concatenation(site: Site) -> Build | str:
@@ -168,18 +178,25 @@ def concatenation(site: Site) -> Build | str:
             return each
 
     def build() -> fx.Node:
-        parts = []
-        for value, of in zip(operands, found, strict=True):
-            assert isinstance(of, Quantization)
-            integers = integers_behind(value, site.quantize)
-            table = requantizing(of, site.to)
-            if not torch.equal(table, _INTEGERS):
-                held = site.constants.add("_fused_table", table, site.core)
-                lookup = ops.edge.quantized_fused.lookup.default
-                value = integers.meta["val"]
-                integers = insert_before(site.quantize, lookup, (integers, held), {}, value, site.core)
-            parts.append(integers)
-        value = site.core.meta["val"].to(torch.int8)
-        return insert_before(site.quantize, site.core.target, (parts, argument(site.core, "dim")), {}, value, site.core)
+        parts = [
+            _brought(site, value, of) for value, of in zip(operands, found, strict=True) if isinstance(of, Quantization)
+        ]
+        return _same_operator(site, parts, argument(site.core, "dim"))
+
+    return build
+
+
+def padded(site: Site) -> Build | str:
+    """With a number, which becomes its integer."""
+    source, value = argument(site.core, "self"), argument(site.core, "value")
+    of = operand(source)
+    if isinstance(of, str):
+        return of
+    if isinstance(value, fx.Node):
+        return "what it is padded with is computed while running"
+
+    def build() -> fx.Node:
+        filler = int(site.to.integers(torch.tensor(float(value))))
+        return _same_operator(site, _brought(site, source, of), list(argument(site.core, "pad")), filler)
 
     return build

@@ -17,7 +17,14 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.passes.node_rewrite import argument, insert_before
 from executorch.exir.passes.program_constants import add_constant, constant_tensors
-from executorch.exir.passes.quantized_values import MOVES, Quantization, quantization_of
+from executorch.exir.passes.quantized_values import (
+    MOVES,
+    UNSIGNED,
+    Quantization,
+    move,
+    moved_by,
+    quantization_of,
+)
 
 aten: Any = ops.edge.aten
 
@@ -55,6 +62,10 @@ class Constants:
         return add_constant(self.program, stem, tensor.contiguous(), value, origin)
 
 
+# On what was made for a reader of uint8: the int8 that it was made of.
+_SIGNED = "signed"
+
+
 @dataclass(frozen=True)
 class Site:
     """quantize: the call at the end. core: what computes; what is between, `moves` and activations, is left out.
@@ -73,6 +84,34 @@ class Site:
         value = self.core.meta["val"]
         value = (value[0] if isinstance(value, (tuple, list)) else value).to(torch.int8)
         return insert_before(self.quantize, target, args, {}, value, self.core)
+
+    def integers_behind(self, value: Any) -> fx.Node:
+        """A node with the int8 that `value` stands for: moved as the numbers were."""
+        source = moved_by(value)
+        if source is not None:
+            return move(self.integers_behind(source), value, self.quantize)
+        integers: fx.Node = value.args[0]
+        if integers.meta["val"].dtype is not torch.uint8:
+            return integers
+        table = torch.arange(256).sub(UNSIGNED).to(torch.int8)
+        return integers.meta.get(_SIGNED) or self.looked_up(integers, table)
+
+    def finish(self, integers: fx.Node) -> fx.Node:
+        """The int8 of what was computed as those that the site's readers expect: moved, and of the dtype."""
+        for each in self.moves:
+            integers = move(integers, each, self.quantize)
+        if argument(self.quantize, "dtype") is torch.int8:
+            return integers
+        made = self.looked_up(integers, torch.arange(256).to(torch.uint8))
+        made.meta[_SIGNED] = integers
+        return made
+
+    def looked_up(self, integers: fx.Node, table: torch.Tensor) -> fx.Node:
+        """What a table makes of integers: its first entry for the least of their dtype."""
+        held = self.constants.add("_fused_table", table, self.core)
+        value = integers.meta["val"].to(table.dtype)
+        lookup = ops.edge.quantized_fused.lookup.default
+        return insert_before(self.quantize, lookup, (integers, held), {}, value, self.core)
 
     @property
     def result(self) -> tuple[int, int, int]:

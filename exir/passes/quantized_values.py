@@ -1,10 +1,14 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Numbers in a graph that stand for int8: what dequantize made, and what only moves such numbers."""
+"""Numbers in a graph that stand for 8-bit integers: what dequantize made, and what only moves such numbers.
+
+uint8 is told as the int8 that is 128 less, with a zero point that is 128 less: the same numbers, to the bit.
+"""
 
 from __future__ import annotations
 
+import operator as python
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import fx
@@ -17,13 +21,27 @@ aten: Any = ops.edge.aten
 
 # Each takes a tensor first, moves its elements, and gives the integers of the moved numbers when it moves integers.
 MOVES = (
+    aten.alias_copy.default,
+    aten.expand_copy.default,
+    aten.flip.default,
+    aten.index_select.default,
     aten.permute_copy.default,
+    aten.pixel_shuffle.default,
+    aten.pixel_unshuffle.default,
+    *(aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default),
+    aten.repeat.default,
+    *(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default),
+    aten.roll.default,
     aten.select_copy.int,
     aten.slice_copy.Tensor,
     aten.squeeze_copy.dims,
     aten.unsqueeze_copy.default,
     aten.view_copy.default,
+    ops.edge.dim_order_ops._clone_dim_order.default,
 )
+
+UNSIGNED = 128
+"""What uint8 is more than the int8 that it is told as."""
 
 
 @dataclass(frozen=True)
@@ -79,25 +97,46 @@ def is_dequantize(node: Any) -> bool:
 
 
 def quantization_of(node: fx.Node) -> Quantization | str:
-    """The parameters of a call that quantizes or dequantizes a tensor of int8; else why there are none."""
+    """The parameters of a call that quantizes or dequantizes a tensor of int8 or uint8; else why there are none."""
     if not operator(node).endswith(("quantize_per_tensor.default", "quantize_per_tensor")):
         return "its scales are found while running, or are of channels or groups"
     dtype = argument(node, "dtype")
-    if dtype is not torch.int8:
-        return f"its integers are {dtype}, and fused operators take torch.int8"
+    if dtype not in (torch.int8, torch.uint8):
+        return f"its integers are {dtype}, and fused operators take torch.int8 and torch.uint8"
     if is_dequantize(node) and node.meta["val"].dtype is not torch.float32:
         return f"it computes in {node.meta['val'].dtype}, not in torch.float32"
     scale, *rest = (argument(node, name) for name in ("scale", "zero_point", "quant_min", "quant_max"))
-    found = Quantization(float(scale), *(int(each) for each in rest))
-    if not (-128 <= found.least <= found.most <= 127 and -128 <= found.zero <= 127):
-        return f"its zero point and limits {found.zero}, {found.least}, {found.most} are beyond int8"
-    return found
+    zero, least, most = (int(each) for each in rest)
+    limits = torch.iinfo(dtype)
+    if not (limits.min <= least <= most <= limits.max and limits.min <= zero <= limits.max):
+        return f"its zero point and limits {zero}, {least}, {most} are beyond {dtype}"
+    less = UNSIGNED if dtype is torch.uint8 else 0
+    return Quantization(float(scale), zero - less, least - less, most - less)
+
+
+def _parts(node: fx.Node) -> list[int] | None:
+    """The sizes of the parts if a node is one of a tensor that is split; else None."""
+    split: Any = node.args[0] if node.target is python.getitem else None
+    if getattr(split, "target", None) is not aten.split_with_sizes_copy.default:
+        return None
+    sizes = list(argument(split, "split_sizes"))
+    return sizes if all(isinstance(each, int) for each in sizes) else None
+
+
+def moved_by(node: Any) -> fx.Node | None:
+    """What a call only moves elements of; None for another node."""
+    if not isinstance(node, fx.Node) or node.op != "call_function":
+        return None
+    source: Any = node.args[0] if node.target in MOVES else None
+    if _parts(node) is not None:
+        source = cast(fx.Node, node.args[0]).args[0]
+    return source if isinstance(source, fx.Node) else None
 
 
 def source_of(value: Any) -> fx.Node | str:
     """The call that dequantized what `value` has, maybe moved since; else why there is none."""
-    while isinstance(value, fx.Node) and value.target in MOVES:
-        value = value.args[0]
+    while (moved := moved_by(value)) is not None:
+        value = moved
     if not is_dequantize(value):
         return "an operand is not quantized"
     assert isinstance(value, fx.Node)
@@ -110,16 +149,13 @@ def operand(value: Any) -> Quantization | str:
     return source if isinstance(source, str) else quantization_of(source)
 
 
-def integers_behind(value: fx.Node, where: fx.Node) -> fx.Node:
-    """A node with the integers that `value` stands for, in front of `where`: moved as the numbers were."""
-    if value.target not in MOVES:
-        found: fx.Node = value.args[0]  # type: ignore[assignment]
-        return found
-    source: Any = value.args[0]
-    return move(integers_behind(source, where), value, where)
-
-
 def move(integers: fx.Node, like: fx.Node, where: fx.Node) -> fx.Node:
-    """What `like` does to numbers, done to integers."""
+    """What `like` does to numbers, done to integers, in front of `where`."""
     value = like.meta["val"].to(torch.int8)
-    return insert_before(where, like.target, (integers, *like.args[1:]), dict(like.kwargs), value, like)
+    sizes = _parts(like)
+    if sizes is None:
+        return insert_before(where, like.target, (integers, *like.args[1:]), dict(like.kwargs), value, like)
+    split, index = (cast(Any, each) for each in like.args)
+    before = sum(sizes[:index])
+    part = (argument(split, "dim"), before, before + sizes[index])
+    return insert_before(where, aten.slice_copy.Tensor, (integers, *part), {}, value, like)

@@ -24,21 +24,23 @@ bool expect_input_zero(KernelRuntimeContext& ctx, int64_t input_zero) {
 
 bool expect_weights(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,
                     const Tensor& offsets) {
-  if (!expect_int8(ctx, "weight", weight) ||
-      !expect_dtype(ctx, "scales", scales, ScalarType::Float) ||
-      !expect_dtype(ctx, "offsets", offsets, ScalarType::Float) ||
-      !ET_EXPECT(ctx, weight.dim() >= 2, "weight must have 2 dimensions or more, found %s",
-                 ShapeText(weight).text)) {
-    return false;
-  }
-  const int64_t channels = weight.size(0);
-  return ET_EXPECT(ctx, scales.numel() == channels && offsets.numel() == channels,
+  return ET_EXPECT(ctx, weight.dim() >= 2, "weight must have 2 dimensions or more, found %s",
+                   ShapeText(weight).text) &&
+         expect_channels(ctx, weight, weight.size(0), kMostTerms, scales, offsets);
+}
+
+bool expect_channels(KernelRuntimeContext& ctx, const Tensor& weight, int64_t channels,
+                     int64_t most_terms, const Tensor& scales, const Tensor& offsets) {
+  return expect_int8(ctx, "weight", weight) &&
+         expect_dtype(ctx, "scales", scales, ScalarType::Float) &&
+         expect_dtype(ctx, "offsets", offsets, ScalarType::Float) &&
+         ET_EXPECT(ctx, scales.numel() == channels && offsets.numel() == channels,
                    "scales and offsets must be one for each of %" PRId64
                    " channels, found %s and %s",
                    channels, ShapeText(scales).text, ShapeText(offsets).text) &&
          ET_EXPECT(ctx, in_index_order(Strided(weight)), "weight must be contiguous") &&
-         ET_EXPECT(ctx, weight.numel() <= kMostTerms * channels,
-                   "a channel may have %" PRId64 " weights, found %s", kMostTerms,
+         ET_EXPECT(ctx, weight.numel() <= most_terms * channels,
+                   "a channel may have %" PRId64 " weights, found %s", most_terms,
                    ShapeText(weight).text);
 }
 

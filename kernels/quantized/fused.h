@@ -21,4 +21,9 @@ bool expect_input_zero(KernelRuntimeContext& ctx, int64_t input_zero);
 bool expect_weights(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,
                     const Tensor& offsets);
 
+/// Weights of so many channels in any arrangement, of at most `most_terms` terms each; the rest as
+/// above.
+bool expect_channels(KernelRuntimeContext& ctx, const Tensor& weight, int64_t channels,
+                     int64_t most_terms, const Tensor& scales, const Tensor& offsets);
+
 }  // namespace executorch::kernels::quantized

@@ -14,7 +14,10 @@ struct FusedLayer {
   const float* scales;   ///< one for each channel, as the offsets
   const float* offsets;
   Limits limits;
-  int8_t padding;  ///< what stands for 0 in the input
+  int8_t padding;                   ///< what stands for 0 in the input
+  const int32_t* excess = nullptr;  ///< taken off the sums of each channel, if given
+
+  int64_t depth() const { return geometry.in_channels * windows.taps(); }
 };
 
 }  // namespace executorch::kernels::quantized

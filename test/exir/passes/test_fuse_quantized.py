@@ -85,6 +85,11 @@ CASES: dict[str, tuple[nn.Module, tuple[int, ...], set[str]]] = {
     ),
     "fitted means": (Chain(nn.Conv2d(4, 6, 2), nn.AdaptiveAvgPool2d(4)), IMAGE, {"convolution", "avg_pool2d"}),
     "functions": (Chain(nn.Linear(20, 8), torch.sigmoid, nn.Linear(8, 8), F.hardswish), ROWS, {"linear", "lookup"}),
+    "transposed": (
+        Chain(nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1), nn.ReLU(), nn.ConvTranspose2d(6, 3, 2)),
+        IMAGE,
+        {"transposed_convolution"},
+    ),
     "a table alone": (Chain(torch.tanh), ROWS, {"lookup"}),
 }
 
@@ -124,6 +129,58 @@ def test_sums_concatenations_and_moves_stay_integers() -> None:
     assert {"quantized_decomposed::add", "quantized_fused::mul", "quantized_fused::sub"} <= set(operators)
     assert not {"aten::convolution", "aten::add", "aten::mul", "aten::sub"} & set(operators), operators
     assert float(((result - module(*data[0])) / quantum(module)).abs().max()) <= 2.01
+
+
+class Moved(nn.Module):
+    """What only moves, pads and takes parts, between convolutions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Conv2d(3, 8, 3), nn.Conv2d(5, 3, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = F.pad(self.first(x), (1, 2, 0, 1), value=0.3)
+        one, two = y.split([3, 5], 1)
+        y = torch.cat([F.pad(one, (1, 1, 1, 1), "reflect")[..., 1:-1, 1:-1], two], 1)
+        return self.last(F.pixel_shuffle(torch.cat([y, y, one.flip(2), two[:, :1]], 1), 2))
+
+
+def test_paddings_parts_and_moves_stay_integers() -> None:
+    torch.manual_seed(0)
+    data = [(torch.randn(2, 3, 6, 6),) for _ in range(3)]
+    module = converted(Moved(), data)
+    operators, result = execute(edge(module, data[0]), data[0])
+    assert operators["quantized_decomposed::dequantize_per_tensor"] == 1, operators
+    assert {"aten::constant_pad_nd", "aten::cat"} <= set(operators)
+    assert float(((result - module(*data[0])) / quantum(module)).abs().max()) <= 2.01
+
+
+def test_uint8_gives_the_bits_of_int8() -> None:
+    torch.manual_seed(0)
+    model = Chain(nn.Conv2d(3, 8, 3), torch.relu, nn.MaxPool2d(2), torch.tanh, nn.Flatten(), nn.Linear(32, 6))
+    data = [(torch.randn(2, 3, 6, 6),) for _ in range(3)]
+    module = converted(model, data)
+    names, expected = execute(edge(module, data[0]), data[0])
+    for node in module.graph.nodes:
+        if "quantize_per_tensor" in str(node.target) and node.args[0].op != "get_attr":
+            source, scale, *integers, _ = node.args
+            node.args = (source, scale, *(each + 128 for each in integers), torch.uint8)
+    module.recompile()
+    manager = edge(module, data[0])
+    operators, result = execute(manager, data[0])
+    assert torch.equal(result, expected)
+    assert operators["quantized_fused::convolution"] == operators["quantized_fused::linear"] == 1, operators
+    changed = Counter({"quantized_fused::lookup": operators["quantized_fused::lookup"]})
+    assert operators - changed == names - changed
+    ends = manager.transform([QuantizeInputs(manager, [0]), QuantizeOutputs(manager, [0])])
+    first, last = (
+        [node for node in module.graph.nodes if "quantize_per_tensor" in str(node.target)][place] for place in (0, -1)
+    )
+    x = torch.ops.quantized_decomposed.quantize_per_tensor(data[0][0], *first.args[1:])
+    operators, integers = execute(ends, (x,))
+    assert x.dtype is integers.dtype is torch.uint8
+    assert all(name.startswith("quantized_fused::") for name in operators), operators
+    assert torch.equal(torch.ops.quantized_decomposed.dequantize_per_tensor(integers, *last.args[1:]), expected)
 
 
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])

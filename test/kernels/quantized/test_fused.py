@@ -77,6 +77,33 @@ def test_convolutions(case: tuple[Any, ...], extreme: bool) -> None:
         check("convolution", each, zero, weight, *made, stride, padding, dilation, groups, *out)
 
 
+# batch, inputs, sizes, outputs, kernel, stride, padding, dilation, output padding, groups
+TRANSPOSED: tuple[tuple[Any, ...], ...] = (
+    (2, 3, [5, 7], 6, [3, 3], [2, 2], [1, 1], [1, 1], [1, 1], 1),
+    (1, 16, [9, 20], 33, [4, 4], [2, 2], [1, 1], [1, 1], [0, 0], 1),
+    (1, 8, [6, 5], 4, [2, 2], [2, 2], [0, 0], [1, 1], [0, 0], 1),
+    (2, 4, [6, 5], 8, [2, 3], [3, 1], [0, 2], [1, 1], [2, 0], 2),  # a phase without taps
+    (1, 6, [4, 4], 6, [3, 3], [2, 2], [1, 1], [2, 2], [1, 1], 6),
+    (1, 1, [1, 1], 1, [5, 5], [4, 3], [2, 2], [1, 1], [3, 2], 1),
+    (2, 5, [11], 7, [4], [3], [1], [2], [1], 1),
+    (1, 2, [3, 2, 4], 3, [2, 3, 3], [2, 1, 2], [1, 1, 0], [1, 1, 1], [1, 0, 1], 1),
+)
+
+
+@pytest.mark.parametrize("case", TRANSPOSED, ids=str)
+@pytest.mark.parametrize("extreme", [False, True])
+def test_transposed_convolutions(case: tuple[Any, ...], extreme: bool) -> None:
+    batch, inputs, sizes, outputs, kernel, *places = case
+    x = integers(batch, inputs, *sizes, extreme=extreme)
+    weight = integers(inputs, outputs // case[-1], *kernel, seed=2, extreme=extreme)
+    made = channels(outputs, weight[:, 0].numel())
+    layouts = (x, x.contiguous(memory_format=LAST)) if x.dim() == 4 else (x,)
+    for each, (zero, *out) in itertools.product(
+        layouts, ((-128, 127, -128, 127), (5, -3, -3, 60), (127, 0, -128, 127))
+    ):
+        check("transposed_convolution", each, zero, weight, *made, *places, *out)
+
+
 def test_halves_become_even() -> None:
     halves = torch.full((4,), 0.5), torch.zeros(4)  # every other sum lies in the middle of two integers
     check(
@@ -117,6 +144,8 @@ def test_tables() -> None:
     table = integers(256, seed=9)
     for x in (integers(2, 3, 5, 7), integers(2, 3, 5, 7).contiguous(memory_format=LAST), integers(0, 4), integers(300)):
         check("lookup", x, table)
+        check("lookup", x, table.to(torch.uint8))
+        check("lookup", x.to(torch.uint8), table)
 
 
 @pytest.mark.parametrize("name", ["mul", "sub"])
@@ -168,6 +197,12 @@ BAD: dict[str, tuple[str, tuple[Any, ...], str]] = {
         "input_zero_point must be int8, found 128",
     ),
     "channels": ("convolution", (X[:, :2].clone(), 0, W, *ONES, *PLACES, 0, -128, 127), "do not fit 1 groups"),
+    "transposed terms": (
+        "transposed_convolution",
+        (integers(1, 1 << 16, 1), 0, integers(1 << 16, 2, 1), *ONES, [1], [0], [1], [0], 1, 0, -128, 127),
+        "may have 65535 weights",
+    ),
+    "table of numbers": ("lookup", (X, torch.zeros(256)), "table must be int8 or uint8"),
     "depth": ("linear", (integers(4, 9), integers(2, 8), *ONES, 0, -128, 127), "have no product"),
     "terms": (
         "linear",

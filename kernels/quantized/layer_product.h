@@ -1,0 +1,44 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// A convolution on int8 as the product of its weights [channels, k] with panels of images.
+#pragma once
+
+#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/portable/spatial/plane.h>
+#include <executorch/kernels/quantized/fused_layer.h>
+
+namespace executorch::kernels::quantized {
+
+/// Multiplications worth the start of a thread, some 10 us of them.
+inline constexpr int64_t kLeastProducts = 1 << 19;
+
+/// Memory for each part of a division; where there is too little for all, for one. nullptr after
+/// failing the context.
+char* part_rooms(KernelRuntimeContext& ctx, Division& division, int64_t bytes);
+
+/// Computes layers that are no larger than the one it was made for, in the same memory.
+class LayerProduct {
+ public:
+  /// The context fails, and `ready` is false, where there is too little memory.
+  LayerProduct(KernelRuntimeContext& ctx, const FusedLayer& largest);
+
+  bool ready() const { return memory_ != nullptr; }
+  void run(const FusedLayer& layer, const portable::Images& images,
+           const portable::Images& results) const;
+
+  /// Where the work of one thread holds what it makes of its part.
+  struct Room {
+    int64_t panel, panels, rows,
+        windows;  ///< bytes of a panel, how many, bytes of rows, of windows
+
+    Room(const IntegerLoops& loops, const FusedLayer& largest);
+    int64_t bytes() const { return panel * panels + rows + windows; }
+  };
+
+ private:
+  const IntegerLoops& loops_;
+  const Room room_;
+  int64_t parts_ = 1;
+  char* memory_ = nullptr;
+};
+
+}  // namespace executorch::kernels::quantized
