@@ -3,7 +3,8 @@
 
 dequantize ─▶ add ─▶ (relu ─▶) quantize          quantized_decomposed.add (relu: nothing below the zero point)
 dequantize ─▶ view, slice, cat … ─▶ quantize     the same operator on the integers, where parameters are equal
-dequantize rows ─▶ embedding                     quantized_decomposed.embedding_byte
+
+Tables of integers are looked up as such already: passes/quantized_rows.py.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminatio
 from executorch.exir.passes.fake_values import give_missing_values
 from executorch.exir.passes.fold_quantization_pass import undoes
 from executorch.exir.passes.node_rewrite import argument, insert_before, replace_by
-from executorch.exir.passes.program_constants import constant_tensors
 from executorch.exir.passes.quantized_values import MOVES
 
 aten: Any = ops.edge.aten
@@ -34,58 +34,29 @@ _MOVES = (aten.cat.default, *MOVES)
 class QuantFusionPass(ExportPass):
     """To be run on edge programs by `transform` or `ExecutorchBackendConfig.passes`. Results are those of the pattern.
 
-    _fix_node_meta_val: accepted; values are always kept right. node_value_dict: placeholder name → tensor: zero points
-    that are known to be 0 are left out of embeddings.
+    _fix_node_meta_val, node_value_dict: accepted; values are always kept right, and constants are not asked for.
     """
 
     def __init__(
         self, _fix_node_meta_val: bool = False, node_value_dict: Mapping[str, torch.Tensor] | None = None
     ) -> None:
         super().__init__()
-        self.node_value_dict = dict(node_value_dict or {})
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False
         for held in all_graph_modules(graph_module):
             for node in list(held.graph.nodes):
-                modified |= node.op == "call_function" and self._fuse(node)
+                modified |= node.op == "call_function" and (_fuse_move(node) or _fuse_add(node))
         if modified:
             DeadCodeEliminationPass().call(graph_module)
             give_missing_values(graph_module)
             graph_module.recompile()
         return PassResult(graph_module, modified)
 
-    def _fuse(self, node: Node) -> bool:
-        return _fuse_move(node) or _fuse_add(node) or self._fuse_embedding(node)
-
-    def _fuse_embedding(self, node: Node) -> bool:
-        if node.target is not aten.embedding.default or not _calls(node.args[0], "dequantize_per_channel"):
-            return False
-        weight: Any = node.args[0]
-        indices = node.args[1]
-        scales, zeros = argument(weight, "scales"), argument(weight, "zero_points")
-        kind, value = argument(weight, "dtype"), node.meta["val"]
-        if argument(weight, "axis") != 0 or kind not in (torch.int8, torch.uint8):
-            return False
-        if scales.meta["val"].dtype is not value.dtype:
-            return False
-        known = self.node_value_dict.get(zeros.name) if isinstance(zeros, Node) else None
-        if isinstance(zeros, Node) and known is not None and not known.any():
-            zeros = None
-        elif isinstance(zeros, Node):
-            converted = zeros.meta["val"].to(value.dtype)
-            cast = ops.edge.dim_order_ops._to_dim_order_copy.default
-            zeros = insert_before(node, cast, (zeros,), {"dtype": value.dtype}, converted)
-        limits = argument(weight, "quant_min"), argument(weight, "quant_max")
-        fused = ops.edge.quantized_decomposed.embedding_byte.default
-        arguments = (argument(weight, "input"), scales, zeros, *limits, indices)
-        replace_by(node, insert_before(node, fused, arguments, {}, value))
-        return True
-
 
 def quant_fusion_and_const_prop_pass(program: ExportedProgram) -> ExportedProgram:
     """`QuantFusionPass`, then all that depends on constants alone is computed; in place."""
-    QuantFusionPass(node_value_dict=constant_tensors(program)).call(program.graph_module)
+    QuantFusionPass().call(program.graph_module)
     return constant_prop_pass(program)
 
 

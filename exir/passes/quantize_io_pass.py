@@ -1,13 +1,16 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Programs that take and give quantized tensors: the first quantize and the last dequantize move to the caller.
 
-What the caller needs to know (scale, zero point, limits, dtype) becomes constant methods of the program.
+What the caller needs to know (scale, zero point, limits, dtype) becomes constant methods of the program. The passes
+stand before delegation, as what a delegate took in is quantized inside of it: the functions also take what
+`torch.export` gives.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
@@ -15,15 +18,27 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.dialects._ops import ops as exir_ops
-from executorch.exir.error import ExportError
+from executorch.exir.error import ExportError, operator_name
 from executorch.exir.passes.node_rewrite import insert_before, replace_by
 from executorch.exir.scalar_type import to_scalar_type
 
-_QUANTIZE = exir_ops.edge.quantized_decomposed.quantize_per_tensor.default
-_DEQUANTIZE = exir_ops.edge.quantized_decomposed.dequantize_per_tensor.default
-# Parameters after the tensor, in the order in which both operators take them.
-_KEYS = ("scale", "zp", "quant_min", "quant_max", "dtype")
+_INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.uint16, torch.int32)
+
+
+class QuantizationParameters(NamedTuple):
+    """What an input or output is quantized with, in the order in which the operators take it."""
+
+    scale: float
+    zp: int
+    quant_min: int
+    quant_max: int
+    dtype: torch.dtype
+
+    def is_as(self, other: QuantizationParameters) -> bool:
+        """Whether integers stand for the same numbers."""
+        return math.isclose(self.scale, other.scale, rel_tol=1e-5) and (self.zp, self.dtype) == (other.zp, other.dtype)
 
 
 def get_config_method_name(
@@ -53,8 +68,25 @@ def _output_position(program: ExportedProgram, index: int) -> int:
     return positions[index]
 
 
-def _parameters(node: fx.Node) -> dict[str, Any]:
-    return dict(zip(_KEYS, node.args[1:6], strict=True))
+def _is(node: fx.Node, name: str) -> bool:
+    """Whether a call is `quantized_decomposed::…_per_tensor`, before edge or in it."""
+    return node.op == "call_function" and operator_name(node.target) == f"quantized_decomposed::{name}_per_tensor"
+
+
+def _parameters(node: fx.Node) -> QuantizationParameters:
+    return QuantizationParameters(*node.args[1:6])  # type: ignore[arg-type]
+
+
+def _given(parameters: Mapping[str, Any], placeholder: fx.Node) -> QuantizationParameters:
+    missing = [name for name in ("scale", "zp", "dtype") if name not in parameters]
+    if missing:
+        raise _fault(f"expected scale, zp and dtype of the input, found no {' and no '.join(missing)}", placeholder)
+    dtype = parameters["dtype"]
+    if dtype not in _INTEGERS:
+        raise _fault(f"expected one of {', '.join(map(str, _INTEGERS))} for the input, found {dtype}", placeholder)
+    limits = torch.iinfo(dtype)
+    least, most = parameters.get("quant_min", limits.min), parameters.get("quant_max", limits.max)
+    return QuantizationParameters(float(parameters["scale"]), int(parameters["zp"]), least, most, dtype)
 
 
 def _as_integers(placeholder: fx.Node, dtype: torch.dtype) -> None:
@@ -62,70 +94,75 @@ def _as_integers(placeholder: fx.Node, dtype: torch.dtype) -> None:
     placeholder.meta.pop("tensor_meta", None)
 
 
-def _quantize_placeholder(placeholder: fx.Node, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    if given is not None:
-        return _dequantize_inside(placeholder, given)
+def _quantize_placeholder(placeholder: fx.Node, wanted: Mapping[str, Any] | None) -> QuantizationParameters:
+    given = None if wanted is None else _given(wanted, placeholder)
     users = list(placeholder.users)
-    if not users or any(user.target != _QUANTIZE for user in users):
+    readers = [_parameters(user) for user in users if _is(user, "quantize")]
+    if given is not None and not (readers and len(readers) == len(users) and all(map(given.is_as, readers))):
+        return _dequantize_inside(placeholder, given)
+    if not users or len(readers) < len(users):
         found = [str(user.target) for user in users]
-        raise _fault(f"expected quantize_per_tensor as the only reader of the input; found {found}", placeholder)
-    parameters = _parameters(users[0])
-    if any(_parameters(user) != parameters for user in users):
+        why = f"expected quantize_per_tensor as the only reader of the input; found {found}{_delegation(users)}"
+        raise _fault(why, placeholder)
+    if any(each != readers[0] for each in readers):
         raise _fault("the input is quantized in more than one way", placeholder)
-    _as_integers(placeholder, parameters["dtype"])
+    _as_integers(placeholder, readers[0].dtype)
     for user in users:
         replace_by(user, placeholder)
-    return parameters
+    return readers[0]
 
 
-def _dequantize_inside(placeholder: fx.Node, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes integers with the caller's parameters where nothing quantizes the input yet."""
-    dtype = given["dtype"]
-    limits = torch.iinfo(dtype)
-    parameters = {
-        "scale": float(given["scale"]),
-        "zp": int(given["zp"]),
-        "quant_min": given.get("quant_min", limits.min),
-        "quant_max": given.get("quant_max", limits.max),
-        "dtype": dtype,
-    }
+def _dequantize_inside(placeholder: fx.Node, given: QuantizationParameters) -> QuantizationParameters:
+    """Takes integers with the caller's parameters, where nothing quantizes the input, or it is done otherwise."""
     value, users = placeholder.meta["val"], list(placeholder.users)
     first = placeholder.next
     while first.op == "placeholder":
         first = first.next
-    real = insert_before(first, _DEQUANTIZE, (placeholder, *parameters.values()), {}, value, placeholder)
+    calls = [node.target for node in placeholder.graph.nodes if node.op == "call_function"]
+    is_edge = not any(isinstance(target, torch._ops.OpOverload) for target in calls)
+    dequantize = (exir_ops.edge if is_edge else torch.ops).quantized_decomposed.dequantize_per_tensor.default
+    real = insert_before(first, dequantize, (placeholder, *given), {}, value, placeholder)
     for user in users:
         user.replace_input_with(placeholder, real)
-    _as_integers(placeholder, dtype)
-    return parameters
+    _as_integers(placeholder, given.dtype)
+    return given
 
 
-def _quantize_result(output: fx.Node, position: int) -> dict[str, Any]:
+def _quantize_result(output: fx.Node, position: int) -> QuantizationParameters:
     results: list[Any] = list(output.args[0])  # type: ignore[arg-type]
     node = results[position]
-    if not isinstance(node, fx.Node) or node.target != _DEQUANTIZE:
-        raise _fault(f"expected dequantize_per_tensor as what makes the output; found {node}", output)
+    if not isinstance(node, fx.Node) or not _is(node, "dequantize"):
+        hint = _delegation(node.all_input_nodes) if isinstance(node, fx.Node) else ""
+        raise _fault(f"expected dequantize_per_tensor as what makes the output; found {node}{hint}", output)
     results[position] = node.args[0]
     output.args = (tuple(results),)
     output.meta.pop("val", None)
+    parameters = _parameters(node)
     if not node.users:
         node.graph.erase_node(node)
-    return _parameters(node)
+    return parameters
+
+
+def _delegation(nodes: Sequence[fx.Node]) -> str:
+    """What to do, if one of the calls is a delegate's."""
+    is_delegated = any(node.target is executorch_call_delegate for node in nodes)
+    order = "quantize_input, quantize_output of the exported program, then to_edge_transform_and_lower(…)"
+    return f". A delegate quantizes inside of it: {order}" if is_delegated else ""
 
 
 def quantize_input(
     exported_program: ExportedProgram, input_index: int, qparams: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+) -> QuantizationParameters:
     """Makes the user's input a quantized tensor, in place; returns scale, zp, quant_min, quant_max and dtype.
 
-    qparams: None: those of the quantize that reads it, which is removed; else scale, zp, dtype (and limits), for an
-    input that nothing quantizes: it is dequantized first. Raises `ExportError`.
+    qparams: None: those of the quantize that reads it, which is removed; else scale, zp, dtype (and limits): where the
+    input is not quantized like that, it is dequantized first. Raises `ExportError`.
     """
     placeholder = _placeholder(exported_program.graph, _input_position(exported_program, input_index))
     return _quantize_placeholder(placeholder, qparams)
 
 
-def quantize_output(exported_program: ExportedProgram, output_index: int) -> dict[str, Any]:
+def quantize_output(exported_program: ExportedProgram, output_index: int) -> QuantizationParameters:
     """Makes the user's output a quantized tensor, in place: the dequantize that makes it is removed, its parameters
     are returned. Raises `ExportError`.
     """
@@ -142,26 +179,34 @@ def _placeholder(graph: fx.Graph, position: int) -> fx.Node:
 
 
 class _QuantizePass(PassBase):
-    """What both passes share: whose signature counts, and where the parameters go."""
+    """What both passes share: whose inputs and outputs are counted and changed, and where the parameters go.
+
+    Documented scripts go on with the manager that a pass was made for, not with the one that `transform` gives: it
+    changes as well.
+    """
 
     kind: str
 
     def __init__(self, manager: Any, method_name: str | None, exported_program: ExportedProgram | None) -> None:
+        if manager is None and exported_program is None:
+            raise _fault("expected an EdgeProgramManager or an exported_program")
         self.edge_program_manager = manager
         self.method_name = method_name
-        self._given = exported_program
+        self._own = exported_program
 
     @property
     def program(self) -> ExportedProgram:
         """The program whose inputs and outputs are counted."""
-        if self._given is not None:
-            return self._given
+        if self._own is not None:
+            return self._own
         found: ExportedProgram = self.edge_program_manager.exported_program(self.method_name or "forward")
         return found
 
-    def publish(self, index: int, parameters: Mapping[str, Any]) -> None:
+    def publish(self, index: int, parameters: QuantizationParameters) -> None:
         """Adds the constant methods, to the manager that the pass was made for."""
-        for key, value in parameters.items():
+        if self.edge_program_manager is None:
+            return
+        for key, value in parameters._asdict().items():
             shown = to_scalar_type(value) if isinstance(value, torch.dtype) else value
             name = get_config_method_name(self.method_name, self.kind, index, key)
             self.edge_program_manager._config_methods[name] = shown
@@ -171,7 +216,8 @@ class QuantizeInputs(_QuantizePass):
     """`quantize_input` for the inputs of these numbers: `manager.transform([QuantizeInputs(manager, [0, 1])])`.
 
     quantized_inputs_idx: numbers, or number → parameters. method_name: None: "forward", and no prefix in the names of
-    the constant methods. exported_program: instead of the manager's.
+    the constant methods. exported_program: instead of the manager's, which may be None then. quant_args: number →
+    parameters, when it has run.
     """
 
     kind = "input"
@@ -186,16 +232,24 @@ class QuantizeInputs(_QuantizePass):
         super().__init__(edge_program_manager, method_name, exported_program)
         given = quantized_inputs_idx
         self.wanted = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+        self.quant_args: dict[int, QuantizationParameters] = {}
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
+        program = self.program
         for index, parameters in self.wanted.items():
-            placeholder = _placeholder(graph_module.graph, _input_position(self.program, index))
-            self.publish(index, _quantize_placeholder(placeholder, parameters))
+            placeholder = _placeholder(graph_module.graph, _input_position(program, index))
+            self.quant_args[index] = _quantize_placeholder(placeholder, parameters)
+            if program.graph_module is not graph_module:
+                quantize_input(program, index, parameters)
+            self.publish(index, self.quant_args[index])
         return PassResult(graph_module, bool(self.wanted))
 
 
 class QuantizeOutputs(_QuantizePass):
-    """`quantize_output` for the outputs of these numbers; the arguments are as those of `QuantizeInputs`."""
+    """`quantize_output` for the outputs of these numbers; the arguments are as those of `QuantizeInputs`.
+
+    dequant_args: number → parameters, when it has run.
+    """
 
     kind = "output"
 
@@ -208,45 +262,54 @@ class QuantizeOutputs(_QuantizePass):
     ) -> None:
         super().__init__(edge_program_manager, method_name, exported_program)
         self.wanted = list(quantized_outputs_idx_list)
+        self.dequant_args: dict[int, QuantizationParameters] = {}
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
-        output = graph_module.graph.output_node()
+        output, program = graph_module.graph.output_node(), self.program
         for index in self.wanted:
-            self.publish(index, _quantize_result(output, _output_position(self.program, index)))
+            self.dequant_args[index] = _quantize_result(output, _output_position(program, index))
+            if program.graph_module is not graph_module:
+                quantize_output(program, index)
+            self.publish(index, self.dequant_args[index])
         return PassResult(graph_module, bool(self.wanted))
 
 
 def extract_io_quant_params(
     edge_prog: Any, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """How the method "forward" quantizes inputs and outputs, by the nodes' names; nothing changes.
+    """How the method "forward" quantizes inputs and outputs, by the nodes' names. They are quantized tensors then, as
+    by `QuantizeInputs` and `QuantizeOutputs`: copy.deepcopy the manager first to keep it.
 
     {"inputs": {name: parameters}, "outputs": {…}}, with scale, zero_point, quant_min, quant_max and dtype (a
-    `ScalarType`). Inputs and outputs that are not quantized per tensor are left out.
+    `ScalarType`). Inputs and outputs that are not quantized per tensor are left out, and as they were.
     """
     program: ExportedProgram = edge_prog.exported_program()
     found: dict[str, dict[str, dict[str, Any]]] = {"inputs": {}, "outputs": {}}
     for index in input_idxs:
         node = _placeholder(program.graph, _input_position(program, index))
-        readers = [user for user in node.users if user.target == _QUANTIZE]
-        if readers:
-            found["inputs"][node.name] = _described(readers[0])
+        if node.users and all(_is(user, "quantize") for user in node.users):
+            parameters = quantize_input(program, index)
+            QuantizeInputs(edge_prog, [index]).publish(index, parameters)
+            found["inputs"][node.name] = _described(parameters)
     for index in output_idxs:
         results: Any = program.graph.output_node().args[0]
         made = results[_output_position(program, index)]
-        if isinstance(made, fx.Node) and made.target == _DEQUANTIZE:
+        if isinstance(made, fx.Node) and _is(made, "dequantize"):
             source: Any = made.args[0]
-            found["outputs"][source.name] = _described(made)
+            parameters = quantize_output(program, index)
+            QuantizeOutputs(edge_prog, [index]).publish(index, parameters)
+            found["outputs"][source.name] = _described(parameters)
     return found
 
 
-def _described(node: fx.Node) -> dict[str, Any]:
-    parameters = _parameters(node)
-    dtype = to_scalar_type(parameters.pop("dtype"))
-    return {"scale": parameters.pop("scale"), "zero_point": parameters.pop("zp"), **parameters, "dtype": dtype}
+def _described(parameters: QuantizationParameters) -> dict[str, Any]:
+    scale, zero_point, least, most, dtype = parameters
+    limits = {"quant_min": least, "quant_max": most}
+    return {"scale": scale, "zero_point": zero_point, **limits, "dtype": to_scalar_type(dtype)}
 
 
 __all__ = [
+    "QuantizationParameters",
     "QuantizeInputs",
     "QuantizeOutputs",
     "extract_io_quant_params",

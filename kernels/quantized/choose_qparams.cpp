@@ -71,10 +71,16 @@ bool expect_outputs(KernelRuntimeContext& ctx, const Tensor& scale, const Tensor
          expect_number(ctx, "zero_point_out", zero_point);
 }
 
+struct Integers {
+  int64_t least, most;
+  ScalarType dtype;
+};
+
 // The range of a whole tensor, 0 included, and the outputs made ready.
-bool whole_range(KernelRuntimeContext& ctx, const Tensor& input, Tensor& scale, Tensor& zero_point,
-                 Range& range) {
-  if (!expect_floating(ctx, "input", input) || !expect_outputs(ctx, scale, zero_point) ||
+bool whole_range(KernelRuntimeContext& ctx, const Tensor& input, const Integers& to, Tensor& scale,
+                 Tensor& zero_point, Range& range) {
+  if (!expect_limits(ctx, to.dtype, to.least, to.most) || !expect_floating(ctx, "input", input) ||
+      !expect_outputs(ctx, scale, zero_point) ||
       !ET_EXPECT(ctx, input.scalar_type() != ScalarType::Double,
                  "input must be float32, float16 or bfloat16, found float64") ||
       !ET_EXPECT(ctx, input.numel() > 0, "nothing has no range: input has no elements")) {
@@ -137,10 +143,8 @@ Pair choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& input, i
                                Tensor& zero_point_out) {
   const Pair result(scale_out, zero_point_out);
   Range range;
-  if (!expect_limits(ctx, dtype, quant_min, quant_max) ||
-      !whole_range(ctx, input, scale_out, zero_point_out, range)) {
-    return result;
-  }
+  const Integers to{quant_min, quant_max, dtype};
+  if (!whole_range(ctx, input, to, scale_out, zero_point_out, range)) return result;
   const ScalarType steps = input.scalar_type();
   const double width = rounded_to(steps, range.most - range.least);
   const double per_step = static_cast<float>(steps_between(quant_min, quant_max));
@@ -159,10 +163,8 @@ Pair choose_qparams_symmetric_tensor_out(KernelRuntimeContext& ctx, const Tensor
                                          Tensor& zero_point_out) {
   const Pair result(scale_out, zero_point_out);
   Range range;
-  if (!expect_limits(ctx, dtype, quant_min, quant_max) ||
-      !whole_range(ctx, input, scale_out, zero_point_out, range)) {
-    return result;
-  }
+  const Integers to{quant_min, quant_max, dtype};
+  if (!whole_range(ctx, input, to, scale_out, zero_point_out, range)) return result;
   const double most = -range.least > range.most ? -range.least : range.most;
   const double per_step = steps_between(quant_min, quant_max) / 2;
   const float scale = static_cast<float>(most) / static_cast<float>(per_step);
@@ -179,7 +181,7 @@ struct Row {
 
 // Calls choose(Range) for each line of the last dimension and writes what it gives, as [..., 1].
 template <class C, class Choose>
-void choose_rows(const Tensor& input, Tensor& scale_out, Tensor& zero_out, Choose&& choose) {
+void choose_rows_in(const Tensor& input, Tensor& scale_out, Tensor& zero_out, Choose& choose) {
   const Strided from(input), scales(scale_out), zeros(zero_out);
   const int last = from.rank - 1;
   Reader<C> reader(input.scalar_type());
@@ -190,6 +192,14 @@ void choose_rows(const Tensor& input, Tensor& scale_out, Tensor& zero_out, Choos
     if (is_floating(zeros.dtype)) return write<double>(row.zero, at[1], zeros.dtype);
     write<int64_t>(cast<int64_t>(row.zero), at[1], zeros.dtype);
   });
+}
+
+template <class Choose>
+void choose_rows(const Tensor& input, Tensor& scale_out, Tensor& zero_out, Choose&& choose) {
+  if (input.scalar_type() == ScalarType::Double) {
+    return choose_rows_in<double>(input, scale_out, zero_out, choose);
+  }
+  choose_rows_in<float>(input, scale_out, zero_out, choose);
 }
 
 bool expect_rows(KernelRuntimeContext& ctx, const Tensor& input, Tensor& scale_out,
@@ -223,11 +233,7 @@ Pair choose_qparams_per_token_out(KernelRuntimeContext& ctx, const Tensor& input
     const double size = most < smallest ? smallest : most;
     return Row{rounded_to(steps, size / 127), 0};
   };
-  if (own == ScalarType::Double) {
-    choose_rows<double>(input, scale_out, zero_point_out, choose);
-  } else {
-    choose_rows<float>(input, scale_out, zero_point_out, choose);
-  }
+  choose_rows(input, scale_out, zero_point_out, choose);
   return result;
 }
 
@@ -255,11 +261,7 @@ Pair choose_qparams_per_token_asymmetric_out(KernelRuntimeContext& ctx, const Te
     const double bounded = zero < kLeast ? kLeast : zero > kMost ? kMost : zero;
     return Row{scale, std::nearbyint(bounded)};
   };
-  if (steps == ScalarType::Double) {
-    choose_rows<double>(input, scale_out, zero_point_out, choose);
-  } else {
-    choose_rows<float>(input, scale_out, zero_point_out, choose);
-  }
+  choose_rows(input, scale_out, zero_point_out, choose);
   return result;
 }
 

@@ -57,10 +57,11 @@ Tensor& dequantize_tensor(KernelRuntimeContext& ctx, const Tensor& input, double
       !expect_dtype(ctx, "out", out, wanted) || !resize_like(ctx, out, input)) {
     return out;
   }
-  // Computed in the result's dtype from the start; of 16 bits, numbers from Python are float32.
+  // Computed in the result's dtype from the start: numbers from Python have it when something is
+  // taken off them, and are float32 at least when they are multiplied with.
   const ScalarType numbers = wanted == ScalarType::Double ? wanted : ScalarType::Float;
-  Parameters one{rounded_to(numbers, scale), rounded_to(numbers, static_cast<double>(zero_point)),
-                 zero_point};
+  const double zero = rounded_to(numbers, static_cast<double>(zero_point));
+  Parameters one{rounded_to(numbers, scale), rounded_to(wanted, zero), zero_point};
   dequantize(Strided(out), Strided(input), everywhere(input, one, numbers, wanted), wanted);
   return out;
 }

@@ -20,7 +20,13 @@ from executorch.exir.memory_planning import MemoryAlgoResult, SpecAllocResult, u
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.exir.passes.constant_prop_pass import constant_prop_pass
 from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
-from executorch.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs, extract_io_quant_params
+from executorch.exir.passes.quantize_io_pass import (
+    QuantizeInputs,
+    QuantizeOutputs,
+    extract_io_quant_params,
+    quantize_input,
+    quantize_output,
+)
 from executorch.exir.print_program import add_cursor_to_graph, inspect_node, pretty_print
 from executorch.exir.scalar_type import ScalarType
 from executorch.exir.schema import Tensor
@@ -48,9 +54,6 @@ def quantized() -> EdgeProgramManager:
 
 def test_quantized_inputs_and_outputs_move_to_the_caller() -> None:
     edge = quantized()
-    assert extract_io_quant_params(edge)["inputs"]["x"] == {
-        "scale": 0.1, "zero_point": 3, "quant_min": -128, "quant_max": 127, "dtype": ScalarType.CHAR,
-    }  # fmt: skip
     changed = edge.transform([QuantizeInputs(edge, [0])])
     changed = changed.transform([QuantizeOutputs(changed, [0], method_name="forward")])
     assert {"input0_scale", "input0_zp", "input0_quant_min", "forward_output0_dtype"} <= changed.config_methods
@@ -60,6 +63,29 @@ def test_quantized_inputs_and_outputs_move_to_the_caller() -> None:
     assert not [n for n in changed.exported_program().graph.nodes if n.target == Q.dequantize_per_tensor.default][1:]
 
 
+def test_the_manager_of_the_passes_changes_too_as_documented_scripts_want_it() -> None:
+    edge = quantized()
+    edge.transform(passes=[QuantizeInputs(edge, [0]), QuantizeOutputs(edge, [0])])
+    meta = edge.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=False)).executorch_program
+    values = {plan.name: plan.values[plan.outputs[0]].val for plan in meta.execution_plan}
+    assert values["forward"].scalar_type is ScalarType.CHAR and values["input0_zp"].int_val == 3
+    edge = quantized()
+    assert quantize_input(edge.exported_program(), 0) == (0.1, 3, *INT8)
+    scale, _, _, _, dtype = quantize_output(edge.exported_program(), 0)
+    assert (scale, dtype) == (0.2, torch.int8)
+
+
+def test_parameters_of_inputs_and_outputs_are_taken_out() -> None:
+    edge = quantized()
+    found = extract_io_quant_params(edge, input_idxs=[0, 1])
+    expected = {"scale": 0.1, "zero_point": 3, "quant_min": -128, "quant_max": 127, "dtype": ScalarType.CHAR}
+    assert found["inputs"] == {"x": expected}  # nothing quantizes the other
+    assert [each["scale"] for each in found["outputs"].values()] == [0.2]
+    assert "output0_scale" in edge.config_methods
+    integers = torch.zeros(2, 3, dtype=torch.int8)
+    assert edge.exported_program().module()(integers, X).dtype is torch.int8
+
+
 def test_an_input_that_nothing_quantizes_is_dequantized_with_the_callers_parameters() -> None:
     edge = quantized()
     changed = edge.transform([QuantizeInputs(edge, {1: {"scale": 0.5, "zp": 2, "dtype": torch.int8}})])
@@ -67,6 +93,19 @@ def test_an_input_that_nothing_quantizes_is_dequantized_with_the_callers_paramet
     real = (integers.float() - 2) * 0.5
     assert torch.equal(changed.exported_program().module()(X, integers), Quantized()(X, real))
     assert changed.exported_program().graph_signature.user_inputs == ("x", "y")
+
+
+def test_an_input_quantized_otherwise_is_requantized_and_one_quantized_alike_is_not() -> None:
+    program = quantized().exported_program()
+    quantize_input(program, 0, {"scale": 0.05, "zp": 130, "dtype": torch.uint8})
+    integers = torch.randint(0, 256, (2, 3), dtype=torch.uint8)
+    assert torch.equal(program.module()(integers, X), Quantized()((integers.float() - 130) * 0.05, X))
+    program = quantized().exported_program()
+    before = len(program.graph.nodes)
+    quantize_input(program, 0, {"scale": 0.1, "zp": 3, "dtype": torch.int8})
+    assert len(program.graph.nodes) == before - 1
+    with pytest.raises(ExportError, match="found no zp and no dtype"):
+        quantize_input(quantized().exported_program(), 1, {"scale": 0.1})
 
 
 @pytest.mark.parametrize(("index", "why"), [([1], "only reader of the input"), ([7], "has 2 inputs")])

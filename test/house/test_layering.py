@@ -25,6 +25,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "extension/flat_tensor": {"exir"},  # the documented place of what exir/serialize does
     "extension/export_util": {"extension/export_util", "exir"},  # the documented place of one-call exports
     "backends": {"backends", "exir"},
+    "backends/xnnpack/recipes": {"backends", "export"},  # a backend's own recipes, for exports that name them
     "devtools": {"devtools", "exir", "runtime"},
     "devtools/command": {
         "devtools",

@@ -9,11 +9,20 @@ from quantization.flow import sqnr
 from torch import nn
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.pt2e.quantizer import Quantizer
 from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-from executorch.exir import EdgeCompileConfig, ExecutorchProgramManager, to_edge_transform_and_lower
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer_utils import (
+    OP_TO_ANNOTATOR,
+    get_weight_qspec,
+    propagate_annotation,
+)
+from executorch.backends.xnnpack.recipes import XNNPackRecipeType
+from executorch.backends.xnnpack.utils.configs import get_xnnpack_edge_compile_config
+from executorch.exir import ExecutorchProgramManager, to_edge_transform_and_lower
+from executorch.export import ExportRecipe, export
 from executorch.runtime import Runtime
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -67,10 +76,51 @@ def test_the_flow_of_the_page_on_language_models() -> None:
     lowered = to_edge_transform_and_lower(
         torch.export.export(eager_model, inputs),
         partitioner=[XnnpackPartitioner()],
-        compile_config=EdgeCompileConfig(_check_ir_validity=False),
+        compile_config=get_xnnpack_edge_compile_config(),
     )
     names = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
     assert sum("embedding_byte" in name for name in names) == 1 and sum("delegate" in name for name in names) == 1
     assert not any("linear" in name or "addmm" in name for name in names)
     found = _run(lowered.to_executorch(), *inputs)
     assert sqnr(eager_model(*inputs), found) > 35 and sqnr(exact, found) > 15
+
+
+@pytest.mark.parametrize("recipe", XNNPackRecipeType, ids=lambda each: each.name)
+def test_a_recipe_quantizes_and_delegates(recipe: XNNPackRecipeType) -> None:
+    torch.manual_seed(0)
+    model, inputs = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32)).eval(), (torch.randn(4, 64),)
+    exact = model(*inputs)
+    session = export(model, [inputs], ExportRecipe.get_recipe(recipe))
+    names = [str(node.target) for node in session.get_edge_program_manager().exported_program().graph.nodes]
+    assert not any("dequantize" in name or "linear" in name for name in names)
+    assert sqnr(exact, session.run_method("forward", inputs)[0]) > (15 if "INT4" in recipe.name else 30)
+
+
+def test_a_recipe_has_the_group_size_that_is_asked_for() -> None:
+    grouped = XNNPackRecipeType.TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR
+    recipe = ExportRecipe.get_recipe(grouped, group_size=64)
+    assert recipe.quantization_recipe.ao_quantization_configs[0].ao_base_config.weight_granularity == PerGroup(64)
+    with pytest.raises(ValueError, match="group_size must be a positive integer, found 'all'"):
+        ExportRecipe.get_recipe(grouped, group_size="all")
+
+
+def test_a_quantizer_of_ones_own_uses_the_parts_of_ours() -> None:
+    config = get_symmetric_quantization_config(is_per_channel=True)
+    assert get_weight_qspec(config) is config.weight
+    groups: list[list[str]] = []
+
+    class Mine(Quantizer):
+        def annotate(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
+            for name in ("conv_relu", "linear", "add"):
+                groups.extend([node.name for node in group] for group in OP_TO_ANNOTATOR[name](model, config))
+            propagate_annotation(model)
+            return model
+
+        def validate(self, model: torch.fx.GraphModule) -> None: ...
+
+    layers = (nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4))
+    model, inputs = nn.Sequential(*layers).eval(), (torch.randn(1, 3, 3, 3),)
+    prepared = prepare_pt2e(torch.export.export(model, inputs).module(), Mine())
+    prepared(*inputs)
+    assert groups == [["conv2d", "relu"], ["linear"]]
+    assert sqnr(model(*inputs), convert_pt2e(prepared)(*inputs)) > 20

@@ -20,12 +20,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 Kind = nn.Module | Callable[[torch.Tensor], torch.Tensor]
 
 
+class Calls(nn.Module):
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.forward = function  # type: ignore[method-assign]
+
+
 def _kinds() -> dict[str, Kind]:
     """Of a tensor of (1, 8, 6, 6)."""
     half = torch.linspace(-1, 1, 36).reshape(6, 6)
     return {
         "convolution": nn.Conv2d(8, 6, 3),
         "convolution, norm, relu": nn.Sequential(nn.Conv2d(8, 6, 3), nn.BatchNorm2d(6), nn.ReLU()),
+        "convolution, relu6": nn.Sequential(nn.Conv2d(8, 6, 1), Calls(F.relu6)),
         "convolution, norm, hardtanh": nn.Sequential(nn.Conv2d(8, 6, 1), nn.BatchNorm2d(6), nn.Hardtanh(-0.2, 0.3)),
         "depthwise": nn.Sequential(nn.Conv2d(8, 8, 3, groups=8, padding=1), nn.ReLU6()),
         "transposed": nn.ConvTranspose2d(8, 4, 3, 2, 1),
@@ -34,7 +41,10 @@ def _kinds() -> dict[str, Kind]:
         "linear, relu": nn.Sequential(nn.Linear(6, 5), nn.ReLU()),
         "add": lambda x: x + half,
         "add, relu": lambda x: F.relu(x + half),
+        "add of a multiple": lambda x: torch.add(x, half, alpha=2),
         "sub": lambda x: x - half,
+        "mul by itself": lambda x: x * x,
+        "pixel shuffle": nn.PixelShuffle(2),
         "mul": lambda x: x * half,
         "cat": lambda x: torch.cat([x, x], 1),
         "max pooling": nn.MaxPool2d(2),

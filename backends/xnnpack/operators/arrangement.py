@@ -166,7 +166,7 @@ def _pixel_shuffle(low: Lowering, node: Node) -> None:
     parts = [batch * height, width, channels, factor, factor]
     apart = low.reshaped(node, last, [None, *parts[1:]], parts)
     steps = [0, 3, 1, 4, 2]
-    moved = low.writer.value(node.meta["val"].dtype, [parts[place] for place in steps])
+    moved = low.writer.value(low.elements(node), [parts[place] for place in steps])
     low.add(g.StaticTranspose(5, steps, apart, moved), node)
     sizes = arranged(node.meta["val"].shape, CHANNELS_LAST)
     low.add(reshape(sizes, moved, low.result(node, CHANNELS_LAST)), node)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
 
@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, rank, tensors_of
-from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST
+from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, plain
 from executorch.backends.xnnpack.lowering.lowering import Limits, Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.backends.xnnpack.operators.integers import if_scales, products_fit, sums_fit
@@ -49,11 +49,21 @@ def _binary(kind: type) -> Rule:
         first, second = low.operand(left, order), low.operand(right, order)
         alpha = cast(float, node.kwargs.get("alpha", 1))
         if alpha != 1:
-            shape = low.shape(right, order if rank(right) == len(order) else None)
-            second = low.step(node, g.Multiply, second, low.number(node, alpha), shape=shape)
+            sizes = _sizes_read(low, right, order)
+            second = low.step(node, g.Multiply, second, low.number(node, alpha), shape=sizes)
         low.add(kind(first, second, low.result(node, order)), node)
 
     return Rule(emit, _refuse_alpha, fuses_activation=True, on_integers=_ON_INTEGERS.get(kind))
+
+
+def _sizes_read(low: Lowering, node: Node, order: Order) -> Sequence[int]:
+    """The sizes of what `low.operand` gives: of constants with those that are broadcast, in their order."""
+    if rank(node) == len(order):
+        return low.shape(node, order)
+    if order == plain(len(order)) or not low.is_constant(node):
+        return low.shape(node)
+    sizes = [1] * (len(order) - rank(node)) + [int(size) for size in node.meta["val"].shape]
+    return [sizes[dim] for dim in order]
 
 
 def _sum_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:

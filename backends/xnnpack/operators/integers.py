@@ -50,8 +50,8 @@ def sums_fit(operands: list[float], result: float) -> bool:
 
 
 def products_fit(operands: list[float], result: float) -> bool:
-    """XNNPACK's bounds for products."""
-    return 2.0**-16 <= operands[0] * operands[1] / result < 2.0**8
+    """XNNPACK's bounds for products; one operand is multiplied with itself."""
+    return 2.0**-16 <= operands[0] * operands[-1] / result < 2.0**8
 
 
 def _source(node: Node) -> Affine | None:

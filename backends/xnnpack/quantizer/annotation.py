@@ -118,13 +118,13 @@ def annotate(node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen
     if pattern.kind is Kind.WEIGHTED:
         _annotate_weighted(node, pattern, config, is_chosen)
     elif pattern.kind is Kind.COMPUTED:
-        last = _last(node, pattern, config, is_chosen)
+        last = last_made_with(node, pattern, config, is_chosen)
         _annotate_chain(node, last, dict.fromkeys(tensors_read(node), config.input_activation), config)
     elif pattern.kind is Kind.SHARED:
         _annotate_shared(node, config)
 
 
-def _last(node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen: Callable[[Node], bool]) -> Node:
+def last_made_with(node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen: Callable[[Node], bool]) -> Node:
     """The last call that is made with a call: batch norm while training, then an activation."""
     if config.output_activation is None:
         return node
@@ -146,7 +146,7 @@ def _annotate_weighted(
     bias = node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
     if isinstance(bias, Node):
         operands[bias] = config.bias
-    _annotate_chain(node, _last(node, pattern, config, is_chosen), operands, config)
+    _annotate_chain(node, last_made_with(node, pattern, config, is_chosen), operands, config)
 
 
 def _annotate_chain(node: Node, last: Node, operands: dict[Any, Any], config: QuantizationConfig) -> None:

@@ -41,12 +41,12 @@ RELU = (aten.relu.default, aten.relu_.default)
 BATCH_NORM = (aten.batch_norm.default,)
 """In a graph captured for training; before calibration it is a part of the convolution already."""
 
-_CONVOLUTIONS = (aten.conv1d.default, aten.conv2d.default, aten.conv1d.padding, aten.conv2d.padding)
+CONVOLUTIONS = (aten.conv1d.default, aten.conv2d.default, aten.conv1d.padding, aten.conv2d.padding)
 TRANSPOSED = (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
 
 PATTERNS = (
     Pattern(Kind.WEIGHTED, (aten.linear.default,), RELU, dynamic=True),
-    Pattern(Kind.WEIGHTED, _CONVOLUTIONS, RELU, dynamic=True),
+    Pattern(Kind.WEIGHTED, CONVOLUTIONS, RELU, dynamic=True),
     Pattern(Kind.WEIGHTED, TRANSPOSED, RELU, dynamic=True, channels=1),
     Pattern(Kind.COMPUTED, (aten.add.Tensor, aten.add_.Tensor), RELU),
     Pattern(Kind.COMPUTED, (aten.sub.Tensor, aten.sub_.Tensor), RELU),
@@ -65,6 +65,7 @@ PATTERNS = (
         (
             *RELU,
             *(aten.hardtanh.default, aten.hardtanh_.default, aten.clamp.default, aten.clamp_.default),
+            *(aten.relu6.default, aten.relu6_.default),
             *(aten.max_pool2d.default, aten.mean.default, aten.mean.dim, aten.upsample_bilinear2d.vec),
             *(aten.permute.default, aten.permute_copy.default, aten.transpose.int, aten.pixel_shuffle.default),
             *(aten.squeeze.dim, aten.squeeze_copy.dim, aten.squeeze.dims, aten.unsqueeze.default),

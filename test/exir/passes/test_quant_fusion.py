@@ -78,7 +78,6 @@ def _names(module: GraphModule) -> list[str]:
         (Sum(True), PAIR, ["add"], 3),
         (Moves(), PAIR, ["cat", "slice_copy.Tensor"], 3),
         (Different(), PAIR, [], 4),
-        (Rows(2), INDICES, ["embedding_byte"], 0),
     ],
 )
 def test_patterns_become_operators_on_integers(

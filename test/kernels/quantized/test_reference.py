@@ -80,7 +80,7 @@ def test_tensors(dtype: torch.dtype, layout: torch.memory_format) -> None:
     check("quantize_per_tensor.Tensor2_out", x, one, zero, *bounds, dtype)
     q = integers(dtype).to(memory_format=layout)
     for wanted in (None, torch.float64, *FLOATS):
-        for real, whole in ((0.1, 3), (1e-30, 100), (7e4, 0)):
+        for real, whole in ((0.1, 3), (1e-30, 100), (7e4, 0), (0.45, 10946), (2**-12, 65535), (1e22, -1079885149)):
             check("dequantize_per_tensor.out", q, real, whole, 0, 1, dtype, out_dtype=wanted)
         check("dequantize_per_tensor.Tensor_out", q, one, zero, 0, 90, dtype, out_dtype=wanted)
         check("dequantize_per_tensor.Tensor2_out", q, one, zero, *bounds, dtype, out_dtype=wanted)
