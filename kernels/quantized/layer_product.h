@@ -3,8 +3,8 @@
 #pragma once
 
 #include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/portable/spatial/plane.h>
 #include <executorch/kernels/quantized/fused_layer.h>
+#include <executorch/kernels/spatial/plane.h>
 
 namespace executorch::kernels::quantized {
 
@@ -22,8 +22,7 @@ class LayerProduct {
   LayerProduct(KernelRuntimeContext& ctx, const FusedLayer& largest);
 
   bool ready() const { return memory_ != nullptr; }
-  void run(const FusedLayer& layer, const portable::Images& images,
-           const portable::Images& results) const;
+  void run(const FusedLayer& layer, const Images& images, const Images& results) const;
 
   /// Where the work of one thread holds what it makes of its part.
   struct Room {
