@@ -37,19 +37,24 @@ class PlaneSums {
     }
     even_ = sums_.strides[1] == sizes_[2] * sums_.strides[2] &&
             (sizes_[0] == 1 || sums_.strides[0] == sizes_[1] * sums_.strides[1]);
+    packed_ = even_ && sums_.strides[2] == int64_t(sizeof(T));
+    if (packed_) {
+      std::fill_n(at(sums_.data, 0), size(), T(0));
+      return;
+    }
     const Window all = {{0, 0, 0}, {sizes_[0], sizes_[1], sizes_[2]}};
     for_each_row(all, [&](char* row, const int64_t*) {
-      if (sums_.strides[2] == int64_t(sizeof(T))) {
-        std::fill_n(at(row, 0), sizes_[2], T(0));
-      } else {
-        for (int64_t x = 0; x < sizes_[2]; ++x) *at(row, x) = T(0);
-      }
+      for (int64_t x = 0; x < sizes_[2]; ++x) *at(row, x) = T(0);
     });
   }
 
   /// Adds n values at the flat indices that stand `stride` bytes apart; the number of those before
   /// one that lies outside of the plane.
   int64_t add(const char* places, int64_t stride, const T* values, int64_t n) {
+    if (packed_) {
+      return add_at(places, stride, values, n,
+                    [base = sums_.data](int64_t i) { return base + i * int64_t(sizeof(T)); });
+    }
     if (!even_) return add_at(places, stride, values, n, [this](int64_t i) { return place(i); });
     return add_at(
         places, stride, values, n,
@@ -77,8 +82,8 @@ class PlaneSums {
   template <class At>
   int64_t add_at(const char* places, int64_t stride, const T* values, int64_t n, At&& at) const {
     const auto limit = static_cast<uint64_t>(size());
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t flat = *reinterpret_cast<const int64_t*>(places + i * stride);
+    for (int64_t i = 0; i < n; ++i, places += stride) {
+      const int64_t flat = *reinterpret_cast<const int64_t*>(places);
       if (static_cast<uint64_t>(flat) >= limit) return i;
       T* const total = reinterpret_cast<T*>(at(flat));
       *total = sum(*total, values[i]);
@@ -108,7 +113,8 @@ class PlaneSums {
   const int64_t* sizes_;
   ScalarType dtype_;
   bool stands_;
-  bool even_ = false;  ///< flat indices are places at one distance
+  bool even_ = false;    ///< flat indices are places at one distance
+  bool packed_ = false;  ///< at that of T
   T* temp_ = nullptr;
   Plane plane_, sums_;
 };

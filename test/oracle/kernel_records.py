@@ -172,6 +172,27 @@ SEARCHES = [
     _of("aten::_upsample_bicubic2d_aa.out", FLOATS[:2], lambda d: (numbers(d, 1, 2, 7, 8), [3, 5], False)),
 ]
 
+PLACES = torch.tensor([[0, 4, 1], [2, 2, 3]])
+SCATTERS = [
+    _of("aten::scatter.src_out", DTYPES, lambda d: (numbers(d), 1, PLACES, numbers(d))),
+    _of("aten::scatter.reduce_out", NUMBERS, lambda d: (numbers(d), 1, PLACES, numbers(d)), reduce="add"),
+    _on("aten::scatter.value_out", DTYPES, 1, PLACES, 3),
+    _on("aten::scatter.value_reduce_out", NUMBERS, 1, PLACES, 3, reduce="multiply"),
+]
+# Overloads that OpInfo has among many: not every choice of its samples meets them.
+RESIZES = [
+    *(
+        _of(f"aten::{name}{rank}d.out", FLOATS, lambda d, n=rank: (numbers(d, 1, 2, *[5] * n), [3, 7, 4][:n]))
+        for name in ("upsample_nearest", "_upsample_nearest_exact")
+        for rank in (1, 2, 3)
+    ),
+    *(
+        _of(f"aten::upsample_{name}.out", FLOATS, lambda d, n=rank: (numbers(d, 1, 2, *[5] * n), [3, 7, 4][:n], False))
+        for rank, name in enumerate(("linear1d", "bilinear2d", "trilinear3d"), 1)
+    ),
+    _of("aten::upsample_bicubic2d.out", FLOATS, lambda d: (numbers(d, 1, 2, 7, 8), [9, 5], True)),
+]
+
 # Functions whose gradients are computed by kernels, and the sizes of what they are taken of.
 GRADIENTS: dict[str, tuple[Callable[..., torch.Tensor], list[list[int]]]] = {
     "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, (3, 2)), [[2, 3, 7, 6]]),
@@ -194,4 +215,4 @@ GRADIENTS: dict[str, tuple[Callable[..., torch.Tensor], list[list[int]]]] = {
     ),
 }
 
-RECORDS = [*SCALARS, *COPIES, *OTHERS, *RANDOM, *SEARCHES]
+RECORDS = [*SCALARS, *COPIES, *OTHERS, *RANDOM, *SEARCHES, *SCATTERS, *RESIZES]
