@@ -9,6 +9,7 @@ from typing import final
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.converted_weights import product_of
 from executorch.backends.xnnpack.lowering.fusion import fusions
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
@@ -36,6 +37,8 @@ class XnnpackBackend(BackendDetails):
             reason = refusal(node, edge_program)
             if rule is None or reason is not None:
                 raise RuntimeError(f"XnnpackBackend cannot compile {node.name} ({node.target}): {reason}")
+            if product_of(edge_program, node) is not None:
+                continue  # the product that reads it takes what it converts
             low.start(node)
             low.writer.file = _file_of_constants(node)
             rule.emit(low, node)

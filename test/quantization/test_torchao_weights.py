@@ -20,7 +20,9 @@ from torchao.quantization import (
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.utils import unwrap_tensor_subclass
 
-from executorch.exir import to_edge
+from executorch.backends.xnnpack.partition.config import MMConfig, ReLUConfig
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge, to_edge_transform_and_lower
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
@@ -30,7 +32,7 @@ CONFIGS: dict[str, tuple[Any, float]] = {
     "8da8w": (Int8DynamicActivationIntxWeightConfig(weight_dtype=EIGHT, weight_granularity=PerAxis(0)), 0.35),
     "8da8w, products of integers": (Int8DynamicActivationInt8WeightConfig(), 1.1),
     "int8 weights": (IntxWeightOnlyConfig(weight_dtype=EIGHT, granularity=PerAxis(0)), 0.35),
-    "int8 weights, first form": (Int8WeightOnlyConfig(), 1.1),
+    "int8 weights, first form": (Int8WeightOnlyConfig(), 0.35),
     "int4 weights": (IntxWeightOnlyConfig(weight_dtype=FOUR, granularity=PerGroup(32)), 1.1),
 }
 """And how much of float32 the file may have; XNNPACK has no products of float32 with integers of four bits."""
@@ -55,3 +57,22 @@ def test_weights_stay_integers(name: str) -> None:
     assert len(outside) == 2, [str(node.target) for node in outside]
     floats = 4 * sum(each.numel() for each in model.parameters())
     assert len(lowered.to_executorch().buffer) < share * floats + 4096
+
+
+def test_integer_weights_go_where_their_product_does() -> None:
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(16, 8), nn.ReLU()).eval(), (torch.randn(3, 16),)
+    quantize_(model, Int8WeightOnlyConfig())
+    unwrap_tensor_subclass(model)
+    exported = torch.export.export(model, x)
+
+    choices: tuple[tuple[dict[str, Any], int], ...] = (
+        ({"per_op_mode": True}, 5),
+        ({"configs": [ReLUConfig]}, 1),
+        ({"configs": [MMConfig]}, 1),
+    )
+    for settings, delegates in choices:
+        lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(**settings)])
+        calls = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
+        assert sum("delegate" in each for each in calls) == delegates, calls
+        assert torch.allclose(run(lowered, x), model(*x), atol=1e-5)

@@ -9,6 +9,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.converted_weights import converted_weights, product_of
 from executorch.backends.xnnpack.lowering.elements import Elements, per_channel
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import Order, plain
@@ -142,15 +143,23 @@ def _refuse_product(node: Node, program: ExportedProgram) -> str | None:
 def _product(low: Lowering, node: Node) -> None:
     """A matrix of constants, which is packed once, or batches that are broadcast."""
     left, right = cast(Node, node.args[0]), cast(Node, node.args[1])
-    weight = low.constant(right)
-    if weight is not None and weight.dim() == 2:
-        filters = low.writer.constant(weight.t())
+    filters = _constant_filters(low, right)
+    if filters is not None:
         low.add(g.FullyConnected(low.read(left), filters, g.INVALID_ID, low.result(node)), node)
         return
     order = _right_order(low, right)
     flags = 0 if order == plain(len(order)) else _TRANSPOSED
     operands = low.read(left), low.read(right, order)
     low.add(g.BatchMatrixMultiply(*operands, low.result(node), flags), node)
+
+
+def _constant_filters(low: Lowering, right: Node) -> int | None:
+    """A constant right operand as a layer's weights: numbers, or the integers that are converted to them."""
+    integers = converted_weights(low.program, right) if product_of(low.program, right) else None
+    if integers is not None:
+        return _filters_of_rows(low, Weights(integers.t(), torch.ones(()), None, 0, 8))
+    weight = low.constant(right)
+    return low.writer.constant(weight.t()) if weight is not None and weight.dim() == 2 else None
 
 
 def _right_order(low: Lowering, right: Node) -> Order:

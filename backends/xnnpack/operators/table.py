@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.converted_weights import product_of
 from executorch.backends.xnnpack.lowering.facts import operator_of
 from executorch.backends.xnnpack.operators import (
     arrangement,
@@ -45,5 +46,8 @@ def refusal(node: Node, program: ExportedProgram) -> str | None:
     rule = rule_of(node)
     if rule is None:
         return "XNNPACK has no such operator"
+    product = product_of(program, node)
+    if product is not None:  # it goes where the product does
+        return refusal(product, program)
     tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes)
     return tensors or rule.refusal(node, program)

@@ -10,6 +10,7 @@ from functools import cached_property
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.converted_weights import product_of
 from executorch.backends.xnnpack.lowering.facts import is_constant, operator_of
 from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMIC, PER_CHANNEL, PER_GROUP, QUANTIZE
@@ -51,6 +52,9 @@ class Selection:
         """Why a node is not taken, though XNNPACK could; None if it is."""
         if node.target is operator.getitem:
             return self.refusal(node.args[0])  # type: ignore[arg-type]
+        product = product_of(self._program, node)
+        if product is not None:
+            return self.refusal(product)
         precision = None if self._precisions is None else self._precision(node)
         if self._precisions is not None and precision is not None and precision not in self._precisions:
             return f"the partitioner was told not to take {precision.name}"
@@ -89,7 +93,7 @@ class Selection:
         """The nodes of a partition as one group for each operator, with what only goes with it."""
         leader = {node: node for node in nodes}
         for node in nodes:
-            for other in (*self._on_integers.get(node, ()), *_needed(node)):
+            for other in (*self._on_integers.get(node, ()), *_needed(self._program, node)):
                 if other in leader and leader[other] is not leader[node]:
                     first, second = leader[other], leader[node]
                     leader.update({each: first for each, of in leader.items() if of is second})
@@ -106,9 +110,10 @@ def _is_dynamic(node: Node) -> bool:
     return operator_of(node) in _PART_OF_DYNAMIC
 
 
-def _needed(node: Node) -> list[Node]:
+def _needed(program: ExportedProgram, node: Node) -> list[Node]:
     """The operands that are made in a delegate with a node, or not at all."""
     if node.target is operator.getitem:
         return list(node.all_input_nodes)
     dequantized = [each for each in node.all_input_nodes if operator_of(each) in _DEQUANTIZES and len(each.users) == 1]
-    return dequantized + [each for each in node.all_input_nodes if _is_dynamic(each)]
+    converted = [each for each in node.all_input_nodes if product_of(program, each)]
+    return dequantized + converted + [each for each in node.all_input_nodes if _is_dynamic(each)]
