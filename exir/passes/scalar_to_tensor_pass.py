@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -23,6 +24,11 @@ _OF_TRUTH_VALUES: dict[Any, OpOverload] = {
     _aten.bitwise_or.Scalar: _aten.bitwise_or.Tensor,
     _aten.bitwise_xor.Scalar: _aten.bitwise_xor.Tensor,
 }
+_16_BITS = (torch.float16, torch.bfloat16)
+# Where eager takes a number as it is, whatever the tensor's dtype, and rounds the result alone.
+_TAKES_ANY_NUMBER = frozenset(
+    {_aten.add.Tensor, _aten.sub.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten.div.Tensor_mode}
+)
 
 
 def promoted_dtype(values: list[Any]) -> torch.dtype:
@@ -83,11 +89,41 @@ def _convert(graph_module: fx.GraphModule, node: fx.Node) -> bool:
         return False
     others = [value for index, value in given.items() if value is not None and schema[index].name != "condition"]
     dtype = promoted_dtype(others)
+    result = _value(node)
+    if isinstance(result, torch.Tensor) and result.dtype.is_floating_point and not dtype.is_floating_point:
+        dtype = result.dtype  # true division of integers: 300 is not to be cut to the width of int8
+    if dtype in _16_BITS and not all(_is_held(node, value, dtype) for value in given.values()):
+        dtype = _computed_in_float32(node)
     args = list(node.args)
     for index in to_make:
         args[index] = _tensor_for(graph_module, node, args[index], dtype)
     node.args = tuple(args)
     return True
+
+
+def _is_held(node: fx.Node, number: Any, dtype: torch.dtype) -> bool:
+    """Whether `dtype` can stand for the number: it neither overflows nor vanishes, and no floor is taken after it."""
+    if not isinstance(number, (int, float)) or not math.isfinite(number) or node.target not in _TAKES_ANY_NUMBER:
+        return True
+    error = 0.0 if node.target is _aten.div.Tensor_mode else torch.finfo(dtype).eps * abs(number)
+    return abs(torch.tensor(number, dtype=dtype).item() - number) <= error
+
+
+def _computed_in_float32(node: fx.Node) -> torch.dtype:
+    """Converts the tensors of a call to float32, and its result back."""
+    value = node.meta["val"]
+    for operand in node.all_input_nodes:
+        held = operand.meta["val"]
+        if isinstance(held, torch.Tensor):
+            with held.fake_mode:  # type: ignore[attr-defined]
+                wide = held.to(torch.float32)
+            kind = {"dtype": torch.float32}
+            node.replace_input_with(operand, insert_before(node, _aten._to_copy.default, (operand,), kind, wide))
+    with value.fake_mode:
+        node.meta["val"] = value.to(torch.float32)
+    result = insert_before(node.next, _aten._to_copy.default, (node,), {"dtype": value.dtype}, value, origin=node)
+    node.replace_all_uses_with(result, delete_user_cb=lambda user: user is not result)
+    return torch.float32
 
 
 def _tensor_for(graph_module: fx.GraphModule, user: fx.Node, number: Any, dtype: torch.dtype) -> fx.Node:
@@ -98,7 +134,9 @@ def _tensor_for(graph_module: fx.GraphModule, user: fx.Node, number: Any, dtype:
         return insert_before(user, torch.ops.aten.scalar_tensor.default, (number,), {"dtype": dtype}, value)
     name = f"_scalar_{str(dtype).removeprefix('torch.')}_{number}".replace(".", "_").replace("-", "m").replace("+", "")
     if not hasattr(graph_module, name):
-        graph_module.register_buffer(name, torch.tensor(number, dtype=dtype))
+        # As in eager, an integer that the dtype does not hold wraps around.
+        value = torch.tensor(number).to(dtype) if isinstance(number, int) else torch.tensor(number, dtype=dtype)
+        graph_module.register_buffer(name, value)
     for held in graph_module.graph.nodes:
         if held.op == "get_attr" and held.target == name:
             return held  # type: ignore[no-any-return]

@@ -53,6 +53,10 @@ def _empty_permuted(size: list[int], physical_layout: list[int], **kind: Any) ->
     return torch.empty([size[dim] for dim in physical_layout], **kind).permute(inverse)
 
 
+def _new_empty_strided(self: torch.Tensor, size: list[int], stride: list[int], **kind: Any) -> torch.Tensor:
+    return torch.empty_strided(size, stride, dtype=kind.get("dtype") or self.dtype)
+
+
 def _trilinear(
     i1: torch.Tensor,
     i2: torch.Tensor,
@@ -94,6 +98,7 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten._trilinear.default: _trilinear,
     _aten.empty_permuted.default: _empty_permuted,
     _aten.index_reduce.default: _index_reduce,
+    _aten.new_empty_strided.default: _new_empty_strided,
     _aten.put.default: _put,
     _aten.__lshift__.Scalar: lambda self, other: torch.bitwise_left_shift(self, other),
     _aten.__lshift__.Tensor: lambda self, other: torch.bitwise_left_shift(self, other),

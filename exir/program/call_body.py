@@ -94,7 +94,9 @@ def inline_body(graph_module: fx.GraphModule, node: fx.Node, body: fx.GraphModul
                 result = map_arg(held.args[0], mapped.__getitem__)
             elif held.op != "placeholder":
                 mapped[held] = _copied(graph_module, body, held, mapped, mode)
-                mapped[held].meta = {**meta, "val": own_value(mapped[held].meta["val"])}
+                given = mapped[held].meta
+                # What is called for its effect, as an assertion, has no value.
+                mapped[held].meta = {**meta, "val": own_value(given["val"])} if "val" in given else dict(meta)
     if isinstance(result, fx.Node):
         node.replace_all_uses_with(result)
     else:

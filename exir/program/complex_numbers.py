@@ -87,6 +87,8 @@ def _polar(abs: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
 _ADD = _binary(lambda a, b: (a[0] + b[0], a[1] + b[1]))
 _SUBTRACT = _binary(lambda a, b: (a[0] - b[0], a[1] - b[1]))
 COMPLEX_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+    # Eager marks a tensor as conjugated and computes later; tensors of programs have no such mark.
+    _aten._conj.default: lambda self: _aten._conj_physical(self),
     _aten.abs.default: _unary(lambda real, imaginary: torch.hypot(real, imaginary)),
     _aten.add.Tensor: _ADD,
     _aten.angle.default: _unary(lambda real, imaginary: torch.atan2(imaginary, real)),

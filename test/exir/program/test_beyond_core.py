@@ -1,0 +1,59 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators outside of Core ATen end in operators that have kernels."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from models.function_module import Function
+from oracle.kernel_entry import registered_kernels
+from oracle.kernel_records import functional_of
+from oracle.pipeline import assert_matches_eager
+
+from executorch.exir.dialects.legal_ops import is_legal_in_edge
+from executorch.exir.program.decomposition import decomposition_table
+
+aten = torch.ops.aten
+X = torch.arange(24.0).reshape(2, 3, 4) - 7
+VOLUME = torch.arange(144.0).reshape(1, 2, 6, 4, 3).sin()
+WINDOW = ([2] * 3, [2] * 3, [0] * 3)  # size, stride, padding
+# Written in place, for which programs have what follows from functional operators; or gone before the edge dialect.
+NOT_CALLED_BY_GRAPHS = {"aten::copy_", "aten::index_put_", "aten::detach_copy.out", "aten::lift_fresh_copy.out"}
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
+    "a call for its effect in the body": (lambda x: F.one_hot(x, 5), torch.tensor([[0, 4], [2, 1]])),
+    "a transform back": (lambda x: torch.view_as_real(torch.fft.ifft(x).resolve_conj()), X),
+    "a conjugate": (lambda x: torch.view_as_real(torch.complex(x, x).conj() * torch.complex(x, -x)), X),
+    "a cubic, smooth downscaling": (lambda x: F.interpolate(x[None], size=(2, 3), mode="bicubic", antialias=True), X),
+    "memory by its strides": (lambda x: x.new_empty_strided((2, 3, 4), (1, 2, 6)).copy_(x) + 1, X),
+    "the gradient of a pool": (
+        lambda x: (
+            aten.avg_pool3d_backward(F.avg_pool3d(x, 2), x, *WINDOW, False, True, None),
+            aten.max_pool3d_with_indices_backward(
+                F.max_pool3d(x, 2), x, *WINDOW, [1] * 3, False, F.max_pool3d(x, 2, return_indices=True)[1]
+            ),
+        ),
+        VOLUME,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FUNCTIONS)
+def test_what_eager_computes_is_lowered_and_computed(what: str) -> None:
+    function, x = FUNCTIONS[what]
+    assert_matches_eager(Function(function), (x,))
+
+
+def test_every_kernel_is_reached_by_an_operator_of_the_edge_dialect() -> None:
+    kernels = {name for name in registered_kernels() if name.startswith("aten::")}
+    table = decomposition_table()
+    unreached = []
+    for kernel in sorted(kernels - NOT_CALLED_BY_GRAPHS):
+        if kernel.startswith(("aten::sym_", "aten::_local_scalar_dense")):
+            continue
+        op = functional_of(kernel)
+        if not is_legal_in_edge(op) and op not in table:
+            unreached.append(kernel)
+    assert not unreached
