@@ -112,6 +112,14 @@ def test_grid_sampling_matches_eager(mode: int, padding: int, align: bool, dtype
         assert_kernel_matches_eager("aten::grid_sampler_3d.out", volume, points, mode, padding, align)
 
 
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_nothing_comes_of_pixels_outside_not_even_of_infinite_neighbours(mode: int) -> None:
+    x = torch.randn(1, 2, 6, 5)
+    x[..., 0, :], x[..., -1] = float("inf"), float("-inf")
+    grid = torch.rand(1, 3, 75, 2) * 2.6 - 1.3  # more points in a row than are sampled together
+    assert_kernel_matches_eager("aten::grid_sampler_2d.out", x, grid, mode, 0, False)
+
+
 def test_grid_sampling_survives_wild_coordinates() -> None:
     wild = torch.tensor([float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 3e9]).repeat(2, 1).t()[None, None]
     for mode, padding in itertools.product(range(3), range(3)):
