@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${EXECUTORCH_VENV:-$root/.venv}
 export PIP_DISABLE_PIP_VERSION_CHECK=1 CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 HF_HUB_OFFLINE=1
 
-step() { printf '\n== %s\n' "$*" >&2; }
+step() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS" >&2; }
 
 # need_packages NAME...: installs what is missing, as root or through sudo.
 need_packages() {

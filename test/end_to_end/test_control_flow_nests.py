@@ -18,7 +18,7 @@ from executorch.exir.error import ExportError
 from executorch.runtime import Runtime
 
 SETTINGS = settings(
-    max_examples=6,
+    max_examples=3,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
