@@ -42,7 +42,7 @@ EXECUTORCH_KERNEL_ENTRY=$root/build/editable/test/libkernel_entry_portable.so \
   python -m pytest -q -n 2 test/kernels/portable -k "matmul or convolution or normalize or activation"
 step "pytest"
 rm -rf build/recorded_calls
-EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile "$@"
+EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile --durations=40 "$@"
 step "ctest"
 ctest --test-dir build/editable --output-on-failure --parallel 2
 
