@@ -132,6 +132,14 @@ def _linear_fake(
     return input.new_empty([*input.shape[:-1], weight.shape[0]])
 
 
+def _product(input: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return (input.double() @ weight.double().t()).to(torch.int32)
+
+
+def _product_fake(input: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return input.new_empty([input.shape[0], weight.shape[0]], dtype=torch.int32)
+
+
 def _lookup(input: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
     first = torch.iinfo(input.dtype).min
     return torch.empty_like(input, dtype=table.dtype).copy_(table[input.long() - first])
@@ -205,6 +213,7 @@ _IMPLEMENTATIONS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., tor
     "max_pool2d": (_max_pool2d, _max_pool2d),
     "mean": (_mean, _mean_fake),
     "mul": (_combined(torch.mul), _combined_fake),
+    "product": (_product, _product_fake),
     "sub": (_combined(torch.sub), _combined_fake),
     "transposed_convolution": (_transposed_convolution, _transposed_convolution_fake),
 }

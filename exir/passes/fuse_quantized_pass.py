@@ -7,6 +7,7 @@ max_pool2d, avg_pool2d, mean             quantized_fused::max_pool2d, avg_pool2d
 element by element, of one tensor        quantized_fused::lookup, or the limits of what made the integers
 add, sub, mul                            quantized_decomposed::add, quantized_fused::sub, mul
 cat, pad, and what only moves            the same operator on integers
+mm of int8 converted to int32            quantized_fused::product
 
 Run on what no delegate took. Results are those of the float pattern, but for numbers that lie so near to the middle of
 two integers that the float sums' own rounding decides (exir/operator/quantized_fused.py).
@@ -23,6 +24,7 @@ from torch import fx
 from torch.export import ExportedProgram
 
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
+from executorch.exir.passes.fuse_integer_products import fuse_integer_products
 from executorch.exir.passes.fuse_quantized_layers import convolution, linear, transposed_convolution
 from executorch.exir.passes.fuse_quantized_pools import average, fitted_average, maximum, mean
 from executorch.exir.passes.fuse_quantized_tables import combination, concatenation, function, padded
@@ -65,7 +67,7 @@ _PATTERNS: dict[Any, _Pattern] = {
 def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
     """Fuses all that the target has kernels for, in place."""
     constants = Constants(program)
-    modified = False
+    modified = has_kernel(f"{_FUSED}product.out") and fuse_integer_products(constants)
     for node in list(program.graph.nodes):
         if not is_quantize(node):
             continue

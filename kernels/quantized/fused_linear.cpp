@@ -47,6 +47,22 @@ const Factor* factors(const IntegerLoops& loops, const int8_t* x, Factor* room, 
   }
 }
 
+// Rows of the input, a few at a time: f(row, how many, the rows as factors, outputs begin, end).
+template <class F>
+void for_each_rows(KernelRuntimeContext& ctx, const IntegerLoops& loops, const int8_t* from,
+                   int64_t rows, int64_t depth, int64_t channels, F&& f) {
+  constexpr int64_t kInputs = IntegerLoops::kInputs;
+  constexpr bool widens = sizeof(Factor) > sizeof(int8_t);
+  auto* const room = widens ? allocate<Factor>(ctx, depth * std::min(rows, kInputs)) : nullptr;
+  if (widens && room == nullptr) return;
+  for (int64_t row = 0; row < rows; row += kInputs) {
+    const int inputs = static_cast<int>(std::min(kInputs, rows - row));
+    const Factor* const x = factors(loops, from + row * depth, room, depth * inputs);
+    const Division division(channels, kOutputs, inputs * channels * depth, kLeastProducts);
+    division.run([&](int64_t, int64_t begin, int64_t end) { f(row, inputs, x, begin, end); });
+  }
+}
+
 }  // namespace
 
 /// out[..., n] = round(Σk input[..., k] * weight[n, k] * scales[n] + offsets[n]) + out_zero_point.
@@ -79,22 +95,45 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
                      offsets.const_data_ptr<float>(),
                      Limits(out_zero, out_min, out_max)};
   const int64_t rows = out.numel() / layer.channels;
-  constexpr int64_t kInputs = IntegerLoops::kInputs;
-  constexpr bool widens = sizeof(Factor) > sizeof(int8_t);
-  auto* const room =
-      widens ? allocate<Factor>(ctx, layer.depth * std::min(rows, kInputs)) : nullptr;
-  if (widens && room == nullptr) return out;
-  const auto* from = input.const_data_ptr<int8_t>();
-  auto* to = out.mutable_data_ptr<int8_t>();
-  for (int64_t row = 0; row < rows; row += kInputs) {
-    const int inputs = static_cast<int>(std::min(kInputs, rows - row));
-    const Factor* const x = factors(loops, from + row * layer.depth, room, layer.depth * inputs);
-    const Division division(layer.channels, kOutputs, inputs * layer.channels * layer.depth,
-                            kLeastProducts);
-    division.run([&](int64_t, int64_t begin, int64_t end) {
-      layer.run(x, layer.depth, inputs, to + row * layer.channels, begin, end);
-    });
+  auto* const to = out.mutable_data_ptr<int8_t>();
+  for_each_rows(ctx, loops, input.const_data_ptr<int8_t>(), rows, layer.depth, layer.channels,
+                [&](int64_t row, int inputs, const Factor* x, int64_t begin, int64_t end) {
+                  layer.run(x, layer.depth, inputs, to + row * layer.channels, begin, end);
+                });
+  return out;
+}
+
+/// out[m, n] = Σk input[m, k] * weight[n, k], in int32.
+Tensor& product_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
+                    Tensor& out) {
+  if (!expect_int8(ctx, "input", input) || !expect_int8(ctx, "weight", weight) ||
+      !expect_dtype(ctx, "out", out, ScalarType::Int) ||
+      !ET_EXPECT(ctx,
+                 input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1) &&
+                     weight.size(1) <= kMostTerms,
+                 "input %s and weight %s have no product of at most %" PRId64 " terms",
+                 ShapeText(input).text, ShapeText(weight).text, kMostTerms)) {
+    return out;
   }
+  Shape shape(input);
+  shape.sizes[1] = weight.size(0);
+  if (!resize(ctx, out, shape) ||
+      !ET_EXPECT(ctx,
+                 in_index_order(Strided(input)) && in_index_order(Strided(weight)) &&
+                     in_index_order(Strided(out)),
+                 "input, weight and out must be contiguous") ||
+      out.numel() == 0) {
+    return out;
+  }
+  const IntegerLoops& loops = integer_loops();
+  const int64_t depth = input.size(1), channels = weight.size(0);
+  const auto* const rows = weight.const_data_ptr<int8_t>();
+  auto* const to = out.mutable_data_ptr<int32_t>();
+  for_each_rows(ctx, loops, input.const_data_ptr<int8_t>(), input.size(0), depth, channels,
+                [&](int64_t row, int inputs, const Factor* x, int64_t begin, int64_t end) {
+                  loops.dots(depth, x, depth, inputs, rows + begin * depth, depth, end - begin,
+                             to + row * channels + begin, channels);
+                });
   return out;
 }
 

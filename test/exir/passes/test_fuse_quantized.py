@@ -224,6 +224,30 @@ def test_a_program_of_int8_inputs_and_outputs_computes_and_links_integers_alone(
     assert result.dtype is torch.int8 and int((result.int() - expected.int()).abs().max()) <= 1
 
 
+class IntegerProduct(nn.Module):
+    def __init__(self, is_transposed: bool) -> None:
+        super().__init__()
+        weight = torch.randint(-128, 128, (7, 40) if is_transposed else (40, 7), dtype=torch.int8)
+        self.register_buffer("weight", weight)
+        self.is_transposed = is_transposed
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weight: Any = self.weight
+        return torch._int_mm(x, weight.t() if self.is_transposed else weight)
+
+
+@pytest.mark.parametrize("is_transposed", [True, False])
+def test_a_product_of_int8_with_constants_is_one_operator(is_transposed: bool) -> None:
+    import torchao  # noqa: F401  # its operators are decomposed where it is imported
+
+    torch.manual_seed(0)
+    model, x = IntegerProduct(is_transposed), torch.randint(-128, 128, (5, 40), dtype=torch.int8)
+    exported = torch.export.export(model, (x,))
+    operators, result = execute(to_edge(exported), (x,))
+    assert set(operators) == {"quantized_fused::product"}
+    assert torch.equal(result, model(x))
+
+
 def test_fusion_can_be_left_off_and_needs_the_kernels() -> None:
     torch.manual_seed(0)
     data = [(torch.randn(3, 20),)]

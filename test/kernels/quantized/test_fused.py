@@ -137,6 +137,7 @@ def test_linear_layers(extreme: bool) -> None:
         made = channels(outputs, depth)
         for out in ((0, -128, 127), (-128, -128, 127), (127, -5, 100)):
             check("linear", x, weight, *made, *out)
+        check("product", x, weight)
     check("linear", integers(2, 3, 20), integers(6, 20, seed=1), *channels(6, 20), 3, -128, 127)
 
 
@@ -202,6 +203,7 @@ BAD: dict[str, tuple[str, tuple[Any, ...], str]] = {
         (integers(1, 1 << 16, 1), 0, integers(1 << 16, 2, 1), *ONES, [1], [0], [1], [0], 1, 0, -128, 127),
         "may have 65535 weights",
     ),
+    "product": ("product", (integers(4, 9), integers(2, 8)), "have no product of at most 131071 terms"),
     "table of numbers": ("lookup", (X, torch.zeros(256)), "table must be int8 or uint8"),
     "depth": ("linear", (integers(4, 9), integers(2, 8), *ONES, 0, -128, 127), "have no product"),
     "terms": (
@@ -216,7 +218,8 @@ BAD: dict[str, tuple[str, tuple[Any, ...], str]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_wrong_arguments_are_refused(name: str) -> None:
     kernel, args, why = BAD[name]
-    call = call_kernel(f"quantized_fused::{kernel}.out", *args, out=[OUT.clone()])
+    out = OUT.int() if kernel == "product" else OUT.clone()
+    call = call_kernel(f"quantized_fused::{kernel}.out", *args, out=[out])
     assert call.error
     assert re.search(why, call.message), call.message
 
