@@ -10,6 +10,8 @@
 #include <executorch/kernels/gemm/tiles.h>
 #include <executorch/kernels/loops/selection.h>
 
+#include <cstring>
+
 namespace executorch::kernels {
 namespace {
 
@@ -92,33 +94,55 @@ void few_rows(int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t
   }
 }
 
-/// Sums of neighbours: of a's lanes, then of b's. Vectors go by address: as values, they are no
-/// matter of the ABI on processors without any.
-template <class T, int kBytes, int... lane>
-inline void neighbour_sums(const typename Vector<T, kBytes>::type* a,
-                           const typename Vector<T, kBytes>::type* b,
-                           typename Vector<T, kBytes>::type* to,
-                           std::integer_sequence<int, lane...>) {
-  *to = __builtin_shufflevector(*a, *b, (2 * lane)...) +
-        __builtin_shufflevector(*a, *b, (2 * lane + 1)...);
+/// Vectors whose lanes hold groups of partial sums, each group `width` lanes for one sum: which
+/// lane of a and b together is the first of the two that are added to give lane `lane` of their
+/// halved groups. Lanes stay within their 16 bytes where that can be: only then a shuffle is one
+/// step.
+template <class T, int kLanes>
+constexpr int folded_lane(int width, int lane) {
+  constexpr int kChunk = 16 / sizeof(T);
+  const int half = width / 2;
+  if (width > kChunk) {
+    const int group = lane / half;
+    return group / 2 * width + lane % half + group % 2 * kLanes;
+  }
+  const int place = lane % (kChunk / 2);
+  const int of_b = lane % kChunk >= kChunk / 2 ? kLanes : 0;
+  return lane / kChunk * kChunk + place / half * width + place % half + of_b;
+}
+
+/// Vectors go by address: as values, they are no matter of the ABI on processors without any.
+template <class T, int kBytes, int kWidth, int... lane>
+inline void fold(const typename Vector<T, kBytes>::type* a,
+                 const typename Vector<T, kBytes>::type* b, typename Vector<T, kBytes>::type* to,
+                 std::integer_sequence<int, lane...>) {
+  constexpr int kLanes = Vector<T, kBytes>::kLanes;
+  *to = __builtin_shufflevector(*a, *b, folded_lane<T, kLanes>(kWidth, lane)...) +
+        __builtin_shufflevector(*a, *b, (folded_lane<T, kLanes>(kWidth, lane) + kWidth / 2)...);
 }
 
 /// The sum of each vector's lanes, in as many of the first lanes of vectors[0]; kCount is a power
-/// of two. Overwrites them all.
-template <class T, int kBytes, int kCount>
-inline void lane_sums(typename Vector<T, kBytes>::type* vectors) {
-  constexpr int kLanes = Vector<T, kBytes>::kLanes;
-  constexpr auto kAll = std::make_integer_sequence<int, kLanes>{};
-#pragma GCC unroll 4
-  for (int count = kCount; count > 1; count /= 2) {
+/// of two, at most the lanes. Overwrites them all.
+template <class T, int kBytes, int kCount, int kWidth = Vector<T, kBytes>::kLanes>
+inline __attribute__((always_inline)) void lane_sums(typename Vector<T, kBytes>::type* vectors) {
+  if constexpr (kWidth > 1) {
+    constexpr auto kAll = std::make_integer_sequence<int, Vector<T, kBytes>::kLanes>{};
+    constexpr bool kWithin = kWidth * sizeof(T) <= 16;
+    if constexpr (kCount > 1 && (kWithin || kWidth <= kCount)) {
+      // Halves of the vectors meet first, neighbours last: so sums come out in order.
 #pragma GCC unroll 8
-    for (int i = 0; i < count; i += 2) {
-      neighbour_sums<T, kBytes>(vectors + i, vectors + i + 1, vectors + i / 2, kAll);
+      for (int i = 0; i < kCount / 2; ++i) {
+        const int first = kWithin ? 2 * i : i, second = kWithin ? 2 * i + 1 : i + kCount / 2;
+        fold<T, kBytes, kWidth>(vectors + first, vectors + second, vectors + i, kAll);
+      }
+      lane_sums<T, kBytes, kCount / 2, kWidth / 2>(vectors);
+    } else {
+#pragma GCC unroll 16
+      for (int i = 0; i < kCount; ++i) {
+        fold<T, kBytes, kWidth>(vectors + i, vectors + i, vectors + i, kAll);
+      }
+      lane_sums<T, kBytes, kCount, kWidth / 2>(vectors);
     }
-  }
-#pragma GCC unroll 4
-  for (int lanes = kCount; lanes < kLanes; lanes *= 2) {
-    neighbour_sums<T, kBytes>(vectors, vectors, vectors, kAll);
   }
 }
 
@@ -163,10 +187,11 @@ inline void inner_products(int64_t k, const T* a, int64_t lda, const T* b, int64
 #pragma GCC unroll 4
   for (int i = 0; i < kRows; ++i) {
     lane_sums<T, kBytes, kColumns>(sum[i]);
+    T* const to = c + i * ldc;
+    std::memcpy(to, &sum[i][0], kColumns * sizeof(T));
+    if (p == k) continue;
     for (int j = 0; j < kColumns; ++j) {
-      T rest(0);
-      for (int64_t q = p; q < k; ++q) rest += a[i * lda + q] * b[j * ldb + q];
-      c[i * ldc + j] = sum[i][0][j] + rest;
+      for (int64_t q = p; q < k; ++q) to[j] += a[i * lda + q] * b[j * ldb + q];
     }
   }
 }

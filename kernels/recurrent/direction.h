@@ -105,7 +105,8 @@ class Direction {
     for (int64_t gate = 0; gate < (whole ? 1 : s_.gates); ++gate) {
       const int64_t first = gate * s_.hidden + block.unit;
       multiply(tile, sequences, whole ? rows : units, s_.state, hidden + block.sequence * s_.state,
-               recurrent_, first, from_hidden_ + block.sequence * rows + first, rows);
+               recurrent_, first, from_hidden_ + block.sequence * rows + first, rows,
+               index % 2 == 1);
     }
     for (int64_t b = block.sequence; b < block.last_sequence; ++b) {
       const int64_t at = b * s_.hidden + block.unit;
@@ -122,7 +123,7 @@ class Direction {
     T* const fresh = hidden_[(now_ + index + 1) % 2];
     if (s_.projected) {
       multiply(tile, end - begin, s_.state, s_.hidden, unprojected_ + begin * s_.hidden,
-               projection_, 0, fresh + begin * s_.state, s_.state);
+               projection_, 0, fresh + begin * s_.state, s_.state, index % 2 == 1);
     }
     for (int64_t b = begin; b < end; ++b) {
       convert_out(to.at(first + index, b), to.feature_stride, fresh + b * s_.state, s_.state,
@@ -201,16 +202,20 @@ class Direction {
     return true;
   }
 
-  /// c[m, n] = a[m, k] times the rows of `weights` from `first` on, transposed.
+  /// c[m, n] = a[m, k] times the rows of `weights` from `first` on, transposed. `backwards`: the
+  /// last rows come first. Of weights larger than the cache, every other step begins with those
+  /// that the one before it read last.
   static void multiply(const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k, const T* a,
-                       const Rows& weights, int64_t first, T* c, int64_t step) {
+                       const Rows& weights, int64_t first, T* c, int64_t step, bool backwards) {
     constexpr int64_t kMost = GemmTile<T>::kFewRows;
     const int64_t few = m <= kMost ? m : kMost - 1;  // the shape that registers hold best
     // Of many sequences, so many rows of weights at a time as stay in the level 1 cache.
-    const int64_t most =
-        std::max<int64_t>(kCachedBytes / int64_t(sizeof(T)) / std::max<int64_t>(k, 1), 8);
-    const int64_t together = m <= kMost ? n : most;
-    for (int64_t j = 0; j < n; j += together) {
+    const int64_t bytes = m <= kMost ? kTurnedBytes : kCachedBytes;
+    const int64_t together =
+        std::max<int64_t>(bytes / int64_t(sizeof(T)) / std::max<int64_t>(k, 1), 16);
+    const int64_t blocks = (n + together - 1) / together;
+    for (int64_t block = 0; block < blocks; ++block) {
+      const int64_t j = (backwards ? blocks - 1 - block : block) * together;
       const T* const rows = weights.data + (first + j) * weights.step;
       for (int64_t i = 0; i < m; i += few) {
         tile.few_rows_transposed[std::min(few, m - i) - 1](
@@ -219,6 +224,7 @@ class Direction {
     }
   }
   static constexpr int64_t kCachedBytes = 16 << 10;
+  static constexpr int64_t kTurnedBytes = 64 << 10;
 
   DirectionSizes s_ = {};
   MatrixView input_;
