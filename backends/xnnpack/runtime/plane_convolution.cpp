@@ -42,17 +42,20 @@ template <int lanes, int vectors>
 inline __attribute__((always_inline)) void outputs(const Taps& taps, const float* in, float* out) {
   using V = typename Vector<lanes>::Type;
   V sums[vectors];
+#pragma GCC unroll 4
   for (int j = 0; j < vectors; ++j) {
     sums[j] = V{} + taps.bias;
   }
   for (size_t t = 0; t < taps.count; ++t) {
     const float* from = in + taps.offsets[t];
     const float weight = taps.weights[t];
+#pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j) {
       sums[j] += weight * *reinterpret_cast<const V*>(from + j * lanes);
     }
   }
   const V min = V{} + taps.min, max = V{} + taps.max;
+#pragma GCC unroll 4
   for (int j = 0; j < vectors; ++j) {
     const V above = sums[j] < min ? min : sums[j];  // NaN stays
     *reinterpret_cast<V*>(out + j * lanes) = above > max ? max : above;
