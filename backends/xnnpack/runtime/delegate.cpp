@@ -237,9 +237,11 @@ Error Delegate::resize_output(size_t index, const Tensor& tensor) {
 }
 
 xnn_status Delegate::invoke() {
-  return planes_ ? planes_->run(static_cast<const float*>(values_[0].data), arguments_[0].dims,
-                                static_cast<float*>(values_[1].data), threads_.get())
-                 : xnn_invoke_runtime(runtime_.get());
+  if (!runs_planes()) {
+    return xnn_invoke_runtime(runtime_.get());
+  }
+  return planes_->run(static_cast<const float*>(values_[0].data), arguments_[0].dims,
+                      static_cast<float*>(values_[1].data), threads_.get());
 }
 
 Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
@@ -262,7 +264,7 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
     values_[i].data = output.mutable_data_ptr();
   }
   xnn_status status = xnn_status_success;
-  if (!ready_ && !planes_) {
+  if (!ready_ && !runs_planes()) {
     status = xnn_setup_runtime_v2(runtime_.get(), values_.size(), values_.data());
   }
   const et_timestamp_t begin = is_profiled_ ? runtime::pal_current_ticks() : 0;

@@ -83,6 +83,8 @@ class Delegate final {
   runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
 
   runtime::Error verify_sizes() const;
+  /// Whether `planes_` runs, not XNNPACK, on inputs of the present sizes.
+  bool runs_planes() const { return planes_ && planes_->gains(arguments_[0].dims); }
   xnn_status invoke();
 
   Payload payload_;
@@ -96,7 +98,7 @@ class Delegate final {
   bool is_profiled_ = false;
   OperatorTimes times_;
   std::unique_ptr<xnn_runtime, RuntimeDeleter> runtime_;
-  /// Runs in the place of XNNPACK, which then only says what sizes the result has.
+  /// May run in the place of XNNPACK, which then only says what sizes the result has.
   std::optional<PlaneConvolution> planes_;
   size_t inputs_ = 0;
   std::vector<Argument> arguments_;

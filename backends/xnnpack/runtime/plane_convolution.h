@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // A depthwise convolution alone, of images whose channels lie apart, as programs have them unless
-// told otherwise. XNNPACK's wants channels side by side: bringing them there and back takes longer
-// than the convolution.
+// told otherwise. XNNPACK's wants channels side by side: of large images, bringing them there and
+// back takes longer than the convolution.
 #pragma once
 
 #include <stddef.h>
@@ -23,6 +23,8 @@ class PlaneConvolution final {
   /// else. Copies its weights.
   static std::optional<PlaneConvolution> of(const Payload& payload, const Constants& constants);
 
+  /// Whether it is faster so than XNNPACK's for an input of these sizes.
+  bool gains(const size_t* sizes) const;
   /// @param sizes Of the input: batch, channels, height, width; the graph's shapes allow them.
   /// @param threads May be null.
   xnn_status run(const float* in, const size_t* sizes, float* out, pthreadpool_t threads);

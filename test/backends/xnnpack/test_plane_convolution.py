@@ -18,14 +18,16 @@ pytestmark = needs_xnnpack
 
 # Batch, channels, height, width; kernel, stride, padding, dilation.
 WINDOWS = {
-    "many columns": ((1, 3, 5, 83), 3, 1, 1, 1),
-    "batch, one column": ((2, 3, 9, 1), (3, 1), 1, (1, 0), 1),
-    "stride 2": ((1, 4, 11, 38), 3, 2, 1, 1),
-    "stride 3 and 2, no padding": ((2, 2, 13, 17), (2, 5), (3, 2), 0, 1),
-    "stride beyond the kernel": ((1, 2, 9, 31), 1, 4, 0, 1),
-    "dilated, strided": ((1, 2, 20, 23), 3, 2, 2, (3, 2)),
-    "7x7": ((1, 5, 14, 14), 7, 1, 3, 1),
-    "kernel of the image's size": ((1, 3, 6, 6), 6, 1, 0, 1),
+    "3x3": ((1, 3, 5, 115), 3, 1, 1, 1),
+    "batch, one column": ((2, 3, 9, 96), (3, 1), 1, (1, 0), 1),
+    "one row": ((1, 2, 1, 101), (1, 7), 1, (0, 2), 1),
+    "stride 2": ((1, 4, 11, 98), 3, 2, 1, 1),
+    "stride 3 and 2, no padding": ((2, 2, 13, 117), (2, 4), (3, 2), 0, 1),
+    "stride beyond the kernel": ((1, 2, 9, 131), 1, 4, 0, 1),
+    "dilated, strided": ((1, 2, 20, 123), 3, 2, 2, (3, 2)),
+    "few results": ((1, 2, 3, 97), 3, 1, 0, (1, 47)),
+    "a narrow image": ((1, 3, 6, 6), 3, 1, 0, 1),
+    "7x7": ((1, 2, 14, 100), 7, 1, 3, 1),
 }
 
 
@@ -37,7 +39,7 @@ def test_windows_of_all_kinds_match_eager(name: str) -> None:
 
 
 def test_nan_and_infinity_reach_the_windows_that_meet_them() -> None:
-    image = torch.randn(1, 2, 6, 20)
+    image = torch.randn(1, 2, 6, 100)
     image[0, 0, 2, 9], image[0, 1, 0, 0] = torch.nan, torch.inf
     weight = torch.randn(2, 1, 3, 3)
     module = Function(lambda x: F.relu(F.conv2d(x, weight, padding=1, groups=2)))
@@ -46,14 +48,14 @@ def test_nan_and_infinity_reach_the_windows_that_meet_them() -> None:
 
 def test_sizes_that_vary_and_several_threads_give_eagers_numbers() -> None:
     layer = nn.Conv2d(5, 5, 3, padding=1, groups=5).eval()
-    sizes = {0: torch.export.Dim("n", max=4), 2: torch.export.Dim("h", max=80), 3: torch.export.Dim("w", max=80)}
-    exported = torch.export.export(layer, (torch.randn(2, 5, 60, 60),), dynamic_shapes=(sizes,))
+    sizes = {0: torch.export.Dim("n", max=4), 2: torch.export.Dim("h", max=40), 3: torch.export.Dim("w", max=120)}
+    exported = torch.export.export(layer, (torch.randn(2, 5, 20, 100),), dynamic_shapes=(sizes,))
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     before = portable_lib._threadpool_get_thread_count()
     portable_lib._unsafe_reset_threadpool(3)
     try:
         method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
-        for shape in ((2, 5, 60, 60), (4, 5, 80, 7), (1, 5, 3, 79)):
+        for shape in ((2, 5, 20, 100), (4, 5, 40, 7), (1, 5, 3, 119), (1, 5, 3, 95)):
             image = torch.randn(shape)
             torch.testing.assert_close(method.execute([image])[0], layer(image), rtol=1e-5, atol=1e-5)
     finally:
