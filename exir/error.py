@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from torch.fx import Node
 
 
-_TORCH = "/site-packages/torch/"
+# PyTorch itself, and the code that it makes of graphs: what runs in a branch is named by the line that calls `cond`.
+_NOT_THE_USERS = ("/site-packages/torch/", '"<eval_with_key>')
 
 
 class ExportErrorType(Enum):
@@ -35,7 +36,7 @@ def source_line(node: Node) -> str:
 def line_of_trace(trace: object) -> str:
     """The same of a node's stack trace, which is a text or None."""
     frames = [line.strip() for line in str(trace or "").splitlines() if line.strip().startswith("File ")]
-    users = [frame for frame in frames if _TORCH not in frame.replace("\\", "/")]
+    users = [frame for frame in frames if not any(it in frame.replace("\\", "/") for it in _NOT_THE_USERS)]
     chosen = (users or frames)[-1:]
     return chosen[0].replace('File "', "").replace('", line ', ":") if chosen else ""
 

@@ -31,7 +31,8 @@ _BUILT_IN = frozenset(
     for name in ("sym_size.int", "sym_stride.int", "sym_storage_offset", "sym_numel", "_local_scalar_dense")
 )
 _CHECKED_NAMESPACES = ("aten", "dim_order_ops", "et_copy", "quantized_decomposed", "quantized_fused")
-_FUNCTION = re.compile(r"^\s*-\s*func:\s*[\"']?(?:(?P<namespace>\w+)::)?(?P<name>[\w.]+)\(")
+# The schema of `func:`, or the name that `op:` has of an operator of the portable library.
+_FUNCTION = re.compile(r"^\s*-\s*(?:func:\s*[\"']?(?=[\w:.]+\()|op:\s*[\"']?)(?:(?P<namespace>\w+)::)?(?P<name>[\w.]+)")
 _KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 _logger = logging.getLogger(__name__)
 _HINT = (
@@ -49,7 +50,8 @@ def installed_kernels() -> OperatorTable:
 
 
 def read_manifest(file: Path) -> list[str]:
-    """Qualified operator names (`aten::add.out`) of a functions.yaml: a `- func: <schema>` a line, aten by default."""
+    """Qualified operator names (`aten::add.out`) of a kernel library's yaml: a `- func: <schema>` or `- op: <name>` a
+    line, aten by default."""
     found = (_FUNCTION.match(line) for line in file.read_text().splitlines())
     return [f"{match['namespace'] or 'aten'}::{match['name']}" for match in found if match]
 
@@ -65,7 +67,9 @@ def target_operators(manifest: Manifest) -> OperatorTable:
         if path.suffix in (".yaml", ".yml"):
             names = read_manifest(path)
             if not names:
-                raise ValueError(f"{path}: expected a kernel library's yaml, with a '- func: …' for each operator")
+                raise ValueError(
+                    f"{path}: expected a kernel library's yaml, a '- func: …' or '- op: …' for each operator"
+                )
             return OperatorTable.of_names(names, str(path))
         return OperatorTable.read(path)
     return OperatorTable.of_names(manifest, "the manifest given")

@@ -100,3 +100,12 @@ def test_an_operator_outside_of_core_aten_is_refused_with_its_source_line():
         to_edge(exported)
     allowed = EdgeCompileConfig(_core_aten_ops_exception_list=[torch.ops.aten.special_bessel_j0.default])
     assert "bessel_j0" in to_edge(exported, compile_config=allowed).exported_program().graph_module.code
+
+
+def test_a_call_in_a_branch_is_named_by_the_line_that_calls_cond():
+    class Branch(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, torch.special.bessel_j0, torch.sin, (x,))
+
+    with pytest.raises(VerificationError, match=r"bessel_j0.*test_edge_verifier.py:\d+, in forward"):
+        to_edge(export(Branch(), (torch.ones(2),)))

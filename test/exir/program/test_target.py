@@ -100,8 +100,9 @@ def test_a_kernel_library_s_yaml_is_a_manifest(tmp_path: Path) -> None:
     path = tmp_path / "functions.yaml"
     path.write_text(
         "- func: relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n- func: my::op.out(Tensor x) -> ()\n"
+        "- op: add.out\n"
     )
-    assert list(target_operators(path)) == ["aten::relu.out", "my::op.out"]
+    assert sorted(target_operators(path)) == ["aten::add.out", "aten::relu.out", "my::op.out"]
     assert _edge(nn.ReLU(), X).to_executorch(ExecutorchBackendConfig(target_manifest=path))
 
 
