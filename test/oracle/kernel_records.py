@@ -180,6 +180,32 @@ SCATTERS = [
     _on("aten::scatter.value_reduce_out", NUMBERS, 1, PLACES, 3, reduce="multiply"),
 ]
 # Overloads that OpInfo has among many: not every choice of its samples meets them.
+RARE = [
+    _of("aten::view_as_real_copy.out", [torch.complex64, torch.complex128], lambda d: (numbers(d),)),
+    _of("aten::view_as_complex_copy.out", FLOATS[:2], lambda d: (numbers(d, 3, 4, 2),)),
+    *(
+        _of(f"aten::{name}_pad{rank}d.out", FLOATS, lambda d, n=rank: (numbers(d, 2, *[5] * n), [1, 2] * n))
+        for name in ("reflection", "replication")
+        for rank in (1, 2, 3)
+    ),
+    _of("aten::eye.out", [torch.float32], lambda d: (4,)),
+    _of("aten::eye.m_out", [torch.float32], lambda d: (4, 6)),
+    _of("aten::lerp.Scalar_out", FLOATS, lambda d: (numbers(d), numbers(d), 0.25)),
+    _of("aten::lerp.Tensor_out", FLOATS, lambda d: (numbers(d), numbers(d), numbers(d))),
+    _of("aten::unique_dim.out", NUMBERS, lambda d: (numbers(d, 4, 1).repeat(2, 3), 0)),
+    _on("aten::all.all_out", DTYPES),
+    _on("aten::any.all_out", DTYPES),
+    _on("aten::prod.out", NUMBERS),
+    _on("aten::median.out", NUMBERS),
+    _on("aten::nanmedian.out", NUMBERS),
+    _of("aten::avg_pool3d.out", FLOATS[:2], lambda d: (numbers(d, 2, 3, 5, 6, 4), [2, 2, 2])),
+    _of("aten::masked_fill.Scalar_out", DTYPES, lambda d: (numbers(d), numbers(torch.int8) > 0, 1)),
+    _of(
+        "aten::masked_fill.Tensor_out",
+        DTYPES,
+        lambda d: (numbers(d), numbers(torch.int8) > 0, torch.tensor(1, dtype=d)),
+    ),
+]
 RESIZES = [
     *(
         _of(f"aten::{name}{rank}d.out", FLOATS, lambda d, n=rank: (numbers(d, 1, 2, *[5] * n), [3, 7, 4][:n]))
@@ -215,4 +241,4 @@ GRADIENTS: dict[str, tuple[Callable[..., torch.Tensor], list[list[int]]]] = {
     ),
 }
 
-RECORDS = [*SCALARS, *COPIES, *OTHERS, *RANDOM, *SEARCHES, *SCATTERS, *RESIZES]
+RECORDS = [*SCALARS, *COPIES, *OTHERS, *RANDOM, *SEARCHES, *SCATTERS, *RARE, *RESIZES]
