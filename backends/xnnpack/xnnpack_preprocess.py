@@ -13,6 +13,7 @@ from executorch.backends.xnnpack.lowering.converted_weights import product_of
 from executorch.backends.xnnpack.lowering.fusion import fusions
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
+from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate_mapping import debug_handles
@@ -27,6 +28,8 @@ class XnnpackBackend(BackendDetails):
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         names = NamedDataStore()
+        handles = debug_handles(edge_program.graph)
+        edge_program = WholeLayers(edge_program).program
         fused, absorbed = fusions(edge_program)
         low = Lowering(edge_program, names, fused)
         low.define_inputs(edge_program.graph.find_nodes(op="placeholder"))
@@ -44,10 +47,10 @@ class XnnpackBackend(BackendDetails):
             rule.emit(low, node)
         low.define_outputs()
         # The runtime names an operator "Fully Connected (NC, F32) GEMM #1 [7]": 7 is its node's handle.
-        handles: dict[str, tuple[int, ...]] = {f"[{each}]": (each,) for each in debug_handles(edge_program.graph)}
+        named: dict[str, tuple[int, ...]] = {f"[{each}]": (each,) for each in handles}
         return PreprocessResult(
             processed_bytes=low.writer.payload(),
-            debug_handle_map=handles,
+            debug_handle_map=named,
             data_store_output=names.get_named_data_store_output(),
         )
 

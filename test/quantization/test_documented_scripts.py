@@ -21,7 +21,7 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer_utils import (
 )
 from executorch.backends.xnnpack.recipes import XNNPackRecipeType
 from executorch.backends.xnnpack.utils.configs import get_xnnpack_edge_compile_config
-from executorch.exir import ExecutorchProgramManager, to_edge_transform_and_lower
+from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.export import ExportRecipe, export
 from executorch.runtime import Runtime
 
@@ -94,6 +94,27 @@ def test_a_recipe_quantizes_and_delegates(recipe: XNNPackRecipeType) -> None:
     names = [str(node.target) for node in session.get_edge_program_manager().exported_program().graph.nodes]
     assert not any("dequantize" in name or "linear" in name for name in names)
     assert sqnr(exact, session.run_method("forward", inputs)[0]) > (15 if "INT4" in recipe.name else 30)
+
+
+@pytest.mark.parametrize("kind", ["static", "dynamic", "four bits"])
+def test_linear_layers_that_to_edge_took_apart_are_delegated_on_integers(kind: str) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32, bias=False)).eval()
+    inputs = (torch.randn(2, 3, 64),)
+    if kind == "four bits":
+        quantize_(model, Int8DynamicActivationIntxWeightConfig(torch.int4, PerGroup(32)))
+    else:
+        config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=kind == "dynamic")
+        prepared = prepare_pt2e(torch.export.export(model, inputs).module(), XNNPACKQuantizer().set_global(config))
+        prepared(*inputs)
+        model = convert_pt2e(prepared)
+    edge = to_edge(torch.export.export(model, inputs), compile_config=get_xnnpack_edge_compile_config())
+    lowered = edge.to_backend(XnnpackPartitioner())
+    names = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
+    assert names == ["executorch_call_delegate", "<built-in function getitem>"]
+    program = lowered.to_executorch()
+    assert len(program.buffer) < 12_000  # the weights are 24,576 bytes in float32
+    assert sqnr(model(*inputs).detach(), _run(program, *inputs)) > 30
 
 
 def test_a_recipe_has_the_group_size_that_is_asked_for() -> None:

@@ -13,6 +13,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
 from executorch.backends.xnnpack.partition.selection import Selection
+from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
 from executorch.exir.backend.constant_tagging import tag_constant_data
@@ -86,7 +87,8 @@ class XnnpackPartitioner(Partitioner):
 
     def _partitions(self, program: ExportedProgram) -> list[list[Node]]:
         """Of the program, or of a graph that its control flow runs."""
-        why = WhyNoPartition(self._logger)
+        why, layers = WhyNoPartition(self._logger), WholeLayers(program)
+        program = layers.program
         selection = Selection(program, self._names, self._precisions)
 
         def is_supported(node: Node) -> bool:
@@ -94,11 +96,13 @@ class XnnpackPartitioner(Partitioner):
                 return False
             reason = refusal(node, program) or selection.refusal(node)
             if reason is not None:
-                why(node, reason)
+                for piece in layers.pieces_of(node):
+                    why(piece, reason)
             return reason is None
 
         found = largest_partitions(program.graph, is_supported)
-        return [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
+        groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
+        return [[piece for node in nodes for piece in layers.pieces_of(node)] for nodes in groups]
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
