@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import executorch.exir.operator.quantized  # noqa: F401  # defines quantized_decomposed
 from executorch.exir import to_edge
 
 RUNNER = os.environ.get("EXECUTORCH_ATEN_RUNNER")
@@ -52,6 +53,22 @@ class Branch(torch.nn.Module):
         return torch.cond(x.sum() > 0, lambda x: x.sin() + 1, lambda x: x.cos(), (x,))
 
 
+class Quantized(torch.nn.Module):
+    """A convolution between dequantize and quantize, which becomes one on the integers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-127, 128, (4, 3, 3, 3), dtype=torch.int8))
+        self.register_buffer("scales", torch.rand(4) * 0.01 + 0.001)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, limits = torch.ops.quantized_decomposed, (-128, 127, torch.int8)
+        x = q.dequantize_per_tensor(q.quantize_per_tensor(x, 0.02, 3, *limits), 0.02, 3, *limits)
+        weight = q.dequantize_per_channel(self.weight, self.scales, None, 0, *limits)
+        y = torch.nn.functional.conv2d(x, weight, padding=1).relu()
+        return q.dequantize_per_tensor(q.quantize_per_tensor(y, 0.05, -100, *limits), 0.05, -100, *limits)
+
+
 def run(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], folder: Path, times: int = 1) -> list[bytes]:
     """The outputs' bytes after so many executions."""
     program = to_edge(torch.export.export(module.eval(), inputs)).to_executorch()
@@ -88,6 +105,15 @@ def test_a_buffer_keeps_what_executions_write(tmp_path: Path) -> None:
 def test_branches_give_what_eager_gives(sign: int, tmp_path: Path) -> None:
     x = sign * torch.rand(5)
     assert_same(run(Branch(), (x,), tmp_path), [Branch()(x)])
+
+
+def test_quantized_kernels_give_what_eager_gives(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    module, x = Quantized(), torch.randn(1, 3, 6, 6)
+    data = run(module, (x,), tmp_path)
+    assert b"quantized_fused::convolution" in (tmp_path / "program.pte").read_bytes()
+    difference = torch.frombuffer(bytearray(data[0]), dtype=torch.float32) - module(x).reshape(-1)
+    assert difference.abs().max() < 0.051  # a quantum, where a tie is rounded
 
 
 def test_a_damaged_program_is_refused(tmp_path: Path) -> None:
