@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Weights that are int8 in the program and converted to float32 in front of a product, as torchao's
-`Int8WeightOnlyConfig` writes them: XNNPACK multiplies by the integers as they are.
+`Int8WeightOnlyConfig` writes them: XNNPACK multiplies by the integers as they are. Weights of convolutions that are
+float16 in the program are converted ahead of time, as XNNPACK's filters are float32.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, operator_of
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, convolution_of_halves, is_constant, operator_of
 
 _CONVERT, _PERMUTE, _PRODUCT = (
     "dim_order_ops._to_dim_order_copy.default",
@@ -37,7 +38,12 @@ def _integers(program: ExportedProgram, node: Node) -> torch.Tensor:
 
 
 def product_of(program: ExportedProgram, node: Node) -> Node | None:
-    """The one product with float32 that a node is a part of making such weights for; None for another node."""
+    """The one product with float32 that a node is a part of making such weights for, or the convolution whose float16
+    it converts; None for another node.
+    """
+    convolution = convolution_of_halves(node)
+    if convolution is not None and is_constant(program, node):
+        return convolution
     if not _is_converted(program, node) or len(node.users) != 1:
         return None
     (user,) = node.users

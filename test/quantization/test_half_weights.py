@@ -1,0 +1,59 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Weights kept in float16 and converted for operands of float32: delegated to XNNPACK, as exact as the conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from oracle.xnnpack_runtime import needs_xnnpack
+from quantization.flow import run
+from torch import nn
+from torch.nn import functional as F
+
+from executorch.backends.xnnpack.partition.config import ConvolutionConfig, ReLUConfig
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge, to_edge_transform_and_lower
+
+pytestmark = needs_xnnpack
+
+
+class HalfWeights(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.deep = nn.Conv2d(3, 4, 3).half(), nn.Conv2d(4, 4, 3, padding=1, groups=4).half()
+        self.up, self.last = nn.ConvTranspose2d(4, 2, 2, stride=2).half(), nn.Linear(72, 5).half()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weights: list[Any] = [[each.weight.float(), each.bias.float()] for each in self.children()]  # type: ignore[operator, union-attr]
+        x = torch.relu(F.conv2d(x, *weights[0]))
+        x = F.conv2d(x, *weights[1], padding=1, groups=4)
+        return F.linear(F.conv_transpose2d(x, *weights[2], stride=2).flatten(1), *weights[3])
+
+
+CHOICES: dict[str, tuple[dict[str, Any], int]] = {
+    "all": ({}, 1),
+    "every operator apart": ({"per_op_mode": True}, 0),
+    "convolutions": ({"configs": [ConvolutionConfig]}, 0),
+    "activations": ({"configs": [ReLUConfig]}, 1),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_models_of_half_weights_are_delegated(name: str) -> None:
+    torch.manual_seed(0)
+    settings, delegates = CHOICES[name]
+    model, x = HalfWeights().eval(), (torch.randn(2, 3, 5, 5),)
+    lowered = to_edge_transform_and_lower(torch.export.export(model, x), partitioner=[XnnpackPartitioner(**settings)])
+    calls = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
+    made = sum("delegate" in each for each in calls)
+    assert made == delegates if delegates else made > 1, calls
+    assert any("convolution" in each for each in calls) == (name == "activations"), calls
+    torch.testing.assert_close(run(lowered, x), model(*x), atol=1e-5, rtol=1e-5)
+
+
+def test_without_a_delegate_the_results_are_the_same() -> None:
+    torch.manual_seed(0)
+    model, x = HalfWeights().eval(), (torch.randn(2, 3, 5, 5),)
+    torch.testing.assert_close(run(to_edge(torch.export.export(model, x)), x), model(*x), atol=1e-5, rtol=1e-5)
