@@ -66,11 +66,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "-DEXECUTORCH_BUILD_RUNNER=OFF",
             "-DEXECUTORCH_BUILD_SIZE_TEST=ON",
             f"-DEXECUTORCH_SIZE_PROGRAM={mobilenet}",
+            "-DEXECUTORCH_SELECT_OPS_LIST=aten::add.out,quantized_decomposed::dequantize_per_tensor.out",
         ],
         check=True,
         capture_output=True,
     )
-    targets = ("size_test", "size_program", "size_add", "portable_kernels")
+    targets = ("size_test", "size_program", "size_add", "portable_kernels", "generate_executorch_selected_kernels")
     subprocess.run(["cmake", "--build", str(folder), "-j2", "--target", *targets], check=True, capture_output=True)
     return folder
 
@@ -95,6 +96,12 @@ def test_the_kernels_of_a_program_fit_their_limits(size_test: Path) -> None:
 def test_all_portable_kernels_fit_their_limit(build: Path) -> None:
     libraries = [build / "kernels" / f"lib{name}.a" for name in ("portable_kernels", "kernel_engine")]
     assert _text(*libraries) <= LIBRARY_LIMIT
+
+
+def test_the_build_itself_selects_operators(build: Path) -> None:
+    table = (build / "kernels" / "executorch_selected_kernels" / "RegisterKernels.cpp").read_text()
+    assert "aten::add.out" in table and "quantized_decomposed::dequantize_per_tensor.out" in table
+    assert "aten::mul.out" not in table and "quantized_decomposed::quantize_per_tensor.out" not in table
 
 
 class Add(torch.nn.Module):

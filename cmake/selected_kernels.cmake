@@ -1,0 +1,27 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+# executorch_selected_kernels: those portable and quantized kernels that EXECUTORCH_SELECT_OPS_{YAML,LIST,MODEL} name, the
+# union of what is given. executorch_kernels (executorch::kernels) is then this library alone.
+set(EXECUTORCH_SELECT_OPS_YAML "" CACHE FILEPATH "Kernels are those of the operators of this yaml")
+set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Kernels are those of these operators: aten::add.out,aten::mm.out")
+set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Kernels are those of the operators of this program (.pte; several: ;)")
+option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD "Kernels are for the dtypes of EXECUTORCH_SELECT_OPS_MODEL alone" OFF)
+if(NOT EXECUTORCH_SELECT_OPS_YAML AND NOT EXECUTORCH_SELECT_OPS_LIST AND NOT EXECUTORCH_SELECT_OPS_MODEL)
+  if(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD)
+    message(FATAL_ERROR "EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD needs programs to know the dtypes from "
+                        "(EXECUTORCH_SELECT_OPS_MODEL), found none")
+  endif()
+  return()
+endif()
+set(dtypes DTYPE_SELECTIVE_BUILD ${EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD})
+set(kernels ${PROJECT_SOURCE_DIR}/kernels)
+gen_selected_ops(LIB_NAME executorch_selected_kernels OPS_SCHEMA_YAML "${EXECUTORCH_SELECT_OPS_YAML}" ROOT_OPS
+                 "${EXECUTORCH_SELECT_OPS_LIST}" OPS_FROM_MODEL ${EXECUTORCH_SELECT_OPS_MODEL} ${dtypes})
+generate_bindings_for_kernels(LIB_NAME executorch_selected_kernels FUNCTIONS_YAML ${kernels}/portable/functions.yaml
+                              CUSTOM_OPS_YAML ${kernels}/quantized/functions.yaml ${dtypes})
+gen_operators_lib(LIB_NAME executorch_selected_kernels KERNEL_LIBS portable_kernels quantized_kernels DEPS executorch_core
+                  ${dtypes})
+set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES executorch_selected_kernels)
+if(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD)
+  set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES executorch_selected_kernels_portable_kernels
+                                      executorch_selected_kernels_quantized_kernels)
+endif()
