@@ -11,13 +11,14 @@
 #   et_program_load_embedded(&program, &digits);
 #   et_method_load(&method, &program, "forward", &digits_forward_memory);
 
-# executorch_embed_program(LIB_NAME name PROGRAM file.pte [NAME identifier] [KERNELS set] [TEMP_BYTES bytes]
-#                          [CUSTOM_OPS_YAML file KERNEL_LIBS targets...])
+# executorch_embed_program(LIB_NAME name PROGRAM file.pte [NAME identifier] [KERNELS set]
+#                          [TEMP_BYTES bytes | MEMORY_HEADER file.h] [CUSTOM_OPS_YAML file KERNEL_LIBS targets...])
 # The static library `name`. NAME: what the program is called in C (default: the library's name). KERNELS: a set of
 # executorch_kernels_for_programs, by default one for this program alone. TEMP_BYTES: memory for kernels that like to have
-# some while they run. CUSTOM_OPS_YAML, KERNEL_LIBS: kernels of one's own.
+# some while they run; how much, the header says that `python -m executorch.export --memory-header` writes.
+# CUSTOM_OPS_YAML, KERNEL_LIBS: kernels of one's own.
 function(executorch_embed_program)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;PROGRAM;NAME;KERNELS;TEMP_BYTES;CUSTOM_OPS_YAML" "KERNEL_LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;PROGRAM;NAME;KERNELS;TEMP_BYTES;MEMORY_HEADER;CUSTOM_OPS_YAML" "KERNEL_LIBS")
   executorch_expect_arguments(executorch_embed_program)
   if(NOT ARG_PROGRAM)
     message(FATAL_ERROR "executorch_embed_program: ${ARG_LIB_NAME} has no PROGRAM")
@@ -25,11 +26,16 @@ function(executorch_embed_program)
   if(NOT ARG_NAME)
     set(ARG_NAME ${ARG_LIB_NAME})
   endif()
-  if(NOT ARG_TEMP_BYTES)
-    set(ARG_TEMP_BYTES 0)
+  set(temp)
+  if(ARG_TEMP_BYTES)
+    set(temp --temp-bytes ${ARG_TEMP_BYTES})
+  endif()
+  if(ARG_MEMORY_HEADER)
+    get_filename_component(ARG_MEMORY_HEADER ${ARG_MEMORY_HEADER} ABSOLUTE)
+    list(APPEND temp --memory-header ${ARG_MEMORY_HEADER})
   endif()
   if(NOT ARG_KERNELS)
-    executorch_kernels_for_programs(LIB_NAME ${ARG_LIB_NAME}_kernels PROGRAMS ${ARG_PROGRAM})
+    executorch_kernels_for_programs(LIB_NAME ${ARG_LIB_NAME}_kernels PROGRAMS ${ARG_PROGRAM} KERNEL_LIBS ${ARG_KERNEL_LIBS})
     set(ARG_KERNELS ${ARG_LIB_NAME}_kernels)
   endif()
   get_filename_component(program ${ARG_PROGRAM} ABSOLUTE)
@@ -41,8 +47,8 @@ function(executorch_embed_program)
   string(MAKE_C_IDENTIFIER ${table} table_identifier)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME})
   executorch_codegen(OUTPUT ${folder}/embedded.stamp BYPRODUCTS ${folder}/${ARG_NAME}.h ${folder}/${ARG_NAME}.cpp
-                     ARGS embed ${program} --name ${ARG_NAME} --library ${table_identifier} --temp-bytes ${ARG_TEMP_BYTES} --out
-                          ${folder} DEPENDS ${program})
+                     ARGS embed ${program} --name ${ARG_NAME} --library ${table_identifier} ${temp} --out ${folder}
+                     DEPENDS ${program} ${ARG_MEMORY_HEADER})
   add_custom_target(generate_${ARG_LIB_NAME} DEPENDS ${folder}/embedded.stamp)
   set(sources ${folder}/${ARG_NAME}.cpp ${CMAKE_CURRENT_BINARY_DIR}/${table}/RegisterKernels.cpp)
   set_source_files_properties(${sources} PROPERTIES GENERATED TRUE)
@@ -56,14 +62,16 @@ function(executorch_embed_program)
   executorch_embedded_options(${ARG_LIB_NAME})
 endfunction()
 
-# executorch_kernels_for_programs(LIB_NAME name PROGRAMS files...): a set of kernels that several embedded programs share:
-# compiled once, for the dtypes of all. A linked image has of it what its programs use.
+# executorch_kernels_for_programs(LIB_NAME name PROGRAMS files... [KERNEL_LIBS targets...]): a set of kernels that several
+# embedded programs share: compiled once, for the dtypes of all. A linked image has of it what its programs use. Of the
+# kernels' sources, those are compiled that the programs need; with KERNEL_LIBS, kernels of one's own that may call any, all.
 function(executorch_kernels_for_programs)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME" "PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME" "PROGRAMS;KERNEL_LIBS")
   executorch_expect_arguments(executorch_kernels_for_programs)
   gen_selected_ops(LIB_NAME ${ARG_LIB_NAME} OPS_FROM_MODEL ${ARG_PROGRAMS} DTYPE_SELECTIVE_BUILD ON)
   generate_bindings_for_kernels(LIB_NAME ${ARG_LIB_NAME} FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
                                 DTYPE_SELECTIVE_BUILD ON)
+  set_property(GLOBAL PROPERTY EXECUTORCH_CUSTOM_OPS_${ARG_LIB_NAME} ${ARG_KERNEL_LIBS})
   get_property(dtypes GLOBAL PROPERTY EXECUTORCH_SELECTED_DTYPES_${ARG_LIB_NAME})
   executorch_kernels_for(${ARG_LIB_NAME} ${dtypes})
 endfunction()

@@ -11,10 +11,8 @@
 # EXECUTORCH_PACKAGE_ROOT is the folder with codegen/, kernels/ and runtime/schema; EXECUTORCH_PYTHON_ROOT one from which
 # Python imports it as `executorch`. The generator needs Python 3.10 or newer with PyYAML.
 
-# executorch_codegen(OUTPUT file BYPRODUCTS files... ARGS arguments... DEPENDS files...): runs the generator at build
-# time; OUTPUT, which it need not write, says when it last ran.
-function(executorch_codegen)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "OUTPUT" "BYPRODUCTS;ARGS;DEPENDS")
+# executorch_generator(variable): the command that runs the generator, as a list.
+function(executorch_generator variable)
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
   get_property(checked GLOBAL PROPERTY EXECUTORCH_HAS_PYYAML)
   if(NOT checked)
@@ -24,12 +22,20 @@ function(executorch_codegen)
     endif()
     set_property(GLOBAL PROPERTY EXECUTORCH_HAS_PYYAML TRUE)
   endif()
+  set(${variable} ${CMAKE_COMMAND} -E env "PYTHONPATH=${EXECUTORCH_PYTHON_ROOT}:$ENV{PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1
+                  ${Python3_EXECUTABLE} -m executorch.codegen PARENT_SCOPE)
+endfunction()
+
+# executorch_codegen(OUTPUT file BYPRODUCTS files... ARGS arguments... DEPENDS files...): runs the generator at build
+# time; OUTPUT, which it need not write, says when it last ran.
+function(executorch_codegen)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "OUTPUT" "BYPRODUCTS;ARGS;DEPENDS")
+  executorch_generator(generator_command)
   file(GLOB generator CONFIGURE_DEPENDS ${EXECUTORCH_PACKAGE_ROOT}/codegen/*.py)
   add_custom_command(
     OUTPUT ${ARG_OUTPUT}
     BYPRODUCTS ${ARG_BYPRODUCTS}
-    COMMAND ${CMAKE_COMMAND} -E env "PYTHONPATH=${EXECUTORCH_PYTHON_ROOT}:$ENV{PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1
-            ${Python3_EXECUTABLE} -m executorch.codegen ${ARG_ARGS}
+    COMMAND ${generator_command} ${ARG_ARGS}
     COMMAND ${CMAKE_COMMAND} -E touch ${ARG_OUTPUT}
     DEPENDS ${ARG_DEPENDS} ${generator} ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
     COMMENT "Generating ${ARG_OUTPUT}"
@@ -72,7 +78,7 @@ function(gen_selected_ops)
   endif()
   set(selection ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME}/selected_operators.yaml)
   set(inputs)
-  set(arguments select --output ${selection})
+  set(arguments)
   foreach(file ${ARG_OPS_SCHEMA_YAML})
     get_filename_component(file ${file} ABSOLUTE)
     list(APPEND arguments --ops-yaml ${file})
@@ -90,8 +96,38 @@ function(gen_selected_ops)
   if(ARG_INCLUDE_ALL_OPS)
     list(APPEND arguments --all)
   endif()
-  executorch_codegen(OUTPUT ${selection} ARGS ${arguments} DEPENDS ${inputs})
+  executorch_codegen(OUTPUT ${selection} ARGS select --output ${selection} ${arguments} DEPENDS ${inputs})
   set_property(GLOBAL PROPERTY EXECUTORCH_SELECTION_${ARG_LIB_NAME} ${selection})
+  set_property(GLOBAL PROPERTY EXECUTORCH_SELECTING_${ARG_LIB_NAME} ${arguments})
+  set_property(GLOBAL PROPERTY EXECUTORCH_SELECTED_OF_${ARG_LIB_NAME} ${inputs})
+endfunction()
+
+# executorch_selected_sources(name variable): the sources of kernels/ that the selection of that name needs; all if
+# programs are not there yet when the build is configured, or kernels of one's own may call any.
+function(executorch_selected_sources name variable)
+  set(sources)
+  foreach(library portable loops gemm recurrent spatial quantized)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${EXECUTORCH_PACKAGE_ROOT}/kernels/${library}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  get_property(arguments GLOBAL PROPERTY EXECUTORCH_SELECTING_${name})
+  get_property(inputs GLOBAL PROPERTY EXECUTORCH_SELECTED_OF_${name})
+  get_property(are_custom GLOBAL PROPERTY EXECUTORCH_CUSTOM_OPS_${name})
+  set(are_known ON)
+  foreach(input ${inputs})
+    if(NOT EXISTS ${input})
+      set(are_known OFF)
+    endif()
+  endforeach()
+  if(arguments AND are_known AND NOT are_custom)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${inputs} ${EXECUTORCH_PACKAGE_ROOT}/kernels/sources.json)
+    executorch_generator(generator_command)
+    execute_process(COMMAND ${generator_command} sources ${arguments} OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCHALL "[^\n]+" needed "${needed}")
+    list(TRANSFORM needed PREPEND ${EXECUTORCH_PACKAGE_ROOT}/kernels/)
+    set(sources ${needed})
+  endif()
+  set(${variable} ${sources} PARENT_SCOPE)
 endfunction()
 
 # generate_bindings_for_kernels(LIB_NAME name [FUNCTIONS_YAML file] [CUSTOM_OPS_YAML files...] [DTYPE_SELECTIVE_BUILD bool]
@@ -138,6 +174,7 @@ function(generate_bindings_for_kernels)
   executorch_codegen(OUTPUT ${folder}/bindings.stamp BYPRODUCTS ${outputs} ARGS ${arguments} DEPENDS ${inputs})
   add_custom_target(generate_${ARG_LIB_NAME} DEPENDS ${folder}/bindings.stamp)
   set_source_files_properties(${folder}/RegisterKernels.cpp PROPERTIES GENERATED TRUE)
+  set_property(GLOBAL PROPERTY EXECUTORCH_CUSTOM_OPS_${ARG_LIB_NAME} ${ARG_CUSTOM_OPS_YAML})
 endfunction()
 
 # gen_operators_lib(LIB_NAME name KERNEL_LIBS targets... [DEPS targets...] [DTYPE_SELECTIVE_BUILD bool])
@@ -171,15 +208,20 @@ function(gen_operators_lib)
 endfunction()
 
 # The targets <name>_portable_kernels (with what kernels are made of) and <name>_quantized_kernels: these kernels for the
-# dtypes that the header says.
+# dtypes that the header says, of the sources that the selection of the name needs.
 function(executorch_kernels_for name header)
-  set(folders_of_portable portable loops gemm recurrent spatial)
-  set(folders_of_quantized quantized)
+  executorch_selected_sources(${name} sources_of_portable)
+  set(sources_of_quantized ${sources_of_portable})
+  list(FILTER sources_of_portable EXCLUDE REGEX "/kernels/quantized/")
+  list(FILTER sources_of_quantized INCLUDE REGEX "/kernels/quantized/")
   foreach(kind portable quantized)
     set(target ${name}_${kind}_kernels)
-    list(TRANSFORM folders_of_${kind} REPLACE "(.+)" "${EXECUTORCH_PACKAGE_ROOT}/kernels/\\1/*.cpp" OUTPUT_VARIABLE patterns)
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
-    add_library(${target} STATIC EXCLUDE_FROM_ALL ${sources})
+    if(NOT sources_of_${kind})
+      add_library(${target} INTERFACE)
+      target_link_libraries(${target} INTERFACE executorch_core)
+      continue()
+    endif()
+    add_library(${target} STATIC EXCLUDE_FROM_ALL ${sources_of_${kind}})
     target_link_libraries(${target} PUBLIC executorch_core)
     target_compile_definitions(${target} PRIVATE "EXECUTORCH_SELECTED_DTYPES_HEADER=\"${header}\"")
     executorch_embedded_options(${target})
@@ -189,8 +231,12 @@ function(executorch_kernels_for name header)
       add_dependencies(${target} generate_${kind}_kernels_table)
     endif()
   endforeach()
-  target_link_libraries(${name}_quantized_kernels PUBLIC ${name}_portable_kernels)
-  target_compile_options(${name}_quantized_kernels PRIVATE -ffp-contract=off)
+  if(sources_of_quantized)
+    target_link_libraries(${name}_quantized_kernels PUBLIC ${name}_portable_kernels)
+    target_compile_options(${name}_quantized_kernels PRIVATE -ffp-contract=off)
+  else()
+    target_link_libraries(${name}_quantized_kernels INTERFACE ${name}_portable_kernels)
+  endif()
   # Both builds define the same functions.
   set_target_properties(${name}_portable_kernels PROPERTIES INTERFACE_EXECUTORCH_KERNEL_DTYPES ${name}
                                                             COMPATIBLE_INTERFACE_STRING EXECUTORCH_KERNEL_DTYPES)

@@ -54,6 +54,7 @@ install(
   COMPONENT sdk
   FILES_MATCHING
   PATTERN "functions.yaml"
+  PATTERN "sources.json"
   REGEX "/kernels/(portable|quantized|loops|gemm|recurrent|spatial)/.*\\.cpp$")
 install(FILES ${PROJECT_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
 

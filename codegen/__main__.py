@@ -2,6 +2,7 @@
 """``python -m executorch.codegen``: the C++ of kernel libraries, from yaml, for the operators that are needed.
 
 select  which operators, and dtypes, programs or lists ask for → selected_operators.yaml
+sources which source files of kernels/ those need, a line each
 bind    yaml (and a selection) → NativeFunctions.h, Functions.h, RegisterKernels.cpp, selected_dtypes.h
 embed   a program → C++ that holds its bytes and the memory of its methods
 """
@@ -15,7 +16,9 @@ from pathlib import Path
 
 from executorch.codegen.binding import Library, bind_kernels
 from executorch.codegen.embedding import embed_program
+from executorch.codegen.kernel_sources import kernel_sources
 from executorch.codegen.located_yaml import CodegenError
+from executorch.codegen.method_memory import read_temp_bytes
 from executorch.codegen.selection import Selection, select_operators
 
 
@@ -23,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line entry point; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        {"select": _select, "bind": _bind, "embed": _embed}[options.command](options)
+        {"select": _select, "sources": _sources, "bind": _bind, "embed": _embed}[options.command](options)
     except (CodegenError, OSError) as e:
         print(f"codegen: {e}", file=sys.stderr)
         return 1
@@ -36,10 +39,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     select = commands.add_parser("select", help="collect the operators that are needed")
-    select.add_argument("--ops", default="", help="comma-separated operators, e.g. aten::add.out,my_ops::mul3.out")
-    select.add_argument("--ops-yaml", type=Path, action="append", default=[], help="a yaml that lists operators")
-    select.add_argument("--model", type=Path, action="append", default=[], help="a .pte file; may be repeated")
-    select.add_argument("--all", action="store_true", help="every operator of the libraries")
+    for command in (select, commands.add_parser("sources", help="list the kernels' source files that are needed")):
+        command.add_argument("--ops", default="", help="comma-separated operators, e.g. aten::add.out,my_ops::mul3.out")
+        command.add_argument("--ops-yaml", type=Path, action="append", default=[], help="a yaml that lists operators")
+        command.add_argument("--model", type=Path, action="append", default=[], help="a .pte file; may be repeated")
+        command.add_argument("--all", action="store_true", help="every operator of the libraries")
     select.add_argument("--output", type=Path, help="where to write the selection (default: standard output)")
 
     bind = commands.add_parser("bind", help="write a registration library's C++")
@@ -60,14 +64,25 @@ def _parser() -> argparse.ArgumentParser:
     embed.add_argument("program", type=Path, help="a .pte file")
     embed.add_argument("--name", required=True, help="of the embedded program, a C identifier")
     embed.add_argument("--library", required=True, help="the kernel table's name (bind --complete)")
-    embed.add_argument("--temp-bytes", type=int, default=0, help="temporary memory for kernels (default: none)")
+    temp = embed.add_mutually_exclusive_group()
+    temp.add_argument("--temp-bytes", type=int, default=0, help="temporary memory for kernels (default: none)")
+    temp.add_argument("--memory-header", type=Path, help="take it from the header that executorch.export writes")
     embed.add_argument("--out", type=Path, required=True, help="folder of the two files")
     return parser
 
 
-def _select(options: argparse.Namespace) -> None:
+def _selection(options: argparse.Namespace) -> Selection:
     names = options.ops.split(",")
-    selection = select_operators(names, options.ops_yaml, options.model, include_all=options.all)
+    return select_operators(names, options.ops_yaml, options.model, include_all=options.all)
+
+
+def _sources(options: argparse.Namespace) -> None:
+    for source in kernel_sources(_selection(options)):
+        print(source)
+
+
+def _select(options: argparse.Namespace) -> None:
+    selection = _selection(options)
     if options.output is None:
         print(selection.to_yaml(), end="")
     else:
@@ -77,7 +92,9 @@ def _select(options: argparse.Namespace) -> None:
 def _embed(options: argparse.Namespace) -> None:
     _expect_identifier("the library's name", options.library)
     _expect_identifier("the program's name", options.name)
-    embed_program(options.program, options.name, options.library, options.temp_bytes, options.out)
+    header = options.memory_header
+    temp_bytes = options.temp_bytes if header is None else read_temp_bytes(header)
+    embed_program(options.program, options.name, options.library, temp_bytes, options.out)
 
 
 def _expect_identifier(what: str, name: str) -> None:

@@ -1,8 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the methods of a program file ask of memory: the numbers that ``runtime/executor/method_layout.h`` counts."""
+"""What the methods of a program file ask of memory: the numbers that ``runtime/executor/method_layout.h`` counts, and
+what else the exporter measured."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +41,20 @@ def read_method_memory(path: Path) -> list[MethodMemory]:
         return [_of_plan(plan) for plan in program.execution_plan or []]
     except (OSError, FlatbufferError) as e:
         raise CodegenError(f"{path}: not a valid program: {e}") from e
+
+
+def read_temp_bytes(header: Path) -> int:
+    """The most that a method's kernels ask for at once, by a header of ``executorch.export.memory_header``.
+
+    Raises ``CodegenError`` for a header that does not say.
+    """
+    try:
+        found = re.findall(r"^#define \w+_TEMP_BYTES (\d+)$", header.read_text(), re.M)
+    except OSError as e:
+        raise CodegenError(f"{header}: cannot be read: {e}") from e
+    if not found:
+        raise CodegenError(f"{header}: expected a method's TEMP_BYTES, found none")
+    return max(map(int, found))
 
 
 def _of_plan(plan: Table) -> MethodMemory:

@@ -10,25 +10,24 @@ list(GET board_of_${EXECUTORCH_CPU} 1 BOARD_MHZ)
 list(GET board_of_${EXECUTORCH_CPU} 2 BOARD_SCRIPT)
 set(BOARD_FOLDER ${CMAKE_CURRENT_LIST_DIR}/board)
 
-add_library(board OBJECT ${BOARD_FOLDER}/startup.c ${BOARD_FOLDER}/semihosting.c ${BOARD_FOLDER}/platform.cpp)
+add_library(board OBJECT ${BOARD_FOLDER}/startup.c ${BOARD_FOLDER}/memory_report.c ${BOARD_FOLDER}/semihosting.c
+                         ${BOARD_FOLDER}/platform.cpp)
 target_link_libraries(board PUBLIC executorch_headers)
 target_compile_definitions(board PRIVATE BOARD_MHZ=${BOARD_MHZ})
 target_compile_options(board PRIVATE -Wall -Wextra -Werror -ffunction-sections -fdata-sections $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions
                                      -fno-rtti> -fno-tree-loop-distribute-patterns)
 
-# executorch_add_firmware(name PROGRAM file.pte SAMPLES file [KERNELS set] [TEMP_BYTES bytes] [STACK_SIZE bytes]):
-# <name>.elf, which runs the
-# program on the samples (see main.c) and prints what comes out. KERNELS: see executorch_embed_program.
+# executorch_add_firmware(name PROGRAM file.pte SAMPLES file [KERNELS set] [MEMORY_HEADER file.h] [STACK_SIZE bytes]):
+# <name>.elf, which runs the program on the samples and prints what comes out (see main.c). KERNELS, MEMORY_HEADER: see
+# executorch_embed_program.
 function(executorch_add_firmware name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PROGRAM;SAMPLES;KERNELS;TEMP_BYTES;STACK_SIZE" "")
-  if(NOT ARG_TEMP_BYTES)
-    set(ARG_TEMP_BYTES 8192)  # convolutions of integers ask for some
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PROGRAM;SAMPLES;KERNELS;MEMORY_HEADER;STACK_SIZE" "")
   if(NOT ARG_STACK_SIZE)
     set(ARG_STACK_SIZE 8192)
   endif()
   get_filename_component(samples ${ARG_SAMPLES} ABSOLUTE)
-  executorch_embed_program(LIB_NAME ${name}_program PROGRAM ${ARG_PROGRAM} NAME model KERNELS ${ARG_KERNELS} TEMP_BYTES ${ARG_TEMP_BYTES})
+  executorch_embed_program(LIB_NAME ${name}_program PROGRAM ${ARG_PROGRAM} NAME model KERNELS ${ARG_KERNELS}
+                           MEMORY_HEADER ${ARG_MEMORY_HEADER})
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_samples.c
        "__asm__(\".section .rodata.samples,\\\"a\\\"\\n.balign 16\\n.global samples_begin, samples_end\\n\"\n"
        "        \"samples_begin: .incbin \\\"${samples}\\\"\\nsamples_end:\\n.previous\\n\");\n")

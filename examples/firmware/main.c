@@ -4,6 +4,7 @@
 #include <executorch/extension/c_api/executorch.h>
 #include <model.h>
 
+#include "board/memory_report.h"
 #include "board/semihosting.h"
 
 /* A sample is all inputs of forward(), one after the other, each filled up to a multiple of 16 bytes. */
@@ -112,6 +113,7 @@ static et_error run(void) {
     last = sample;
     error = run_sample(&sample);
   }
+  print_memory();
   return error;
 }
 

@@ -4,7 +4,8 @@ size that spots keywords in sound (its weights are random).
 
     python examples/firmware/programs.py FOLDER
 
-writes <name>.pte, <name>.samples (see main.c) and <name>.expected, what this machine's runtime gives, a line each."""
+writes <name>.pte, <name>_memory.h, the memory it needs, <name>.samples (see main.c) and <name>.expected, what this
+machine's runtime gives, a line each."""
 
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import to_edge
+from executorch.export.memory_header import memory_header
 from executorch.runtime import Runtime
 
 
@@ -60,7 +62,9 @@ def quantized(model: nn.Module, calibration: torch.Tensor) -> nn.Module:
 
 
 def write(folder: Path, name: str, model: nn.Module, samples: Sequence[torch.Tensor]) -> None:
-    program = to_edge(torch.export.export(model, (samples[0],))).to_executorch().buffer
+    manager = to_edge(torch.export.export(model, (samples[0],))).to_executorch()
+    (folder / f"{name}_memory.h").write_text(memory_header(manager, name))
+    program = manager.buffer
     method = Runtime.get().load_program(program).load_method("forward")
     (folder / f"{name}.pte").write_bytes(program)
     padded = [x.numpy().tobytes() + bytes(-x.nbytes % 16) for x in samples]

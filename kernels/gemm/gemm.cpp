@@ -46,6 +46,7 @@ void clear_edge(T* block, int64_t rows, int64_t columns, int64_t end, int64_t st
     std::fill(block + r * step + columns, block + r * step + end, T(0));
 }
 
+#if ET_HAS_VECTORS
 /// Four columns of four as rows.
 inline void transpose_four(const float* from, int64_t column_step, float* to, int64_t step) {
   typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
@@ -62,7 +63,39 @@ inline void transpose_four(const float* from, int64_t column_step, float* to, in
     *reinterpret_cast<Four*>(to + step) = __builtin_shufflevector(ab[i], cd[i], 2, 3, 6, 7);
   }
 }
+#endif
 
+<<<<<<< HEAD
+=======
+/// Copies [rows, columns] whose columns are what lies together in memory, a line of the result at a
+/// time.
+template <class T>
+void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns, T* to,
+               int64_t step) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  int64_t j = 0;
+  for (; j + kLine <= columns; j += kLine) {
+    const T* column = from + j * column_step;
+    int64_t i = 0;
+#if ET_HAS_VECTORS
+    if constexpr (std::is_same_v<T, float>) {
+      for (; i + 4 <= rows; i += 4) {
+        for (int64_t c = 0; c < kLine; c += 4) {
+          transpose_four(column + c * column_step + i, column_step, to + i * step + j + c, step);
+        }
+      }
+    }
+#endif
+    for (; i < rows; ++i) {
+      for (int64_t c = 0; c < kLine; ++c) to[i * step + j + c] = column[c * column_step + i];
+    }
+  }
+  for (; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[i * step + j] = from[j * column_step + i];
+  }
+}
+
+>>>>>>> 647e973 (Firmware prints its memory by section; selective builds compile the sources they need; kernels without vectors; half on ARM; each PAL function replaced in tests)
 }  // namespace
 
 template <class T>
@@ -364,10 +397,14 @@ template class MatrixSink<double>;
 template class MatrixSink<uint64_t>;
 
 const GemmTiles& plain_gemm_tiles() {
-  // 16 bytes are a register of SSE2 and NEON, and what compilers split best on processors without
-  // any.
+#if ET_HAS_VECTORS
+  // 16 bytes are a register of SSE2 and NEON.
   static constexpr GemmTiles kTiles = {gemm_tile<float, 16, 4, 2>(), gemm_tile<double, 16, 4, 2>(),
                                        gemm_tile<uint64_t, 16, 2, 1>()};
+#else
+  static constexpr GemmTiles kTiles = {gemm_tile<float, 4, 4, 4>(), gemm_tile<double, 8, 2, 2>(),
+                                       gemm_tile<uint64_t, 8, 2, 2>()};
+#endif
 #if ET_WIDE_VECTORS
   static constexpr GemmTiles kFused = {gemm_tile<float, 32, 6, 2, Fused>(),
                                        gemm_tile<double, 32, 6, 2, Fused>(), kTiles.u64};

@@ -15,11 +15,16 @@
 namespace executorch::kernels {
 namespace {
 
-/// kBytes of T, at any address.
-template <class T, int kBytes>
+/// kBytes of T, at any address. Of one T, a T: what is left of vectors on processors without any.
+template <class T, int kBytes, bool kIsOne = kBytes == sizeof(T)>
 struct Vector {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
   static constexpr int kLanes = kBytes / sizeof(T);
+};
+template <class T, int kBytes>
+struct Vector<T, kBytes, true> {
+  typedef T type;
+  static constexpr int kLanes = 1;
 };
 
 /// c[kRows, kVectors * lanes] (+)= a[kRows, kc] * b[kc, kVectors * lanes], all of c in registers.

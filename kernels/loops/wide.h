@@ -1,8 +1,17 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Loops that are compiled twice on x86-64: for what every processor has, and for AVX2, chosen when
-// they run. Without fused multiplication: both give the same bits. A build for size has one of
-// them, as has a build that is for AVX2 anyway.
+// What the processor's vectors are used for. Loops that are compiled twice on x86-64: for what
+// every processor has, and for AVX2, chosen when they run. Without fused multiplication: both give
+// the same bits. A build for size has one of them, as has a build that is for AVX2 anyway.
 #pragma once
+
+// Whether the processor computes several numbers at once. Where it does not, compilers take vectors
+// apart into code many times as long. (Helium is not made use of: devices with it are small, too.)
+#if defined(__SSE2__) || defined(_M_X64) || defined(__ARM_NEON) || defined(__ALTIVEC__) || \
+    defined(__wasm_simd128__) || defined(__loongarch_sx)
+#define ET_HAS_VECTORS 1
+#else
+#define ET_HAS_VECTORS 0
+#endif
 
 namespace executorch::kernels {
 

@@ -19,7 +19,10 @@ RUNTIME_FLASH, RUNTIME_RAM = 32 * 1024, 4 * 1024
 """Bytes of the runtime with its verifier, without kernels and what a program brings along."""
 DIGITS_FLASH, DIGITS_RAM = 150 * 1024, 32 * 1024
 """Bytes of the int8 digits' image: everything, and its static memory with the stack."""
-STACK = 8192
+FLOAT_FLASH = 130 * 1024
+"""Of the float32 digits' image."""
+
+CLEAN = {**os.environ, "PYTHONPATH": ""}
 
 pytestmark = pytest.mark.skipif(
     not all(map(shutil.which, ("arm-none-eabi-g++", "arm-none-eabi-size", "qemu-system-arm", "ninja"))),
@@ -48,37 +51,43 @@ def images(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (packages / source.name).symlink_to(source)
     build = tmp_path_factory.mktemp("build")
     python = bare / "bin" / "python"
+    assert subprocess.run([python, "-c", "import torch"], env=CLEAN, capture_output=True).returncode != 0
     listed = ";".join(str(programs / f"{name}.pte") for name in NAMES)
     options = (f"-DPROGRAMS={listed}", f"-DPython3_EXECUTABLE={python}", "-G", "Ninja")
-    environment = {**os.environ, "PYTHONPATH": ""}
     for command in (
         ("cmake", "--preset", "cortex-m4", "-S", EXAMPLE, "-B", build, *options),
         ("cmake", "--build", build, "--parallel", "2"),
     ):
-        done = subprocess.run(command, cwd=EXAMPLE, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=EXAMPLE, env=CLEAN, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
     return build
 
 
-def _run(image: Path) -> str:
+@pytest.fixture(scope="module")
+def printed(images: Path) -> dict[str, str]:
+    """What each image says in QEMU."""
     command = ("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none")
-    options = ("-semihosting-config", "enable=on,target=native", "-icount", "shift=0", "-kernel", image)
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    # Semihosting writes to the standard error.
-    return done.stdout + done.stderr
+    options = ("-semihosting-config", "enable=on,target=native", "-icount", "shift=0", "-kernel")
+    found = {}
+    for name in NAMES:
+        run = (*command, *options, images / f"{name}.elf")
+        done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+        # Semihosting writes to the standard error.
+        found[name] = done.stdout + done.stderr
+        assert done.returncode == 0, found[name]
+    return found
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_image_computes_what_this_machine_does(images: Path, programs: Path, name: str) -> None:
-    printed = _run(images / f"{name}.elf")
-    rows = [[float.fromhex(x) for x in line.split()] for line in re.findall(r"^output 0:(.*)$", printed, re.M)]
+def test_an_image_computes_what_this_machine_does(printed: dict[str, str], programs: Path, name: str) -> None:
+    rows = [[float.fromhex(x) for x in line.split()] for line in re.findall(r"^output 0:(.*)$", printed[name], re.M)]
     lines = (programs / f"{name}.expected").read_text().splitlines()
     expected = [[float.fromhex(x) for x in line.split()] for line in lines]
     assert len(rows) == len(expected) >= 3
     for row, wanted in zip(rows, expected, strict=True):
         assert row == (wanted if name == "digits_int8" else pytest.approx(wanted, rel=1e-5, abs=1e-5))
-    assert len(re.findall(r"^time: [1-9]\d+ ns$", printed, re.M)) == len(rows)
+    # An instruction takes a nanosecond in QEMU with `-icount shift=0`.
+    assert len(re.findall(r"^time: [1-9]\d+ ns$", printed[name], re.M)) == len(rows)
 
 
 def _symbols(image: Path) -> dict[str, str]:
@@ -93,16 +102,46 @@ def test_an_image_has_no_heap_and_no_global_constructors(images: Path, name: str
     assert symbols["init_array_begin"] == symbols["init_array_end"]
 
 
-def _flash_and_static_memory(image: Path) -> tuple[int, int]:
-    printed = subprocess.run(["arm-none-eabi-size", image], check=True, capture_output=True, text=True).stdout
-    text, data, bss = map(int, printed.splitlines()[1].split()[:3])
-    return text + data, data + bss
+def _memory(printed: str) -> dict[str, int]:
+    """What an image says of its own sections, in bytes."""
+    lines = re.findall(r"^(?:flash|ram|stack): \d+ bytes.*$", printed, re.M)
+    assert len(lines) == 3
+    found = {name: int(size) for name, size in re.findall(r"(\.\w+) (\d+)", "".join(lines[:2]))}
+    totals = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    return {**found, **totals}
 
 
-def test_the_image_of_the_digits_in_int8_fits_its_limits(images: Path) -> None:
-    flash, ram = _flash_and_static_memory(images / "digits_int8.elf")
-    assert flash <= DIGITS_FLASH
-    assert ram + STACK <= DIGITS_RAM
+@pytest.mark.parametrize("name", NAMES)
+def test_an_image_prints_its_flash_and_ram_by_section(images: Path, printed: dict[str, str], name: str) -> None:
+    said = _memory(printed[name])
+    size = subprocess.run(
+        ["arm-none-eabi-size", "-A", images / f"{name}.elf"], check=True, capture_output=True, text=True
+    )
+    sections = {line.split()[0]: int(line.split()[1]) for line in size.stdout.splitlines() if line.startswith(".")}
+    for section in (".text", ".rodata", ".data", ".bss"):
+        assert said[section] == sections[section]
+    assert 0 <= said["flash"] - sum(sections[s] for s in (".text", ".rodata", ".data")) < 128
+    assert said["ram"] == sections[".data"] + sections[".bss"]
+    assert 500 < said["stack"] < 8192
+
+
+def test_the_images_of_the_digits_fit_their_limits(printed: dict[str, str]) -> None:
+    said = _memory(printed["digits_int8"])
+    assert said["flash"] <= DIGITS_FLASH
+    assert said["ram"] + said["stack"] <= DIGITS_RAM
+    assert _memory(printed["digits"])["flash"] <= FLOAT_FLASH
+
+
+def test_an_image_without_logging_has_no_text_of_messages(images: Path) -> None:
+    texts = [
+        text.encode()
+        for folder in ("runtime", "kernels/portable", "kernels/loops", "kernels/quantized", "extension/c_api")
+        for path in (ROOT / folder).rglob("*.cpp")
+        for text in re.findall(r'ET_(?:LOG|CHECK_OR_RETURN_ERROR)\([^;"]*"([^"%]{12,})', path.read_text())
+    ]
+    held = {name: (images / f"{name}.elf").read_bytes() for name in NAMES}
+    assert len(texts) > 100
+    assert [text for text in texts if any(text in image for image in held.values())] == []
 
 
 def test_the_runtime_fits_its_limits(images: Path) -> None:

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "memory_report.h"
 #include "semihosting.h"
 
 extern uint32_t data_begin[], data_end[], data_in_flash[], bss_begin[], bss_end[], stack_end[];
@@ -19,6 +20,7 @@ void reset(void) {
   __asm volatile("dsb\n isb");
   memcpy(data_begin, data_in_flash, (size_t)((char*)data_end - (char*)data_begin));
   memset(bss_begin, 0, (size_t)((char*)bss_end - (char*)bss_begin));
+  mark_stack();
   /* An image whose kernels are bound by a table has no global constructors; other code may. */
   for (void (**constructor)(void) = init_array_begin; constructor != init_array_end; ++constructor) {
     (*constructor)();

@@ -8,14 +8,21 @@
 #include <executorch/runtime/core/portable_type/bit_cast.h>
 #include <executorch/runtime/core/portable_type/small_float.h>
 
+// The type that the processor converts by itself. GCC 12 has _Float16 in C++ on x86 alone.
+#if defined(__ARM_FP16_FORMAT_IEEE)
+#define ET_NATIVE_HALF __fp16
+#elif defined(__FLT16_MANT_DIG__) && defined(__F16C__)
+#define ET_NATIVE_HALF _Float16
+#endif
+
 namespace executorch::runtime::etensor {
 
 namespace internal {
 
 /// IEEE binary16 to binary32; exact.
 inline float half_bits_to_float(uint16_t half) {
-#if defined(__FLT16_MANT_DIG__) && (defined(__F16C__) || defined(__ARM_FP16_FORMAT_IEEE))
-  return static_cast<float>(runtime::internal::bit_cast<_Float16>(half));
+#ifdef ET_NATIVE_HALF
+  return static_cast<float>(runtime::internal::bit_cast<ET_NATIVE_HALF>(half));
 #else
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
   const int32_t magnitude = static_cast<int32_t>(half & 0x7fffu) << 13;
@@ -32,8 +39,8 @@ inline float half_bits_to_float(uint16_t half) {
 
 /// IEEE binary32 to binary16, to nearest, ties to even.
 inline uint16_t half_bits_from_float(float value) {
-#if defined(__FLT16_MANT_DIG__) && (defined(__F16C__) || defined(__ARM_FP16_FORMAT_IEEE))
-  return runtime::internal::bit_cast<uint16_t>(static_cast<_Float16>(value));
+#ifdef ET_NATIVE_HALF
+  return runtime::internal::bit_cast<uint16_t>(static_cast<ET_NATIVE_HALF>(value));
 #else
   // Every case is computed and one chosen, without a branch: loops over it become vectors.
   const uint32_t bits = runtime::internal::bit_cast<uint32_t>(value);
@@ -53,6 +60,7 @@ inline uint16_t half_bits_from_float(float value) {
 }
 
 }  // namespace internal
+#undef ET_NATIVE_HALF
 
 /// IEEE binary16. Conversion from float rounds to nearest even; arithmetic is float's.
 struct alignas(2) Half {

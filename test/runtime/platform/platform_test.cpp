@@ -2,10 +2,12 @@
 #include <executorch/runtime/platform/abort.h>
 #include <executorch/runtime/platform/assert.h>
 #include <executorch/runtime/platform/clock.h>
+#include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 #include <executorch/runtime/platform/system.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 using namespace executorch::runtime;
 
@@ -32,6 +34,36 @@ TEST(PlatformTest, RegisteredFunctionsReplaceTheDefaultsAndOthersStay) {
   EXPECT_STREQ(get_pal_impl()->source_filename, "platform_test");
   register_pal(before);
   EXPECT_NE(pal_current_ticks(), 7u);
+}
+
+struct Calls {
+  int init, allocate, free, log;
+} g_calls;
+
+TEST(PlatformTest, EachFunctionCanBeReplacedAtRunTime) {
+  const PalImpl before = *get_pal_impl();
+  g_calls = {};
+  PalImpl impl;
+  impl.init = [] { ++g_calls.init; };
+  impl.current_ticks = seven;
+  impl.ticks_to_ns_multiplier = three_halves;
+  impl.emit_log_message = [](et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t,
+                             const char*, size_t) { ++g_calls.log; };
+  impl.allocate = [](size_t) -> void* {
+    ++g_calls.allocate;
+    return nullptr;
+  };
+  impl.free = [](void*) { ++g_calls.free; };
+  impl.abort = [] { _Exit(7); };
+  register_pal(impl);
+  runtime_init();
+  EXPECT_EQ(ticks_to_ns(pal_current_ticks()), 10u);
+  ET_LOG(Error, "x");
+  EXPECT_EQ(pal_allocate(1), nullptr);
+  pal_free(nullptr);
+  EXPECT_EXIT(runtime_abort(), ::testing::ExitedWithCode(7), "");
+  register_pal(before);
+  EXPECT_TRUE(g_calls.init == 1 && g_calls.log == 1 && g_calls.allocate == 1 && g_calls.free == 1);
 }
 
 TEST(PlatformTest, TicksBecomeNanosecondsWithoutOverflowOnTheWay) {

@@ -1,0 +1,73 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Writes kernels/sources.json from the symbols of the built kernel libraries:
+
+    python test/oracle/kernel_source_table.py
+
+Run it after adding a kernel or moving one, and after a source of kernels/ began to refer to another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from oracle.kernel_entry import library_path
+
+from executorch.codegen.binding import KERNELS, Library, read_rows
+
+_FOLDERS = {
+    "portable_kernels": ("portable",),
+    "kernel_engine": ("loops", "gemm", "recurrent", "spatial"),
+    "quantized_kernels": ("quantized",),
+}
+"""Of the sources of each library."""
+
+
+def source_table() -> dict[str, dict[str, object]]:
+    """What sources.json is to hold, of the newest build."""
+    build = library_path().parents[1]
+    strong: dict[str, str] = {}
+    weak: dict[str, set[str]] = defaultdict(set)
+    asked: dict[str, set[str]] = {}
+    for library, folders in _FOLDERS.items():
+        sources = {path.name: path for folder in folders for path in (KERNELS / folder).rglob("*.cpp")}
+        for member, kind, symbol in _symbols(build / "kernels" / f"lib{library}.a"):
+            source = sources[member.removesuffix(".o")].relative_to(KERNELS).as_posix()
+            asked.setdefault(source, set())
+            if kind == "U":
+                asked[source].add(symbol)
+            elif kind in "WV":
+                weak[symbol].add(source)
+            else:
+                strong[symbol] = source
+    needs = {}
+    for source, symbols in sorted(asked.items()):
+        found = {strong[symbol] for symbol in symbols & strong.keys()}
+        found |= {one for symbol in symbols - strong.keys() for one in weak.get(symbol, ())}
+        needs[source] = sorted(found - {source})
+    names = {symbol.partition("(")[0]: source for symbol, source in strong.items()}
+    rows = [
+        row
+        for name in ("portable", "quantized")
+        for row in read_rows(Library(name, name, KERNELS / name / "functions.yaml"))
+    ]
+    kernels = {row.function.removeprefix("executorch::kernels::"): names[row.function] for row in rows}
+    return {"kernels": dict(sorted(kernels.items())), "needs": needs}
+
+
+def _symbols(archive: Path) -> list[tuple[str, str, str]]:
+    """(member, nm's letter, demangled name) of all symbols that other files see."""
+    printed = subprocess.run(["nm", "-A", "-C", "-g", archive], check=True, capture_output=True, text=True).stdout
+    found = re.findall(r"^[^\n]*:([\w.]+\.o):[0-9a-f ]{16} (\w) (.+)$", printed, re.M)
+    return [(member, kind, symbol) for member, kind, symbol in found]
+
+
+if __name__ == "__main__":
+    (KERNELS / "sources.json").write_text(json.dumps(source_table(), indent=1) + "\n")
