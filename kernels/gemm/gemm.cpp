@@ -65,37 +65,6 @@ inline void transpose_four(const float* from, int64_t column_step, float* to, in
 }
 #endif
 
-<<<<<<< HEAD
-=======
-/// Copies [rows, columns] whose columns are what lies together in memory, a line of the result at a
-/// time.
-template <class T>
-void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns, T* to,
-               int64_t step) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  int64_t j = 0;
-  for (; j + kLine <= columns; j += kLine) {
-    const T* column = from + j * column_step;
-    int64_t i = 0;
-#if ET_HAS_VECTORS
-    if constexpr (std::is_same_v<T, float>) {
-      for (; i + 4 <= rows; i += 4) {
-        for (int64_t c = 0; c < kLine; c += 4) {
-          transpose_four(column + c * column_step + i, column_step, to + i * step + j + c, step);
-        }
-      }
-    }
-#endif
-    for (; i < rows; ++i) {
-      for (int64_t c = 0; c < kLine; ++c) to[i * step + j + c] = column[c * column_step + i];
-    }
-  }
-  for (; j < columns; ++j) {
-    for (int64_t i = 0; i < rows; ++i) to[i * step + j] = from[j * column_step + i];
-  }
-}
-
->>>>>>> 647e973 (Firmware prints its memory by section; selective builds compile the sources they need; kernels without vectors; half on ARM; each PAL function replaced in tests)
 }  // namespace
 
 template <class T>
@@ -370,6 +339,7 @@ void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns
   for (; j + kLine <= columns; j += kLine) {
     const T* column = from + j * column_step;
     int64_t i = 0;
+#if ET_HAS_VECTORS
     if constexpr (std::is_same_v<T, float>) {
       for (; i + 4 <= rows; i += 4) {
         for (int64_t c = 0; c < kLine; c += 4) {
@@ -377,6 +347,7 @@ void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns
         }
       }
     }
+#endif
     for (; i < rows; ++i) {
       for (int64_t c = 0; c < kLine; ++c) to[i * step + j + c] = column[c * column_step + i];
     }
