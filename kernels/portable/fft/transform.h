@@ -165,7 +165,7 @@ inline V& items(T* memory) {
 }
 /// Calls f(tag) with the type of items (ET_TYPE_OF) that `width` side by side are made of.
 template <class T, class F>
-void in_lanes(int64_t width, F&& f) {
+void in_lanes([[maybe_unused]] int64_t width, F&& f) {
 #if ET_HAS_VECTORS
   if (width % Vector<T>::kItems == 0) return in_vectors(f, Vector<T>());
 #endif
