@@ -36,7 +36,7 @@ OPERATOR_MISSING = 0x14
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def build() -> Path:
     """The programs of test/size and the portable kernels, built for size."""
     compiler = shutil.which("g++-12") or shutil.which("g++")
     if compiler is None or platform.machine() != "x86_64" or sys.platform != "linux":
@@ -44,7 +44,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     version = subprocess.run([compiler, "-dumpversion"], check=True, capture_output=True, text=True).stdout
     if version.strip().split(".")[0] != "12":
         pytest.skip(f"the limit is one for g++ 12, this is {version.strip()}")
-    folder = tmp_path_factory.mktemp("size")
+    folder = ROOT / "build" / "size"  # kept, so that only what has changed is compiled again
+    folder.mkdir(parents=True, exist_ok=True)
     mobilenet = folder / "mobilenet_v2.pte"
     mobilenet.write_bytes(to_edge(torch.export.export(*make("mobilenet_v2"))).to_executorch().buffer)
     subprocess.run(

@@ -1,9 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Writes kernels/sources.json from the symbols of the built kernel libraries:
 
-    python test/oracle/kernel_source_table.py
+    python test/oracle/kernel_source_table.py [BUILD]
 
-Run it after adding a kernel or moving one, and after a source of kernels/ began to refer to another.
+BUILD: the build's folder, by default the newest below build/. Run it after adding a kernel or moving one, and after a
+source of kernels/ began to refer to another.
 """
 
 from __future__ import annotations
@@ -15,11 +16,6 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from oracle.kernel_entry import library_path
-
 from executorch.codegen.binding import KERNELS, Library, read_rows
 
 _FOLDERS = {
@@ -30,9 +26,26 @@ _FOLDERS = {
 """Of the sources of each library."""
 
 
-def source_table() -> dict[str, dict[str, object]]:
-    """What sources.json is to hold, of the newest build."""
-    build = library_path().parents[1]
+def newest_build() -> Path:
+    """The folder of the newest build with all kernels, sanitized ones and those for other processors left out."""
+    found = [
+        path for path in KERNELS.parent.glob("build/*/kernels/libquantized_ops_lib.a") if _is_ours(path.parents[1])
+    ]
+    if not found:
+        raise FileNotFoundError("no build/*/kernels/libquantized_ops_lib.a: build the project first")
+    return max(found, key=lambda path: path.stat().st_mtime).parents[1]
+
+
+def _is_ours(build: Path) -> bool:
+    cache = (build / "CMakeCache.txt").read_text()
+    others = (
+        r"EXECUTORCH_SANITIZE:.*=.+|EXECUTORCH_BUILD_ATEN:.*=ON|CMAKE_TOOLCHAIN_FILE:.*=.+|CMAKE_CXX_FLAGS:.*-m32.*"
+    )
+    return not re.search(rf"^({others})$", cache, re.M)
+
+
+def source_table(build: Path) -> dict[str, dict[str, object]]:
+    """What sources.json is to hold: ``kernels``, the source of each; ``needs``, what each source refers to."""
     strong: dict[str, str] = {}
     weak: dict[str, set[str]] = defaultdict(set)
     asked: dict[str, set[str]] = {}
@@ -70,4 +83,5 @@ def _symbols(archive: Path) -> list[tuple[str, str, str]]:
 
 
 if __name__ == "__main__":
-    (KERNELS / "sources.json").write_text(json.dumps(source_table(), indent=1) + "\n")
+    build = Path(sys.argv[1]) if len(sys.argv) > 1 else newest_build()
+    (KERNELS / "sources.json").write_text(json.dumps(source_table(build), indent=1) + "\n")

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import torch
 from models import make
+from oracle.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.export import Dim, export
 
-from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.runtime import ExecuTorchError, InvalidStateError, NotSupportedError, Runtime
 from executorch.runtime.errors import CancelledError, InvalidArgumentError
@@ -189,3 +191,30 @@ def test_methods_run_at_the_same_time_on_shared_threads() -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def delegated() -> bytes:
+    """Branches of which each operator is a delegate of XNNPACK's."""
+    edge = to_edge_transform_and_lower(
+        export(Branches(), (torch.randn(8, 16),), strict=True), partitioner=[XnnpackPartitioner(per_op_mode=True)]
+    )
+    planner = MemoryPlanningPass(concurrent=True)
+    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planner)).buffer
+
+
+@needs_xnnpack
+@pytest.mark.parametrize("mode", [0, 1], ids=["scratch memory each", "scratch memory shared"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_delegates_beside_each_other_give_the_bits_of_sequential_execution(
+    threads: int, mode: int, delegated: bytes
+) -> None:
+    """On one thread each, and dividing their work on a pool that all share."""
+    options = {"XnnpackBackend": {"workspace_sharing_mode": mode}}
+    program = Runtime.get().load_program(delegated, threads=threads, backend_options=options)
+    method, oracle = program.load_method("forward"), program.load_method("forward")
+    for _ in range(20):
+        x = torch.randn(8, 16)
+        execution = method.execute_async([x], threads=4)
+        assert execution.task_count > 20
+        assert_same_bits(execution.result(), oracle.execute([x]))
