@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from executorch.extension.pybindings import _portable_lib
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "firmware"
 NAMES = ("digits", "digits_int8", "keywords")
@@ -130,7 +132,7 @@ def test_an_image_prints_its_flash_and_ram_by_section(images: Path, printed: dic
     for section in (".text", ".rodata", ".data", ".bss"):
         assert said[section] == sections[section]
     assert 0 <= said["flash"] - sum(sections[s] for s in (".text", ".rodata", ".data")) < 128
-    assert said["ram"] == sections[".data"] + sections[".bss"]
+    assert 0 <= said["ram"] - sections[".data"] - sections[".bss"] < 64
     assert 500 < said["stack"] < 16384
 
 
@@ -142,15 +144,16 @@ def test_the_images_of_the_digits_fit_their_limits(printed: dict[str, str]) -> N
 
 
 def test_an_image_without_logging_has_no_text_of_messages(images: Path) -> None:
-    texts = [
-        text.encode()
-        for folder in ("runtime", "kernels/portable", "kernels/loops", "kernels/quantized", "extension/c_api")
-        for path in (ROOT / folder).rglob("*.cpp")
-        for text in re.findall(r'ET_(?:LOG|CHECK_OR_RETURN_ERROR)\([^;"]*"([^"%]{12,})', path.read_text())
-    ]
-    held = {name: (images / f"{name}.elf").read_bytes() for name in NAMES}
-    assert len(texts) > 100
-    assert [text for text in texts if any(text in image for image in held.values())] == []
+    """Those that the host's runtime, with logging, has."""
+    message = re.compile(r'ET_(?:LOG|EXPECT|CHECK_OR_RETURN_ERROR)\([^;"]*"([^"%\\]{12,})')
+    folders = ("runtime", "kernels/portable", "kernels/loops", "kernels/spatial", "kernels/quantized")
+    sources = [path.read_text() for folder in folders for path in (ROOT / folder).rglob("*.cpp")]
+    host = Path(_portable_lib.__file__).read_bytes()
+    texts = {text.encode() for source in sources for text in message.findall(source) if text.encode() in host}
+    assert len(texts) > 50
+    for name in NAMES:
+        image = (images / f"{name}.elf").read_bytes()
+        assert [text for text in texts if text in image] == []
 
 
 def test_the_runtime_fits_its_limits(images: Path) -> None:
