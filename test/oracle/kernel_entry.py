@@ -21,6 +21,8 @@ from oracle.call_recorder import recorder
 from oracle.dense_memory import dim_order_of
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
+_OTHERS = {"sanitized", "aarch64", "riscv64", "x86-32"}
+"""Builds that this process cannot load."""
 _TEMP_BYTES = 64 << 20
 _MESSAGE_BYTES = 1 << 14
 
@@ -65,7 +67,7 @@ def library_path() -> Path:
     if path := os.environ.get("EXECUTORCH_KERNEL_ENTRY"):
         return Path(path)
     found = sorted(_REPOSITORY.glob("build/*/test/libkernel_entry.so"), key=lambda p: p.stat().st_mtime)
-    usable = [p for p in found if "sanitized" not in p.parts]
+    usable = [p for p in found if not _OTHERS & set(p.parts)]
     if not usable:
         raise FileNotFoundError("no build/*/test/libkernel_entry.so: build with -DEXECUTORCH_BUILD_TESTS=ON")
     return usable[-1]
