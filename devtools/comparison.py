@@ -30,13 +30,16 @@ from executorch.devtools.inspector.compare_results import (
 from executorch.devtools.inspector.debug_values import inflate
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.event_block import BlockSettings, blocks_of
-from executorch.devtools.inspector.numeric_gap import Pair, node_values, pairs_of
+from executorch.devtools.inspector.numeric_gap import Pair, pairs_of
+from executorch.devtools.inspector.reference_run import Computed, Reference
+from executorch.devtools.inspector.sources import Source, source_of_node
 from executorch.devtools.inspector.time_scale import TimeScale
 from executorch.devtools.lowering_again import check_alike, lower_as
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.error import module_path, source_line
 
 _ROUNDING = 1.01  # steps by which quantized values may differ: both sides round
+UNNAMED = "outputs differ, but no operator that was recorded does by itself: small differences may have added up"
 Lower = Callable[[ExportedProgram], ExecutorchProgramManager]
 
 
@@ -44,9 +47,11 @@ Lower = Callable[[ExportedProgram], ExecutorchProgramManager]
 class OperatorGap:
     """An operator's value in the model and in the program.
 
-    `ran`: the kernel or delegate that computed it, or "backend: operator" inside of one, where `operator` may be
-    several that it fuses, of which `node` is the first. `sqnr` in decibel; `largest`: the largest absolute difference,
-    infinite where one of the two is no number and the other is. `differs`: it is beyond the tolerance.
+    `ran`: the kernel or delegate that computed it, or "backend: operator" inside of one. Where it runs several that it
+    fuses, `operator` names all, `node`, `module` and `source` are of the first, and `sources` says those of each.
+    `sqnr` in decibel; `largest`: the largest absolute difference,
+    infinite where one of the two is no number and the other is. `differs`: it is beyond the tolerance, also where the
+    model reads what the program computed before.
     `handles`: the node's debug handles.
     """
 
@@ -62,6 +67,7 @@ class OperatorGap:
     largest: float
     differs: bool
     handles: tuple[int, ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,9 +100,7 @@ class Comparison:
         headers = ("", "operator", "module", "ran as", "max abs", "MSE", "SQNR dB", "cosine")
         first = self.first
         if first is None:
-            verdict = (
-                "outputs differ, but no operator that was recorded" if self.outputs_differ else "no operator differs"
-            )
+            verdict = UNNAMED if self.outputs_differ else "no operator differs"
         else:
             verdict = f"first to differ: {first.operator} ({first.node}) of module '{first.module}', {first.source}"
         return f"{tabulate(rows, headers=headers)}\n\n{verdict}"
@@ -135,8 +139,9 @@ def compare(
         made = lower(exported) if lower else lower_as(data, exported, method)
         check_alike(made, data, method)
     edge = to_edge(exported).exported_program()
-    leaves = tree_leaves(tuple(inputs))
-    recording = record_runs(data, leaves, method=method, debug_bytes=_debug_bytes(edge))
+    reference = Reference(edge)
+    computed = reference.run(inputs)
+    recording = record_runs(data, tree_leaves(tuple(inputs)), method=method, debug_bytes=_debug_bytes(computed))
     settings = BlockSettings(TimeScale.NS, TimeScale.MS, lambda value: inflate(value, recording.values))
     block, returned = blocks_of(recording.trace, settings)[-1], recording.returned
     own = method if method in made.debug_handle_map else "forward"
@@ -146,22 +151,42 @@ def compare(
         _instruction_id_to_num_outs_map={"forward": made.instruction_id_to_num_outs_map.get(own, {})},
     )
     attribute([block], record, "forward", edge)
-    values = node_values(edge, inputs)
-    gaps = [_gap(pair, rtol, atol) for pair in pairs_of(values, block.events) if _comparable(pair)]
-    gaps += _inside(data, method, block.events, values, rtol, atol)
-    order = {node.name: place for place, node in enumerate(values)}
+    pairs = [each for pair in pairs_of(computed.values, block.events) for each in _tensors(pair)]
+    found = [_Found.of(pair) for pair in pairs] + _inside(data, method, block.events, computed.last())
     with torch.no_grad():
-        expected = [each for each in tree_leaves(exported.module()(*inputs)) if isinstance(each, torch.Tensor)]
-    found = [each for each in returned if isinstance(each, torch.Tensor)]
-    differ = any(_differs(a, b, rtol, atol) for a, b in zip(expected, found, strict=False))
-    # What a delegate's operator computed stands before what the delegate returned.
-    gaps.sort(key=lambda gap: (order[gap.node], ":" not in gap.ran))
-    return Comparison(gaps, differ)
+        expected = [
+            each for each in tree_leaves(Reference(exported).returned(inputs)) if isinstance(each, torch.Tensor)
+        ]
+    given = [each for each in returned if isinstance(each, torch.Tensor)]
+    differ = any(_differs(a, b, rtol, atol) for a, b in zip(expected, given, strict=False))
+    return Comparison(_gaps(found, reference, computed, inputs, rtol, atol), differ)
 
 
-def _inside(
-    data: bytes, method: str, events: Sequence[Event], values: Mapping[fx.Node, Any], rtol: float, atol: float
-) -> list[OperatorGap]:
+@dataclass(frozen=True)
+class _Found:
+    """What the program computed for `node` the `turn`-th time. nodes: what ran together, the first of which is the
+    operator's. step: of quantized values, the difference that one makes, else 0. inside: of a delegate's operator."""
+
+    node: fx.Node
+    turn: int
+    nodes: tuple[fx.Node, ...]
+    expected: torch.Tensor
+    found: torch.Tensor
+    step: float
+    ran: str
+    instruction: int
+    inside: bool
+
+    @staticmethod
+    def of(pair: Pair) -> _Found:
+        ran = pair.event.delegate_backend_name or pair.event.name.removeprefix("native_call_")
+        is_quantized = pair.found.dtype in (torch.int8, torch.uint8) and "quantize_per" in str(pair.node.target)
+        instruction = pair.event._instruction_id or 0
+        step = 1.0 if is_quantized else 0.0
+        return _Found(pair.node, pair.turn, pair.nodes, pair.expected, pair.found, step, ran, instruction, False)
+
+
+def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[_Found]:
     """The operators of the delegates that can be opened."""
     found = []
     for event in events:
@@ -170,10 +195,50 @@ def _inside(
             continue
         handles = set(handles_of(event))
         for each in values_inside(data, method, instruction, event.debug_data, event.num_outputs, values, handles):
-            measured = _measured(each.nodes[0], each.expected, each.found, rtol, atol + _ROUNDING * each.step)
-            fused = " + ".join(str(node.target) for node in each.nodes)
-            found.append(replace(measured, operator=fused, ran=f"{backend}: {each.kind}", instruction=instruction))
+            ran = f"{backend}: {each.kind}"
+            found.append(
+                _Found(each.node, -1, each.nodes, each.expected, each.found, each.step, ran, instruction, True)
+            )
     return found
+
+
+def _gaps(
+    found: Sequence[_Found],
+    reference: Reference,
+    computed: Computed,
+    inputs: Sequence[Any],
+    rtol: float,
+    atol: float,
+) -> list[OperatorGap]:
+    """A gap for each operator, in the order of the model; of what ran several times, of the first that differs.
+
+    Differences are handed on from operator to operator: one differs by itself if it does as well where the model reads
+    what the program computed before it.
+    """
+    once = {each.node: each.found for each in found if len(computed.values[each.node]) == 1 and _fits(each)}
+    alone = reference.run_with(inputs, computed, once).values
+    gaps: dict[tuple[fx.Node, str, int], tuple[tuple[int, bool], OperatorGap]] = {}
+    for each in found:
+        tolerance = atol + _ROUNDING * each.step
+        gap = replace(
+            _measured(each.nodes, each.expected, each.found, rtol, tolerance),
+            ran=each.ran,
+            instruction=each.instruction,
+        )
+        own = alone.get(each.node, [])
+        is_there = -len(own) <= each.turn < len(own) and getattr(own[each.turn], "shape", None) == each.found.shape
+        if gap.differs and is_there:
+            gap = replace(gap, differs=_differs(own[each.turn], each.found, rtol, tolerance))
+        key = (each.node, each.ran, each.instruction)
+        # What a delegate's operator computed stands before what the delegate returned.
+        place = (computed.moments[each.node][each.turn], not each.inside)
+        if key not in gaps or (gap.differs and not gaps[key][1].differs):
+            gaps[key] = (place, gap)
+    return [gap for _, gap in sorted(gaps.values(), key=lambda item: item[0])]
+
+
+def _fits(found: _Found) -> bool:
+    return found.found.shape == found.expected.shape and found.found.dtype == found.expected.dtype
 
 
 def _short(operators: str, most: int = 48) -> str:
@@ -183,22 +248,28 @@ def _short(operators: str, most: int = 48) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _debug_bytes(edge: ExportedProgram) -> int:
+def _debug_bytes(computed: Computed) -> int:
     """Room for every value, those of delegates' arguments as well, each at a multiple of 64 bytes."""
     total = 1 << 20
-    for node in edge.graph.nodes:
-        for value in tree_leaves(node.meta.get("val")):
-            if isinstance(value, torch.Tensor):
-                total += 3 * (int(value.numel()) * value.dtype.itemsize + 64)
+    for value in tree_leaves(list(computed.values.values())):
+        if isinstance(value, torch.Tensor):
+            total += 3 * (value.numel() * value.dtype.itemsize + 64)
     return total
 
 
-def _comparable(pair: Pair) -> bool:
-    return (
+def _tensors(pair: Pair) -> list[Pair]:
+    """The tensors that can be compared: of what returns several, each."""
+    if isinstance(pair.expected, (tuple, list)) and isinstance(pair.found, list):
+        parts = zip(pair.expected, pair.found, strict=False)
+        return [part for a, b in parts for part in _tensors(replace(pair, expected=a, found=b))]
+    is_comparable = (
         isinstance(pair.expected, torch.Tensor)
         and isinstance(pair.found, torch.Tensor)
         and pair.expected.shape == pair.found.shape
+        # What a fused operator hands on as integers stands for numbers, which are compared where they are numbers.
+        and pair.expected.is_floating_point() == pair.found.is_floating_point()
     )
+    return [pair] if is_comparable else []
 
 
 def _differs(expected: torch.Tensor, found: torch.Tensor, rtol: float, atol: float) -> bool:
@@ -215,16 +286,13 @@ def _largest(expected: torch.Tensor, found: torch.Tensor) -> float:
     return float((as_float(a) - as_float(b)).abs().max())
 
 
-def _gap(pair: Pair, rtol: float, atol: float) -> OperatorGap:
-    ran = pair.event.delegate_backend_name or pair.event.name.removeprefix("native_call_")
-    measured = _measured(pair.node, pair.expected, pair.found, rtol, atol)
-    return replace(measured, ran=ran, instruction=pair.event._instruction_id or 0)
-
-
-def _measured(node: fx.Node, expected: torch.Tensor, found: torch.Tensor, rtol: float, atol: float) -> OperatorGap:
+def _measured(
+    nodes: Sequence[fx.Node], expected: torch.Tensor, found: torch.Tensor, rtol: float, atol: float
+) -> OperatorGap:
     a, b = as_float(expected), as_float(found)
+    node = nodes[0]
     return OperatorGap(
-        operator=str(node.target),
+        operator=" + ".join(str(each.target) for each in nodes),
         node=node.name,
         module=module_path(node).split(" (")[0],
         source=source_line(node),
@@ -235,5 +303,6 @@ def _measured(node: fx.Node, expected: torch.Tensor, found: torch.Tensor, rtol: 
         cosine=cosine_similarity(a, b),
         largest=_largest(expected, found),
         differs=_differs(expected, found, rtol, atol),
-        handles=tuple(sorted(handles_of_node(node))),
+        handles=tuple(sorted({handle for each in nodes for handle in handles_of_node(each)})),
+        sources=tuple(map(source_of_node, nodes)),
     )

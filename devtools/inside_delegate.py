@@ -5,8 +5,6 @@ of its operators, run by itself on the inputs that it had."""
 from __future__ import annotations
 
 import importlib
-import operator
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -16,6 +14,7 @@ import torch
 from torch import fx
 
 from executorch.devtools.inspector.attribution import handles_of_node
+from executorch.devtools.inspector.sources import computes
 from executorch.devtools.lowering_again import plan_of
 from executorch.exir.scalar_type import ScalarType, to_dtype, to_scalar_type
 from executorch.exir.schema import (
@@ -42,7 +41,6 @@ from executorch.runtime import Runtime
 # Who opens a backend's payload, found by name: these tools depend on none.
 _OPENERS = {"XnnpackBackend": "executorch.backends.xnnpack.serialization.opened_payload:open_payload"}
 _ALIGNMENT = 64
-_MOVES = re.compile(r"\.(view|permute|squeeze|unsqueeze|expand|clone|slice|select|t|transpose)(_copy)?\.")
 
 
 class OpenedOutput(Protocol):
@@ -65,11 +63,13 @@ class OpenedOutput(Protocol):
 
 @dataclass(frozen=True)
 class InnerValue:
-    """What the delegate's operator of `kind` computed for nodes of the model, fused into it, and what it should have.
+    """What the delegate's operator of `kind` computed for nodes of the model, fused into it, and what it should have:
+    the value of `node`, the last of them.
 
     `step`: of quantized values, the difference that one makes, else 0.
     """
 
+    node: fx.Node
     nodes: tuple[fx.Node, ...]
     kind: str
     expected: torch.Tensor
@@ -167,16 +167,14 @@ def _beside(
             if fitting is not None:
                 step = 1.0 if fitting.dtype in (torch.int8, torch.uint8) else output.scale if is_quantized else 0.0
                 nodes = _named([*group[:-1], *chain[: chain.index(node) + 1]])
-                found[node] = InnerValue(nodes, output.kind, values[node], fitting, step)
+                found[node] = InnerValue(node, nodes, output.kind, values[node], fitting, step)
                 break
-    order = {node: place for place, node in enumerate(values)}
-    return sorted(found.values(), key=lambda each: order[each.nodes[0]])
+    return list(found.values())
 
 
 def _named(nodes: Sequence[fx.Node]) -> tuple[fx.Node, ...]:
-    """Those that compute something; the last if all of them only move values."""
-    computing = [node for node in nodes if node.target is not operator.getitem and not _MOVES.search(str(node.target))]
-    return tuple(computing) or (nodes[-1],)
+    """Those that compute something; the last if none of them does."""
+    return tuple(node for node in nodes if computes(node)) or (nodes[-1],)
 
 
 def _fused(node: fx.Node, own: set[int], members: set[int]) -> list[fx.Node]:

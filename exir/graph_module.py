@@ -40,6 +40,12 @@ def all_graph_modules(graph_module: GraphModule) -> Iterator[GraphModule]:
         waiting += [held for _, held, _ in get_control_flow_submodules(current)]
 
 
+def debug_handles_of(node: Node) -> tuple[int, ...]:
+    """A node's debug handles: several of one that others were fused to, none if it has not got any."""
+    handle = node.meta.get("debug_handle")
+    return () if handle is None else (handle,) if isinstance(handle, int) else tuple(handle)
+
+
 def bfs_trace_with_node_process(graph_module: GraphModule, node_op: Callable[[Node], None]) -> None:
     """Calls `node_op` with every node of `graph_module` and of the graphs that its control flow runs."""
     for held in all_graph_modules(graph_module):

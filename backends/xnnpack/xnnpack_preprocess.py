@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping, Sequence
 from typing import final
 
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.converted_weights import product_of
-from executorch.backends.xnnpack.lowering.fusion import fusions
-from executorch.backends.xnnpack.lowering.lowering import Lowering
+from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
+from executorch.backends.xnnpack.lowering.lowering import Fused, Lowering
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate_mapping import debug_handles
+from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.named_data import NamedDataStore
 from executorch.exir.passes.external_constants_pass import delegate_file
 
@@ -46,13 +48,25 @@ class XnnpackBackend(BackendDetails):
             low.writer.file = _file_of_constants(node)
             rule.emit(low, node)
         low.define_outputs()
-        # The runtime names an operator "Fully Connected (NC, F32) GEMM #1 [7]": 7 is its node's handle.
-        named: dict[str, tuple[int, ...]] = {f"[{each}]": (each,) for each in handles}
         return PreprocessResult(
             processed_bytes=low.writer.payload(),
-            debug_handle_map=named,
+            debug_handle_map=_handles(handles, edge_program, fused),
             data_store_output=names.get_named_data_store_output(),
         )
+
+
+def _handles(
+    handles: Sequence[int], program: ExportedProgram, fused: Mapping[Node, Fused]
+) -> dict[str, tuple[int, ...]]:
+    """The handles of what an operator computes, by what its name has: the runtime calls one "Fully Connected (NC, F32)
+    GEMM #1 [7]", of which 7 is the first node's handle. handles: all of the partition."""
+    found: dict[str, tuple[int, ...]] = {f"[{each}]": (each,) for each in handles}
+    for node, together in fused.items():
+        members = {node, *fused_with(node, together.result)}
+        own = [debug_handles_of(each) for each in program.graph.nodes if each in members]
+        if own[0]:
+            found[f"[{own[0][0]}]"] = tuple(dict.fromkeys(handle for each in own for handle in each))
+    return found
 
 
 def _file_of_constants(node: Node) -> str | None:

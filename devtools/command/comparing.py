@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print(found.as_json())
     elif options.tsv:
-        names = [field.name for field in fields(OperatorGap)]
+        names = [field.name for field in fields(OperatorGap) if field.name != "sources"]
         print("\t".join(names))
         for each in found.operators:
             print("\t".join(str(getattr(each, name)) for name in names))

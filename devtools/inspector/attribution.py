@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.event_block import EventBlock
-from executorch.exir.graph_module import bfs_trace_with_node_process
+from executorch.exir.graph_module import bfs_trace_with_node_process, debug_handles_of
 
 RUNTIME_EVENTS = ("Method::init", "Program::load_method", "Method::execute")
 OPERATOR_CALL, DELEGATE_CALL = "OPERATOR_CALL", "DELEGATE_CALL"
@@ -44,8 +44,7 @@ def handles_of(event: Event) -> tuple[int, ...]:
 
 def handles_of_node(node: fx.Node) -> set[int]:
     """A node's debug handles."""
-    handle = node.meta.get("debug_handle")
-    return set() if handle is None else {handle} if isinstance(handle, int) else set(handle)
+    return set(debug_handles_of(node))
 
 
 def nodes_by_handle(program: ExportedProgram) -> dict[int, list[fx.Node]]:
@@ -53,10 +52,9 @@ def nodes_by_handle(program: ExportedProgram) -> dict[int, list[fx.Node]]:
     found: dict[int, list[fx.Node]] = {}
 
     def collect(node: fx.Node) -> None:
-        handle = node.meta.get("debug_handle")
-        if node.op == "call_function" and handle is not None:
-            for each in [handle] if isinstance(handle, int) else handle:
-                found.setdefault(each, []).append(node)
+        if node.op == "call_function":
+            for handle in debug_handles_of(node):
+                found.setdefault(handle, []).append(node)
 
     bfs_trace_with_node_process(program.graph_module, collect)
     return found
@@ -114,13 +112,13 @@ def _inside(identifier: int | str, delegate_map: Mapping[Any, Any]) -> Any:
 
 
 def _set_sources(event: Event, nodes: Mapping[int, Sequence[fx.Node]]) -> None:
-    for handle in handles_of(event):
+    for handle in dict.fromkeys(handles_of(event)):
         for node in nodes.get(handle, ()):
-            if node.name not in event.stack_traces:
-                event.stack_traces[node.name] = node.meta.get("stack_trace")
-                event.module_hierarchy[node.name] = node.meta.get("nn_module_stack")
+            event.stack_traces[node.name] = node.meta.get("stack_trace")
+            event.module_hierarchy[node.name] = node.meta.get("nn_module_stack")
             if node.target is not operator.getitem:
                 event.op_types.append(str(node.target))
+                event._nodes.append(node.name)
 
 
 def _is_part(key: Any, identifier: str) -> bool:

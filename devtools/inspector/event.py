@@ -77,6 +77,8 @@ class Event:
     _instruction_id: int | None = None
     _delegate_metadata_parser: MetadataParser | None = None
     _start_time: list[int] | None = None
+    # Of each of op_types.
+    _nodes: list[str] = field(default_factory=list)
 
     @cached_property
     def delegate_debug_metadatas(self) -> Any:

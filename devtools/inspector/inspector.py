@@ -27,7 +27,7 @@ from executorch.devtools.inspector.attribution import (
 from executorch.devtools.inspector.debug_values import inflate
 from executorch.devtools.inspector.event import MetadataParser
 from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, TimeConverter, blocks_of
-from executorch.devtools.inspector.numeric_gap import node_values, pairs_of
+from executorch.devtools.inspector.numeric_gap import last_pairs, pairs_of
 from executorch.devtools.inspector.numerical_comparator import (
     L1Comparator,
     MSEComparator,
@@ -35,6 +35,7 @@ from executorch.devtools.inspector.numerical_comparator import (
     OutputMapping,
     SNRComparator,
 )
+from executorch.devtools.inspector.reference_run import Reference
 from executorch.devtools.inspector.steps import STEP_KEYS, execution_of, steps_of, totals
 from executorch.devtools.inspector.time_scale import TimeScale
 
@@ -243,7 +244,7 @@ class Inspector:
             raise ValueError("the trace has no values: record them with debug_buffer_size, and give debug_buffer_path")
         comparator = _comparator(distance)
         comparator.inspector = comparator.inspector or self
-        pairs = pairs_of(node_values(program, inputs), events)
+        pairs = last_pairs(pairs_of(Reference(program).run(inputs).values, events))
         mapping: OutputMapping = {}
         by_handles: dict[tuple[int, ...], list[Any]] = {}
         for pair in pairs:

@@ -9,74 +9,83 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.export import ExportedProgram
 
-from executorch.devtools.inspector.attribution import OPERATOR_CALL, handles_of, handles_of_node
+from executorch.devtools.inspector.attribution import DELEGATE_CALL, OPERATOR_CALL, handles_of, handles_of_node
 from executorch.devtools.inspector.event import Event
+from executorch.devtools.inspector.sources import computes
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A node, and the event that ran it."""
+    """What a node computed the `turn`-th time (loops run it more than once), and the event that ran it. nodes: what the
+    event computes, if it is one operator that others are fused to, or else the node."""
 
     node: fx.Node
+    turn: int
     expected: Any
     event: Event
     found: Any
+    nodes: tuple[fx.Node, ...]
 
 
-class _Recorder(fx.Interpreter):
-    def __init__(self, module: fx.GraphModule) -> None:
-        super().__init__(module)
-        self.values: dict[fx.Node, Any] = {}
-
-    def run_node(self, n: fx.Node) -> Any:
-        value = super().run_node(n)
-        if n.op == "call_function":
-            # What follows may write into it.
-            self.values[n] = value.detach().clone() if isinstance(value, torch.Tensor) else value
-        return value
-
-
-def node_values(program: ExportedProgram, inputs: Sequence[Any]) -> dict[fx.Node, Any]:
-    """What the program's calls compute, run on `inputs`, those with debug handles, in graph order."""
-    recorder = _Recorder(program.module())
-    with torch.no_grad():
-        recorder.run(*inputs)
-    return {node: value for node, value in recorder.values.items() if node.meta.get("debug_handle") is not None}
-
-
-def pairs_of(values: Mapping[fx.Node, Any], events: Sequence[Event]) -> list[Pair]:
-    """The values of nodes with those that the events recorded, in graph order."""
+def pairs_of(values: Mapping[fx.Node, Sequence[Any]], events: Sequence[Event]) -> list[Pair]:
+    """The values of nodes, one for each time that they ran, with those that the events recorded, in the order of
+    `values`."""
     order = {node: position for position, node in enumerate(values)}
     pairs = [pair for calls in _by_handles(events) for pair in _pairs_of(calls, values)]
-    return sorted(pairs, key=lambda pair: order[pair.node])
+    return sorted(pairs, key=lambda pair: (order[pair.node], pair.turn))
+
+
+def last_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Of each node and event, the last time."""
+    return list({(pair.node, id(pair.event)): pair for pair in pairs}.values())
 
 
 def _by_handles(events: Sequence[Event]) -> list[list[Event]]:
-    """The events with values, those with the same handles together, in the order of their instructions."""
-    groups: dict[tuple[int, ...], list[Event]] = {}
+    """The events with values, those with the same handles together, in the order of their instructions; an instruction
+    that ran several times once, with all that it computed."""
+    groups: dict[tuple[int, ...], dict[int | None, Event]] = {}
     for event in events:
         if handles_of(event) and event.debug_data and event.name != OPERATOR_CALL:
-            groups.setdefault(handles_of(event), []).append(event)
-    return [sorted(group, key=lambda event: event._instruction_id or 0) for group in groups.values()]
+            groups.setdefault(handles_of(event), {}).setdefault(event._instruction_id, event)
+    return [sorted(group.values(), key=lambda event: event._instruction_id or 0) for group in groups.values()]
 
 
-def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[Pair]:
+def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Sequence[Any]]) -> list[Pair]:
     handles = set(handles_of(calls[0]))
     inside = [node for node in values if handles_of_node(node) & handles]
     if not inside:
         return []
-    if len(handles) == 1:
-        return [Pair(node, values[node], event, event.debug_data[-1]) for node, event in _ran(inside, calls)]
-    # A delegate: its outputs are the last of its arguments, and the nodes that others read.
+    if len(handles_of(calls[0])) == 1 and calls[0].name != DELEGATE_CALL:  # of what is fused, there are several
+        return [pair for node, event in _ran(inside, calls) for pair in _turns(node, values[node], event)]
     event = calls[-1]
-    members = set(inside)
-    results = [node for node in inside if any(user not in members for user in node.users)]
-    found = event.debug_data[-event.num_outputs :]
-    if len(found) == 1 and isinstance(found[0], list):
-        found = found[0]
-    return [Pair(node, values[node], event, value) for node, value in _matched(results, values, found)]
+    computing: tuple[fx.Node, ...] = ()
+    if event.name == DELEGATE_CALL:  # its outputs are the last of its arguments, and what others read
+        members = set(inside)
+        results = [node for node in inside if any(user not in members for user in node.users)]
+    else:  # what is fused returns the last value
+        results = inside[::-1]
+        computing = tuple(node for node in inside if computes(node))
+    times = max((len(values[node]) for node in results), default=1)
+    each_time = len(event.debug_data) // times if len(event.debug_data) % times == 0 else len(event.debug_data)
+    pairs = []
+    for turn in range(len(event.debug_data) // each_time):
+        found = event.debug_data[turn * each_time : (turn + 1) * each_time][-event.num_outputs :]
+        if len(found) == 1 and isinstance(found[0], list):
+            found = found[0]
+        ran = {node: values[node][turn] for node in results if turn < len(values[node])}
+        pairs += [
+            Pair(node, turn, ran[node], event, value, computing or (node,)) for node, value in _matched(ran, found)
+        ]
+    return pairs
+
+
+def _turns(node: fx.Node, expected: Sequence[Any], event: Event) -> list[Pair]:
+    """One for each time, or the last if the program did not run it as often as the model."""
+    found = event.debug_data
+    if len(expected) != len(found):
+        return [Pair(node, len(expected) - 1, expected[-1], event, found[-1], (node,))]
+    return [Pair(node, turn, a, event, b, (node,)) for turn, (a, b) in enumerate(zip(expected, found, strict=True))]
 
 
 def _ran(nodes: Sequence[fx.Node], calls: Sequence[Event]) -> list[tuple[fx.Node, Event]]:
@@ -95,11 +104,9 @@ def _ran(nodes: Sequence[fx.Node], calls: Sequence[Event]) -> list[tuple[fx.Node
     return pairs
 
 
-def _matched(
-    nodes: Sequence[fx.Node], values: Mapping[fx.Node, Any], found: Sequence[Any]
-) -> list[tuple[fx.Node, Any]]:
+def _matched(values: Mapping[fx.Node, Any], found: Sequence[Any]) -> list[tuple[fx.Node, Any]]:
     """Each value with the first node not taken yet whose value has its shape and dtype."""
-    left = list(nodes)
+    left = list(values)
     matched = []
     for value in found:
         node = next((each for each in left if _alike(values[each], value)), None)

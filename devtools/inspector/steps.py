@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from executorch.devtools.inspector.attribution import DELEGATE_CALL, OPERATOR_CALL, handles_of
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.event_block import EventBlock
+from executorch.devtools.inspector.sources import KERNEL, Source, source_of_delegate, sources_of
 from executorch.devtools.inspector.time_scale import scale_factor
-from executorch.exir.error import line_of_trace
 
 METHOD = "Method::execute"
-KERNEL = "native_call_"
 AROUND_DELEGATE, RUNTIME = "around a delegate's operators", "the runtime around instructions"
 _ONE_LEVEL = re.compile(r"\[.*\]|#\d+")
 
@@ -24,16 +23,13 @@ _ONE_LEVEL = re.compile(r"\[.*\]|#\d+")
 class Step:
     """A part of an execution; `time`, on average over the runs, and what else is time are in the block's unit.
 
-    operators: of the model, that it runs (none without a record, or for what is no operator's). module: the path of
-    their module, or of what their modules have in common; None if it is not known. source: `file:line, in function`.
-    ran: the kernel, or the backend and its operator. `backend`: None for kernels. `start`, since the execution began,
-    and `length` are of the run that took the median time. `is_operator`: it computes something.
+    sources: operators of the model that it runs, first the one that takes its time, then what is fused to it (none
+    without a record, or for what is no operator's). ran: the kernel, or the backend and its operator. `backend`: None
+    for kernels. `start`, since the execution began, and `length` are of the run that took the median time.
+    `is_operator`: it computes something.
     """
 
-    operators: tuple[str, ...]
-    nodes: tuple[str, ...]
-    module: str | None
-    source: str
+    sources: tuple[Source, ...]
     ran: str
     backend: str | None
     instruction: int | None
@@ -45,31 +41,58 @@ class Step:
 
     @property
     def label(self) -> str:
-        """The model's operators, or what ran where they are not known."""
-        return " + ".join(dict.fromkeys(self.operators)) or self.ran
+        """The model's operator that takes its time, or what ran where it is not known."""
+        return self.sources[0].operator if self.sources else self.ran
+
+    @property
+    def module(self) -> str | None:
+        """The path of that operator's module, or else of the first whose module is known; "" is the model itself, None
+        if it is not known."""
+        return next((each.module for each in self.sources if each.module is not None), None)
+
+    @property
+    def line(self) -> str:
+        """`file:line, in function` of that operator, or else of the first whose line is known; "" if none is."""
+        return next((each.line for each in self.sources if each.line), "")
 
     @property
     def is_attributed(self) -> bool:
-        """Whether it is known by the names of operators and a module's path."""
-        return self.is_operator and bool(self.operators) and self.module is not None
+        """Whether it is known by the name of an operator and a module's path."""
+        return self.is_operator and self.module is not None
 
 
 @dataclass(frozen=True)
 class Total:
-    """Steps that have a key in common: their sum, and its share of the execution."""
+    """Steps that have a key in common: their sum, and its share of the execution. fused: of the calls, those that are
+    part of another operator's, whose time is told there."""
 
     key: str
     calls: int
+    fused: int
     time: float
     share: float
     ran: tuple[str, ...]
 
 
-STEP_KEYS: dict[str, Callable[[Step], str]] = {
-    "operator": lambda step: step.label,
-    "module": lambda step: step.module or ("(not known)" if step.module is None else "(the model itself)"),
-    "call": lambda step: f"{'-' if step.instruction is None else step.instruction}: {step.label} ({step.ran})",
-}
+StepKey = Callable[[Step, Source | None], str]
+"""What a step is counted at: by the source that takes its time (None: it is not known), or by one fused to it."""
+
+
+def by_operator(step: Step, source: Source | None) -> str:
+    return source.operator if source else step.ran
+
+
+def by_module(step: Step, source: Source | None) -> str:
+    path = step.module if source is None or source is step.sources[0] else source.module
+    return path or ("(not known)" if path is None else "(the model itself)")
+
+
+def by_call(step: Step, source: Source | None) -> str:
+    name = " + ".join(dict.fromkeys(each.operator for each in step.sources)) or step.ran
+    return f"{'-' if step.instruction is None else step.instruction}: {name} ({step.ran})"
+
+
+STEP_KEYS: dict[str, StepKey] = {"operator": by_operator, "module": by_module, "call": by_call}
 """What steps are summed by, for `totals`."""
 
 
@@ -118,22 +141,41 @@ def steps_of(block: EventBlock) -> list[Step]:
             steps.append(step)
     steps += around
     left = max(0.0, _perf(whole).avg - sum(step.time for step in steps))
-    steps.append(Step((), (), None, "", RUNTIME, None, None, 0.0, clock.length(whole), left, (), False))
+    steps.append(Step((), RUNTIME, None, None, 0.0, clock.length(whole), left, (), False))
     return sorted(steps, key=lambda step: step.start)
 
 
-def totals(steps: Iterable[Step], key: Callable[[Step], str]) -> list[Total]:
-    """The steps summed by key, largest first; shares are of all the steps."""
-    groups: dict[str, list[Step]] = {}
+def totals(steps: Iterable[Step], key: StepKey) -> list[Total]:
+    """The steps summed by key, largest first; shares are of all the steps. What is fused to another operator counts
+    where its key is, without time."""
+    groups: dict[str, _Sum] = {}
+    whole = 0.0
     for step in steps:
-        groups.setdefault(key(step), []).append(step)
-    whole = sum(step.time for group in groups.values() for step in group) or 1.0
+        whole += step.time
+        lead = key(step, step.sources[0] if step.sources else None)
+        groups.setdefault(lead, _Sum()).add(step, step.time)
+        for source in step.sources[1:]:
+            if (other := key(step, source)) != lead:
+                groups.setdefault(other, _Sum()).add(step, None)
     found = [
-        Total(name, len(group), time, time / whole, tuple(dict.fromkeys(without_numbers(step.ran) for step in group)))
-        for name, group in groups.items()
-        for time in [sum(step.time for step in group)]
+        Total(name, each.calls, each.fused, each.time, each.time / (whole or 1.0), tuple(each.ran))
+        for name, each in groups.items()
     ]
     return sorted(found, key=lambda total: -total.time)
+
+
+@dataclass
+class _Sum:
+    calls: int = 0
+    fused: int = 0
+    time: float = 0.0
+    ran: dict[str, None] = field(default_factory=dict)
+
+    def add(self, step: Step, time: float | None) -> None:
+        self.calls += 1
+        self.fused += time is None
+        self.time += time or 0.0
+        self.ran[without_numbers(step.ran)] = None
 
 
 def attributed_share(steps: Iterable[Step]) -> float:
@@ -182,10 +224,7 @@ def _step(event: Event, start: float, length: float, time: float, *, is_operator
     else:
         ran = f"{backend}: {event.name}" if backend else event.name.removeprefix(KERNEL)
     return Step(
-        operators=tuple(event.op_types) if is_operator else (),
-        nodes=tuple(event.stack_traces) if is_operator else (),
-        module=_module(event) if is_operator else None,
-        source=_source(event),
+        sources=_sources(event) if is_operator else (),
         ran=ran,
         backend=backend,
         instruction=event._instruction_id,
@@ -197,20 +236,5 @@ def _step(event: Event, start: float, length: float, time: float, *, is_operator
     )
 
 
-def _module(event: Event) -> str | None:
-    """What the paths of the nodes' innermost modules have in common; "" is the model itself."""
-    paths = [str(list(stack.values())[-1][0]).split(".") for stack in event.module_hierarchy.values() if stack]
-    if not paths:
-        return None
-    common = []
-    for parts in zip(*paths, strict=False):
-        if len(set(parts)) > 1:
-            break
-        common.append(parts[0])
-    return ".".join(common)
-
-
-def _source(event: Event) -> str:
-    """`file:line, in function` of the last node that has one."""
-    lines = (line_of_trace(trace) for trace in reversed(list(event.stack_traces.values())))
-    return next((line for line in lines if line), "")
+def _sources(event: Event) -> tuple[Source, ...]:
+    return source_of_delegate(event) if event.name == DELEGATE_CALL else sources_of(event)

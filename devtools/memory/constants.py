@@ -14,6 +14,8 @@ from executorch.exir.error import module_name
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
 from executorch.exir.schema import BytesLike, Program, Tensor
 
+_MOST_USERS = 16
+
 
 def constants_of_programs(programs: Mapping[str, ExportedProgram]) -> dict[str, int]:
     """Of the methods' graphs and of what they delegate: path of the module → bytes. What several graphs have under one
@@ -55,7 +57,18 @@ def _constants(program: ExportedProgram) -> Iterable[tuple[Node, str, int]]:
 
 
 def _module_of_user(node: Node) -> str:
-    return next((path for path in map(module_name, node.users) if path), "")
+    """Of the first that takes it, through what is made of it without a module: the dequantize of a weight."""
+    seen, waiting = {node}, [node]
+    for each in waiting:
+        for user in each.users:
+            if module_name(user):
+                return module_name(user)
+            if user not in seen:
+                seen.add(user)
+                waiting.append(user)
+        if len(waiting) > _MOST_USERS:
+            break
+    return ""
 
 
 def constants_of_file(program: Program) -> dict[str, int]:

@@ -91,7 +91,7 @@ def _inside(study: Study, call: Call) -> list[dict[str, Any]]:
 
 
 def _measured(study: Study, instruction: int | None) -> dict[str, str]:
-    time = study.time_of(instruction)
+    time = sum(step.time for step in study.steps_of(instruction))
     gaps = study.gaps_of(instruction)
     return {
         "time": milliseconds(time) if time else "",

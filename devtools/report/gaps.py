@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from html import escape
 
-from executorch.devtools.comparison import Comparison, OperatorGap
-from executorch.devtools.report.markup import Cell, table
+from executorch.devtools.comparison import UNNAMED, Comparison, OperatorGap
+from executorch.devtools.report.markup import Cell, path_text, table
 
 _MOST_DECIBEL = 150.0
 
@@ -16,7 +16,7 @@ def gaps(comparison: Comparison) -> str:
     """The section's contents."""
     first = comparison.first
     if first is None:
-        verdict = "The outputs differ, but no operator that was compared." if comparison.outputs_differ else ""
+        verdict = f"{UNNAMED[0].upper()}{UNNAMED[1:]}." if comparison.outputs_differ else ""
         verdict = verdict or f"None of {len(comparison.operators)} operators differs from the model's."
         said = f'<p class="verdict">{verdict}</p>'
     else:
@@ -37,8 +37,8 @@ def decibel(value: float) -> str:
 def _row(gap: OperatorGap) -> list[Cell]:
     share = min(gap.sqnr, _MOST_DECIBEL) / _MOST_DECIBEL if not math.isnan(gap.sqnr) else 0.0
     return [
-        Cell(gap.operator, "code", bad=gap.differs, title=gap.node),
-        Cell(gap.module, "code"),
+        Cell("\n".join(each.operator for each in gap.sources), "code", bad=gap.differs, title=gap.node),
+        Cell("\n".join(path_text(each.module) for each in gap.sources), "code"),
         Cell(gap.ran, "soft"),
         Cell(f"{gap.largest:.3g}", "n", bad=gap.differs),
         Cell(f"{gap.mse:.3g}", "n"),

@@ -52,14 +52,14 @@ def _note(study: Study, has_delegates: bool) -> str:
 
 
 def _call_box(study: Study, call: Call, colours: Mapping[str, str]) -> Box:
-    time = study.time_of(call.instruction)
+    steps = study.steps_of(call.instruction)
+    time = sum(step.time for step in steps)
     gaps = study.gaps_of(call.instruction)
     nodes = study.inside.get(call.instruction, ()) if call.instruction is not None else ()
     says = [call.label, call.value]
     says += [f"instruction {call.instruction}"] if call.instruction is not None else []
     says += [f"{len(nodes)} operators of the model"] if nodes else []
-    steps = [step for step in study.steps if step.instruction == call.instruction and step.instruction is not None]
-    says += [f"{step.label} of {step.module}, {step.source}" for step in steps if step.is_attributed][:1]
+    says += [f"{step.label} of {step.module}, {step.line}" for step in steps if step.is_attributed][:1]
     return Box(
         label=call.label,
         detail=call.value or (f"{len(nodes)} operators" if nodes else ""),
@@ -75,7 +75,7 @@ def _opened(study: Study, call: Call, colour: str) -> str:
     instruction = call.instruction
     assert instruction is not None
     nodes = study.inside.get(instruction, ())
-    steps = [step for step in study.steps if step.instruction == instruction]
+    steps = study.steps_of(instruction)
     head = f"inside {call.label}, instruction {instruction}"
     if nodes:
         content = _nodes_picture(study, instruction, nodes, colour)
@@ -117,13 +117,14 @@ def _sources(node: fx.Node) -> list[fx.Node]:
 
 
 def _node_box(study: Study, instruction: int, node: fx.Node, colour: str) -> Box:
-    # Nodes of one handle were timed together: the last has the time.
-    handles = handles_of_node(node)
-    alike = [each for each in study.inside[instruction] if handles_of_node(each) & handles]
-    is_last = not alike or alike[-1] is node
-    time = sum(study.time_of(instruction, handle) for handle in handles) if is_last else 0.0
-    gaps = study.gaps_of(instruction, handles)
-    says = [node.name, str(node.target), module_path(node), source_line(node), *_gap_lines(gaps)]
+    # Nodes that are fused were timed together: the one that takes the time has it.
+    steps = study.steps_of(instruction)
+    time = sum(step.time for step in steps if step.sources and step.sources[0].node == node.name)
+    leads = {step.sources[0].node: None for step in steps if node.name in (each.node for each in step.sources[1:])}
+    gaps = study.gaps_of(instruction, handles_of_node(node))
+    says = [node.name, str(node.target), module_path(node), source_line(node)]
+    says += [f"in one with {', '.join(leads)}"] if leads and not time else []
+    says += _gap_lines(gaps)
     return Box(
         label=operator_name(node.target).replace("::", "."),
         detail=describe_value(node),

@@ -16,7 +16,9 @@ from executorch.devtools.comparison import Comparison, Lower, compare
 from executorch.devtools.etdump.recording import Progress, random_inputs, record_runs
 from executorch.devtools.etdump.trace import Trace
 from executorch.devtools.etrecord.record import ETRecord
+from executorch.devtools.inspector.attribution import edge_program_of
 from executorch.devtools.lowering_again import check_alike, lower_as, plan_of
+from executorch.devtools.memory.constants import constants_of_file, constants_of_programs
 from executorch.devtools.report.file_plan import plan_of_file
 from executorch.devtools.report.page import report_html
 from executorch.devtools.report.study import Study, study_of
@@ -53,13 +55,13 @@ def make_study(
     """
     data = _bytes(program)
     exported = _exported(model, inputs)
+    made = _made(program, data, exported, method, lower)
     comparison: Comparison | None = None
     if exported is not None:
-        assert inputs is not None
-        comparison = compare(exported, program, inputs, method=method, lower=lower)
-        record = record or _record(program, data, exported, method, lower)
-    elif isinstance(program, ExecutorchProgramManager) and record is None:
-        record = _own_record(program)
+        assert inputs is not None and made is not None
+        comparison = compare(exported, made if made is program else data, inputs, method=method, lower=lambda _: made)
+    if made is not None and record is None:
+        record = _own_record(made)
     if trace is None and runs:
         leaves = random_inputs(data, method) if inputs is None else tree_leaves(tuple(inputs))
         recording = record_runs(
@@ -68,7 +70,7 @@ def make_study(
         trace = recording.trace
     plan = plan_of(deserialize_pte(data).program.execution_plan, method)
     study = study_of(title, plan, len(data), trace=trace, record=record, comparison=comparison)
-    return study.with_memory(plan_of_file(plan, study.modules))
+    return study.with_memory(plan_of_file(plan, study.modules), _constants(data, made, record, method))
 
 
 def write_report(
@@ -96,15 +98,28 @@ def _exported(model: torch.nn.Module | ExportedProgram | None, inputs: Sequence[
     return model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
 
 
-def _record(
-    program: object, data: bytes, exported: ExportedProgram, method: str, lower: Lower | None
-) -> ETRecord | None:
-    own = _own_record(program) if isinstance(program, ExecutorchProgramManager) else None
-    if own is not None:
-        return own
+def _made(
+    program: object, data: bytes, exported: ExportedProgram | None, method: str, lower: Lower | None
+) -> ExecutorchProgramManager | None:
+    """The program as the compiler knows it: itself, or its model lowered again; None if there is but the file."""
+    if isinstance(program, ExecutorchProgramManager) and (exported is None or _own_record(program) is not None):
+        return program
+    if exported is None:
+        return None
     made = lower(exported) if lower else lower_as(data, exported, method)
     check_alike(made, data, method)
-    return _own_record(made)
+    return made
+
+
+def _constants(
+    data: bytes, made: ExecutorchProgramManager | None, record: ETRecord | None, method: str
+) -> dict[str, int]:
+    """Bytes of the method's constants by module: of what was compiled, of a record, or by the names in the file."""
+    if made is not None:
+        name = method if method in made.methods else "forward"
+        return constants_of_programs({method: made.exported_program(name)})
+    edge = None if record is None else edge_program_of(record, method)
+    return constants_of_file(deserialize_pte(data).program) if edge is None else constants_of_programs({method: edge})
 
 
 def _own_record(program: ExecutorchProgramManager) -> ETRecord | None:

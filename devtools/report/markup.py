@@ -32,6 +32,11 @@ def milliseconds(time: float) -> str:
     return f"{1000 * time:.2f} µs" if time > 0 else "0"
 
 
+def path_text(module: str | None) -> str:
+    """A module's path; "" is the model itself, None is not known."""
+    return "" if module is None else module or "(the model)"
+
+
 def byte_count(count: float) -> str:
     """In B, KiB, MiB or GiB."""
     for unit in ("B", "KiB", "MiB"):

@@ -9,7 +9,7 @@ from html import escape
 from executorch.devtools.inspector.steps import attributed_share
 from executorch.devtools.report.gaps import gaps
 from executorch.devtools.report.graph import graph
-from executorch.devtools.report.markup import byte_count, milliseconds, percent
+from executorch.devtools.report.markup import Cell, byte_count, milliseconds, percent, table
 from executorch.devtools.report.rankings import rankings
 from executorch.devtools.report.study import Study
 from executorch.devtools.report.style import SCRIPT, STYLE
@@ -93,4 +93,25 @@ def _memory(study: Study) -> str:
         f"<p>{byte_count(plan.size)} planned for {len(plan.tensors)} tensors, over {plan.steps} instructions. A "
         "rectangle is a tensor: to the right when it is alive, upwards where it is. Colours are modules, or operators "
         f'where those are not known.</p><div class="scroll">{plan_svg({study.method: plan})}</div>'
+    ) + _constants(study)
+
+
+def _constants(study: Study) -> str:
+    """What the modules keep in the file."""
+    whole = sum(study.constants.values())
+    if not whole:
+        return ""
+    largest = max(study.constants.values())
+    rows = [
+        [
+            Cell(module or "(no module)", "code"),
+            Cell(byte_count(size), "n"),
+            Cell(percent(size / whole), share=size / largest),
+        ]
+        for module, size in sorted(study.constants.items(), key=lambda item: -item[1])
+    ]
+    return (
+        f"<h3>Constants by module</h3><p>{byte_count(whole)} of weights and other constants, those that delegates keep "
+        "included, as the model has them: a delegate may keep them in another form.</p>"
+        + table(("module", "bytes", "share"), rows, most=15, title="modules")
     )

@@ -3,8 +3,17 @@
 
 from __future__ import annotations
 
-from executorch.devtools.inspector.steps import Step, Total, attributed_share, totals, without_numbers
-from executorch.devtools.report.markup import Cell, milliseconds, percent, table
+from executorch.devtools.inspector.sources import Source
+from executorch.devtools.inspector.steps import (
+    Step,
+    Total,
+    attributed_share,
+    by_module,
+    by_operator,
+    totals,
+    without_numbers,
+)
+from executorch.devtools.report.markup import Cell, milliseconds, path_text, percent, table
 from executorch.devtools.report.study import Study
 
 _MODULE_DEPTH = 2
@@ -16,22 +25,21 @@ def rankings(study: Study) -> str:
     known = percent(attributed_share(study.steps))
     return "".join(
         [
-            f"<p>Averages of {study.runs} runs. {known} of the time is known by the model's operators and modules.</p>",
+            f"<p>Averages of {study.runs} runs. {known} of the time is known by the model's operators and modules. "
+            "What is fused is computed together with another operator, whose time it is part of.</p>",
             "<h3>By operator</h3>",
-            _totals(totals(study.steps, lambda step: step.label), "operator", "operators"),
+            _totals(totals(study.steps, by_operator), "operator", "operators"),
             "<h3>By module</h3>",
-            _totals(totals(study.steps, module_of), f"module, to depth {_MODULE_DEPTH}", "modules"),
+            _totals(totals(study.steps, _module_of), f"module, to depth {_MODULE_DEPTH}", "modules"),
             "<h3>Call by call</h3>",
             _calls(study),
         ]
     )
 
 
-def module_of(step: Step) -> str:
-    """The step's module, down to the second level."""
-    if step.module is None:
-        return "(not known)"
-    return ".".join(step.module.split(".")[:_MODULE_DEPTH]) or "(the model itself)"
+def _module_of(step: Step, source: Source | None) -> str:
+    """A step's module, or that of what is fused to it, down to the second level."""
+    return ".".join(by_module(step, source).split(".")[:_MODULE_DEPTH])
 
 
 def _totals(found: list[Total], head: str, title: str) -> str:
@@ -40,7 +48,7 @@ def _totals(found: list[Total], head: str, title: str) -> str:
         [
             Cell(total.key, "code"),
             Cell(_ran(total), "soft", title="\n".join(total.ran)),
-            Cell(str(total.calls), "n"),
+            Cell(_count(total), "n"),
             Cell(milliseconds(total.time), "n"),
             Cell(percent(total.share), share=total.share / largest),
         ]
@@ -59,6 +67,12 @@ def _ran(total: Total) -> str:
     return "; ".join(parts) + (", …" if len(total.ran) > _MOST_NAMED else "")
 
 
+def _count(total: Total) -> str:
+    """How many calls; apart from them what is part of another operator's."""
+    fused = f"{total.fused} fused" if total.fused else ""
+    return " + ".join(each for each in (str(total.calls - total.fused or ""), fused) if each)
+
+
 def _calls(study: Study) -> str:
     whole = study.whole or 1.0
     ranked = sorted(study.steps, key=lambda step: -step.time)
@@ -66,10 +80,10 @@ def _calls(study: Study) -> str:
     rows = [
         [
             Cell("" if step.instruction is None else str(step.instruction), "n"),
-            Cell(step.label, "code"),
-            Cell(step.module if step.module else "(the model)" if step.module == "" else "", "code"),
+            Cell("\n".join(each.operator for each in step.sources) or step.ran, "code"),
+            Cell("\n".join(path_text(each.module) for each in step.sources), "code"),
             Cell(without_numbers(step.ran), "soft", title=step.ran),
-            Cell(_file(step.source), "soft", title=step.source),
+            Cell(_file(step.line), "soft", title=step.line),
             Cell(milliseconds(step.time), "n"),
             Cell(percent(step.time / whole), share=step.time / (largest or 1.0)),
         ]

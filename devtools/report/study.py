@@ -26,7 +26,8 @@ class Study:
     """`steps`: of an execution, in milliseconds. `whole`: an execution's average time, 0 if it was not run.
 
     inside: instruction that calls a delegate → nodes of the edge program that it runs, with a record. comparison: with
-    the model. memory: the planned arenas.
+    the model. memory: the planned arenas. constants: bytes by the path of the module that has
+    them, "" if it is not known.
     """
 
     title: str
@@ -40,6 +41,7 @@ class Study:
     inside: Mapping[int, Sequence[fx.Node]] = field(default_factory=dict)
     comparison: Comparison | None = None
     memory: MemoryPlan | None = None
+    constants: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     @property
@@ -52,19 +54,13 @@ class Study:
         """Instruction → path of its operators' module, where it is known."""
         return {step.instruction: step.module for step in self.steps if step.instruction is not None and step.module}
 
-    def with_memory(self, memory: MemoryPlan) -> Study:
-        """The same, with the planned arenas."""
-        return replace(self, memory=memory)
+    def with_memory(self, memory: MemoryPlan, constants: Mapping[str, int]) -> Study:
+        """The same, with the planned arenas, and the bytes of constants by module."""
+        return replace(self, memory=memory, constants=constants)
 
-    def time_of(self, instruction: int | None, handle: int | None = None) -> float:
-        """The time of an instruction, or of what it ran of one debug handle."""
-        return sum(
-            step.time
-            for step in self.steps
-            if instruction is not None
-            and step.instruction == instruction
-            and (handle is None or (step.is_operator and handle in step.handles))
-        )
+    def steps_of(self, instruction: int | None) -> list[Step]:
+        """What an instruction ran, in parts."""
+        return [step for step in self.steps if instruction is not None and step.instruction == instruction]
 
     def gaps_of(self, instruction: int | None, handles: Collection[int] = ()) -> list[OperatorGap]:
         """What was compared of an instruction, or of what it ran of some debug handles."""

@@ -27,7 +27,7 @@ table{border-collapse:collapse;width:100%;font-size:13px} th{text-align:left;fon
 th,td{padding:4px 10px;border-bottom:1px solid var(--rule);vertical-align:top;white-space:nowrap}
 th.n,td.n{text-align:right;font-variant-numeric:tabular-nums}
 td.code,code{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,monospace;font-size:12px}
-td.code{white-space:normal;overflow-wrap:anywhere;min-width:205px}
+td.code{white-space:pre-line;overflow-wrap:anywhere;min-width:205px}
 td.soft{color:var(--soft);font-size:12px;min-width:130px;white-space:normal;overflow-wrap:anywhere}
 td.share{width:190px} td.share div{display:flex;gap:8px;align-items:center;justify-content:flex-end}
 td.share span:last-child{font-variant-numeric:tabular-nums;min-width:52px;text-align:right}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from executorch.devtools.inspector.steps import RUNTIME, Step, totals
+from executorch.devtools.inspector.steps import RUNTIME, Step, by_operator, totals
 from executorch.devtools.report.markup import OTHERS, colours_of, legend, milliseconds
 from executorch.devtools.report.study import Study
 
@@ -19,7 +19,7 @@ def timeline(study: Study) -> str:
     """The section's contents."""
     whole = max((step.length for step in study.steps if step.ran == RUNTIME), default=0.0) or study.whole
     operators = [step for step in study.steps if step.is_operator]
-    colours = colours_of(total.key for total in totals(operators, lambda step: step.label))
+    colours = colours_of(total.key for total in totals(operators, by_operator) if total.calls > total.fused)
     delegates = {step.instruction for step in study.steps if not step.is_operator and step.ran != RUNTIME}
     lanes = [
         ("instructions", [step for step in study.steps if step.ran != RUNTIME and not _is_inside(step, delegates)]),
@@ -49,20 +49,22 @@ def _lane(name: str, steps: Sequence[Step], whole: float, colours: Mapping[str, 
 
 def _part(step: Step, whole: float, colours: Mapping[str, str]) -> str:
     label = step.label if step.is_operator else str(step.backend)
+    short = _short(label, bool(step.sources[1:]))
     colour = colours[step.label] if step.is_operator else _DELEGATE
     says = [label, f"{milliseconds(step.length)} at {milliseconds(step.start)}", f"ran: {step.ran}"]
     says += [f"module: {step.module or '(the model)'}"] if step.module is not None else []
-    says += [step.source] if step.source else []
+    says += [step.line] if step.line else []
+    says += [f"with {each.operator} of {each.module or '(the model)'}" for each in step.sources[1:]]
     left, width = 100 * step.start / whole, 100 * min(step.length, whole - step.start) / whole
     place = f"left:{left:.4f}%;width:{max(width, 0):.4f}%;background:{colour}"
-    return f'<div class="part" style="{place}" title="{escape(chr(10).join(says))}">{escape(_short(label))}</div>'
+    return f'<div class="part" style="{place}" title="{escape(chr(10).join(says))}">{escape(short)}</div>'
 
 
-def _short(label: str) -> str:
-    """An operator without namespace and overload."""
-    parts = label.split(" + ")[0].split(".")
+def _short(label: str, is_more: bool) -> str:
+    """An operator without namespace and overload; is_more: others are fused to it."""
+    parts = label.split(".")
     name = parts[-2] if len(parts) > 2 else parts[-1]
-    return name + (" + …" if " + " in label else "")
+    return name + (" + …" if is_more else "")
 
 
 def _axis(whole: float) -> str:

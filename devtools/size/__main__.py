@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from executorch.devtools.size.regions import regions_of
 from executorch.exir.serialize import MalformedProgramError
 
 
-def render(size: Size, most: int) -> str:
-    """Tables for a reader: kinds, the `most` largest parts, operators and delegates."""
+def render(size: Size, modules: Mapping[str, int], most: int) -> str:
+    """Tables for a reader: kinds, the `most` largest parts and modules (path → bytes of constants), operators and
+    delegates."""
     kinds = [(kind, count, f"{100 * count / size.file:.1f} %") for kind, count in _largest(size.totals)]
     parts = [(part.kind, part.nbytes, part.uses, part.name, part.same_as or "") for part in size.parts[:most]]
     calls = [*_largest(size.delegates), *_largest(size.operators)]
@@ -31,11 +32,16 @@ def render(size: Size, most: int) -> str:
         tables.append(f"and {len(size.parts) - most} smaller parts (--parts N shows more)")
     if size.duplicates:
         tables.append(f"{size.duplicates} bytes are in the file more than once")
+    rows = [(name or "(no module)", count) for name, count in _largest(modules)]
+    if any(modules):
+        tables.append(tabulate(rows[:most], headers=("constants of module", "bytes")))
+        if len(rows) > most:
+            tables.append(f"and {len(rows) - most} modules with less")
     tables.append(tabulate(calls, headers=("runs", "calls")))
     return "\n\n".join(tables)
 
 
-def _largest(counts: dict[str, int]) -> list[tuple[str, int]]:
+def _largest(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: -item[1])
 
 
@@ -43,6 +49,7 @@ _HELP = """\
 Where each byte of a .pte file goes: constants, delegates, the program, padding, duplicates.
 
   python -m executorch.devtools.size model.pte                     the largest parts, operators, delegates
+  python -m executorch.devtools.size model.pte --record record     also constants by module, of the export's ETRecord
   python -m executorch.devtools.size model.pte --list              the file from its first byte to its last
   python -m executorch.devtools.size model.pte --extract NAME --to part.bin
   python -m executorch.devtools.size model.pte --strip debug --strip method:encode --to small.pte
@@ -75,6 +82,17 @@ def _edit(data: bytes, options: argparse.Namespace) -> None:
     print(f"{options.to}: {len(made)} bytes, of {len(data)}")
 
 
+def _modules(data: bytes, record: Path | None) -> dict[str, int]:
+    """Bytes of constants by module: of the record's programs, else of those constants that the file names."""
+    from executorch.devtools.etrecord import parse_etrecord
+    from executorch.devtools.memory.constants import constants_of_file, constants_of_programs
+    from executorch.exir.serialize import deserialize_pte
+
+    if record is None:
+        return constants_of_file(deserialize_pte(data).program)
+    return constants_of_programs(parse_etrecord(record).edge_programs())
+
+
 def _list(data: bytes, as_json: bool) -> str:
     regions = regions_of(data)
     if as_json:
@@ -93,6 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path, metavar="FILE.pte")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--parts", type=int, default=20, metavar="N", help="show the N largest parts (default: 20)")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="the ETRecord of the export, which names modules")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="the file's regions: program, segments, padding")
     what.add_argument("--extract", metavar="NAME", help="write the bytes of a part, named as the table does")
@@ -108,9 +127,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.list:
             print(_list(data, options.json))
         else:
-            size = size_of(data)
-            print(json.dumps(size.as_dict(), indent=1) if options.json else render(size, options.parts))
-    except (OSError, MalformedProgramError, EditError) as error:
+            size, modules = size_of(data), _modules(data, options.record)
+            told = size.as_dict() | {"modules": modules}
+            print(json.dumps(told, indent=1) if options.json else render(size, modules, options.parts))
+    except (OSError, MalformedProgramError, EditError, RuntimeError) as error:
         print(f"size: {options.file}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 
 from torch.fx import Graph, Node
 
+from executorch.exir.graph_module import debug_handles_of
+
 __all__ = ["DelegateMappingBuilder", "debug_handles", "one_to_one"]
 
 
 def debug_handles(graph: Graph) -> list[int]:
     """The debug handles of a graph's operators, in graph order; operators without one are left out."""
-    handles = [node.meta.get("debug_handle") for node in graph.nodes if node.op == "call_function"]
-    return [handle for handle in handles if handle is not None]
+    return [handle for node in graph.nodes if node.op == "call_function" for handle in debug_handles_of(node)]
 
 
 def one_to_one(handles: Iterable[int]) -> dict[int, tuple[int, ...]]:
@@ -57,9 +58,8 @@ class DelegateMappingBuilder:
         if identifier in self._handles:
             raise ValueError(f"delegate mapping: identifier {identifier!r} has an entry already")
         if nodes is not None:
-            found: Iterable[int | None] = [
-                node.meta.get("debug_handle") for node in (nodes if isinstance(nodes, list) else [nodes])
-            ]
+            listed = nodes if isinstance(nodes, list) else [nodes]
+            found: Iterable[int | None] = [handle for node in listed for handle in debug_handles_of(node)]
         else:
             found = handles if isinstance(handles, (list, tuple)) else [handles]
         valid = tuple(sorted({handle for handle in found if handle is not None}))

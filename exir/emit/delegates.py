@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_leaves
 
 from executorch.exir.emit.arguments import argument
 from executorch.exir.emit.state import MethodState, ProgramState, Ref
+from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.schema import (
     BackendDelegate,
     BackendDelegateDataReference,
@@ -46,8 +47,7 @@ def emit_delegate(
     index = state.add(DelegateCall(len(state.delegates) - 1, [ref.id for ref in [*args, *outputs]]), node)
 
     calls = (each for each in lowered.original_module.graph.nodes if each.op == "call_function")
-    handles = (each.meta.get("debug_handle") for each in calls)
-    state.debug_handles[index] = [handle for handle in handles if handle is not None]
+    state.debug_handles[index] = [handle for each in calls for handle in debug_handles_of(each)]
     state.output_counts[index] = len(outputs)
     state.delegate_maps[index] = {
         "name": lowered.backend_id,

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Planned methods → one Program."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ class EmitterOutput:
     """
 
     program: Program
-    debug_handle_map: dict[str, dict[int, int | list[int]]]
+    debug_handle_map: dict[str, dict[int, int | Sequence[int]]]
     method_to_delegate_debug_id_map: dict[str, dict[int, dict[str, Any]]]
     instruction_id_to_num_outs_map: dict[str, dict[int, int]]
     mutable_data: list[Buffer] | None

@@ -85,7 +85,7 @@ class MethodState:
         self.delegates: list[BackendDelegate] = []
         self.instructions: list[Instruction] = []
         self.stack_traces: list[FrameList] = []
-        self.debug_handles: dict[int, int | list[int]] = {}
+        self.debug_handles: dict[int, int | Sequence[int]] = {}
         self.delegate_maps: dict[int, dict[str, Any]] = {}
         self.output_counts: dict[int, int] = {}
         self.spec_values: dict[TensorSpec, Ref] = {}

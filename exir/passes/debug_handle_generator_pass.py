@@ -23,20 +23,25 @@ def source_of(node: fx.Node) -> Any:
 
 
 class DebugHandleGeneratorPass(PassBase):
-    """Numbers call nodes from 1 in graph order; nodes of one source share a number. Numbers given before are kept."""
+    """Numbers call nodes from 1 in graph order; nodes of one source share a number. Numbers given before are kept; a
+    node that several were fused to has theirs, as a tuple."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         handles: dict[Any, int] = {}
+        taken = {0}
         unnumbered: list[fx.Node] = []
 
         def collect(node: fx.Node) -> None:
-            if isinstance(node.meta.get("debug_handle"), int):
-                handles.setdefault(source_of(node), node.meta["debug_handle"])
+            handle = node.meta.get("debug_handle")
+            if isinstance(handle, int):
+                handles.setdefault(source_of(node), handle)
+            elif handle is not None:
+                taken.update(handle)
             elif node.op == "call_function":
                 unnumbered.append(node)
 
         bfs_trace_with_node_process(graph_module, collect)
-        following = max(handles.values(), default=0) + 1
+        following = max(taken.union(handles.values())) + 1
         for node in unnumbered:
             node.meta["debug_handle"] = handles.setdefault(source_of(node), following)
             following = max(following, node.meta["debug_handle"] + 1)

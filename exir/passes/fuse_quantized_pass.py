@@ -23,6 +23,7 @@ from typing import Any
 from torch import fx
 from torch.export import ExportedProgram
 
+from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
 from executorch.exir.passes.fuse_integer_products import fuse_integer_products
 from executorch.exir.passes.fuse_quantized_layers import convolution, linear, transposed_convolution
@@ -75,12 +76,30 @@ def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
         build = site if isinstance(site, str) else _match(site, has_kernel)
         if isinstance(site, str) or isinstance(build, str):
             continue
-        replace_by(node, site.finish(build()))
+        before = node.prev
+        made = build()
+        last = site.finish(made)
+        _note_handles(site, made, last, before)
+        replace_by(node, last)
         modified = True
     if modified:
         DeadCodeEliminationPass().call(program.graph_module)
         drop_unused_constants(program)
         program.graph_module.recompile()
+
+
+def _note_handles(site: Site, made: fx.Node, last: fx.Node, before: fx.Node) -> None:
+    """What was made behind `before` has the handles of all that it computes: the core's and of the activations that
+    limit it, and, if it is the last, of the quantize as well."""
+    new, at = set(), site.quantize.prev
+    while at is not before:
+        new.add(at)
+        at = at.prev
+    if made in new:
+        computed = (site.core, *site.limits)
+        made.meta["debug_handle"] = tuple(handle for each in computed for handle in debug_handles_of(each))
+    if last in new:
+        last.meta["debug_handle"] = (*debug_handles_of(last), *debug_handles_of(site.quantize))
 
 
 def fusion_verdicts(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.Node, str]:

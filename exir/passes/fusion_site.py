@@ -68,14 +68,15 @@ _SIGNED = "signed"
 
 @dataclass(frozen=True)
 class Site:
-    """quantize: the call at the end. core: what computes; what is between, `moves` and activations, is left out.
-    to: the parameters of the result, limited as the activations do.
+    """quantize: the call at the end. core: what computes; what is between, `moves` and the activations `limits`, is
+    left out. to: the parameters of the result, limited as the activations do.
     """
 
     constants: Constants
     quantize: fx.Node
     core: fx.Node
     moves: tuple[fx.Node, ...]
+    limits: tuple[fx.Node, ...]
     to: Quantization
 
     def call(self, name: str, *args: Any) -> fx.Node:
@@ -125,11 +126,13 @@ def site_of(constants: Constants, quantize: fx.Node) -> Site | str:
     if isinstance(to, str):
         return to
     moves: list[fx.Node] = []
+    activations: list[fx.Node] = []
     at: Any = quantize.args[0]
     while isinstance(at, fx.Node) and len(at.users) == 1:
         limits = _limits(at)
         if limits is not None:
             to = to.within(*limits)
+            activations.insert(0, at)
         elif at.target in MOVES:
             moves.insert(0, at)
         else:
@@ -137,7 +140,7 @@ def site_of(constants: Constants, quantize: fx.Node) -> Site | str:
         at = at.args[0]
     if not isinstance(at, fx.Node):
         return "nothing is computed"
-    return Site(constants, quantize, at, tuple(moves), to)
+    return Site(constants, quantize, at, tuple(moves), tuple(activations), to)
 
 
 def _limits(node: fx.Node) -> tuple[float | None, float | None] | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, BinaryIO, TextIO
 
@@ -79,7 +80,7 @@ class ExecutorchProgramManager:
                     print(f"{plan.name} %{index}: {value.val}", file=out or sys.stdout)
 
     @property
-    def debug_handle_map(self) -> dict[str, dict[int, int | list[int]]]:
+    def debug_handle_map(self) -> dict[str, dict[int, int | Sequence[int]]]:
         """Method → instruction → debug handle(s) of the edge program's nodes."""
         return self._emitter_output.debug_handle_map
 

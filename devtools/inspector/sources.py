@@ -1,0 +1,97 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What an event runs, operator by operator of the model: one that does the work, and what is fused to it."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import fx
+
+from executorch.devtools.inspector.attribution import handles_of
+from executorch.devtools.inspector.event import Event
+from executorch.exir.error import line_of_trace
+
+KERNEL = "native_call_"
+_MOST_NAMED = 6
+_DEQUANTIZE = re.compile(r"quantized_decomposed\.dequantize")
+# Overloads' packets that compute nothing of their own where they are fused, the least first.
+_MINOR = (
+    re.compile(
+        r"\.(view|permute|squeeze|unsqueeze|expand|clone|slice|select|t|transpose|_to_copy|_to_dim_order|constant_pad_nd)"
+        r"(_copy)?\."
+    ),
+    re.compile(r"quantized_decomposed\.(de)?quantize|\.choose_qparams"),
+    re.compile(r"\.(relu|hardtanh|clamp)\."),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """An operator of the model. module: the path of its module, "" for the model itself, None if it is not known.
+    line: `file:line, in function`, "" if it is not known."""
+
+    operator: str
+    node: str
+    module: str | None
+    line: str
+
+
+def source_of_node(node: fx.Node) -> Source:
+    """A node as a source."""
+    return _source(str(node.target), node.name, node.meta.get("nn_module_stack"), node.meta.get("stack_trace"))
+
+
+def _common(paths: Sequence[str]) -> str:
+    """What paths of modules have in common; "" is the model itself."""
+    columns = zip(*(path.split(".") for path in paths), strict=False)
+    return ".".join(column[0] for column in itertools.takewhile(lambda column: len(set(column)) == 1, columns))
+
+
+def computes(node: fx.Node) -> bool:
+    """Whether a node that may be fused computes something: it does more than move, and change how numbers are kept."""
+    return node.target is not operator.getitem and not any(each.search(str(node.target)) for each in _MINOR[:2])
+
+
+def sources_of(event: Event) -> tuple[Source, ...]:
+    """The operators of the model that an event runs: first the one that takes its time, the others as they are in the
+    model. None without a record."""
+    found = [
+        _source(target, node, event.module_hierarchy.get(node), event.stack_traces.get(node))
+        for target, node in zip(event.op_types, event._nodes, strict=True)
+    ]
+    if not found:
+        return ()
+    name = event.name.removeprefix(KERNEL).split(".")[0] if event.name.startswith(KERNEL) else ""
+    lead = next((each for each in found if name and each.operator.split(".")[-2:-1] == [name]), None)
+    if lead is not None and len(handles_of(event)) == 1:
+        return (lead,)  # what one operator was decomposed to has one handle, and kernels of its own
+    lead = lead or max(found, key=lambda each: _weight(each.operator))
+    # A quantize and the dequantize that reads it may be one in the record: integers are what is fused.
+    others = [each for each in found if each is not lead and not _DEQUANTIZE.search(each.operator)]
+    return (lead, *others)
+
+
+def source_of_delegate(event: Event) -> tuple[Source, ...]:
+    """All operators of a delegate whose parts were not timed, as one: in the module that theirs have in common."""
+    found = sources_of(event)
+    if not found:
+        return ()
+    paths = [each.module for each in found if each.module is not None]
+    shared = _common(paths) if paths else None
+    names = list(dict.fromkeys(each.operator for each in found))
+    text = " + ".join(names[:_MOST_NAMED]) + (f" + {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
+    return (Source(text, found[0].node, shared, found[0].line),)
+
+
+def _weight(name: str) -> int:
+    return next((weight for weight, minor in enumerate(_MINOR) if minor.search(name)), len(_MINOR))
+
+
+def _source(target: str, node: str, stack: Any, trace: str | None) -> Source:
+    module = str(list(stack.values())[-1][0]).removeprefix("L['self'].") if stack else None
+    return Source(target, node, module, line_of_trace(trace))
