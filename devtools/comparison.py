@@ -34,9 +34,12 @@ from executorch.devtools.inspector.numeric_gap import Pair, pairs_of
 from executorch.devtools.inspector.reference_run import Computed, Reference
 from executorch.devtools.inspector.sources import Source, source_of_node
 from executorch.devtools.inspector.time_scale import TimeScale
-from executorch.devtools.lowering_again import check_alike, lower_as
+from executorch.devtools.lowering_again import check_alike, lower_as, plan_of
+from executorch.devtools.parts_of_delegate import Part, parts_of_wrong_delegates
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.error import module_path, source_line
+from executorch.exir.graph_module import debug_handles_of
+from executorch.exir.serialize import deserialize_pte
 
 _ROUNDING = 1.01  # steps by which quantized values may differ: both sides round
 UNNAMED = "outputs differ, but no operator that was recorded does by itself: small differences may have added up"
@@ -72,10 +75,12 @@ class OperatorGap:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Operators in the order in which the model runs them; `outputs_differ`: what the program returned does."""
+    """Operators in the order in which the model runs them; `outputs_differ`: what the program returned does; `notes`:
+    what could not be looked into, and what delegates make of their parts now."""
 
     operators: list[OperatorGap]
     outputs_differ: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def first(self) -> OperatorGap | None:
@@ -85,7 +90,7 @@ class Comparison:
     def as_json(self) -> str:
         """The operators, and which of them is the first that differs."""
         first = self.first
-        told = {"first": first and first.node, "outputs_differ": self.outputs_differ}
+        told = {"first": first and first.node, "outputs_differ": self.outputs_differ, "notes": self.notes}
         return json.dumps(told | {"operators": [asdict(each) for each in self.operators]}, indent=1)
 
     def __str__(self) -> str:
@@ -103,7 +108,7 @@ class Comparison:
             verdict = UNNAMED if self.outputs_differ else "no operator differs"
         else:
             verdict = f"first to differ: {first.operator} ({first.node}) of module '{first.module}', {first.source}"
-        return f"{tabulate(rows, headers=headers)}\n\n{verdict}"
+        return "\n".join([tabulate(rows, headers=headers), "", verdict, *self.notes])
 
 
 def compare(
@@ -151,21 +156,26 @@ def compare(
         _instruction_id_to_num_outs_map={"forward": made.instruction_id_to_num_outs_map.get(own, {})},
     )
     attribute([block], record, "forward", edge)
-    pairs = [each for pair in pairs_of(computed.values, block.events) for each in _tensors(pair)]
-    found = [_Found.of(pair) for pair in pairs] + _inside(data, method, block.events, computed.last())
+    tensors = [each for pair in pairs_of(computed.values, block.events) for each in _tensors(pair)]
+    pairs = [pair for _, pair in tensors]
+    found = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
+    plan = plan_of(deserialize_pte(data).program.execution_plan, method)
+    parts, notes = parts_of_wrong_delegates(pairs, made, own, plan, lambda a, b: _differs(a, b, rtol, atol))
+    found += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
     with torch.no_grad():
         expected = [
             each for each in tree_leaves(Reference(exported).returned(inputs)) if isinstance(each, torch.Tensor)
         ]
     given = [each for each in returned if isinstance(each, torch.Tensor)]
     differ = any(_differs(a, b, rtol, atol) for a, b in zip(expected, given, strict=False))
-    return Comparison(_gaps(found, reference, computed, inputs, rtol, atol), differ)
+    return Comparison(_gaps(found, reference, computed, inputs, rtol, atol), differ, notes)
 
 
 @dataclass(frozen=True)
 class _Found:
     """What the program computed for `node` the `turn`-th time. nodes: what ran together, the first of which is the
-    operator's. step: of quantized values, the difference that one makes, else 0. inside: of a delegate's operator."""
+    operator's. part: of a node with several results, which. step: of quantized values, the difference that one makes,
+    else 0. inside: of a delegate's operator."""
 
     node: fx.Node
     turn: int
@@ -176,14 +186,28 @@ class _Found:
     ran: str
     instruction: int
     inside: bool
+    part: int | None = None
 
     @staticmethod
-    def of(pair: Pair) -> _Found:
+    def of(pair: Pair, part: int | None) -> _Found:
         ran = pair.event.delegate_backend_name or pair.event.name.removeprefix("native_call_")
         is_quantized = pair.found.dtype in (torch.int8, torch.uint8) and "quantize_per" in str(pair.node.target)
         instruction = pair.event._instruction_id or 0
         step = 1.0 if is_quantized else 0.0
-        return _Found(pair.node, pair.turn, pair.nodes, pair.expected, pair.found, step, ran, instruction, False)
+        return _Found(pair.node, pair.turn, pair.nodes, pair.expected, pair.found, step, ran, instruction, False, part)
+
+    @staticmethod
+    def of_part(part: Part, node: fx.Node) -> _Found:
+        ran = f"{part.backend}: compiled up to here"
+        return _Found(node, -1, (node,), part.expected, part.found, 0.0, ran, part.instruction, True)
+
+
+def _counterpart(part: Part, computed: Computed) -> fx.Node | None:
+    """The model's node that the delegate's is."""
+    handles = set(debug_handles_of(part.node))
+    alike = [node for node in computed.values if handles_of_node(node) & handles]
+    same = [node for node in alike if str(node.target) == str(part.node.target)]
+    return next(iter(same or alike[-1:]), None)
 
 
 def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[_Found]:
@@ -215,8 +239,7 @@ def _gaps(
     Differences are handed on from operator to operator: one differs by itself if it does as well where the model reads
     what the program computed before it.
     """
-    once = {each.node: each.found for each in found if len(computed.values[each.node]) == 1 and _fits(each)}
-    alone = reference.run_with(inputs, computed, once).values
+    alone = reference.run_with(inputs, computed, _known_once(found, computed)).values
     gaps: dict[tuple[fx.Node, str, int], tuple[tuple[int, bool], OperatorGap]] = {}
     for each in found:
         tolerance = atol + _ROUNDING * each.step
@@ -225,10 +248,11 @@ def _gaps(
             ran=each.ran,
             instruction=each.instruction,
         )
-        own = alone.get(each.node, [])
-        is_there = -len(own) <= each.turn < len(own) and getattr(own[each.turn], "shape", None) == each.found.shape
-        if gap.differs and is_there:
-            gap = replace(gap, differs=_differs(own[each.turn], each.found, rtol, tolerance))
+        times = alone.get(each.node, [])
+        own = times[each.turn] if -len(times) <= each.turn < len(times) else None
+        own = own[each.part] if each.part is not None and isinstance(own, (tuple, list)) else own
+        if gap.differs and isinstance(own, torch.Tensor) and own.shape == each.found.shape:
+            gap = replace(gap, differs=_differs(own, each.found, rtol, tolerance))
         key = (each.node, each.ran, each.instruction)
         # What a delegate's operator computed stands before what the delegate returned.
         place = (computed.moments[each.node][each.turn], not each.inside)
@@ -237,8 +261,21 @@ def _gaps(
     return [gap for _, gap in sorted(gaps.values(), key=lambda item: item[0])]
 
 
-def _fits(found: _Found) -> bool:
-    return found.found.shape == found.expected.shape and found.found.dtype == found.expected.dtype
+def _known_once(found: Sequence[_Found], computed: Computed) -> dict[fx.Node, Any]:
+    """What the program computed for the nodes that ran once, as the nodes' readers take it."""
+    known: dict[fx.Node, Any] = {}
+    parts: dict[fx.Node, dict[int, torch.Tensor]] = {}
+    for each in found:
+        if len(computed.values[each.node]) > 1 or each.found.dtype != each.expected.dtype:
+            continue
+        if each.part is None:
+            known[each.node] = each.found
+        else:
+            parts.setdefault(each.node, {})[each.part] = each.found
+    for node, held in parts.items():
+        if len(held) == len(computed.values[node][0]):
+            known[node] = tuple(held[number] for number in sorted(held))
+    return known
 
 
 def _short(operators: str, most: int = 48) -> str:
@@ -257,19 +294,23 @@ def _debug_bytes(computed: Computed) -> int:
     return total
 
 
-def _tensors(pair: Pair) -> list[Pair]:
-    """The tensors that can be compared: of what returns several, each."""
+def _tensors(pair: Pair) -> list[tuple[int | None, Pair]]:
+    """The tensors that can be compared: of what returns several, each, with its number."""
     if isinstance(pair.expected, (tuple, list)) and isinstance(pair.found, list):
-        parts = zip(pair.expected, pair.found, strict=False)
-        return [part for a, b in parts for part in _tensors(replace(pair, expected=a, found=b))]
-    is_comparable = (
+        parts = enumerate(zip(pair.expected, pair.found, strict=False))
+        each = [(number, replace(pair, expected=a, found=b)) for number, (a, b) in parts]
+        return [(number, part) for number, part in each if _is_comparable(part)]
+    return [(None, pair)] if _is_comparable(pair) else []
+
+
+def _is_comparable(pair: Pair) -> bool:
+    return (
         isinstance(pair.expected, torch.Tensor)
         and isinstance(pair.found, torch.Tensor)
         and pair.expected.shape == pair.found.shape
         # What a fused operator hands on as integers stands for numbers, which are compared where they are numbers.
         and pair.expected.is_floating_point() == pair.found.is_floating_point()
     )
-    return [pair] if is_comparable else []
 
 
 def _differs(expected: torch.Tensor, found: torch.Tensor, rtol: float, atol: float) -> bool:

@@ -13,6 +13,10 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind, OutputSpec, TensorArgument
 
+from executorch.devtools.inside_delegate import can_open
+from executorch.devtools.inspector.attribution import DELEGATE_CALL
+from executorch.devtools.inspector.event import Event
+from executorch.devtools.inspector.numeric_gap import Pair
 from executorch.devtools.inspector.reference_run import Reference
 from executorch.exir import ExecutorchProgramManager
 from executorch.exir.backend.backend_api import to_backend
@@ -26,9 +30,11 @@ from executorch.runtime import Runtime
 
 @dataclass(frozen=True)
 class Part:
-    """The value of a node of the delegate's program, and what the backend gives for it when it computes just as far.
+    """The value of a node of a delegate's program, and what the backend gives for it when it computes just as far.
     differs: it is beyond the tolerance."""
 
+    backend: str
+    instruction: int
     node: fx.Node
     expected: torch.Tensor
     found: torch.Tensor
@@ -40,26 +46,60 @@ Differs = Callable[[torch.Tensor, torch.Tensor], bool]
 _REFUSALS = (RuntimeError, ValueError, TypeError, KeyError, AssertionError, NotImplementedError, ExportError)
 
 
-def delegate_of(
-    made: ExecutorchProgramManager, method: str, plan: ExecutionPlan, instruction: int
-) -> LoweredBackendModule:
-    """What the delegate that an instruction calls was compiled from. Raises ValueError where that cannot be told, as
-    inside of control flow."""
-    calls = [
-        number for number, each in enumerate(plan.chains[0].instructions) if isinstance(each.instr_args, DelegateCall)
-    ]
+def parts_of_wrong_delegates(
+    pairs: Sequence[Pair], made: ExecutorchProgramManager, method: str, plan: ExecutionPlan, differs: Differs
+) -> tuple[list[Part], tuple[str, ...]]:
+    """The parts that were tried of the delegates that return something wrong and cannot be opened, and what is to be
+    said of those where no part is wrong, or none can be tried."""
+    wrong = {
+        pair.event._instruction_id: pair.event
+        for pair in pairs
+        if pair.event.name == DELEGATE_CALL and differs(pair.expected, pair.found)
+    }
+    parts: list[Part] = []
+    notes = []
+    for instruction, event in wrong.items():
+        backend = event.delegate_backend_name or ""
+        if instruction is None or can_open(backend):
+            continue
+        try:
+            delegate, inputs = _delegate_and_inputs(made, method, plan, instruction, event)
+        except ValueError as error:
+            notes.append(f"{backend}, instruction {instruction}: {error}")
+            continue
+        tried = _tried(delegate, inputs, instruction, differs)
+        parts += tried
+        if not tried:
+            notes.append(f"{backend}, instruction {instruction}: it compiles no part of its operators by itself")
+        elif not any(part.differs for part in tried):
+            notes.append(
+                f"{backend}, instruction {instruction}: compiled again, its operators are right: the program's payload "
+                "is another, or its inputs are wrong"
+            )
+    return parts, tuple(notes)
+
+
+def _delegate_and_inputs(
+    made: ExecutorchProgramManager, method: str, plan: ExecutionPlan, instruction: int, event: Event
+) -> tuple[LoweredBackendModule, list[torch.Tensor]]:
+    """What was compiled, and what it was given the last time. Raises ValueError where that cannot be told."""
+    instructions = [each.instr_args for each in plan.chains[0].instructions]
+    calls = [number for number, each in enumerate(instructions) if isinstance(each, DelegateCall)]
     modules = get_lowered_backend_modules(made.exported_program(method).graph_module)
-    if len(calls) != len(modules) or instruction not in calls:
-        raise ValueError(
-            f"instruction {instruction} of '{method}': the program calls {len(calls)} delegates, {len(modules)} of "
-            "them outside of control flow: it is not known which this is"
-        )
-    return modules[calls.index(instruction)]
+    if len(calls) != len(modules):
+        raise ValueError(f"of the delegates, {len(calls)} are called and {len(modules)} known outside of control flow")
+    call = instructions[instruction]
+    assert isinstance(call, DelegateCall)
+    given = event.debug_data[-len(call.args) :][: len(call.args) - event.num_outputs]
+    if not all(isinstance(each, torch.Tensor) for each in given):
+        raise ValueError("not all of its inputs are tensors that were recorded")
+    return modules[calls.index(instruction)], list(given)
 
 
-def tried_parts(delegate: LoweredBackendModule, inputs: Sequence[torch.Tensor], differs: Differs) -> list[Part]:
-    """By halves, to the shortest part of which a result differs: it ends with the operator that is wrong. If no part
-    differs, what the backend makes now is right.
+def _tried(
+    delegate: LoweredBackendModule, inputs: Sequence[torch.Tensor], instruction: int, differs: Differs
+) -> list[Part]:
+    """By halves, to the shortest part of which a result differs: it ends with the operator that is wrong.
 
     A part is the program up to a node, and returns all that is read after it: a wrong value is among that from the
     node on that makes it. Parts that the backend does not compile by themselves are left out.
@@ -74,7 +114,11 @@ def tried_parts(delegate: LoweredBackendModule, inputs: Sequence[torch.Tensor], 
             live = _read_later(nodes, index)
             found = _results(delegate, live, inputs) if all(_is_tensor(values.get(node.name)) for node in live) else []
             pairs = [(node, values[node.name], value) for node, value in zip(live, found, strict=False)]
-            tried[index] = [Part(node, a, b, a.shape != b.shape or differs(a, b)) for node, a, b in pairs]
+            tried[index] = [
+                Part(delegate.backend_id, instruction, node, a, b, differs(a, b))
+                for node, a, b in pairs
+                if a.shape == b.shape
+            ]
         return tried[index]
 
     right, end = 0, len(nodes)

@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <initializer_list>
+#include <string_view>
+
 #include <executorch/runtime/platform/clock.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::etdump {
 
 using ET_RUNTIME_NAMESPACE::DelegateDebugIdType;
+using ET_RUNTIME_NAMESPACE::EventTracerOperatorEntry;
+using ET_RUNTIME_NAMESPACE::kOperatorCallName;
 using ET_RUNTIME_NAMESPACE::kUnsetChainId;
 using ET_RUNTIME_NAMESPACE::kUnsetDelegateDebugIntId;
 using runtime::Span;
@@ -169,14 +174,28 @@ Place ETDumpGen::untold_allocation() {
   return 0;
 }
 
-ETDumpGen::Entry ETDumpGen::start_profiling(const char* name, ChainID chain_id,
-                                            DebugHandle debug_handle) {
-  Entry entry;
+bool ETDumpGen::has_untold() const {
+  for (size_t i = 0; i < allocator_count_; ++i) {
+    if (untold_[i] != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ETDumpGen::has_block() {
   if (blocks_ == 0) {
     create_event_block("Default");
   }
-  if (blocks_ != 0 && reserve(TraceTables::bytes_of(length_of(name) + 1, 1))) {
-    entry.event_id = tables_.string(name == nullptr ? "" : name);
+  return blocks_ != 0;
+}
+
+ETDumpGen::Entry ETDumpGen::start_profiling(const char* name, ChainID chain_id,
+                                            DebugHandle debug_handle) {
+  Entry entry;
+  const std::string_view text = name == nullptr ? "" : name;
+  if (has_block() && reserve(TraceTables::bytes_of(text.size() + 1, 1))) {
+    entry.event_id = tables_.string(text.data(), text.size());
   }
   const bool is_told = chain_id != kUnsetChainId;
   entry.chain_id = is_told ? chain_id : chain_id_;
@@ -188,9 +207,53 @@ ETDumpGen::Entry ETDumpGen::start_profiling(const char* name, ChainID chain_id,
 void ETDumpGen::end_profiling(Entry prof_entry) {
   const et_timestamp_t end = runtime::pal_current_ticks();
   if (prof_entry.event_id > 0 && reserve(3 * TraceTables::kMostTableBytes)) {
-    push_event(event::kProfile,
-               profile(static_cast<Place>(prof_entry.event_id), nullptr, prof_entry, end, 0));
+    push_named(static_cast<Place>(prof_entry.event_id), prof_entry, end);
   }
+}
+
+EventTracerOperatorEntry ETDumpGen::start_operator(const char* kernel_name) {
+  EventTracerOperatorEntry entry;
+  constexpr std::string_view kAround = kOperatorCallName;
+  const std::string_view text = kernel_name == nullptr ? "" : kernel_name;
+  if (has_block() && reserve(TraceTables::bytes_of(kAround.size() + 1, 1) +
+                             TraceTables::bytes_of(text.size() + 1, 1))) {
+    entry.around.event_id = tables_.string(kAround.data(), kAround.size());
+    entry.kernel.event_id = tables_.string(text.data(), text.size());
+  }
+  const et_timestamp_t start = runtime::pal_current_ticks();
+  for (Entry* each : {&entry.around, &entry.kernel}) {
+    each->chain_id = chain_id_;
+    each->debug_handle = debug_handle_;
+    each->start_time = start;
+  }
+  return entry;
+}
+
+void ETDumpGen::end_operator(const EventTracerOperatorEntry& entry) {
+  const et_timestamp_t end = runtime::pal_current_ticks();
+  for (const Entry* each : {&entry.kernel, &entry.around}) {
+    if (each->event_id > 0 && reserve(3 * TraceTables::kMostTableBytes)) {
+      push_named(static_cast<Place>(each->event_id), *each, end);
+    }
+  }
+}
+
+void ETDumpGen::push_named(Place name, const Entry& entry, et_timestamp_t end) {
+  namespace f = profile_event;
+  if (has_untold()) {
+    push_event(event::kProfile, profile(name, nullptr, entry, end, 0));
+    return;
+  }
+  const Place place = tables_.two_tables(kEventLayout, event::kProfile, kProfileLayout,
+                                         f::kAlways | fields(f::kName));
+  const Place inner = TraceTables::second_of(place, kEventLayout);
+  tables_.refer(inner, kProfileLayout, f::kName, name);
+  tables_.set<int32_t>(inner, kProfileLayout, f::kChain, entry.chain_id);
+  tables_.set<int32_t>(inner, kProfileLayout, f::kInstruction,
+                       static_cast<int32_t>(entry.debug_handle));
+  tables_.set<uint64_t>(inner, kProfileLayout, f::kStart, entry.start_time);
+  tables_.set<uint64_t>(inner, kProfileLayout, f::kEnd, end);
+  buffer_.push(place);
 }
 
 Place ETDumpGen::profile(Place name, const DelegateId* id, Entry entry, et_timestamp_t end,

@@ -52,6 +52,8 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
       const char* name, ChainID chain_id = ET_RUNTIME_NAMESPACE::kUnsetChainId,
       DebugHandle debug_handle = ET_RUNTIME_NAMESPACE::kUnsetDebugHandle) override;
   void end_profiling(Entry prof_entry) override;
+  ET_RUNTIME_NAMESPACE::EventTracerOperatorEntry start_operator(const char* kernel_name) override;
+  void end_operator(const ET_RUNTIME_NAMESPACE::EventTracerOperatorEntry& entry) override;
   Entry start_profiling_delegate(const char* name,
                                  DelegateDebugIntId delegate_debug_index) override;
   void end_profiling_delegate(Entry entry, const void* metadata = nullptr,
@@ -120,6 +122,11 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   Place close_block();
   Place profile(Place name, const DelegateId* id, Entry entry, et_timestamp_t end, Place metadata);
   void push_event(uint32_t kind, Place event);
+  /// The event of a name and nothing else, which most are, written as one.
+  void push_named(Place name, const Entry& entry, et_timestamp_t end);
+  bool has_untold() const;
+  /// Begins a block if there is none; false if there is no room.
+  bool has_block();
   /// The event of an allocation that is not told yet; 0 if there is none.
   Place untold_allocation();
   DelegateId delegate_id(const char* name, DelegateDebugIntId number);

@@ -15,13 +15,20 @@ uint32_t read_u32(const uint8_t* bytes) {
 
 void write_u32(uint8_t* bytes, uint32_t value) { memcpy(bytes, &value, sizeof(value)); }
 
-/// FNV-1a.
+/// By eight bytes: names are hashed with every event.
 size_t hash_of(const char* text, size_t length) {
-  uint32_t hash = 2166136261U;
-  for (size_t i = 0; i < length; ++i) {
-    hash = (hash ^ static_cast<uint8_t>(text[i])) * 16777619U;
+  constexpr uint64_t kFactor = 0x9E3779B97F4A7C15U;  // 2^64 by the golden ratio
+  uint64_t hash = length * kFactor;
+  while (length > 0) {
+    uint64_t word = 0;
+    const size_t taken = length < sizeof(word) ? length : sizeof(word);
+    memcpy(&word, text, taken);
+    hash = (hash ^ word) * kFactor;
+    hash ^= hash >> 32;
+    text += taken;
+    length -= taken;
   }
-  return hash ^ (hash >> 16);
+  return static_cast<size_t>(hash);
 }
 
 }  // namespace
@@ -56,6 +63,18 @@ Place TraceTables::table(const TableLayout& layout, uint32_t present) {
   const Place place = buffer_.take(layout.size, 8);
   // The distance back from the table to its vtable; this one lies after it.
   write_u32(buffer_.at(place), shape - place);
+  return place;
+}
+
+Place TraceTables::two_tables(const TableLayout& outer, uint32_t field, const TableLayout& inner,
+                              uint32_t inner_present) {
+  const Place outer_shape = vtable(outer, 1U << field);
+  const Place inner_shape = vtable(inner, inner_present);
+  const Place place = buffer_.take(outer.size + inner.size, 8);
+  const Place second = second_of(place, outer);
+  write_u32(buffer_.at(place), outer_shape - place);
+  write_u32(buffer_.at(second), inner_shape - second);
+  refer(place, outer, field, second);
   return place;
 }
 

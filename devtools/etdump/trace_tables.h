@@ -49,6 +49,15 @@ class TraceTables final {
   /// A table with the fields of the mask `present`, all 0 for now.
   Place table(const TableLayout& layout, uint32_t present);
 
+  /// A table whose only field is `field`, the table `inner`, which lies behind it. Both are one
+  /// piece of memory, at the place of the first.
+  Place two_tables(const TableLayout& outer, uint32_t field, const TableLayout& inner,
+                   uint32_t inner_present);
+  /// The place of the second, `outer` being the layout of the first.
+  static constexpr Place second_of(Place first, const TableLayout& outer) {
+    return first - outer.size;
+  }
+
   template <typename T>
   void set(Place table, const TableLayout& layout, size_t field, T value) {
     memcpy(buffer_.at(table) + layout.offsets[field], &value, sizeof(T));

@@ -101,7 +101,7 @@ class _Recorder(fx.Interpreter):
         if n.op == "call_function" and debug_handles_of(n):
             self._computed.keep(n, value)
             if n in self._instead:
-                return self._instead[n].clone()
+                return _copied(self._instead[n])
         return value
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -19,6 +19,8 @@ using DebugHandle = uint32_t;
 /// A number that a backend gave at export to a piece of what it runs.
 using DelegateDebugIntId = int32_t;
 
+/// The event around a kernel's.
+inline constexpr char kOperatorCallName[] = "OPERATOR_CALL";
 constexpr ChainID kUnsetChainId = -1;
 constexpr DebugHandle kUnsetDebugHandle = 0;
 constexpr DelegateDebugIntId kUnsetDelegateDebugIntId = -1;
@@ -53,6 +55,12 @@ struct EventTracerEntry {
   DelegateDebugIdType delegate_event_id_type = DelegateDebugIdType::kNone;
 };
 
+/// An operator's call that has begun and not ended: the kernel's event, and the one around it.
+struct EventTracerOperatorEntry {
+  EventTracerEntry around;
+  EventTracerEntry kernel;
+};
+
 /// Takes the reports. Strings, values and metadata handed over are valid during the call only.
 class EventTracer {
  public:
@@ -66,6 +74,17 @@ class EventTracer {
   virtual EventTracerEntry start_profiling(const char* name, ChainID chain_id = kUnsetChainId,
                                            DebugHandle debug_handle = kUnsetDebugHandle) = 0;
   virtual void end_profiling(EventTracerEntry prof_entry) = 0;
+
+  /// Begins the events of an operator's call: "OPERATOR_CALL", and within it the kernel's. They
+  /// begin and end together, so that a tracer may look at the clock once for both.
+  virtual EventTracerOperatorEntry start_operator(const char* kernel_name) {
+    const EventTracerEntry around = start_profiling(kOperatorCallName);
+    return {around, start_profiling(kernel_name)};
+  }
+  virtual void end_operator(const EventTracerOperatorEntry& entry) {
+    end_profiling(entry.kernel);
+    end_profiling(entry.around);
+  }
 
   /// Begins an event inside of a delegate: named either by `name` or by `delegate_debug_index`, the
   /// other is null or kUnsetDelegateDebugIntId.

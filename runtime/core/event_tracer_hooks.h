@@ -62,6 +62,31 @@ class EventTracerProfileOpScope final : public EventTracerProfileMethodScope {
 };
 using EventTracerProfileScope = EventTracerProfileOpScope;
 
+/// An operator's call, as long as the scope lasts; left out as EventTracerProfileOpScope is.
+class EventTracerOperatorScope final {
+ public:
+  EventTracerOperatorScope(EventTracer* tracer, const char* kernel_name)
+      : tracer_(tracing(tracer) && tracer->event_tracer_profiling_level() >
+                                       EventTracerProfilingLevel::kProfileMethodOnly
+                    ? tracer
+                    : nullptr) {
+    if (tracing(tracer_)) {
+      entry_ = tracer_->start_operator(kernel_name);
+    }
+  }
+  EventTracerOperatorScope(const EventTracerOperatorScope&) = delete;
+  EventTracerOperatorScope& operator=(const EventTracerOperatorScope&) = delete;
+  ~EventTracerOperatorScope() {
+    if (tracing(tracer_)) {
+      tracer_->end_operator(entry_);
+    }
+  }
+
+ private:
+  EventTracer* tracer_;
+  EventTracerOperatorEntry entry_;
+};
+
 /// Says which instruction is running, as long as the scope lasts.
 class EventTracerProfileInstructionScope final {
  public:

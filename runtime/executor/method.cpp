@@ -271,8 +271,7 @@ Error Method::run_next_traced(KernelRuntimeContext& context) {
   if (instruction.opcode == Opcode::Kernel) {
     char name[executorch::runtime::internal::kEventNameSize];
     executorch::runtime::internal::write_event_name(*plan_, next_, name);
-    const internal::EventTracerProfileOpScope call(event_tracer_, "OPERATOR_CALL");
-    const internal::EventTracerProfileOpScope scope(event_tracer_, name);
+    const internal::EventTracerOperatorScope scope(event_tracer_, name);
     error = run_next(context);
   } else if (instruction.opcode == Opcode::Delegate) {
     const internal::EventTracerProfileOpScope scope(event_tracer_, "DELEGATE_CALL");

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string_view>
+
 #include <executorch/runtime/core/span.h>
 #include <executorch/schema/program_generated.h>
 
@@ -25,6 +27,9 @@ Span<const T> items(const flatbuffers::Vector<T>* vector) {
 /// The text of a string; "" if it is absent.
 inline const char* text(const flatbuffers::String* string) {
   return string == nullptr ? "" : string->c_str();
+}
+inline std::string_view text_view(const flatbuffers::String* string) {
+  return string == nullptr ? std::string_view() : std::string_view(string->c_str(), string->size());
 }
 
 }  // namespace executorch::runtime::internal

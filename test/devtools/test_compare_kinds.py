@@ -1,0 +1,122 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Planted errors where values are not simply one after the other: branches, loops, state, several results, integers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from executorch.devtools import compare
+from executorch.exir import to_edge
+from executorch.exir.schema import Buffer, EValue, Int
+from executorch.exir.serialize import deserialize_pte, serialize_pte
+
+importlib.import_module("torch.ao.quantization.fx._decomposed")  # defines operators of quantized_decomposed
+
+X = torch.linspace(-1, 1, 12).reshape(3, 4)
+quantize = torch.ops.quantized_decomposed.quantize_per_tensor
+dequantize = torch.ops.quantized_decomposed.dequantize_per_tensor
+
+
+class Branch(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > -9, lambda x: torch.erf(x).sin(), lambda x: x.cos(), (x,)).exp()
+
+
+class Loop(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        def body(i: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return i + 1, torch.sigmoid(torch.erf(x) * 1.5)
+
+        return torch._higher_order_ops.while_loop(lambda i, x: i < 3, body, (torch.tensor(0), x))[1].sin()
+
+
+class Counter(torch.nn.Module):
+    """Has state that it changes, and works in place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("sum", torch.arange(4.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.sum.add_(torch.sin(x).sum(0))
+        y = x * 3
+        y.relu_()
+        return torch.erf(y + self.sum)
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.LSTM(4, 4, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.layer(torch.sin(x[None]))[0])
+
+
+class Integers(torch.nn.Module):
+    """A product that becomes one operator on int8."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        held = [
+            dequantize(quantize(each, 0.02, 3, -128, 127, torch.int8), 0.02, 3, -128, 127, torch.int8)
+            for each in (x, x + 0.5)
+        ]
+        made = quantize(held[0] * held[1], 0.03, -2, -128, 127, torch.int8)
+        return dequantize(made, 0.03, -2, -128, 127, torch.int8)
+
+
+def with_kernel(right: str, wrong: str) -> Callable[[Any, torch.nn.Module], None]:
+    def edit(program: Any, model: torch.nn.Module) -> None:
+        (plan,) = program.execution_plan
+        position = next(i for i, each in enumerate(plan.operators) if each.name == f"aten::{right}")
+        plan.operators[position] = replace(plan.operators[position], name=f"aten::{wrong}")
+
+    return edit
+
+
+def with_weight(program: Any, model: torch.nn.Module) -> None:
+    weight = model.get_parameter("layer.weight_hh_l0").detach()
+    place = [bytes(each.storage) for each in program.constant_buffer].index(weight.numpy().tobytes())
+    program.constant_buffer[place] = Buffer((weight + 0.3).numpy().tobytes())
+
+
+def with_zero_point(program: Any, model: torch.nn.Module) -> None:
+    (plan,) = program.execution_plan
+    position = [each.name for each in plan.operators].index("quantized_fused::mul")
+    (call,) = [each.instr_args for each in plan.chains[0].instructions if each.instr_args.op_index == position]
+    number = next(i for i, each in enumerate(call.args) if plan.values[each].val == Int(-2))
+    plan.values.append(EValue(Int(20)))
+    call.args[number] = len(plan.values) - 1
+
+
+@pytest.mark.parametrize(
+    ("model", "edit", "operator"),
+    [
+        (Branch, with_kernel("erf", "tanh"), "aten.erf.default"),
+        (Loop, with_kernel("sigmoid", "tanh"), "aten.sigmoid.default"),
+        (Counter, with_kernel("relu", "abs"), "aten.relu.default"),
+        (Recurrent, with_weight, "recurrent.lstm.default"),
+        (Integers, with_zero_point, "aten.mul.Tensor"),
+    ],
+)
+def test_the_wrong_operator_is_named(
+    model: type[torch.nn.Module], edit: Callable[[Any, torch.nn.Module], None], operator: str
+) -> None:
+    torch.manual_seed(0)
+    module = model().eval()
+    exported = torch.export.export(module, (X,))
+    program = to_edge(exported).to_executorch().buffer
+    for _ in range(2 if model is Counter else 1):  # a comparison leaves no state behind
+        assert compare(exported, program, (X,)).first is None
+    file = deserialize_pte(program)
+    edit(file.program, module)
+    found = compare(exported, bytes(serialize_pte(file)), (X,))
+    assert found.first is not None and found.first.operator == operator
+    if model is not Loop:  # the others are right on what they read; in a loop that is what they made themselves
+        assert sum(each.differs for each in found.operators) == 1

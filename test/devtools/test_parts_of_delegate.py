@@ -1,0 +1,102 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A backend whose payloads cannot be opened: the comparison finds its wrong operator by compiling parts again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.serialization import xnnpack_graph as g
+from executorch.devtools import compare, parts_of_delegate
+from executorch.devtools.comparison import Comparison
+from executorch.exir import ExecutorchProgramManager, to_edge_transform_and_lower
+from executorch.exir.schema import BackendDelegateInlineData
+from executorch.exir.serialize import deserialize_pte, serialize_pte
+from executorch.runtime import Runtime
+
+pytestmark = pytest.mark.skipif(
+    not Runtime.get().backend_registry.is_available("XnnpackBackend"), reason="built without XNNPACK"
+)
+X = torch.linspace(-2, 2, 12).reshape(3, 4)
+
+
+class Branches(torch.nn.Module):
+    """Two ways that meet again: what is before in the graph need not be before in the data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left, self.right = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        a = torch.sigmoid(self.left(x)) * 2
+        b = torch.exp(self.right(x)) - torch.sin(x)
+        return torch.tanh(a + b)
+
+
+@pytest.fixture(scope="module")
+def exported() -> torch.export.ExportedProgram:
+    torch.manual_seed(0)
+    return torch.export.export(Branches().eval(), (X,))
+
+
+@pytest.fixture(autouse=True)
+def closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if nobody knew what is in XNNPACK's payloads."""
+    monkeypatch.setattr("executorch.devtools.comparison.can_open", lambda backend: False)
+    monkeypatch.setattr(parts_of_delegate, "can_open", lambda backend: False)
+
+
+def lowered(exported: torch.export.ExportedProgram) -> ExecutorchProgramManager:
+    return to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+
+
+def compared(exported: torch.export.ExportedProgram, wrong: type, right: type, patch: pytest.MonkeyPatch) -> Comparison:
+    """A compiler that makes one kind of node for another."""
+    node = GraphWriter.node
+
+    def confused(self: GraphWriter, made: Any, *rest: Any) -> None:
+        node(self, wrong(**vars(made)) if type(made) is right else made, *rest)
+
+    patch.setattr(GraphWriter, "node", confused)
+    return compare(exported, lowered(exported), (X,))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "operator"),
+    [
+        (g.Sigmoid, g.Tanh, "aten.sigmoid.default"),
+        (g.Sin, g.Cos, "aten.sin.default"),
+    ],
+)
+def test_an_operator_that_is_compiled_wrongly_is_named(
+    exported: torch.export.ExportedProgram, right: type, wrong: type, operator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = compared(exported, wrong, right, monkeypatch)
+    assert found.first is not None and found.outputs_differ and not found.notes
+    assert found.first.operator == operator
+    assert found.first.ran == "XnnpackBackend: compiled up to here"
+
+
+def test_a_right_delegate_is_not_taken_apart(exported: torch.export.ExportedProgram) -> None:
+    found = compare(exported, lowered(exported), (X,))
+    assert found.first is None and [each.ran for each in found.operators] == ["XnnpackBackend"]
+
+
+def test_a_payload_that_the_compiler_does_not_make_is_said(exported: torch.export.ExportedProgram) -> None:
+    from executorch.backends.xnnpack.serialization.payload import ConstantData, deserialize_payload, serialize_payload
+
+    file = deserialize_pte(lowered(exported).buffer)
+    graph, data = deserialize_payload(file.program.backend_delegate_data[0].data)
+    for index, node in enumerate(graph.xnodes):
+        if type(node.xnode_union) is g.Sin:
+            graph.xnodes[index] = replace(node, xnode_union=g.Cos(**vars(node.xnode_union)))
+    changed = serialize_payload(graph, ConstantData.kept(graph.constant_data, data))
+    file.program.backend_delegate_data[0] = BackendDelegateInlineData(changed)
+    found = compare(exported, bytes(serialize_pte(file)), (X,))
+    assert found.first is not None and found.first.ran == "XnnpackBackend"
+    assert "compiled again, its operators are right" in found.notes[0] and found.notes[0] in str(found)
