@@ -20,14 +20,17 @@ target_compile_definitions(executorch_aten_mode INTERFACE USE_ATEN_LIB _GLIBCXX_
 target_include_directories(executorch_aten_mode SYSTEM INTERFACE ${torch_includes})
 target_link_libraries(executorch_aten_mode INTERFACE ${torch_libraries})
 
-# et_aten_library(NAME SOURCES... [DEPENDS targets...] [OPTIONS flags...]): a static library. Torch's headers want
-# exceptions and RTTI, and are most of what there is to compile.
+# et_aten_library(NAME SOURCES... [DEPENDS targets...] [OWN_OPTIONS]): a static library. Torch's headers want exceptions
+# and RTTI, and are most of what there is to compile: those of the core serve all libraries that have no OWN_OPTIONS.
 function(et_aten_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_OPTIONS" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC executorch_headers executorch_aten_mode ${ARG_DEPENDS} PRIVATE executorch_strict)
-  target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
-  target_precompile_headers(${name} PRIVATE <ATen/core/Tensor.h>)
+  if(ARG_OWN_OPTIONS OR NOT TARGET executorch_core_aten OR name STREQUAL "executorch_core_aten")
+    target_precompile_headers(${name} PRIVATE <ATen/core/Tensor.h>)
+  else()
+    target_precompile_headers(${name} REUSE_FROM executorch_core_aten)
+  endif()
 endfunction()
 
 # et_aten_sources(OUT SOURCES...): those whose code depends on the tensor type. The rest is the same in both modes.

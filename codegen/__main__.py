@@ -59,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     bind.add_argument("--selection", type=Path, help="selected_operators.yaml (default: all operators)")
     bind.add_argument("--dtypes", action="store_true", help="serve the selection's dtypes alone")
     bind.add_argument("--complete", action="store_true", help="hold all kernels of the selection, primitive ones too")
+    bind.add_argument(
+        "--use-aten-lib", action="store_true", help="ATen's own kernels for the functions yaml's operators (ATen mode)"
+    )
 
     embed = commands.add_parser("embed", help="write the C++ of a program that is part of an image")
     embed.add_argument("program", type=Path, help="a .pte file")
@@ -112,6 +115,7 @@ def _bind(options: argparse.Namespace) -> None:
         namespace=options.namespace,
         overrides=options.overrides,
         complete=options.complete,
+        use_aten_lib=options.use_aten_lib,
     )
     selection = Selection.load(options.selection) if options.selection is not None else None
     missing = bind_kernels(library, options.out, selection, dtype_selective=options.dtypes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from executorch.codegen import sources
-from executorch.codegen.library_yaml import KernelRow, read_library, refuse_duplicates, suggestion
+from executorch.codegen.library_yaml import KernelRow, aten_operators, read_library, refuse_duplicates, suggestion
 from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.selection import Selection
 
@@ -32,6 +32,8 @@ class Library:
     overrides: found before the kernels of libraries without this.
     complete: the table is all that a program gets (``load_method``'s ``kernel_registry``): it has the primitive
         operators that the selection names too, and an operator without a kernel is an error.
+    use_aten_lib: for ATen mode: the kernels of functions_yaml's operators are ATen's own, but for those that it names,
+        which override.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Library:
     namespace: str | None = None
     overrides: bool = False
     complete: bool = False
+    use_aten_lib: bool = False
 
 
 def bind_kernels(
@@ -63,6 +66,7 @@ def bind_kernels(
             without a program to know them from, or a complete library that would not be.
     """
     rows = read_rows(library)
+    from_aten = _aten_operators(library, rows)
     dtypes: frozenset[str] = frozenset()
     if dtype_selective:
         dtypes = selection.dtypes if selection is not None else dtypes
@@ -70,7 +74,7 @@ def bind_kernels(
             raise CodegenError(
                 f"{library.name}: selecting dtypes needs a program to know them from, and none was given"
             )
-    chosen, missing = choose(rows, selection, dtypes)
+    chosen, missing = choose(rows, selection, dtypes, from_aten)
     if library.complete and missing:
         raise CodegenError(
             f"{library.name} must hold all kernels of its programs: there is none for {', '.join(missing)}"
@@ -80,7 +84,14 @@ def bind_kernels(
     native = f"{library.include}/NativeFunctions.h"
     folder = out / library.include
     table = sources.registration(
-        chosen, source, native, library.name, overrides=library.overrides, dtypes=dtypes, primitives=primitives
+        chosen,
+        source,
+        native,
+        library.name,
+        overrides=library.overrides or library.use_aten_lib,
+        dtypes=dtypes,
+        primitives=primitives,
+        aten_operators=[name for name in from_aten if _is_selected(name, selection)],
     )
     _write_if_changed(folder / "NativeFunctions.h", sources.native_functions(rows, source))
     _write_if_changed(folder / "Functions.h", sources.functions(rows, source, native, dtypes))
@@ -96,7 +107,7 @@ def read_rows(library: Library) -> list[KernelRow]:
     functions: list[KernelRow] = []
     if library.functions_yaml is not None:
         namespace = library.namespace or _own_namespace(library.functions_yaml)
-        functions = read_library(library.functions_yaml, namespace, portable)
+        functions = read_library(library.functions_yaml, namespace, portable, use_aten_lib=library.use_aten_lib)
     custom: list[KernelRow] = []
     for path in library.custom_yamls:
         custom += read_library(path, library.namespace or _own_namespace(path), portable)
@@ -112,7 +123,7 @@ def portable_rows() -> Mapping[str, KernelRow]:
 
 
 def choose(
-    rows: Sequence[KernelRow], selection: Selection | None, dtypes: frozenset[str]
+    rows: Sequence[KernelRow], selection: Selection | None, dtypes: frozenset[str], from_aten: Sequence[str] = ()
 ) -> tuple[list[KernelRow], list[str]]:
     """The rows that are selected, and the programs' operators that have none.
 
@@ -121,16 +132,32 @@ def choose(
     served = [row for row in rows if not dtypes or row.dtypes <= dtypes]
     if selection is None:
         return served, []
-    known = {row.schema.qualified_name for row in rows}
+    known = {row.schema.qualified_name for row in rows}.union(from_aten)
     missing = [name for name in sorted(selection.operators) if name not in known]
     missing = [name for name in missing if not name.startswith(_ALWAYS_REGISTERED)]
     asked = [name for name in missing if selection.operators[name]]
     if asked:
         hints = ", ".join(name + suggestion(name, sorted(known)) for name in asked)
         raise CodegenError(f"no kernel is known for the selected operators {hints}")
-    if selection.include_all:
-        return served, missing
-    return [row for row in served if row.schema.qualified_name in selection.operators], missing
+    return [row for row in served if _is_selected(row.schema.qualified_name, selection)], missing
+
+
+def _is_selected(name: str, selection: Selection | None) -> bool:
+    return selection is None or selection.include_all or name in selection.operators
+
+
+def _aten_operators(library: Library, rows: Sequence[KernelRow]) -> list[str]:
+    """The operators whose kernels are ATen's: those that no row has a fallback for."""
+    if not library.use_aten_lib:
+        return []
+    if library.functions_yaml is None:
+        raise CodegenError(
+            f"{library.name}: ATen's kernels are for the operators of a functions yaml, and none is given"
+        )
+    if library.complete:
+        raise CodegenError(f"{library.name}: a complete table has no room for ATen's kernels, which are registered")
+    own = {row.schema.qualified_name for row in rows if not row.key}
+    return [name for name in aten_operators(library.functions_yaml) if name not in own]
 
 
 def _primitives(selection: Selection) -> list[str]:

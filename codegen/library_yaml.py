@@ -13,6 +13,8 @@ An entry names an operator and, optionally, its kernels::
         - arg_meta: {self: [T0, D0], other: [T0, D0], out: [T0, D0]}
           kernel_name: my::add_out_fast
           context: false                                   # the function has no KernelRuntimeContext& in front
+
+In a library of ATen mode that uses ATen's own kernels, an entry without ``kernels`` is ATen's, whatever the operator.
 """
 
 from __future__ import annotations
@@ -57,20 +59,35 @@ class KernelRow:
         return self.function.rpartition("::")[0]
 
 
-def read_library(path: Path, namespace: str | None, known: Mapping[str, KernelRow]) -> list[KernelRow]:
+def read_library(
+    path: Path, namespace: str | None, known: Mapping[str, KernelRow], *, use_aten_lib: bool = False
+) -> list[KernelRow]:
     """Rows of ``path``, in its order.
 
     Args:
         path: the yaml.
         namespace: the C++ namespace of kernels whose name is not given, or ``<the operator's namespace>::native``.
         known: the portable library's rows by operator, which ``op:`` entries refer to.
+        use_aten_lib: leave out the entries without ``kernels``, which are ATen's (``aten_operators``).
 
     Raises:
         CodegenError: names file and line, what was expected and found.
     """
-    rows = [row for entry in _entries(path) for row in _rows_of(entry, namespace, known)]
+    entries = [entry for entry in _entries(path) if "kernels" in entry or not use_aten_lib]
+    rows = [row for entry in entries for row in _rows_of(entry, namespace, known)]
     refuse_duplicates(rows)
     return rows
+
+
+def aten_operators(path: Path) -> list[str]:
+    """The operators whose kernels are ATen's in a library that uses those. Raises ``CodegenError``."""
+    places: dict[str, str] = {}
+    for entry in (entry for entry in _entries(path) if "kernels" not in entry):
+        name, place = qualified(_name_of(entry)), entry["func" if "func" in entry else "op"].place
+        if name in places:
+            raise CodegenError(f"{place}: {name} has two entries, the first at {places[name]}")
+        places[name] = place
+    return list(places)
 
 
 def operator_names(path: Path) -> list[str]:

@@ -106,11 +106,12 @@ def registration(
     overrides: bool = False,
     dtypes: Iterable[str] = (),
     primitives: Sequence[str] = (),
+    aten_operators: Sequence[str] = (),
 ) -> str:
     """A static table of the kernels, sorted so that the registry can bisect it, and its registration when linked.
 
     With ``dtypes``, kernels of the libraries of executorch are for tensors of these alone. ``primitives`` names
-    operators of kernels/prim_ops that the table is to have besides.
+    operators of kernels/prim_ops that the table is to have besides, ``aten_operators`` those whose kernels are ATen's.
     """
     served = mask(dtypes)
     overloaded = {name for name, count in Counter(name for name, _ in {(r.function, _type(r)) for r in rows}).items()
@@ -122,7 +123,8 @@ def registration(
     priority = ", KernelPriority::Override" if overrides else ""
     # An array has one element at least.
     array = f"constexpr Kernel kKernels[] = {{\n{table}}};" if texts else "constexpr Kernel kKernels[1] = {};"
-    header = "#include <executorch/kernels/prim_ops/prim_kernels.h>\n" if primitives else ""
+    header = "#include <executorch/kernels/aten/aten_kernels.h>\n" if aten_operators else ""
+    header += "#include <executorch/kernels/prim_ops/prim_kernels.h>\n" if primitives else ""
     return f"""{_BANNER.format(source=source)}
 {header}#include <executorch/runtime/kernel/boxing.h>
 #include <executorch/runtime/kernel/dtype_check.h>
@@ -154,8 +156,22 @@ namespace {{
     register_kernel_table({{kKernels, {len(texts)}}}{priority});
 }}  // namespace
 #endif
-
+{_from_aten(aten_operators)}
 }}  // namespace executorch::kernels::registration
+"""
+
+
+def _from_aten(operators: Sequence[str]) -> str:
+    if not operators:
+        return ""
+    names = "".join(f'    "{name}",\n' for name in operators)
+    return f"""
+namespace {{
+constexpr const char* kAtenOperators[] = {{
+{names}}};
+[[maybe_unused]] const ::executorch::runtime::Error registered_from_aten =
+    register_aten_kernels({{kAtenOperators, {len(operators)}}});
+}}  // namespace
 """
 
 

@@ -62,7 +62,8 @@ py::list verify_bundled_case(LoadedModule& module, const BundledModule& bundle,
 }
 
 void bind_bundled_module(py::module_& module) {
-  py::class_<BundledModule>(module, "BundledModule", "A program with inputs and expected outputs.");
+  py::class_<BundledModule>(module, "BundledModule", py::module_local(),
+                            "A program with inputs and expected outputs.");
 }
 
 }  // namespace executorch::extension::pybindings

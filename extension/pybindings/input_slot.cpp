@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <executorch/extension/pybindings/raise.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 
 namespace py = pybind11;
 
@@ -101,8 +102,7 @@ InputSlot::InputSlot(const runtime::MethodMeta& meta, size_t index, const EValue
   type_ = element_type(info->scalar_type());
   type_name_ = element_type_name(info->scalar_type());
   is_planned_ = info->is_memory_planned();
-  is_dynamic_ = unset.isTensor() &&
-                unset.toTensor().shape_dynamism() != executorch::aten::TensorShapeDynamism::STATIC;
+  is_dynamic_ = unset.isTensor() && runtime::may_resize(unset.toTensor());
   is_unbounded_ = info->is_unbounded();
   rank_ = info->sizes().size();
   for (size_t i = 0; i < rank_; ++i) {
@@ -196,8 +196,13 @@ EValue InputSlot::number_value(const ArgumentPlace& place) {
     }
   }
   is_lent_ = false;
-  tensor_.emplace(type_->type, 0, sizes_.data(), copy_.data(), dim_order_.data(), strides_.data());
-  return EValue(executorch::aten::Tensor(&*tensor_));
+  return tensor_over(copy_.data(), 0, copy_.size());
+}
+
+EValue InputSlot::tensor_over(const uint8_t* data, size_t rank, size_t bytes) {
+  runtime::internal::describe_tensor(type_->type, rank, sizes_.data(), dim_order_.data(),
+                                     strides_.data(), const_cast<uint8_t*>(data), bytes, &tensor_);
+  return EValue(runtime::internal::tensor_in(*tensor_));
 }
 
 EValue InputSlot::tensor_value(const ArgumentPlace& place) {
@@ -208,24 +213,23 @@ EValue InputSlot::tensor_value(const ArgumentPlace& place) {
   if (!count || (*count > largest_count_ && !is_unbounded_)) {
     refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
-  int32_t step = 1;
+  executorch::aten::StridesType step = 1;
   for (size_t i = rank_; i-- > 0;) {
     const size_t dim = dim_order_[i];
-    sizes_[dim] = static_cast<int32_t>(view_.sizes[dim]);
+    sizes_[dim] = static_cast<executorch::aten::SizesType>(view_.sizes[dim]);
     strides_[dim] = step;
     step *= sizes_[dim] > 1 ? sizes_[dim] : 1;
   }
   // Memory that must not be written is not lent: a program may update its inputs in place.
   is_lent_ = !is_planned_ && !view_.read_only && is_dense(view_, dim_order_.data());
+  const size_t bytes = static_cast<size_t>(*count) * type_->size;
   const uint8_t* data = view_.data;
   if (!is_lent_ && (!is_planned_ || !is_dense(view_, dim_order_.data()))) {
-    copy_.resize(static_cast<size_t>(*count) * type_->size);
+    copy_.resize(bytes);
     copy_dense(view_, dim_order_.data(), copy_.data());
     data = copy_.data();
   }
-  tensor_.emplace(type_->type, static_cast<ssize_t>(rank_), sizes_.data(),
-                  const_cast<uint8_t*>(data), dim_order_.data(), strides_.data());
-  return EValue(executorch::aten::Tensor(&*tensor_));
+  return tensor_over(data, rank_, bytes);
 }
 
 EValue InputSlot::scalar_value(const ArgumentPlace& place) {

@@ -13,6 +13,7 @@
 #include <executorch/extension/pybindings/output_kind.h>
 #include <executorch/extension/pybindings/tensor_object.h>
 #include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 #include <executorch/runtime/executor/method_meta.h>
 
 namespace executorch::extension::pybindings {
@@ -45,6 +46,8 @@ class InputSlot final {
 
  private:
   runtime::EValue tensor_value(const ArgumentPlace& place);
+  /// The tensor of what the members say, over `data`.
+  runtime::EValue tensor_over(const uint8_t* data, size_t rank, size_t bytes);
   runtime::EValue scalar_value(const ArgumentPlace& place);
   /// Whether the object is a number of Python's that a tensor without dimensions takes as it is.
   bool is_number(pybind11::handle object) const;
@@ -68,11 +71,11 @@ class InputSlot final {
   StridedView view_;
   /// Whether the method uses the object's own memory.
   bool is_lent_ = false;
-  std::array<int32_t, kMaxRank> sizes_;
-  std::array<int32_t, kMaxRank> strides_;
+  std::array<executorch::aten::SizesType, kMaxRank> sizes_;
+  std::array<executorch::aten::StridesType, kMaxRank> strides_;
   /// For objects whose layout is not the method's.
   std::vector<uint8_t> copy_;
-  std::optional<executorch::aten::TensorImpl> tensor_;
+  std::optional<runtime::internal::TensorSlot> tensor_;
   std::optional<executorch::aten::ArrayRef<char>> text_;
 };
 

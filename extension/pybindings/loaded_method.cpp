@@ -7,6 +7,7 @@
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 
 namespace py = pybind11;
 
@@ -343,13 +344,17 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
   view.data = static_cast<const uint8_t*>(tensor.const_data_ptr());
   view.rank = static_cast<size_t>(tensor.dim());
   std::copy(tensor.sizes().begin(), tensor.sizes().end(), view.sizes.begin());
-  set_dense_strides(view, tensor.dim_order().data());
+  uint8_t dim_order[kMaxRank];
+  if (runtime::get_dim_order(tensor, dim_order, view.rank) != Error::Ok) {
+    raise_error(Error::Internal, name_ + "(): an output tensor has no dim order");
+  }
+  set_dense_strides(view, dim_order);
   if (view.data == nullptr && view.count() != 0) {
     raise_error(Error::Internal, name_ + "(): an output tensor has no memory");
   }
   // A view may show the method's memory, which it keeps alive, but not that of an input, nor memory
   // that the next call gives back.
-  clone = clone || tensor.unsafeGetTensorImpl()->growth() != nullptr;
+  clone = clone || runtime::internal::has_growing_memory(tensor);
   for (size_t i = 0; !clone && i < slots_.size(); ++i) {
     clone = slots_[i].lends(view.data);
   }

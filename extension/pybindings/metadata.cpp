@@ -159,7 +159,8 @@ MethodDescription describe_method(std::shared_ptr<LoadedProgram> program, const 
 }
 
 void bind_metadata(py::module_& module) {
-  py::class_<TensorDescription>(module, "TensorInfo", "What a program says of one of its tensors.")
+  py::class_<TensorDescription>(module, "TensorInfo", py::module_local(),
+                                "What a program says of one of its tensors.")
       .def(
           "sizes", [](const TensorDescription& self) { return py::tuple(py::cast(self.sizes)); },
           "The sizes, outermost first; those of a dynamic tensor are the largest it may have.")
@@ -184,7 +185,8 @@ void bind_metadata(py::module_& module) {
           "The name of the parameter or buffer that the tensor is, or ''.")
       .def("__repr__", &TensorDescription::text);
 
-  py::class_<MethodDescription>(module, "MethodMeta", "What a program says of one of its methods.")
+  py::class_<MethodDescription>(module, "MethodMeta", py::module_local(),
+                                "What a program says of one of its methods.")
       .def(
           "name", [](const MethodDescription& self) { return python_text(self.meta.name()); },
           "The method's name.")

@@ -139,8 +139,8 @@ bool backend_is_available(const std::string& name) {
 }
 
 void bind_program(py::module_& module) {
-  py::class_<LoadedProgram, std::shared_ptr<LoadedProgram>>(module, "ExecuTorchProgram",
-                                                            "A verified program.")
+  py::class_<LoadedProgram, std::shared_ptr<LoadedProgram>>(
+      module, "ExecuTorchProgram", py::module_local(), "A verified program.")
       .def("num_methods", [](const LoadedProgram& self) { return self.program().num_methods(); })
       .def("get_method_name", method_name_at, py::arg("method_index"))
       .def("constants_size",
@@ -164,7 +164,7 @@ void bind_program(py::module_& module) {
 
 void bind_method(py::module_& module) {
   py::class_<LoadedMethod, std::shared_ptr<LoadedMethod>>(
-      module, "ExecuTorchMethod",
+      module, "ExecuTorchMethod", py::module_local(),
       "A method ready to run. Threads that use one method take turns; different methods run at "
       "once.")
       .def("__call__", &LoadedMethod::call, py::arg("inputs") = py::tuple(),
@@ -187,7 +187,7 @@ void bind_module(py::module_& module) {
   const auto forward = [](LoadedModule& self, const py::object& inputs, bool clone_outputs) {
     return run_method(self, "forward", inputs, clone_outputs);
   };
-  py::class_<LoadedModule>(module, "ExecuTorchModule",
+  py::class_<LoadedModule>(module, "ExecuTorchModule", py::module_local(),
                            "A program whose methods are loaded when they are first called.")
       .def("__call__", forward, py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true)
       .def("forward", forward, py::arg("inputs") = py::tuple(), py::arg("clone_outputs") = true)
@@ -244,11 +244,16 @@ void bind_loading(py::module_& module) {
 }  // namespace
 }  // namespace executorch::extension::pybindings
 
+// The same sources are a module of each kind of tensors.
+#ifdef USE_ATEN_LIB
+PYBIND11_MODULE(_aten_lib, module) {
+#else
 PYBIND11_MODULE(_portable_lib, module) {
+#endif
   using namespace executorch::extension::pybindings;
   executorch::runtime::runtime_init();
   install_log_sink();
-  py::enum_<Verification>(module, "Verification",
+  py::enum_<Verification>(module, "Verification", py::module_local(),
                           "How much of a program is checked: always everything.")
       .value("Minimal", Verification::Minimal)
       .value("InternalConsistency", Verification::InternalConsistency);

@@ -140,7 +140,8 @@ py::list RunningMethod::result(std::optional<double> timeout) {
 
 void bind_running_method(py::module_& module) {
   py::class_<RunningMethod, std::shared_ptr<RunningMethod>>(
-      module, "ExecuTorchExecution", "An execution on other threads; dropping it cancels it.")
+      module, "ExecuTorchExecution", py::module_local(),
+      "An execution on other threads; dropping it cancels it.")
       .def("done", &RunningMethod::done)
       .def("cancel", &RunningMethod::cancel)
       .def("task_count", &RunningMethod::task_count)

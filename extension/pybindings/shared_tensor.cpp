@@ -132,7 +132,7 @@ dlpack::ManagedTensorVersioned* to_dlpack(const SharedTensor& tensor) {
 
 void bind_shared_tensor(py::module_& module) {
   py::class_<SharedTensor>(
-      module, "Tensor",
+      module, "Tensor", py::module_local(),
       "A tensor of an element type that numpy does not have, for whoever reads "
       "DLPack (torch.from_dlpack, and this runtime's own inputs).")
       .def_property_readonly("shape", shape_of, "The sizes, outermost first.")

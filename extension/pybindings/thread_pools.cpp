@@ -69,7 +69,7 @@ std::shared_ptr<ThreadPool> pool_of(const ThreadChoice& choice) {
 
 void bind_thread_pools(py::module_& module) {
   py::class_<ThreadPool, std::shared_ptr<ThreadPool>>(
-      module, "ThreadPool",
+      module, "ThreadPool", py::module_local(),
       "Threads that methods run on. Methods on one pool take turns with it, so that no more "
       "threads run than it has; methods on different pools run at once.")
       .def(py::init(&new_pool), py::arg("num_threads") = py::none())

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
 #include <executorch/runtime/executor/call_failure.h>
 #include <executorch/runtime/executor/delegate_loader.h>
 #include <executorch/runtime/executor/event_name.h>
@@ -181,14 +182,10 @@ bool has_memory(const EValue& value) {
 
 /// Of a tensor without bound; the memory of others is planned, or the caller's.
 void release_memory(const EValue& tensor) {
-#ifndef USE_ATEN_LIB
-  auto* growth = tensor.payload.as_tensor.unsafeGetTensorImpl()->growth();
+  internal::TensorGrowth* growth = internal::growth_of(tensor.payload.as_tensor);
   if (growth != nullptr) {
     growth->release(*growth);
   }
-#else
-  (void)tensor;
-#endif
 }
 
 }  // namespace

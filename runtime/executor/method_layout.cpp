@@ -14,7 +14,6 @@ namespace internal {
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
 using executorch::runtime::internal::tensor_source;
-using executorch::runtime::internal::TensorGrowth;
 using executorch::runtime::internal::TensorSource;
 
 namespace {
@@ -129,7 +128,7 @@ void destroy_all(Span<T> items) {
 
 void construct_references(const MethodBlock& block) {
   for (TensorGrowth& growth : block.growths) {
-    growth.tensor = nullptr;
+    (new (&growth) TensorGrowth)->tensor = nullptr;
   }
   for (EValue& value : block.values) {
     new (&value) EValue();
@@ -145,6 +144,7 @@ void destroy_references(const MethodBlock& block) {
   destroy_all(block.tensors);
   destroy_all(block.tensor_items);
   destroy_all(block.optional_items);
+  destroy_all(block.growths);
 }
 
 void release_growing(const MethodBlock& block) {

@@ -11,10 +11,10 @@
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 #include <executorch/runtime/core/freeable_buffer.h>
 #include <executorch/runtime/core/overflow.h>
-#include <executorch/runtime/core/portable_type/tensor_growth.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
@@ -103,7 +103,7 @@ struct MethodBlock {
   Span<executorch::aten::SizesType> sizes;
   Span<executorch::aten::StridesType> strides;
   /// Of tensors without bound, which have theirs here.
-  Span<executorch::runtime::internal::TensorGrowth> growths;
+  Span<TensorGrowth> growths;
   /// Of each value: see constant_values.h.
   Span<bool> is_constant;
   /// The method's parametric plan as the program has it, and room for the results of its steps.

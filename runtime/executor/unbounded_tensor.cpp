@@ -4,8 +4,8 @@
 #include <new>
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
-#include <executorch/runtime/core/portable_type/tensor_growth.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/executor/value_loader.h>
@@ -23,36 +23,20 @@ using executorch::runtime::internal::text;
 
 #ifdef USE_ATEN_LIB
 
-Error ValueLoader::load_unbounded(const fb::Tensor& tensor) {
-  if (!grows_at_run_time(plan_, used_.value)) {
-    return load_bounded(tensor);
-  }
-  ET_LOG(Error, "method '%s', tensor %zu: ATen mode has no tensors without bound",
-         text(plan_.name()), used_.value);
-  return Error::NotSupported;
+Error ValueLoader::make_unbounded(const fb::Tensor& tensor, Span<const int32_t> sizes) {
+  block_.tensors[used_.tensors++] = make_growing_tensor(
+      static_cast<et::ScalarType>(tensor.scalar_type()), sizes, items(tensor.dim_order()),
+      dynamic_allocator_, &block_.growths[used_.growths++]);
+  return Error::Ok;
 }
 
 #else
 
-Error ValueLoader::load_unbounded(const fb::Tensor& tensor) {
-  if (!grows_at_run_time(plan_, used_.value)) {
-    return load_bounded(tensor);
-  }
-  const auto file_sizes = items(tensor.sizes());
-  ET_CHECK_OR_RETURN_ERROR(dynamic_allocator_ != nullptr, MemoryAllocationFailed,
-                           "method '%s', tensor %zu of sizes %s (0: without bound): a "
-                           "MemoryManager with a dynamic allocator is needed, none was given",
-                           text(plan_.name()), used_.value,
-                           tensor_shape_to_c_string(file_sizes).data());
-  const size_t rank = file_sizes.size();
-  bool is_empty = false;
-  for (const int32_t size : file_sizes) {
-    is_empty |= size == 0;
-  }
-  auto& growth = block_.growths[used_.growths++];
-  // Without memory it has no elements, whatever sizes it is said to begin with.
+Error ValueLoader::make_unbounded(const fb::Tensor& tensor, Span<const int32_t> sizes) {
+  TensorGrowth& growth = block_.growths[used_.growths++];
+  const size_t rank = sizes.size();
   for (size_t i = 0; i < rank; ++i) {
-    growth.sizes[i] = is_empty ? file_sizes[i] : 0;
+    growth.sizes[i] = sizes[i];
   }
   auto* dim_order = const_cast<et::DimOrderType*>(items(tensor.dim_order()).data());
   et::StridesType* strides = &block_.strides[used_.strides];
@@ -67,6 +51,26 @@ Error ValueLoader::load_unbounded(const fb::Tensor& tensor) {
 }
 
 #endif  // USE_ATEN_LIB
+
+Error ValueLoader::load_unbounded(const fb::Tensor& tensor) {
+  if (!grows_at_run_time(plan_, used_.value)) {
+    return load_bounded(tensor);
+  }
+  const auto file_sizes = items(tensor.sizes());
+  ET_CHECK_OR_RETURN_ERROR(dynamic_allocator_ != nullptr, MemoryAllocationFailed,
+                           "method '%s', tensor %zu of sizes %s (0: without bound): a "
+                           "MemoryManager with a dynamic allocator is needed, none was given",
+                           text(plan_.name()), used_.value,
+                           tensor_shape_to_c_string(file_sizes).data());
+  bool is_empty = false;
+  for (const int32_t size : file_sizes) {
+    is_empty |= size == 0;
+  }
+  // Without memory it has no elements, whatever sizes it is said to begin with.
+  constexpr int32_t kZeros[executorch::runtime::kTensorDimensionLimit] = {};
+  return make_unbounded(tensor,
+                        is_empty ? file_sizes : Span<const int32_t>(kZeros, file_sizes.size()));
+}
 
 Error load_unbounded_tensor(ValueLoader& loader, const fb::Tensor& tensor) {
   return loader.load_unbounded(tensor);

@@ -40,6 +40,8 @@ class ValueLoader final {
 
  private:
   Error load_tensor(const executorch_flatbuffer::Tensor& tensor);
+  /// A tensor without bound, which has no memory yet: one of the sizes is 0.
+  Error make_unbounded(const executorch_flatbuffer::Tensor& tensor, Span<const int32_t> sizes);
   Error make_tensor(const executorch_flatbuffer::Tensor& tensor, void* data, size_t nbytes,
                     TensorSlot* slot);
   /// The address of a tensor's data; null if it is given at run time.

@@ -200,6 +200,7 @@ Result<const Kernel*> find_kernel(const char* name, Span<const TensorMeta> meta_
   const Query query(name, meta_list);
   Candidates found;
   found.look_in_tables(KernelPriority::Override, query);
+  found.look_in_tables(KernelPriority::Preferred, query);
   found.look_in(copied_kernels(), query);
   found.look_in_tables(KernelPriority::Default, query);
   if (found.best() == nullptr) {

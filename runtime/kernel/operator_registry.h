@@ -95,7 +95,9 @@ Error make_kernel_key_string(Span<const TensorMeta> key, char* buf, size_t buf_s
 enum class KernelPriority : uint8_t {
   /// The ordinary one.
   Default,
-  /// Found before any ordinary one: a faster implementation.
+  /// Found before any ordinary one: another library's.
+  Preferred,
+  /// Found before any other: a faster implementation.
   Override,
 };
 

@@ -27,13 +27,8 @@ class BorrowedTensor final {
     }
     ET_CHECK_OK_OR_RETURN_ERROR(
         executorch::runtime::dim_order_to_stride(sizes_, dim_order_, rank, strides_));
-#ifdef USE_ATEN_LIB
-    tensor_.emplace(internal::tensor_over_memory(layout.scalar_type(), {sizes_, rank},
-                                                 {strides_, rank}, data, layout.nbytes()));
-#else
-    tensor_.emplace(layout.scalar_type(), static_cast<ssize_t>(rank), sizes_, data, dim_order_,
-                    strides_);
-#endif
+    internal::describe_tensor(layout.scalar_type(), rank, sizes_, dim_order_, strides_, data,
+                              layout.nbytes(), &tensor_);
     return Error::Ok;
   }
 

@@ -2,9 +2,10 @@
 // What only at::Tensor does in this way: tensor_memory_portable.cpp is the same for portable ones.
 //
 // A tensor of a program is an at::Tensor over memory that it does not own. Its storage, which never
-// grows, is as long as the memory: that is the tensor's capacity. ATen knows no static tensors: all
-// may be resized within that. Nor does it keep a dim order, which is read off the strides; where
-// sizes of 1 leave it open, the dimensions' own order counts.
+// grows (but for tensors without bound), is as long as the memory: that is the tensor's capacity.
+// ATen knows no static tensors: all may be resized within that. Nor does it keep a dim order, which
+// is read off the strides; where sizes of 1 leave it open, the dimensions' own order counts.
+#include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
@@ -49,6 +50,11 @@ Error resize_tensor(Tensor tensor, at::IntArrayRef sizes) {
   int64_t strides[kTensorDimensionLimit];
   size_t bytes = 0;
   ET_CHECK_OK_OR_RETURN_ERROR(lay_out(tensor, sizes, strides, &bytes));
+  internal::TensorGrowth* growth =
+      bytes <= internal::capacity_bytes(tensor) ? nullptr : internal::growth_of(tensor);
+  if (growth != nullptr) {
+    ET_CHECK_OK_OR_RETURN_ERROR(growth->reserve(bytes));
+  }
   ET_CHECK_OR_RETURN_ERROR(bytes <= internal::capacity_bytes(tensor), NotSupported,
                            "a tensor of at most %zu bytes resized to %s",
                            internal::capacity_bytes(tensor),
@@ -68,7 +74,7 @@ Error get_dim_order(const Tensor& tensor, uint8_t* out_dim_order, size_t size) {
 
 namespace internal {
 
-bool has_growing_memory(const Tensor&) { return false; }
+bool has_growing_memory(const Tensor& tensor) { return growth_of(tensor) != nullptr; }
 
 size_t capacity_bytes(const Tensor& tensor) {
   const size_t before = static_cast<size_t>(tensor.storage_offset()) * tensor.element_size();
@@ -79,6 +85,8 @@ Error set_tensor_data(const Tensor& tensor, void* buffer, size_t buffer_size) {
   ET_CHECK_OR_RETURN_ERROR(buffer_size >= tensor.nbytes(), InvalidArgument,
                            "a buffer of %zu bytes for a tensor of %zu", buffer_size,
                            tensor.nbytes());
+  ET_CHECK_OR_RETURN_ERROR(!has_growing_memory(tensor), NotSupported,
+                           "a tensor without bound has memory of its own");
   c10::StorageImpl& storage = *tensor.storage().unsafeGetStorageImpl();
   storage.set_data_ptr_noswap(borrowed(buffer));
   return Error::Ok;
@@ -89,6 +97,8 @@ void reset_data_ptr(const Tensor& tensor) {
 }
 
 Error rebind_tensor(const Tensor& tensor, at::IntArrayRef sizes, void* data) {
+  ET_CHECK_OR_RETURN_ERROR(!has_growing_memory(tensor), NotSupported,
+                           "a tensor without bound has memory of its own");
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % tensor.element_size() == 0,
                            InvalidArgument, "memory at %p is not aligned to elements of %zu bytes",
                            data, static_cast<size_t>(tensor.element_size()));

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include <optional>
+
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
 namespace executorch {
@@ -21,6 +23,14 @@ at::Tensor tensor_over_memory(at::ScalarType type, at::IntArrayRef sizes, at::In
 
 inline const at::Tensor& tensor_in(const TensorSlot& slot) { return slot; }
 
+/// Puts a tensor over `bytes` bytes of memory that it does not own into `slot`. The arrays, which a
+/// portable one goes on using, have an element a dimension.
+inline void describe_tensor(at::ScalarType type, size_t rank, int64_t* sizes, uint8_t*,
+                            int64_t* strides, void* data, size_t bytes,
+                            std::optional<TensorSlot>* slot) {
+  slot->emplace(tensor_over_memory(type, {sizes, rank}, {strides, rank}, data, bytes));
+}
+
 inline at::Tensor tensor_of(at::TensorImpl* impl) {
   return at::Tensor(
       c10::intrusive_ptr<at::TensorImpl, c10::UndefinedTensorImpl>::reclaim_copy(impl));
@@ -33,6 +43,14 @@ using TensorSlot = executorch::aten::TensorImpl;
 
 inline executorch::aten::Tensor tensor_in(TensorSlot& slot) {
   return executorch::aten::Tensor(&slot);
+}
+
+inline void describe_tensor(executorch::aten::ScalarType type, size_t rank,
+                            executorch::aten::SizesType* sizes,
+                            executorch::aten::DimOrderType* dim_order,
+                            executorch::aten::StridesType* strides, void* data, size_t,
+                            std::optional<TensorSlot>* slot) {
+  slot->emplace(type, static_cast<ssize_t>(rank), sizes, data, dim_order, strides);
 }
 
 inline executorch::aten::Tensor tensor_of(executorch::aten::TensorImpl* impl) {

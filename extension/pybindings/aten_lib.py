@@ -1,0 +1,28 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Programs with ATen's tensors and kernels: the interface of `portable_lib`, in ATen mode.
+
+Operators run on torch's own kernels, whatever torch has (libraries of custom operators that were loaded before this
+module is imported, too); what only the portable library has runs on that. There are no delegates. Tensors whose sizes
+have no bound, and everything else that programs can hold, are as in `portable_lib`.
+
+The extension is built on request, because it is compiled against torch: from a checkout, in an environment with torch,
+
+    EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_ATEN=ON pip install --no-build-isolation .
+
+Without it, importing this module raises ImportError, which says so.
+"""
+
+from executorch.extension.pybindings import portable_lib
+
+try:
+    import torch  # noqa: F401 - it loads the libraries that the extension is linked with
+
+    from executorch.extension.pybindings import _aten_lib
+except ImportError as error:
+    raise ImportError(
+        f"aten_lib is not built ({error}): in an environment with torch and from a checkout, "
+        "`EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_ATEN=ON pip install --no-build-isolation .` builds it"
+    ) from error
+
+__all__ = portable_lib.__all__
+globals().update({name: getattr(_aten_lib, name) for name in __all__})

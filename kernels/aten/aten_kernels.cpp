@@ -1,0 +1,175 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/aten/aten_kernels.h>
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <string.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/kernels/aten/aten_arguments.h>
+#include <executorch/kernels/aten/output_layout.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::kernels {
+
+using runtime::Error;
+using runtime::EValue;
+using runtime::Kernel;
+using runtime::KernelPriority;
+using runtime::KernelRuntimeContext;
+using runtime::OpFunction;
+using runtime::Span;
+
+namespace {
+
+struct Operator {
+  explicit Operator(c10::OperatorHandle operator_handle) : handle(std::move(operator_handle)) {}
+
+  /// See Kernel::written_.
+  uint64_t written() const {
+    uint64_t bits = 0;
+    const std::vector<c10::Argument>& arguments = handle.schema().arguments();
+    for (size_t i = 0; i < arguments.size() && i < 64; ++i) {
+      const c10::AliasInfo* alias = arguments[i].alias_info();
+      bits |= alias != nullptr && alias->isWrite() ? uint64_t{1} << i : 0;
+    }
+    return bits;
+  }
+
+  c10::OperatorHandle handle;
+};
+
+/// The operators, by name: their number is that of the function below that calls them.
+using Operators = std::map<std::string, Operator>;
+
+/// Never destroyed: kernels may run until the process ends.
+Operators& operators() {
+  static auto* const all = new Operators();
+  return *all;
+}
+
+/// An OpFunction carries nothing else with it, so there is one for each operator.
+const Operator* called_by[kMostAtenKernels];
+size_t functions_used = 0;
+
+/// What ATen warns of, for the log.
+class WarningLog final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override {
+    // Outputs that have another size than in the execution before are a program's way.
+    if (warning.msg().rfind("An output with one or more elements was resized", 0) != 0) {
+      ET_LOG(Info, "ATen: %.500s", warning.msg().c_str());
+    }
+  }
+};
+
+void call(const Operator& op, KernelRuntimeContext& context, Span<EValue*> arguments) {
+  const c10::FunctionSchema& schema = op.handle.schema();
+  const std::vector<c10::Argument>& parameters = schema.arguments();
+  if (arguments.size() < parameters.size()) {
+    ET_LOG(Error, "%s takes %zu arguments, found %zu", schema.name().c_str(), parameters.size(),
+           arguments.size());
+    return context.fail(Error::InvalidProgram);
+  }
+  try {
+    WarningLog log;
+    const c10::WarningUtils::WarningHandlerGuard to_log(&log);
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    OutputLayouts layouts;
+    c10::Stack stack;
+    stack.reserve(parameters.size());
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      stack.push_back(to_ivalue(*arguments[i], parameters[i]));
+      const c10::AliasInfo* alias = parameters[i].alias_info();
+      if (alias != nullptr && alias->isWrite()) {
+        layouts.keep(*arguments[i]);
+      }
+    }
+    op.handle.callBoxed(stack);
+    layouts.restore();
+  } catch (const c10::Error& error) {
+    ET_LOG(Error, "%s: %.500s", schema.name().c_str(), error.what_without_backtrace());
+    context.fail(Error::InvalidArgument);
+  } catch (const std::exception& error) {
+    ET_LOG(Error, "%s: %.500s", schema.name().c_str(), error.what());
+    context.fail(Error::InvalidArgument);
+  }
+}
+
+template <size_t index>
+void call_operator(KernelRuntimeContext& context, Span<EValue*> arguments) {
+  call(*called_by[index], context, arguments);
+}
+
+template <size_t... indices>
+constexpr std::array<OpFunction, sizeof...(indices)> functions_of(std::index_sequence<indices...>) {
+  return {&call_operator<indices>...};
+}
+constexpr auto kFunctions = functions_of(std::make_index_sequence<kMostAtenKernels>());
+
+/// Sorted by name, so that the registry finds them by bisection; without those that are known.
+std::map<std::string, c10::OperatorHandle> new_operators(
+    const std::vector<c10::OperatorHandle>& handles) {
+  std::map<std::string, c10::OperatorHandle> added;
+  for (const c10::OperatorHandle& handle : handles) {
+    std::string name = c10::toString(handle.operator_name());
+    if (operators().count(name) == 0) {
+      added.emplace(std::move(name), handle);
+    }
+  }
+  return added;
+}
+
+Error register_operators(const std::vector<c10::OperatorHandle>& handles, KernelPriority priority) {
+  const std::map<std::string, c10::OperatorHandle> added = new_operators(handles);
+  ET_CHECK_OR_RETURN_ERROR(added.size() <= kMostAtenKernels - functions_used, OutOfResources,
+                           "%zu operators of torch, beside the %zu there are, are more than %zu",
+                           added.size(), functions_used, kMostAtenKernels);
+  if (added.empty()) {
+    return Error::Ok;
+  }
+  auto* const table = new std::vector<Kernel>();
+  for (const auto& [name, handle] : added) {
+    const auto& [own_name, op] = *operators().emplace(name, Operator(handle)).first;
+    called_by[functions_used] = &op;
+    Kernel kernel(own_name.c_str(), kFunctions[functions_used++]);
+    kernel.written_ = op.written();
+    table->push_back(kernel);
+  }
+  return runtime::register_kernel_table({table->data(), table->size()}, priority);
+}
+
+}  // namespace
+
+Error register_aten_kernels(Span<const char* const> names, KernelPriority priority) {
+  std::vector<c10::OperatorHandle> handles;
+  for (const char* name : names) {
+    const char* const dot = strchr(name, '.');
+    const std::string base = dot == nullptr ? name : std::string(name, dot);
+    const auto handle =
+        c10::Dispatcher::singleton().findSchema({base, dot == nullptr ? "" : dot + 1});
+    ET_CHECK_OR_RETURN_ERROR(handle.has_value(), OperatorMissing, "torch has no operator %s", name);
+    handles.push_back(*handle);
+  }
+  return register_operators(handles, priority);
+}
+
+Error register_all_aten_kernels(KernelPriority priority) {
+  std::vector<c10::OperatorHandle> handles;
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    const auto handle = c10::Dispatcher::singleton().findSchema(name);
+    if (handle.has_value() && Operator(*handle).written() != 0) {
+      handles.push_back(*handle);
+    }
+  }
+  return register_operators(handles, priority);
+}
+
+}  // namespace executorch::kernels

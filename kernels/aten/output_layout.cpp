@@ -1,0 +1,56 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/aten/output_layout.h>
+
+#include <array>
+
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+
+namespace executorch::kernels {
+
+using runtime::Error;
+using runtime::kTensorDimensionLimit;
+
+void OutputLayouts::keep(const at::Tensor& tensor) {
+  // What has fewer dimensions is kept in rows by ATen, too.
+  if (tensor.dim() > 2 && static_cast<size_t>(tensor.dim()) <= kTensorDimensionLimit) {
+    layouts_.push_back({&tensor,
+                        {tensor.sizes().begin(), tensor.sizes().end()},
+                        {tensor.strides().begin(), tensor.strides().end()}});
+  }
+}
+
+void OutputLayouts::keep(const runtime::EValue& output) {
+  if (output.isTensor()) {
+    keep(output.toTensor());
+  } else if (output.isTensorList()) {
+    for (const at::Tensor& tensor : output.toTensorList()) {
+      keep(tensor);
+    }
+  }
+}
+
+void OutputLayouts::restore() const {
+  for (const Layout& layout : layouts_) {
+    const at::Tensor& tensor = *layout.tensor;
+    const auto rank = static_cast<size_t>(tensor.dim());
+    if (tensor.sizes() == layout.sizes || rank != layout.sizes.size()) {
+      continue;
+    }
+    std::array<uint8_t, kTensorDimensionLimit> order;
+    std::array<int64_t, kTensorDimensionLimit> strides;
+    TORCH_CHECK(
+        runtime::stride_to_dim_order(layout.strides.data(), rank, order.data()) == Error::Ok &&
+            runtime::dim_order_to_stride(tensor.sizes().data(), order.data(), rank,
+                                         strides.data()) == Error::Ok,
+        "an output of strides ", c10::IntArrayRef(layout.strides), " has no dim order");
+    const c10::IntArrayRef wanted(strides.data(), rank);
+    if (tensor.strides() != wanted && tensor.numel() > 0) {
+      const at::Tensor elements = tensor.clone();
+      tensor.unsafeGetTensorImpl()->set_sizes_and_strides(elements.sizes(), wanted);
+      tensor.copy_(elements);
+    }
+  }
+}
+
+}  // namespace executorch::kernels

@@ -1,0 +1,32 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <executorch/runtime/core/evalue.h>
+
+namespace executorch::kernels {
+
+/// The dim orders of an operator's outputs. ATen chooses that of an output anew when it resizes it;
+/// a program's kernels count on the one that was planned.
+class OutputLayouts final {
+ public:
+  /// Before the call; `output` is a tensor or a list of them. It must outlive this.
+  void keep(const runtime::EValue& output);
+  /// After it: moves the elements of outputs that have another dim order now. Throws c10::Error.
+  void restore() const;
+
+ private:
+  struct Layout {
+    const at::Tensor* tensor;
+    c10::SmallVector<int64_t, 5> sizes;
+    c10::SmallVector<int64_t, 5> strides;
+  };
+
+  void keep(const at::Tensor& tensor);
+
+  c10::SmallVector<Layout, 1> layouts_;
+};
+
+}  // namespace executorch::kernels

@@ -1,0 +1,167 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The same programs in both modes, with equal results: portable_lib, and aten_lib on at::Tensor and ATen's kernels."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from models.function_module import Function
+from torch.export import Dim, export
+
+from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
+from executorch.extension.pybindings import portable_lib
+from executorch.runtime.errors import InvalidArgumentError, InvalidProgramError
+
+IS_BUILT = importlib.util.find_spec("executorch.extension.pybindings._aten_lib") is not None
+needs_aten_lib = pytest.mark.skipif(not IS_BUILT, reason="aten_lib is not built (EXECUTORCH_BUILD_ATEN)")
+pytestmark = pytest.mark.filterwarnings("ignore:no memory is planned for:UserWarning")
+
+N = Dim("n", min=2, max=16)
+
+
+class Network(torch.nn.Module):
+    """Convolution, normalization, embedding, lists of tensors, integers in and out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = torch.nn.Conv2d(3, 6, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(6)
+        self.linear = torch.nn.Linear(6, 4)
+        self.embedding = torch.nn.Embedding(10, 4)
+
+    def forward(self, image: torch.Tensor, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        features = torch.nn.functional.max_pool2d(self.norm(self.convolution(image)).relu(), 2).mean((2, 3))
+        left, right = self.linear(features).split(2, dim=1)
+        both = torch.cat([right, left], dim=1)
+        return torch.softmax(both[:, None] + self.embedding(words), -1), both.argmax(1)
+
+
+class Counter(torch.nn.Module):
+    """A buffer that each execution changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.count.add_(x)
+        return self.count * 2
+
+
+def mlp() -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 3))
+
+
+def encoder() -> torch.nn.Module:
+    return torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+
+
+def of(function: Callable[..., Any]) -> Callable[[], torch.nn.Module]:
+    return lambda: Function(function)
+
+
+IMAGE = torch.rand(2, 3, 8, 8)
+# What, the module, example inputs, dynamic shapes, the sizes of the first dimension to run with.
+PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], tuple[torch.Tensor, ...], Any, tuple[int, ...]]] = {
+    "add": (of(lambda x, y: x + 2 * y), (torch.rand(3, 1, 4), torch.rand(2, 4)), None, ()),
+    "mm": (of(lambda x, y: (x @ y).relu()), (torch.rand(5, 7), torch.rand(7, 3)), None, ()),
+    "ints": (of(lambda x: (x * 3 // 2, x.sum(0), x > 4, x % 5)), (torch.arange(12).reshape(4, 3),), None, ()),
+    "network": (Network, (IMAGE, torch.tensor([[1, 5, 9]] * 2)), None, ()),
+    "channels last": (lambda: torch.nn.Conv2d(3, 4, 3), (IMAGE.to(memory_format=torch.channels_last),), None, ()),
+    "mlp": (mlp, (torch.rand(4, 8),), ({0: N},), (16, 2, 7)),
+    "lstm": (lambda: torch.nn.LSTM(4, 6, batch_first=True), (torch.rand(2, 5, 4),), None, ()),
+    "attention": (encoder, (torch.rand(2, 5, 8),), None, ()),
+    "state": (Counter, (torch.tensor([1.0, 3.0]),), None, ()),
+    "branches": (of(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)) + 1), (torch.rand(4),), None, ()),
+    "sizes": (of(lambda x: torch.cat([x, x.flip(0)]).view(-1) + len(x)), (torch.rand(4, 3),), ({0: N},), (3, 16)),
+    "dynamic channels last": (
+        of(lambda x: (x.permute(0, 3, 1, 2) + 1).relu()), (torch.rand(4, 3, 5, 2),), ({0: N},), (9, 2),
+    ),
+    "no bound": (of(lambda x: (x @ x.t()).softmax(-1) + 1), (torch.rand(4, 3),), ({0: Dim("m")},), (100, 2, 57)),
+    "no bound, rows of data": (of(lambda x: torch.nonzero(x > 0.5)), (torch.rand(4, 3),), ({0: Dim("m")},), (90, 2)),
+    "no bound, several": (of(lambda x: torch.topk(x, 2, dim=1)), (torch.rand(4, 3),), ({0: Dim("m")},), (50, 3)),
+}  # fmt: skip
+
+
+@cache
+def aten_lib() -> Any:
+    return importlib.import_module("executorch.extension.pybindings.aten_lib")
+
+
+def lowered(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], sizes: Any = None, **config: Any) -> bytes:
+    exported = export(
+        module.eval(), inputs, dynamic_shapes=(sizes,) if isinstance(module, Function) and sizes else sizes
+    )
+    edge = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    return bytes(edge.to_executorch(ExecutorchBackendConfig(**config)).buffer)
+
+
+@needs_aten_lib
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_a_program_gives_the_same_in_both_modes(what: str) -> None:
+    torch.manual_seed(0)
+    make, inputs, sizes, others = PROGRAMS[what]
+    program = lowered(make(), inputs, sizes)
+    portable = portable_lib._load_for_executorch_from_buffer(program)
+    aten = aten_lib()._load_for_executorch_from_buffer(program)
+    for rows in (len(inputs[0]), *others, len(inputs[0])):
+        given = tuple(torch.rand(rows, *x.shape[1:]) for x in inputs) if others else inputs
+        torch.testing.assert_close(aten.forward(given), portable.forward(given), rtol=1e-4, atol=1e-5)
+
+
+@needs_aten_lib
+def test_operators_run_on_atens_kernels_unless_only_ours_exist() -> None:
+    names = aten_lib()._get_operator_names()
+    assert {"aten::add.out", "aten::special_bessel_j0.out", "aten::copy_", "dim_order_ops::_clone_dim_order.out"} <= {
+        *names
+    }
+    assert names.count("aten::add.out") == 2, "ours are there as well, behind ATen's"
+
+
+@needs_aten_lib
+def test_an_operator_without_a_kernel_of_ours_runs_on_atens() -> None:
+    x = torch.rand(5)
+    function = lambda x: torch.special.bessel_j0(x) + 1  # noqa: E731
+    module = aten_lib()._load_for_executorch_from_buffer(lowered(Function(function), (x,), check_target=False))
+    torch.testing.assert_close(module.forward((x,)), [function(x)])
+
+
+@needs_aten_lib
+def test_what_aten_refuses_is_an_error_with_its_message() -> None:
+    inputs = (torch.rand(5), torch.tensor([1, 2]))
+    module = aten_lib()._load_for_executorch_from_buffer(lowered(Function(lambda x, i: x.index_select(0, i)), inputs))
+    with pytest.raises(InvalidArgumentError, match="index out of range"):
+        module.forward((inputs[0], torch.tensor([1, 9])))
+    torch.testing.assert_close(module.forward(inputs), [inputs[0][1:3]])
+
+
+@needs_aten_lib
+def test_wrong_inputs_and_damaged_programs_are_errors() -> None:
+    program = lowered(Function(lambda x: x + 1), (torch.rand(3),))
+    with pytest.raises(InvalidProgramError):
+        aten_lib()._load_for_executorch_from_buffer(program[:100])
+    module = aten_lib()._load_for_executorch_from_buffer(program)
+    for wrong in (torch.rand(4), torch.ones(3, dtype=torch.int64), torch.rand(3, 1)):
+        with pytest.raises(InvalidArgumentError):
+            module.forward((wrong,))
+
+
+@needs_aten_lib
+def test_outputs_without_a_copy_show_the_methods_memory_and_other_kinds_of_arrays_go_in() -> None:
+    module = aten_lib()._load_for_executorch_from_buffer(lowered(Function(lambda x: x + 1), (torch.rand(3),)))
+    x = torch.rand(3).numpy()
+    (first,) = module.forward((x,), clone_outputs=False)
+    assert type(first) is type(x)
+    module.forward((x * 2,), clone_outputs=False)
+    torch.testing.assert_close(torch.from_numpy(first), torch.from_numpy(x * 2 + 1))
+
+
+@pytest.mark.skipif(IS_BUILT, reason="aten_lib is built")
+def test_where_it_is_not_built_the_error_says_how() -> None:
+    with pytest.raises(ImportError, match="EXECUTORCH_BUILD_ATEN=ON pip install"):
+        aten_lib()
