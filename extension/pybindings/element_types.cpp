@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+
 namespace executorch::extension::pybindings {
 namespace {
 
@@ -102,15 +104,7 @@ const char* element_type_name(ScalarType type) {
   if (info != nullptr) {
     return info->name;
   }
-  switch (type) {
-#define ET_INTERNAL_CASE(cpp_type, name) \
-  case ScalarType::name:                 \
-    return #name;
-    ET_FORALL_SCALAR_TYPES(ET_INTERNAL_CASE)
-#undef ET_INTERNAL_CASE
-    default:
-      return "an unknown type";
-  }
+  return runtime::isValid(type) ? runtime::toString(type) : "an unknown type";
 }
 
 }  // namespace executorch::extension::pybindings

@@ -29,7 +29,7 @@ void write_file(const std::string& path, const void* bytes, size_t size) {
 }  // namespace
 
 EventRecord::EventRecord(size_t debug_buffer_size) : debug_buffer_(debug_buffer_size) {
-  if (!runtime::internal::event_tracer_enabled()) {
+  if (!ET_RUNTIME_NAMESPACE::internal::event_tracer_enabled()) {
     raise_error(
         Error::NotSupported,
         "enable_etdump=True: the runtime was built with EXECUTORCH_ENABLE_EVENT_TRACER=OFF");

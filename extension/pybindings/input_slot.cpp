@@ -200,9 +200,10 @@ EValue InputSlot::number_value(const ArgumentPlace& place) {
 }
 
 EValue InputSlot::tensor_over(const uint8_t* data, size_t rank, size_t bytes) {
-  runtime::internal::describe_tensor(type_->type, rank, sizes_.data(), dim_order_.data(),
-                                     strides_.data(), const_cast<uint8_t*>(data), bytes, &tensor_);
-  return EValue(runtime::internal::tensor_in(*tensor_));
+  ET_RUNTIME_NAMESPACE::internal::describe_tensor(type_->type, rank, sizes_.data(),
+                                                  dim_order_.data(), strides_.data(),
+                                                  const_cast<uint8_t*>(data), bytes, &tensor_);
+  return EValue(ET_RUNTIME_NAMESPACE::internal::tensor_in(*tensor_));
 }
 
 EValue InputSlot::tensor_value(const ArgumentPlace& place) {

@@ -75,7 +75,7 @@ class InputSlot final {
   std::array<executorch::aten::StridesType, kMaxRank> strides_;
   /// For objects whose layout is not the method's.
   std::vector<uint8_t> copy_;
-  std::optional<runtime::internal::TensorSlot> tensor_;
+  std::optional<ET_RUNTIME_NAMESPACE::internal::TensorSlot> tensor_;
   std::optional<executorch::aten::ArrayRef<char>> text_;
 };
 

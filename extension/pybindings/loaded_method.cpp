@@ -354,7 +354,7 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
   }
   // A view may show the method's memory, which it keeps alive, but not that of an input, nor memory
   // that the next call gives back.
-  clone = clone || runtime::internal::has_growing_memory(tensor);
+  clone = clone || ET_RUNTIME_NAMESPACE::internal::has_growing_memory(tensor);
   for (size_t i = 0; !clone && i < slots_.size(); ++i) {
     clone = slots_[i].lends(view.data);
   }

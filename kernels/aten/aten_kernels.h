@@ -14,7 +14,7 @@
 namespace executorch::kernels {
 
 /// How many operators there can be, of all calls.
-inline constexpr size_t kMostAtenKernels = 4096;
+inline constexpr size_t kMostAtenKernels = 3072;
 
 /// Registers operators of torch's dispatcher (a user's own too), each as "aten::add.out" (without
 /// an overload: "aten::relu_"). What an earlier call has registered is left out.

@@ -135,3 +135,43 @@ def test_nothing_but_pyyaml_is_imported() -> None:
         "assert {name for name in third if 'cython' not in name} <= {'executorch', 'yaml', '_yaml'}, third"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+ATEN = """
+- op: add.out
+- func: aten::special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+- op: my::of_mine.out
+- op: mul.out
+  kernels: [{arg_meta: null, kernel_name: 'torch::executor::mul_out'}]
+"""
+
+
+def _aten_library(folder: Path, text: str = ATEN, **options: bool) -> Library:
+    (folder / "functions.yaml").write_text(text)
+    return Library("mine", "mine", folder / "functions.yaml", use_aten_lib=True, **options)
+
+
+def test_entries_without_kernels_are_atens_in_a_library_that_uses_those(tmp_path: Path) -> None:
+    assert bind_kernels(_aten_library(tmp_path), tmp_path) == []
+    assert _table(tmp_path) == ['make_kernel<&::executorch::kernels::portable::mul_out>("aten::mul.out")']
+    text = (tmp_path / "mine" / "RegisterKernels.cpp").read_text()
+    assert '    "aten::add.out",\n    "aten::special_zeta.out",\n    "my::of_mine.out",\n};' in text
+    assert "register_aten_kernels({kAtenOperators, 3})" in text and "KernelPriority::Override" in text
+
+
+def test_of_atens_kernels_those_that_are_selected_are_registered(tmp_path: Path) -> None:
+    bind_kernels(_aten_library(tmp_path), tmp_path, Selection({"aten::add.out": True}))
+    text = (tmp_path / "mine" / "RegisterKernels.cpp").read_text()
+    assert "register_aten_kernels({kAtenOperators, 1})" in text and "mul_out" not in text.partition("include")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("- op: add.out\n- op: add.out\n", {}, r"functions.yaml:2.*aten::add.out has two entries.*yaml:1"),
+        (ATEN, {"complete": True}, "a complete table has no room for ATen's kernels"),
+    ],
+)
+def test_what_atens_kernels_cannot_be_is_refused(tmp_path: Path, text: str, options: dict, message: str) -> None:
+    with pytest.raises(CodegenError, match=message):
+        bind_kernels(_aten_library(tmp_path, text, **options), tmp_path)

@@ -1,0 +1,48 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What an instruction costs beyond its kernel: a chain of additions of one element, against the kernel in a loop.
+
+``cmake --build BUILD --target dispatch_benchmark && python test/benchmark/dispatch.py BUILD/test/dispatch_benchmark``
+prints nanoseconds: the least of 3000 executions, of as many loops, and the difference.
+"""
+
+import argparse
+import subprocess
+import tempfile
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.export import export
+
+from executorch.exir import to_edge
+
+
+class Chain(nn.Module):
+    """x + x + x + ...: as many instructions, each on the result of the one before."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x
+        for _ in range(self.length):
+            y = y + x
+        return y
+
+
+def main() -> None:
+    """Writes the program, runs the benchmark on it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("--length", type=int, default=64)
+    options = parser.parse_args()
+    program = to_edge(export(Chain(options.length), (torch.ones(1),))).to_executorch()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chain.pte"
+        path.write_bytes(program.buffer)
+        subprocess.run([options.binary, path], check=True)
+
+
+if __name__ == "__main__":
+    main()
