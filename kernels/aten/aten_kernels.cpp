@@ -78,11 +78,11 @@ void call(const Operator& op, KernelRuntimeContext& context, Span<EValue*> argum
            arguments.size());
     return context.fail(Error::InvalidProgram);
   }
+  OutputLayouts layouts;
   try {
     WarningLog log;
     const c10::WarningUtils::WarningHandlerGuard to_log(&log);
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    OutputLayouts layouts;
     c10::Stack stack;
     stack.reserve(parameters.size());
     for (size_t i = 0; i < parameters.size(); ++i) {
@@ -93,14 +93,15 @@ void call(const Operator& op, KernelRuntimeContext& context, Span<EValue*> argum
       }
     }
     op.handle.callBoxed(stack);
-    layouts.restore();
+    layouts.restore_dim_orders();
+    return;
   } catch (const c10::Error& error) {
     ET_LOG(Error, "%s: %.500s", schema.name().c_str(), error.what_without_backtrace());
-    context.fail(Error::InvalidArgument);
   } catch (const std::exception& error) {
     ET_LOG(Error, "%s: %.500s", schema.name().c_str(), error.what());
-    context.fail(Error::InvalidArgument);
   }
+  layouts.undo();
+  context.fail(Error::InvalidArgument);
 }
 
 template <size_t index>

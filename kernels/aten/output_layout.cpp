@@ -12,12 +12,9 @@ using runtime::Error;
 using runtime::kTensorDimensionLimit;
 
 void OutputLayouts::keep(const at::Tensor& tensor) {
-  // What has fewer dimensions is kept in rows by ATen, too.
-  if (tensor.dim() > 2 && static_cast<size_t>(tensor.dim()) <= kTensorDimensionLimit) {
-    layouts_.push_back({&tensor,
-                        {tensor.sizes().begin(), tensor.sizes().end()},
-                        {tensor.strides().begin(), tensor.strides().end()}});
-  }
+  layouts_.push_back({&tensor,
+                      {tensor.sizes().begin(), tensor.sizes().end()},
+                      {tensor.strides().begin(), tensor.strides().end()}});
 }
 
 void OutputLayouts::keep(const runtime::EValue& output) {
@@ -30,11 +27,12 @@ void OutputLayouts::keep(const runtime::EValue& output) {
   }
 }
 
-void OutputLayouts::restore() const {
+void OutputLayouts::restore_dim_orders() const {
   for (const Layout& layout : layouts_) {
     const at::Tensor& tensor = *layout.tensor;
     const auto rank = static_cast<size_t>(tensor.dim());
-    if (tensor.sizes() == layout.sizes || rank != layout.sizes.size()) {
+    if (tensor.sizes() == layout.sizes || rank != layout.sizes.size() ||
+        rank > kTensorDimensionLimit) {
       continue;
     }
     std::array<uint8_t, kTensorDimensionLimit> order;
@@ -50,6 +48,12 @@ void OutputLayouts::restore() const {
       tensor.unsafeGetTensorImpl()->set_sizes_and_strides(elements.sizes(), wanted);
       tensor.copy_(elements);
     }
+  }
+}
+
+void OutputLayouts::undo() const {
+  for (const Layout& layout : layouts_) {
+    layout.tensor->unsafeGetTensorImpl()->set_sizes_and_strides(layout.sizes, layout.strides);
   }
 }
 

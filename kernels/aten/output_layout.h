@@ -8,14 +8,17 @@
 
 namespace executorch::kernels {
 
-/// The dim orders of an operator's outputs. ATen chooses that of an output anew when it resizes it;
-/// a program's kernels count on the one that was planned.
+/// Sizes and strides of an operator's outputs. ATen chooses the dim order of an output anew when it
+/// resizes it, and a program's kernels count on the one that was planned; an output that ATen
+/// cannot give memory has the sizes already that do not fit.
 class OutputLayouts final {
  public:
   /// Before the call; `output` is a tensor or a list of them. It must outlive this.
   void keep(const runtime::EValue& output);
   /// After it: moves the elements of outputs that have another dim order now. Throws c10::Error.
-  void restore() const;
+  void restore_dim_orders() const;
+  /// After one that failed: outputs have the sizes that they had.
+  void undo() const;
 
  private:
   struct Layout {

@@ -126,6 +126,7 @@ TEST(AtenKernelsTest, OutputsStayWithinTheirMemoryAndKeepTheirDimOrder) {
   EXPECT_TRUE(out.is_contiguous(at::MemoryFormat::ChannelsLast));
   const Tensor large = at::rand({2, 3, 8, 5});
   EXPECT_EQ(call("aten::add.out", {large, large, int64_t{1}, out}), Error::InvalidArgument);
+  EXPECT_EQ(out.sizes(), x.sizes());
 }
 
 TEST(AtenKernelsTest, RegisteringAgainAddsWhatIsNew) {
