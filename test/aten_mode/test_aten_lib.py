@@ -78,7 +78,6 @@ PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], tuple[torch.Tensor, ...
     "attention": (encoder, (torch.rand(2, 5, 8),), None, ()),
     "state": (Counter, (torch.tensor([1.0, 3.0]),), None, ()),
     "branches": (of(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)) + 1), (torch.rand(4),), None, ()),
-    "sizes": (of(lambda x: torch.cat([x, x.flip(0)]).view(-1) + x.shape[0]), (torch.rand(4, 3),), ({0: N},), (3, 16)),
     "dynamic channels last": (
         of(lambda x: (x.permute(0, 3, 1, 2) + 1).relu()), (torch.rand(4, 3, 5, 2),), ({0: N},), (9, 2),
     ),
