@@ -41,6 +41,8 @@ def per_channel(dtype: torch.dtype, scales: torch.Tensor, dim: int) -> Elements:
     return Elements(_BY_CHANNEL[dtype], g.PerChannelQuant(scales.float().tolist(), dim))
 
 
-def per_row_while_running() -> Elements:
-    """Each row is quantized for itself, by the largest and smallest of its numbers."""
-    return Elements(g.DataType.QDINT8, g.PerTokenDynamicQuant(1))
+def while_running(together: int) -> Elements:
+    """What has the same indices but for the last `together` is quantized for itself, by the largest and smallest of its
+    numbers: 1 for rows, 3 for images.
+    """
+    return Elements(g.DataType.QDINT8, g.PerTokenDynamicQuant(together))

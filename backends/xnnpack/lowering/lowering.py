@@ -16,10 +16,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.elements import Elements, numbers, per_row_while_running, per_tensor
+from executorch.backends.xnnpack.lowering.elements import Elements, numbers, per_tensor, while_running
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, rank, upper_bounds
 from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
 from executorch.backends.xnnpack.lowering.layout import (
+    CHANNELS_LAST,
     Order,
     arranged,
     inverse,
@@ -59,7 +60,7 @@ class Lowering:
         self._permuted: dict[Node, tuple[Node, Order]] = {}
         # What the node that is made now reads instead of numbers: the integers behind them.
         self._integers: dict[Node, Node] = {}
-        self._rows: dict[Node, int] = {}
+        self._quantized: dict[tuple[Node, int], int] = {}
         self._outputs = [node for node in _outputs(program) if isinstance(node, Node)]
 
     def start(self, node: Node) -> None:
@@ -87,11 +88,18 @@ class Lowering:
 
     def quantized_rows(self, source: Node) -> int:
         """The value of a node, each of whose rows is quantized while running."""
-        if source not in self._rows:
-            made = self.writer.value(per_row_while_running(), self.shape(source))
-            self.writer.node(g.Convert(self.read(source), made), _handle(source))
-            self._rows[source] = made
-        return self._rows[source]
+        return self._quantized_while_running(source, None, 1)
+
+    def quantized_images(self, source: Node) -> int:
+        """The value of a node of images, channels last, each of which is quantized while running."""
+        return self._quantized_while_running(source, CHANNELS_LAST, 3)
+
+    def _quantized_while_running(self, source: Node, order: Order | None, together: int) -> int:
+        if (source, together) not in self._quantized:
+            made = self.writer.value(while_running(together), self.shape(source, order))
+            self.writer.node(g.Convert(self.read(source, order), made), _handle(source))
+            self._quantized[source, together] = made
+        return self._quantized[source, together]
 
     def shape(self, node: Node, order: Order | None = None) -> list[int]:
         """The upper bounds of a node's sizes, in the program's or another order."""

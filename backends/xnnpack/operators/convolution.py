@@ -9,9 +9,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, numbers_in, rank
+from executorch.backends.xnnpack.lowering.elements import per_channel
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, numbers_in, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.lowering.quantization import dynamic_source, weights_of
 from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
@@ -77,8 +79,9 @@ def _convolution(low: Lowering, node: Node) -> None:
     call = _of_images(_call(node))
     kind, filters, bias = _operands(low, node, call)
     if rank(node) == 4:
-        source, made = low.read(call.source, CHANNELS_LAST), low.result(node, CHANNELS_LAST)
-        _add(low, node, call, kind, filters, bias, source, made)
+        quantized = dynamic_source(call.source) if takes_quantized_images(node, low.program) else None
+        source = low.quantized_images(quantized) if quantized else low.read(call.source, CHANNELS_LAST)
+        _add(low, node, call, kind, filters, bias, source, low.result(node, CHANNELS_LAST))
         return
     signals = low.read(call.source, _SIGNALS)
     images = low.reshaped(node, signals, *_as_images(low, call.source), low.elements(call.source))
@@ -98,6 +101,14 @@ def _operands(low: Lowering, node: Node, call: _Call) -> tuple[type, int, int]:
         return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias, integers.bias_elements)
     tensor, bias = low.constant(call.weight), None if call.bias is None else low.constant(call.bias)
     assert tensor is not None
+    if takes_quantized_images(node, low.program):
+        weights = weights_of(low.program, call.weight)
+        assert weights is not None
+        scales = weights.scales.expand(len(weights.values))
+        filters = low.writer.constant(
+            weights.values.permute(0, 2, 3, 1).contiguous(), per_channel(torch.int8, scales, 0)
+        )
+        return g.Conv2d, filters, g.INVALID_ID if bias is None else low.writer.constant(bias)
     weight, folded = _of_rank_4(tensor), low.folded_scale(node)
     if folded is not None:
         weight, bias = _scaled(weight, bias, folded, call)
@@ -105,6 +116,23 @@ def _operands(low: Lowering, node: Node, call: _Call) -> tuple[type, int, int]:
     # Half precision too has its filters in single.
     filters = low.writer.constant(weight.float())
     return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias.float())
+
+
+def takes_quantized_images(node: Node, program: ExportedProgram) -> bool:
+    """Whether a node is a convolution whose images are quantized while running, each for itself: its weights are
+    constant integers of which no channel is a group of its own.
+    """
+    if operator_of(node) != "aten.convolution.default" or dynamic_source(node.args[0]) is None:
+        return False
+    call, weights = _call(node), weights_of(program, node.args[1])
+    if weights is None or weights.group or weights.axis not in (None, 0):
+        return False
+    # What is scaled behind it has its weights scaled as numbers.
+    before_norm = len(node.users) == 1 and operator_of(next(iter(node.users))) == f"aten.{NORM}"
+    depthwise = call.groups > 1 and weights.values.shape[1] == 1
+    constant_bias = call.bias is None or is_constant(program, call.bias)
+    images = rank(call.source) == 4 and isinstance(call.source.meta["val"].shape[0], int)  # XNNPACK's: always as many
+    return images and constant_bias and not (call.transposed or depthwise or before_norm)
 
 
 def _of_rank_4(weight: torch.Tensor) -> torch.Tensor:

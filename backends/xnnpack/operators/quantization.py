@@ -29,6 +29,7 @@ from executorch.backends.xnnpack.lowering.quantization import (
     dynamic_source,
     stands_for,
 )
+from executorch.backends.xnnpack.operators.convolution import takes_quantized_images
 from executorch.backends.xnnpack.operators.matrix import takes_quantized_rows
 from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
@@ -87,8 +88,13 @@ def _choice(node: Node) -> Node | None:
     return node if operator_of(node) in DYNAMIC else source if isinstance(source, Node) else None
 
 
+def takes_quantized(node: Node, program: ExportedProgram) -> bool:
+    """Whether a node's first operand is quantized while running, in XNNPACK."""
+    return takes_quantized_rows(node, program) or takes_quantized_images(node, program)
+
+
 def _refuse_dynamic(node: Node, program: ExportedProgram) -> str | None:
-    """All operators of a dynamic quantization go together, with the linear layers that read it."""
+    """All operators of a dynamic quantization go together, with the layers that read it."""
     choice = _choice(node)
     if choice is None:
         return "what chooses its parameters is not known"
@@ -103,8 +109,8 @@ def _refuse_dynamic(node: Node, program: ExportedProgram) -> str | None:
     numbers = [number for part in choice.users for quantize in part.users for number in (quantize, *quantize.users)]
     last = {number for number in numbers if dynamic_source(number) is source}
     readers = {reader for number in last for reader in number.users}
-    if not readers or not all(takes_quantized_rows(reader, program) for reader in readers):
-        return "its result is read by more than linear layers of constant integers"
+    if not readers or not all(takes_quantized(reader, program) for reader in readers):
+        return "it is read by others than linear layers and convolutions of constant integers that mix channels"
     allowed = {*last, *(cast(Node, number.args[0]) for number in last)}
     return None if set(numbers) <= allowed | readers else "its integers are used elsewhere"
 

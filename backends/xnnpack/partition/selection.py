@@ -15,7 +15,6 @@ from executorch.backends.xnnpack.lowering.facts import is_constant, operator_of
 from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.quantization import DEQUANTIZE, DYNAMIC, PER_CHANNEL, PER_GROUP, QUANTIZE
 from executorch.backends.xnnpack.operators import quantization
-from executorch.backends.xnnpack.operators.matrix import takes_quantized_rows
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType
 
@@ -70,7 +69,7 @@ class Selection:
 
     def _precision(self, node: Node) -> ConfigPrecisionType | None:
         """None for constants that are dequantized: they are whatever their readers are."""
-        if operator_of(node) in _PART_OF_DYNAMIC or takes_quantized_rows(node, self._program):
+        if operator_of(node) in _PART_OF_DYNAMIC or quantization.takes_quantized(node, self._program):
             return ConfigPrecisionType.DYNAMIC_QUANT
         if operator_of(node) in quantization.RULES and is_constant(self._program, node):
             return None

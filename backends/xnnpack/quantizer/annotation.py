@@ -105,7 +105,9 @@ def _refusal_of_weights(node: Node, config: QuantizationConfig) -> str | None:
         sizes = weight.meta["val"].shape
         if len(sizes) != 4:
             return "only convolutions of images are quantized while running"
-        if not transposed and _groups(node) > 1:
+        if transposed:
+            return "transposed convolutions are not quantized while running"
+        if _groups(node) > 1:
             return "convolutions of several groups are not quantized while running"
     return None
 

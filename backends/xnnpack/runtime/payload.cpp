@@ -40,7 +40,6 @@ T read(const uint8_t* at) {
 
 // The datatypes by their numbers in the payload: bits of an element; 0 where there are none.
 constexpr uint8_t kBits[] = {0, 32, 16, 8, 8, 32, 8, 32, 4, 8, 4, 8, 32, 32, 16};
-constexpr int kQuantizedRows = 9;  // qdint8: integers whose parameters are found while running
 
 /// Whether results of this datatype can be limited: XNNPACK takes others for impossible.
 bool can_be_limited(int datatype) { return datatype >= 1 && datatype <= 4; }
@@ -50,7 +49,8 @@ bool can_be_limited(int datatype) { return datatype >= 1 && datatype <= 4; }
 struct Product {
   uint8_t operand, weights, result;
 };
-constexpr Product kConvolutions[] = {{1, 1, 1}, {2, 1, 2}, {3, 3, 3}, {3, 6, 3}, {4, 4, 4}};
+constexpr Product kConvolutions[] = {{1, 1, 1}, {2, 1, 2}, {3, 3, 3},
+                                     {3, 6, 3}, {4, 4, 4}, {9, 6, 1}};
 constexpr Product kMatrixProducts[] = {{1, 1, 1}, {2, 2, 2},  {2, 1, 2}, {3, 3, 3},  {3, 6, 3},
                                        {4, 4, 4}, {9, 6, 1},  {9, 8, 1}, {9, 10, 1}, {9, 6, 2},
                                        {9, 8, 2}, {9, 10, 2}, {1, 8, 1}, {1, 6, 1}};
@@ -77,7 +77,10 @@ Result<Span<const uint8_t>> part(Span<const uint8_t> bytes, const char* what, ui
 class Verifier final {
  public:
   Verifier(const fb::XNNGraph& graph, Span<const uint8_t> constants)
-      : graph_(graph), constants_(constants), values_(count(graph.xvalues())) {}
+      : graph_(graph),
+        constants_(constants),
+        values_(count(graph.xvalues())),
+        together_(count(graph.xvalues())) {}
 
   Error run() {
     ET_CHECK_OK_OR_RETURN_ERROR(constant_table());
@@ -101,6 +104,7 @@ class Verifier final {
   Error arguments() const;
   Error argument(const char* what, uint32_t id, uint32_t external_id) const;
   Error node(size_t index, const fb::XNode& node) const;
+  bool takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const;
   bool datatypes_fit(const fb::XNode& node) const;
   int datatype(uint32_t id) const { return values_[id]->datatype(); }
 
@@ -108,6 +112,8 @@ class Verifier final {
   Span<const uint8_t> constants_;
   /// By id; null until the id is defined.
   std::vector<const fb::TensorValue*> values_;
+  /// By id: over how many dimensions, the last, a value is quantized while running; 0 for others.
+  std::vector<int32_t> together_;
 };
 
 Error Verifier::constant_table() const {
@@ -154,6 +160,8 @@ Error Verifier::value(size_t index) {
   }
   if (const fb::QuantizedTensorValue* quantized = value.xvalue_union_as_QuantizedTensorValue()) {
     ET_CHECK_OK_OR_RETURN_ERROR(quantization(id, *quantized));
+    const auto* tokens = quantized->quant_params_as_PerTokenDynamicQuant();
+    together_[id] = tokens == nullptr ? 0 : tokens->num_nonbatch_dims();
   }
   return constant(id, tensor);
 }
@@ -222,12 +230,11 @@ Error Verifier::quantization(size_t id, const fb::QuantizedTensorValue& value) c
                   static_cast<uint64_t>(rows * (columns / group)));
   }
   if (const auto* tokens = value.quant_params_as_PerTokenDynamicQuant()) {
-    // A matrix product reads as many scales as it has rows.
-    ET_CHECK_OR_RETURN_ERROR(tokens->num_nonbatch_dims() == 1 && count(tensor.dims()) > 0,
-                             NotSupported,
-                             "xnnpack payload: value %zu quantizes over %" PRId32
-                             " of %zu dimensions, expected the last",
-                             id, tokens->num_nonbatch_dims(), count(tensor.dims()));
+    const int32_t together = tokens->num_nonbatch_dims();
+    ET_CHECK_OR_RETURN_ERROR(
+        together > 0 && static_cast<size_t>(together) <= count(tensor.dims()), InvalidProgram,
+        "xnnpack payload: value %zu quantizes over %" PRId32 " of %zu dimensions", id, together,
+        count(tensor.dims()));
   }
   return Error::Ok;
 }
@@ -292,12 +299,13 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
     ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || values_[id]->constant_buffer_idx() == 0,
                              InvalidProgram,
                              "xnnpack payload: node %zu writes the constant %" PRIu32, index, id);
-    const auto reader_or_maker =
-        row.role == Role::Result ? fb::XNodeUnion::Convert : fb::XNodeUnion::FullyConnected;
-    ET_CHECK_OR_RETURN_ERROR(
-        left_out || datatype(id) != kQuantizedRows || node.xnode_union_type() == reader_or_maker,
-        InvalidProgram, "xnnpack payload: node %zu (%s) has the quantized rows %" PRIu32, index,
-        fb::EnumNameXNodeUnion(node.xnode_union_type()), id);
+    ET_CHECK_OR_RETURN_ERROR(left_out || datatype(id) != kQuantizedWhileRunning ||
+                                 takes_quantized(node.xnode_union_type(), row.role, id),
+                             InvalidProgram,
+                             "xnnpack payload: node %zu (%s) has value %" PRIu32
+                             ", quantized while running over %" PRId32 " of %zu dimensions",
+                             index, fb::EnumNameXNodeUnion(node.xnode_union_type()), id,
+                             together_[id], count(values_[id]->dims()));
     ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || node.output_min_max() == nullptr ||
                                  can_be_limited(datatype(id)),
                              InvalidProgram,
@@ -308,6 +316,16 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
                            "xnnpack payload: the datatypes of node %zu (%s) do not go together",
                            index, fb::EnumNameXNodeUnion(node.xnode_union_type()));
   return Error::Ok;
+}
+
+bool Verifier::takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const {
+  if (role == Role::Result) {
+    return kind == fb::XNodeUnion::Convert && together_[id] > 0;
+  }
+  // A matrix product reads as many scales as it has rows, a convolution as many as it has images.
+  const bool of_images = together_[id] == 3 && count(values_[id]->dims()) == 4;
+  return (kind == fb::XNodeUnion::FullyConnected && together_[id] == 1) ||
+         (kind == fb::XNodeUnion::Conv2d && of_images);
 }
 
 bool Verifier::datatypes_fit(const fb::XNode& node) const {

@@ -17,10 +17,13 @@ namespace executorch::backends::xnnpack {
 class Shapes final {
  public:
   explicit Shapes(const Payload& payload)
-      : declared_(runtime::internal::count(payload.graph->xvalues())), known_(declared_.size()) {
+      : declared_(runtime::internal::count(payload.graph->xvalues())),
+        known_(declared_.size()),
+        datatypes_(declared_.size()) {
     for (uint32_t i = 0; i < declared_.size(); ++i) {
       const fb_xnnpack::TensorValue& tensor = tensor_of(*payload.graph->xvalues()->Get(i));
       declared_[tensor.id_out()] = declared_shape(tensor);
+      datatypes_[tensor.id_out()] = tensor.datatype();
       known_[tensor.id_out()] =
           tensor.constant_buffer_idx() != 0 ? &declared_[tensor.id_out()] : nullptr;
     }
@@ -29,6 +32,12 @@ class Shapes final {
 
   /// nullptr if the value has not been made.
   const Shape* operator[](uint32_t id) const { return known_[id]; }
+
+  /// Whether the value has as many rows or images as declared, or need not: XNNPACK makes room for
+  /// the zeros beside images that are quantized while running once.
+  bool has_all_images(uint32_t id) const {
+    return datatypes_[id] != kQuantizedWhileRunning || known_[id]->dims[0] == declared_[id].dims[0];
+  }
 
   /// Whether the value may have this shape now.
   bool make(uint32_t id, const Shape& shape) {
@@ -50,6 +59,7 @@ class Shapes final {
   std::vector<Shape> declared_;
   std::vector<Shape> made_;
   std::vector<const Shape*> known_;
+  std::vector<int> datatypes_;
 };
 
 inline uint64_t elements(const Shape& shape) {

@@ -1,0 +1,86 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Convolutions whose images are quantized while running: by XNNPACK, as the graph of integers says."""
+
+from typing import Any
+
+import pytest
+import torch
+from oracle.xnnpack_runtime import needs_xnnpack
+from quantization.flow import lowered_on_xnnpack, quantized, run, sqnr
+from torch import nn
+from torch.export import Dim, export
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    NothingQuantizedError,
+    XNNPACKQuantizer,
+    get_symmetric_quantization_config,
+)
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime
+
+pytestmark = [needs_xnnpack, pytest.mark.filterwarnings("ignore::UserWarning:torchao.*", "ignore::DeprecationWarning")]
+
+LAYERS = {
+    "padded": nn.Conv2d(3, 8, 3, padding=1),
+    "pointwise": nn.Conv2d(3, 20, 1),
+    "strided": nn.Conv2d(3, 10, 5, stride=(2, 1), padding=2),
+    "dilated": nn.Conv2d(3, 5, 3, dilation=2, padding=3, bias=False),
+    "beside a depthwise one": nn.Sequential(
+        nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 16, 3, 1, 1, groups=16), nn.ReLU6(), nn.Conv2d(16, 4, 1)
+    ),
+}
+
+
+def while_running(
+    model: nn.Module, images: torch.Tensor, is_per_channel: bool = True, shapes: Any = None
+) -> torch.fx.GraphModule:
+    config = get_symmetric_quantization_config(is_per_channel=is_per_channel, is_dynamic=True)
+    return quantized(model.eval(), XNNPACKQuantizer().set_global(config), [(images,)], shapes=shapes)
+
+
+def calls(program: torch.export.ExportedProgram) -> list[str]:
+    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+
+
+@pytest.mark.parametrize("is_per_channel", [True, False], ids=["per channel", "per tensor"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_an_image_is_quantized_in_the_delegate(name: str, is_per_channel: bool) -> None:
+    torch.manual_seed(0)
+    images = torch.randn(1, 3, 15, 13) * 2 + 0.5
+    converted = while_running(LAYERS[name], images, is_per_channel)
+    lowered = lowered_on_xnnpack(converted, (images,))
+    assert len(calls(lowered.exported_program())) == 2
+    found = run(lowered, (images,))
+    assert sqnr(converted(images), found) > 100
+    assert sqnr(LAYERS[name](images), found) > 35
+
+
+def test_each_image_of_a_batch_is_quantized_for_itself() -> None:
+    torch.manual_seed(0)
+    images = torch.randn(3, 3, 9, 9) * torch.tensor([1.0, 30, 0.1]).reshape(3, 1, 1, 1)
+    converted = while_running(LAYERS["padded"], images)
+    found = run(lowered_on_xnnpack(converted, (images,)), (images,))
+    for image, result in zip(images, found, strict=True):
+        assert sqnr(LAYERS["padded"](image[None]), result[None]) > 35
+
+
+def test_sizes_of_images_may_vary_and_where_their_number_does_they_are_quantized_outside() -> None:
+    torch.manual_seed(0)
+    most = torch.randn(2, 3, 12, 12)
+    for dim, name in ((2, "height"), (0, "number")):
+        shapes = ({dim: Dim(name, min=1, max=12)},)
+        program = export(while_running(LAYERS["padded"], most, shapes=shapes), (most,), dynamic_shapes=shapes)
+        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+        assert any("choose_qparams" in call for call in calls(lowered.exported_program())) == (dim == 0)
+        method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+        for size in (12, 3, 7, 12):
+            images = torch.randn(2, 3, size, 12) if dim else torch.randn(size, 3, 12, 12)
+            found = torch.as_tensor(method.execute([images])[0])
+            assert sqnr(LAYERS["padded"](images), found) > 35
+
+
+@pytest.mark.parametrize("layer", [nn.ConvTranspose2d(3, 4, 2, 2), nn.Conv2d(3, 6, 3, groups=3)])
+def test_other_convolutions_stay_in_float(layer: nn.Module) -> None:
+    with pytest.raises(NothingQuantizedError, match="not quantized while running"):
+        while_running(layer, torch.randn(1, 3, 5, 5))
