@@ -82,12 +82,25 @@ def _fused_into(call: Node) -> Node:
     return call
 
 
+def inputs_of_calls(data: Iterable[Sequence[torch.Tensor]]) -> list[tuple[torch.Tensor, ...]]:
+    """Data as the arguments of each call. TypeError: one is a tensor by itself, whose rows would be taken for inputs."""
+    found = []
+    for index, inputs in enumerate(data):
+        if isinstance(inputs, torch.Tensor):
+            raise TypeError(
+                f"data[{index}] is a tensor of shape {list(inputs.shape)}, expected the inputs of a call as a tuple: (x,)"
+            )
+        found.append(tuple(inputs))
+    return found
+
+
 def noise_of_calls(
     float_graph: GraphModule, quantized: GraphModule, data: Iterable[Sequence[torch.Tensor]]
 ) -> tuple[dict[CallKey, float], float]:
     """SQNR in dB of every call that both graphs have, by itself, and of the first result, all noise together.
 
-    What a call's result is quantized to is counted at what reads it. ValueError: no data.
+    What a call's result is quantized to is counted at what reads it. ValueError: no data. TypeError: data that are
+    tensors, not the inputs of calls.
     """
     exact_calls, calls = calls_by_key(float_graph), calls_by_key(quantized)
     norms = any(operator_name(node).removeprefix("aten.") in _FOLLOWERS for node in calls.values())
@@ -99,7 +112,7 @@ def noise_of_calls(
     power: Counter[CallKey] = Counter()
     noise: Counter[CallKey] = Counter()
     whole = [0.0, 0.0]
-    for inputs in data:
+    for inputs in inputs_of_calls(data):
         with torch.no_grad():
             recorder = _Recorder(float_graph, {exact for exact, _ in pairs.values()})
             result = recorder.run(*inputs)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from executorch.devtools.quantization.noise import inputs_of_calls
 from executorch.devtools.quantization.report import QuantizationReport, quantization_report
 
 
@@ -35,13 +36,15 @@ def leave_sensitive_layers_in_float(
     make_quantizer: gives a new quantizer with `set_module_name(name, None)`, configured for all of the model.
     data: inputs, for calibration and for measuring. at_once: layers that are left in float each time. reference: what
     is measured against, where torchao's `quantize_` already changed `model`; such layers stay as they are.
-    ValueError: the budget is not met though the quantizer quantizes nothing any more.
+    ValueError: the budget is not met though the quantizer quantizes nothing any more. TypeError: data that are tensors,
+    not the inputs of calls.
     """
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e  # type: ignore[import-untyped]
 
     model.eval()
+    calls = inputs_of_calls(data)
     exact = model if reference is None else reference.eval()
-    captured: Any = torch.export.export(exact, tuple(data[0])).module()
+    captured: Any = torch.export.export(exact, calls[0]).module()
     left: list[str] = []
     report: QuantizationReport | None = None
     while True:
@@ -49,15 +52,15 @@ def leave_sensitive_layers_in_float(
         for name in left:
             quantizer.set_module_name(name, None)
         try:
-            prepared = prepare_pt2e(torch.export.export(model, tuple(data[0])).module(), quantizer)
+            prepared = prepare_pt2e(torch.export.export(model, calls[0]).module(), quantizer)
         except ValueError as error:  # what a quantizer raises that is left with nothing
             if report is None:
                 raise
             raise _unreachable(report, budget) from error
-        for inputs in data:
+        for inputs in calls:
             prepared(*inputs)
         quantized = convert_pt2e(prepared)
-        report = quantization_report(captured, quantized, data)
+        report = quantization_report(captured, quantized, calls)
         if report.sqnr >= budget:
             return Sensitivity(tuple(left), report, quantized)
         candidates = sorted((one for one in report.layers if one.scheme != "float"), key=lambda one: one.sqnr)

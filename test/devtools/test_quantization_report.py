@@ -86,3 +86,11 @@ def test_the_layer_that_costs_most_is_left_in_float() -> None:
     found = leave_sensitive_layers_in_float(Model(), _quantizer, _data(), budget=23)
     assert found.left_in_float[0] == "rough" and len(found.left_in_float) < 3
     assert found.report.sqnr >= 23
+
+
+def test_tensors_where_inputs_of_calls_are_expected_are_told_apart() -> None:
+    images = [x for (x,) in _data()]
+    with pytest.raises(
+        TypeError, match=r"data\[0\] is a tensor of shape \[4, 3, 4, 4\], expected .* as a tuple: \(x,\)"
+    ):
+        leave_sensitive_layers_in_float(Model(), _quantizer, images, budget=23)

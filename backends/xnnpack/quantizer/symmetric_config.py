@@ -84,8 +84,8 @@ def get_symmetric_quantization_config(
 
     is_per_channel: a scale for each output channel of the weights, not one for all.
     is_qat: for `prepare_qat_pt2e`; else for `prepare_pt2e`.
-    is_dynamic: activations get their scale while running, each row of a linear layer and each image of a convolution for
-    itself; others stay in float.
+    is_dynamic: activations get their scale while running, each row of a linear layer and each image of a convolution
+    for itself; others stay in float.
     act_qmin, act_qmax, weight_qmin, weight_qmax: the integers used; weights of -8…7 or -7…7 are kept in four bits where
     XNNPACK can. ValueError: limits beyond int8 or out of order.
     """
