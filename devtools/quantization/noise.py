@@ -83,12 +83,13 @@ def _fused_into(call: Node) -> Node:
 
 
 def inputs_of_calls(data: Iterable[Sequence[torch.Tensor]]) -> list[tuple[torch.Tensor, ...]]:
-    """Data as the arguments of each call. TypeError: one is a tensor by itself, whose rows would be taken for inputs."""
+    """Data as the arguments of each call. TypeError: one is a tensor by itself, not the inputs of a call."""
     found = []
     for index, inputs in enumerate(data):
         if isinstance(inputs, torch.Tensor):
             raise TypeError(
-                f"data[{index}] is a tensor of shape {list(inputs.shape)}, expected the inputs of a call as a tuple: (x,)"
+                f"data[{index}] is a tensor of shape {list(inputs.shape)}, "
+                "expected the inputs of one call as a tuple: (x,)"
             )
         found.append(tuple(inputs))
     return found
