@@ -51,6 +51,5 @@ ctest --test-dir build/editable --output-on-failure --parallel 2
 (($#)) && exit
 step "the tests' kernel calls again, as they were and changed: under sanitizers and on 32 bits"
 for replay in build/sanitized/test/replay{,_portable} build/bits32/test/replay_portable; do
-  "$replay" build/recorded_calls/*.calls
-  "$replay" --mutations=20 build/recorded_calls/*.calls
-done
+  printf '%s\n' "$replay" "$replay --mutations=20"
+done | xargs -P 2 -I {} bash -c '{} build/recorded_calls/*.calls'

@@ -149,8 +149,8 @@ BOTH(bitwise_or,  _tensor_out, _scalar_out, Bits, static_cast<C>(x | y))
 BOTH(bitwise_xor, _tensor_out, _scalar_out, Bits, static_cast<C>(x ^ y))
 BOTH(bitwise_left_shift,  _tensor_out, _tensor_scalar_out, Integral, shift_left(x, y))
 BOTH(bitwise_right_shift, _tensor_out, _tensor_scalar_out, Integral, shift_right(x, y))
-KERNELS(fmod,         _tensor_out, _scalar_out, Numeric)
-KERNELS(remainder,    _tensor_out, _scalar_out, Numeric)
+KERNEL(fmod_tensor_out,      Tensor, fmod,      Numeric)
+KERNEL(remainder_tensor_out, Tensor, remainder, Numeric)
 KERNELS(floor_divide, _out,        _scalar_out, Numeric)
 TENSORS(logical_and, Logical, static_cast<bool>(x & y))
 TENSORS(logical_or,  Logical, static_cast<bool>(x | y))
@@ -175,6 +175,22 @@ namespace {
 
 constexpr auto cube_math = [](auto x) { return x * x * x; };
 
+// The number as an element of a dtype of 16 bits, which some operators make of it first in eager.
+Scalar as_element(ScalarType dtype, const Scalar& number) {
+  if constexpr (is_selected(ScalarType::Half)) {
+    if (dtype == ScalarType::Half) {
+      return static_cast<double>(static_cast<float>(Half(static_cast<float>(as_double(number)))));
+    }
+  }
+  if constexpr (is_selected(ScalarType::BFloat16)) {
+    if (dtype == ScalarType::BFloat16) {
+      return static_cast<double>(
+          static_cast<float>(BFloat16(static_cast<float>(as_double(number)))));
+    }
+  }
+  return number;
+}
+
 // x + sign * alpha * y. A number promotes as y does.
 Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, const Argument& self,
                    const Argument& other, const Scalar& alpha, int sign, Tensor& out) {
@@ -192,7 +208,7 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
     return out;
   }
   Parameters parameters;
-  parameters.set(0, alpha);
+  parameters.set(0, as_element(common, alpha));
   parameters.floating[0] *= sign;
   parameters.integer[0] = times(parameters.integer[0], int64_t(sign));
   return elementwise(ctx, operation, {self, other}, out, parameters);
@@ -277,9 +293,20 @@ Tensor& div_scalar_mode_out(KernelRuntimeContext& ctx, const Tensor& self, const
                             std::optional<std::string_view> rounding_mode, Tensor& out) {
   return divide(ctx, self, other, rounding_mode, out);
 }
+Tensor& fmod_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
+                        Tensor& out) {
+  return elementwise(ctx, kElementwise<fmod_math, 2, Domain::Numeric>,
+                     {self, as_element(self.scalar_type(), other)}, out);
+}
+Tensor& remainder_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
+                             Tensor& out) {
+  return elementwise(ctx, kElementwise<remainder_math, 2, Domain::Numeric>,
+                     {self, as_element(self.scalar_type(), other)}, out);
+}
 Tensor& remainder_scalar_tensor_out(KernelRuntimeContext& ctx, const Scalar& self,
                                     const Tensor& other, Tensor& out) {
-  return elementwise(ctx, kElementwise<remainder_math, 2, Domain::Numeric>, {self, other}, out);
+  return elementwise(ctx, kElementwise<remainder_math, 2, Domain::Numeric>,
+                     {as_element(other.scalar_type(), self), other}, out);
 }
 
 Tensor& pow_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& exponent,
@@ -306,11 +333,13 @@ Tensor& pow_tensor_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, con
   }
   if (floating && power == -0.5) return rsqrt_out(ctx, self, out);
   if (floating && power == -1) return reciprocal_out(ctx, self, out);
-  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>, {self, exponent}, out);
+  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>,
+                     {self, as_element(self.scalar_type(), exponent)}, out);
 }
 Tensor& pow_scalar_out(KernelRuntimeContext& ctx, const Scalar& self, const Tensor& exponent,
                        Tensor& out) {
-  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>, {self, exponent}, out);
+  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>,
+                     {as_element(exponent.scalar_type(), self), exponent}, out);
 }
 
 }  // namespace executorch::kernels::portable

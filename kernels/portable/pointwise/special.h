@@ -97,7 +97,8 @@ inline double bessel_i0(double x) {
     }
     return x == x ? sum : x;
   }
-  if (a > 720) return std::numeric_limits<double>::infinity();
+  if (a > 720)
+    return a - a + std::numeric_limits<double>::infinity();  // NaN for infinities, as eager
   for (int k = 1; k <= 20; ++k) {
     term *= (2 * k - 1) * (2 * k - 1) / (8.0 * k * a);
     sum += term;

@@ -1,0 +1,31 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Numbers beside tensors of 16 bits: where eager makes an element of them first, so do the kernels."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from models.function_module import Function
+from torch.export import export
+
+from executorch.exir import to_edge
+from executorch.runtime import Runtime
+
+CALLS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "remainder": lambda x: x % 0.1,
+    "remainder of a number": lambda x: 1.1 % (x.abs() + 1),
+    "fmod": lambda x: torch.fmod(x, -1.1),
+    "power": lambda x: x.abs() ** 2.3,
+    "power of a number": lambda x: 0.3**x,
+    "alpha": lambda x: torch.add(x, x, alpha=-1.1),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_numbers_are_rounded_as_in_eager(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x = (torch.randn(512) * 3).to(dtype)
+    for name, call in CALLS.items():
+        program = to_edge(export(Function(call), (x,))).to_executorch().buffer
+        found = torch.as_tensor(Runtime.get().load_program(program).load_method("forward").execute([x])[0])
+        torch.testing.assert_close(found, call(x), rtol=2 * torch.finfo(dtype).eps, atol=1e-3, msg=name)
