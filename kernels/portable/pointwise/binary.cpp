@@ -208,7 +208,10 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
     return out;
   }
   Parameters parameters;
-  parameters.set(0, as_element(common, alpha));
+  parameters.set(0, alpha);
+  if constexpr (is_selected(ScalarType::Half, ScalarType::BFloat16)) {
+    parameters.set(0, as_element(common, alpha));
+  }
   parameters.floating[0] *= sign;
   parameters.integer[0] = times(parameters.integer[0], int64_t(sign));
   return elementwise(ctx, operation, {self, other}, out, parameters);
