@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/isa.h>
-#include <executorch/kernels/recurrent/layers.h>
+#include <executorch/kernels/recurrent/kernels.h>
 
 namespace executorch::kernels::optimized {
 namespace {
@@ -10,44 +10,6 @@ RecurrentLoops loops() { return {isa().gemm, isa().cells}; }
 
 }  // namespace
 
-std::tuple<Tensor&, Tensor&, Tensor&> lstm_out(KernelRuntimeContext& ctx, const Tensor& input,
-                                               ArrayRef<Tensor> hx, ArrayRef<Tensor> params,
-                                               bool has_biases, int64_t num_layers,
-                                               bool bidirectional, bool batch_first, Tensor& out0,
-                                               Tensor& out1, Tensor& out2) {
-  Tensor* const finals[] = {&out1, &out2};
-  run_layers(
-      ctx, loops(),
-      {Recurrence::Lstm, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
-      out0, finals);
-  return {out0, out1, out2};
-}
-
-TwoTensors gru_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
-                   ArrayRef<Tensor> params, bool has_biases, int64_t num_layers, bool bidirectional,
-                   bool batch_first, Tensor& out0, Tensor& out1) {
-  return run_one_state(
-      ctx, loops(),
-      {Recurrence::Gru, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
-      out0, out1);
-}
-
-TwoTensors rnn_tanh_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
-                        ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
-                        bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
-  return run_one_state(
-      ctx, loops(),
-      {Recurrence::Tanh, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
-      out0, out1);
-}
-
-TwoTensors rnn_relu_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& hx,
-                        ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,
-                        bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {
-  return run_one_state(
-      ctx, loops(),
-      {Recurrence::Relu, input, hx, params, has_biases, num_layers, bidirectional, batch_first},
-      out0, out1);
-}
+EXECUTORCH_RECURRENT_KERNELS(loops())
 
 }  // namespace executorch::kernels::optimized

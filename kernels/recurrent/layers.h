@@ -48,12 +48,4 @@ void run_layers(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
 
 using TwoTensors = std::tuple<Tensor&, Tensor&>;
 
-/// The same for layers that have one state.
-inline TwoTensors run_one_state(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
-                                const RecurrentLayers& arguments, Tensor& out, Tensor& final) {
-  Tensor* const finals[] = {&final};
-  run_layers(ctx, loops, arguments, out, finals);
-  return {out, final};
-}
-
 }  // namespace executorch::kernels

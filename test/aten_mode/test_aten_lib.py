@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from aten_mode.modules import Counter, Pooled
 from models.function_module import Function
 from torch.export import Dim, export
 
@@ -22,35 +23,6 @@ needs_aten_lib = pytest.mark.skipif(not IS_BUILT, reason="aten_lib is not built 
 pytestmark = pytest.mark.filterwarnings("ignore:no memory is planned for:UserWarning")
 
 N = Dim("n", min=2, max=16)
-
-
-class Network(torch.nn.Module):
-    """Convolution, normalization, embedding, lists of tensors, integers in and out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.convolution = torch.nn.Conv2d(3, 6, 3, padding=1)
-        self.norm = torch.nn.BatchNorm2d(6)
-        self.linear = torch.nn.Linear(6, 4)
-        self.embedding = torch.nn.Embedding(10, 4)
-
-    def forward(self, image: torch.Tensor, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        features = torch.nn.functional.max_pool2d(self.norm(self.convolution(image)).relu(), 2).mean((2, 3))
-        left, right = self.linear(features).split(2, dim=1)
-        both = torch.cat([right, left], dim=1)
-        return torch.softmax(both[:, None] + self.embedding(words), -1), both.argmax(1)
-
-
-class Counter(torch.nn.Module):
-    """A buffer that each execution changes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("count", torch.zeros(2))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.count.add_(x)
-        return self.count * 2
 
 
 def mlp() -> torch.nn.Module:
@@ -71,7 +43,7 @@ PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], tuple[torch.Tensor, ...
     "add": (of(lambda x, y: x + 2 * y), (torch.rand(3, 1, 4), torch.rand(2, 4)), None, ()),
     "mm": (of(lambda x, y: (x @ y).relu()), (torch.rand(5, 7), torch.rand(7, 3)), None, ()),
     "ints": (of(lambda x: (x * 3 // 2, x.sum(0), x > 4, x % 5)), (torch.arange(12).reshape(4, 3),), None, ()),
-    "network": (Network, (IMAGE, torch.tensor([[1, 5, 9]] * 2)), None, ()),
+    "network": (lambda: Pooled(torch.nn.BatchNorm2d(6)), (IMAGE, torch.tensor([[1, 5, 9]] * 2)), None, ()),
     "channels last": (lambda: torch.nn.Conv2d(3, 4, 3), (IMAGE.to(memory_format=torch.channels_last),), None, ()),
     "mlp": (mlp, (torch.rand(4, 8),), ({0: N},), (16, 2, 7)),
     "lstm": (lambda: torch.nn.LSTM(4, 6, batch_first=True), (torch.rand(2, 5, 4),), None, ()),

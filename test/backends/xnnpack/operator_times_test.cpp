@@ -5,23 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <backends/xnnpack/two_sizes.h>
-#include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/platform/runtime.h>
+
+#include "runtime/silent_tracer.h"
 
 namespace executorch::backends::xnnpack {
 namespace {
 
-using executorch::aten::Tensor;
-using runtime::AllocatorID;
-using runtime::ChainID;
-using runtime::DebugHandle;
 using runtime::DelegateDebugIntId;
-using runtime::EValue;
-using runtime::EventTracerEntry;
-using runtime::Result;
 
 /// Keeps what delegates say of their operators.
-class Listener final : public runtime::EventTracer {
+class Listener final : public testing::SilentTracer {
  public:
   std::multiset<std::string> names;
   et_timestamp_t last_end = 0;
@@ -33,36 +27,6 @@ class Listener final : public runtime::EventTracer {
     in_order = in_order && start >= last_end && end >= start;
     last_end = end;
   }
-
-  void create_event_block(const char*) override {}
-  EventTracerEntry start_profiling(const char*, ChainID, DebugHandle) override { return {}; }
-  void end_profiling(EventTracerEntry) override {}
-  EventTracerEntry start_profiling_delegate(const char*, DelegateDebugIntId) override { return {}; }
-  void end_profiling_delegate(EventTracerEntry, const void*, size_t) override {}
-  AllocatorID track_allocator(const char*) override { return 0; }
-  void track_allocation(AllocatorID, size_t) override {}
-  Result<bool> log_evalue(const EValue&, runtime::LoggedEValueType) override { return false; }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const Tensor&) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const executorch::aten::ArrayRef<Tensor>) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const int&) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const bool&) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const double&) override {
-    return false;
-  }
-  void set_delegation_intermediate_output_filter(runtime::EventTracerFilterBase*) override {}
 };
 
 TEST(OperatorTimes, AreReportedForEachOperatorOfEachRun) {

@@ -6,15 +6,14 @@
 #include <string>
 
 #include "runtime/log_capture.h"
+#include "runtime/silent_tracer.h"
 
 using namespace executorch::runtime;
-using executorch::aten::ArrayRef;
-using executorch::aten::Tensor;
 
 namespace {
 
 /// Writes down what it is told.
-class Recorder final : public EventTracer {
+class Recorder final : public executorch::testing::SilentTracer {
  public:
   std::string record;
   Error log_error = Error::Ok;
@@ -32,10 +31,6 @@ class Recorder final : public EventTracer {
   void end_profiling(EventTracerEntry entry) override {
     record += "end " + std::to_string(entry.event_id) + ";";
   }
-  EventTracerEntry start_profiling_delegate(const char*, DelegateDebugIntId) override { return {}; }
-  void end_profiling_delegate(EventTracerEntry, const void*, size_t) override {}
-  void log_profiling_delegate(const char*, DelegateDebugIntId, et_timestamp_t, et_timestamp_t,
-                              const void*, size_t) override {}
   AllocatorID track_allocator(const char* name) override {
     record += std::string("allocator ") + name + ";";
     return 3;
@@ -51,27 +46,6 @@ class Recorder final : public EventTracer {
     }
     return true;
   }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const Tensor&) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const ArrayRef<Tensor>) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const int&) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const bool&) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, DelegateDebugIntId,
-                                                const double&) override {
-    return false;
-  }
-  void set_delegation_intermediate_output_filter(EventTracerFilterBase*) override {}
 };
 
 TEST(EventTracerHooksTest, ScopesBeginAndEndEvents) {
