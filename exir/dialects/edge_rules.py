@@ -20,7 +20,6 @@ from executorch.exir.dialects.verifier import Rule
 from executorch.exir.operator.convert import is_functional
 
 _MEMORY_FORMAT_OPERATORS = ("aten::_to_copy", "aten::clone", "aten::empty.memory_format")
-_TRAINING_OPERATORS = ("aten::_native_batch_norm_legit_functional",)
 _SIZE_OPERATORS = ("aten::sym_size.int", "aten::sym_numel", "aten::sym_stride.int", "aten::sym_storage_offset")
 _PYTHON_MODULES = ("_operator", "math")
 _NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -97,13 +96,6 @@ DENSE = Rule(
 )
 
 
-# What a module does while it is trained alone.
-TRAINING = Rule(
-    lambda node: isinstance(node.target, OpOverload) and node.target.name() in _TRAINING_OPERATORS,
-    lambda node: f"{node.target} is for training; call model.eval() before torch.export.export",
-)
-
-
 def legal_operators(exceptions: Collection[OpOverload]) -> Rule:
     """Only Core ATen and what goes beyond it: the table, custom operators, and `exceptions` of the user."""
     names = {op.name() for op in exceptions}
@@ -142,7 +134,7 @@ def core_aten_rules(exceptions: Collection[OpOverload] = ()) -> list[Rule]:
             return False
         return not (is_core_aten(op) or is_legal_in_edge(op))
 
-    return [ATEN_CALLS, TRAINING, Rule(broken, _not_core)]
+    return [ATEN_CALLS, Rule(broken, _not_core)]
 
 
 def _not_core(node: fx.Node) -> str:

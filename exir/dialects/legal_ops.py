@@ -101,6 +101,7 @@ BEYOND_CORE = frozenset(
         "aten::upsample_bilinear2d",
         "aten::upsample_trilinear3d",
         "aten::var_mean.correction",
+        "aten::view.dtype",
         "aten::view_as_complex",
         "aten::view_as_real",
     }

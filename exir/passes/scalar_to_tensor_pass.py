@@ -20,9 +20,11 @@ _NUMBERS = (int, float, bool)
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _aten = torch.ops.aten
 _OF_TRUTH_VALUES: dict[Any, OpOverload] = {
+    _aten.add.Scalar: _aten.add.Tensor,
     _aten.bitwise_and.Scalar: _aten.bitwise_and.Tensor,
     _aten.bitwise_or.Scalar: _aten.bitwise_or.Tensor,
     _aten.bitwise_xor.Scalar: _aten.bitwise_xor.Tensor,
+    _aten.mul.Scalar: _aten.mul.Tensor,
 }
 _16_BITS = (torch.float16, torch.bfloat16)
 # Where eager takes a number as it is, whatever the tensor's dtype, and rounds the result alone.
@@ -70,7 +72,7 @@ class ScalarToTensorPass(PassBase):
 
 def _keep_truth_values(node: fx.Node) -> None:
     """`x ^ True` of truth values is one: told from `x ^ 1`, an integer, by the dtype that only a tensor has."""
-    tensor_form = _OF_TRUTH_VALUES.get(node.target)
+    tensor_form = _OF_TRUTH_VALUES.get(node.target) if len(node.args) == 2 else None
     if tensor_form is not None and isinstance(node.args[1], bool) and _value(node.args[0]).dtype is torch.bool:
         node.target = tensor_form
 

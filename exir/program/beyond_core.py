@@ -15,9 +15,11 @@ import torch
 import torch._refs.linalg
 from torch._decomp import global_decomposition_table
 from torch._ops import OpOverload
+from torch._prims_common import type_to_dtype
 
 from executorch.exir.program.complex_numbers import COMPLEX_DECOMPOSITIONS
 from executorch.exir.program.randomness import RANDOM_DECOMPOSITIONS
+from executorch.exir.program.training_mode import batch_norm_by_the_batch
 
 _aten: Any = torch.ops.aten
 Decomposition = Callable[..., Any]
@@ -57,6 +59,10 @@ def _new_empty_strided(self: torch.Tensor, size: list[int], stride: list[int], *
     return torch.empty_strided(size, stride, dtype=kind.get("dtype") or self.dtype)
 
 
+def _take(self: torch.Tensor, index: torch.Tensor) -> Any:
+    return _aten.index.Tensor(self.reshape(-1), [index.reshape(-1)]).reshape(index.shape)
+
+
 def _trilinear(
     i1: torch.Tensor,
     i2: torch.Tensor,
@@ -76,35 +82,60 @@ def _trilinear(
     return (i1 * i2 * i3).sum(sumdim)
 
 
+def _scalar_tensor(s: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """The primitive that PyTorch's decompositions make of a number (xlogy's are among them)."""
+    return torch.scalar_tensor(s, dtype=dtype or type_to_dtype(type(s)))
+
+
+def _of_tensors(operator: Any, number_first: bool = False) -> Decomposition:
+    """Of the form that takes a number: the tensor has the dtype that the number would be computed in."""
+
+    def decomposition(self: Any, other: Any) -> Any:
+        dtype = torch.result_type(self, other)
+        if number_first:
+            return operator(torch.scalar_tensor(self, dtype=dtype), other)
+        return operator(self, torch.scalar_tensor(other, dtype=dtype))
+
+    return decomposition
+
+
 # Overloads whose decomposition PyTorch registers.
 _OF_PYTORCH = (
     "_addmm_activation.default",
     "alpha_dropout.default",
-    "bitwise_and.Scalar_Tensor",
-    "bitwise_left_shift.Scalar_Tensor",
-    "bitwise_or.Scalar_Tensor",
-    "bitwise_right_shift.Scalar_Tensor",
-    "bitwise_xor.Scalar_Tensor",
-    "copysign.Scalar",
     "dist.default",
-    "ldexp.Tensor",
     "tril_indices.default",
     "triu_indices.default",
     "upsample_bicubic2d.default",
 )
 _OWN: dict[OpOverload, Decomposition] = {
+    _aten._native_batch_norm_legit_functional.default: batch_norm_by_the_batch,
     _aten.addbmm.default: _addbmm,
+    _aten.bitwise_and.Scalar_Tensor: lambda self, other: torch.bitwise_and(other, self),
+    _aten.bitwise_left_shift.Scalar_Tensor: _of_tensors(torch.bitwise_left_shift, number_first=True),
+    _aten.bitwise_or.Scalar_Tensor: lambda self, other: torch.bitwise_or(other, self),
+    _aten.bitwise_right_shift.Scalar_Tensor: _of_tensors(torch.bitwise_right_shift, number_first=True),
+    _aten.bitwise_xor.Scalar_Tensor: lambda self, other: torch.bitwise_xor(other, self),
+    _aten.copysign.Scalar: _of_tensors(torch.copysign),
     _aten._embedding_bag_forward_only.default: _aten._embedding_bag,
     _aten._trilinear.default: _trilinear,
     _aten.empty_permuted.default: _empty_permuted,
     _aten.index_reduce.default: _index_reduce,
+    _aten.ldexp.Tensor: lambda self, other: self * torch.pow(2.0, other),
     _aten.new_empty_strided.default: _new_empty_strided,
     _aten.put.default: _put,
     _aten.__lshift__.Scalar: lambda self, other: torch.bitwise_left_shift(self, other),
     _aten.__lshift__.Tensor: lambda self, other: torch.bitwise_left_shift(self, other),
     _aten.__rshift__.Scalar: lambda self, other: torch.bitwise_right_shift(self, other),
     _aten.__rshift__.Tensor: lambda self, other: torch.bitwise_right_shift(self, other),
+    torch.ops.prims.scalar_tensor.default: _scalar_tensor,
     _aten.linalg_vector_norm.default: torch._refs.linalg.vector_norm,
+}
+# Overloads whose decomposition by PyTorch refuses what eager takes: an index that is one number, truth values.
+IN_PLACE_OF_PYTORCHS: dict[OpOverload, Decomposition] = {
+    _aten.clamp_max.Tensor: torch.minimum,
+    _aten.clamp_min.Tensor: torch.maximum,
+    _aten.take.default: _take,
 }
 
 

@@ -18,7 +18,7 @@ from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.program.affine_operators import affine_decompositions
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
-from executorch.exir.program.beyond_core import decompositions_beyond_core
+from executorch.exir.program.beyond_core import IN_PLACE_OF_PYTORCHS, decompositions_beyond_core
 from executorch.exir.program.call_body import Table
 from executorch.exir.program.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.program.recurrent_layers import RECURRENT_DECOMPOSITIONS
@@ -32,7 +32,7 @@ def _tables() -> tuple[dict[Any, Any], dict[Any, Any]]:
     """PyTorch's table to Core ATen, and ours that are added to it or replace what is there."""
     of_pytorch = dict(torch.export.default_decompositions().items())
     added = {op: made for op, made in decompositions_beyond_core().items() if op not in of_pytorch}
-    return of_pytorch, {**added, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
+    return of_pytorch, {**added, **IN_PLACE_OF_PYTORCHS, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
 
 
 def decomposition_table(preserve: Iterable[OpOverload] = (), unroll_recurrent: bool = False) -> dict[Any, Any]:

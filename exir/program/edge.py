@@ -18,6 +18,7 @@ from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers
+from executorch.exir.program.training_mode import warn_of_training
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
 
 
@@ -45,6 +46,7 @@ def edge_program(
     allowed = [*config._core_aten_ops_exception_list, *kept]
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
+    warn_of_training(program)
     made = decompose(program, kept, config.unroll_recurrent)
     made._verifiers = [WellFormed]
     for position, step in enumerate(steps_to_edge(config)):

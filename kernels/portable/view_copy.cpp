@@ -130,6 +130,19 @@ bool copy_reshaped(KernelRuntimeContext& ctx, const Strided& to, const Strided& 
   return true;
 }
 
+// The same memory as elements of a dtype that is as wide or narrower; false if elements that would
+// be taken apart are no neighbours.
+bool seen_as(Strided& memory, ScalarType dtype) {
+  const int64_t width = memory.element_size();
+  const int last = memory.rank - 1;
+  memory.dtype = dtype;
+  if (memory.element_size() == width) return true;
+  if (memory.sizes[last] > 1 && memory.strides[last] != width) return false;
+  memory.sizes[last] *= width / memory.element_size();
+  memory.strides[last] = memory.element_size();
+  return true;
+}
+
 }  // namespace
 
 Shape shape_of(const Strided& view) {
@@ -243,6 +256,34 @@ Tensor& view_copy_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<in
   Shape shape;
   if (infer_view(ctx, self, size, shape) && resize(ctx, out, shape))
     copy_reshaped(ctx, Strided(out), Strided(self));
+  return out;
+}
+
+Tensor& view_copy_dtype_out(KernelRuntimeContext& ctx, const Tensor& self, ScalarType dtype,
+                            Tensor& out) {
+  if (!expect_movable(ctx, "self", self) || !expect_movable(ctx, "out", out) ||
+      !expect_dtype(ctx, "out", out, dtype)) {
+    return out;
+  }
+  Strided from(self);
+  Shape shape(self);
+  const int64_t width = from.element_size(), wanted = width_of(dtype);
+  if (width != wanted) {
+    const int last = shape.rank - 1;
+    if (!ET_EXPECT(ctx, last >= 0 && shape.sizes[last] * width % wanted == 0,
+                   "the last dimension of %s is not of whole elements of dtype %s",
+                   ShapeText(self).text, name_of(dtype))) {
+      return out;
+    }
+    shape.sizes[last] = shape.sizes[last] * width / wanted;
+  }
+  if (!resize(ctx, out, shape)) return out;
+  Strided to(out);
+  const ScalarType narrower = width < wanted ? self.scalar_type() : dtype;
+  if (ET_EXPECT(ctx, seen_as(from, narrower) && seen_as(to, narrower),
+                "elements of the last dimension must be neighbours in memory")) {
+    copy(ctx, to, from);
+  }
   return out;
 }
 

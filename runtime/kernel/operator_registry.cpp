@@ -153,8 +153,11 @@ Error check_new(Span<const Kernel> kernels, KernelPriority priority, bool sorted
     }
     ET_CHECK_OR_RETURN_ERROR(!contains(before, kernel) && !is_registered(kernel, priority),
                              RegistrationAlreadyRegistered,
-                             "kernel %s (key %s) is registered already", kernel.name_,
-                             kernel.kernel_key_.is_fallback() ? "none" : kernel.kernel_key_.data());
+                             "kernel %s (key %s) is registered already: nothing of its library "
+                             "(%zu kernels, the first %s) is registered",
+                             kernel.name_,
+                             kernel.kernel_key_.is_fallback() ? "none" : kernel.kernel_key_.data(),
+                             kernels.size(), kernels[0].name_);
   }
   return Error::Ok;
 }

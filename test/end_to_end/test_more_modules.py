@@ -14,6 +14,7 @@ from torch.export import Dim
 from torch.utils import _pytree as pytree
 
 from executorch.exir.error import ExportError, VerificationError
+from executorch.runtime import Runtime
 
 
 class Function(nn.Module):
@@ -56,6 +57,11 @@ def _input(size: Any) -> Any:
 
 IDS = torch.tensor([[1, 0, 3], [2, 2, 9]])
 PADDED = torch.tensor([[False, False, False, True, True], [False, False, False, False, True]])
+HALF = torch.tensor([0.5, 2.0, 0.0], dtype=torch.float16)
+BITWISE: tuple[Any, ...] = (
+    *(torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor),
+    *(torch.bitwise_left_shift, torch.bitwise_right_shift),
+)
 
 FAMILIES: dict[str, list[Member]] = {
     "attention": [
@@ -177,6 +183,19 @@ FAMILIES: dict[str, list[Member]] = {
         _of(lambda x: (x.diagonal(), torch.tril_indices(3, 3), x.tril(-1), x.roll((1, 2), (0, 1))), (4, 4)),
         _of(lambda x: (x.var(1), torch.std_mean(x), x.norm(1, 1), torch.dist(x, x + 1), x.logsumexp(1)), (4, 3)),
     ],
+    "numbers beside tensors": [
+        _of(
+            lambda x: (torch.xlogy(x, 2.0), torch.xlogy(3, x), torch.copysign(x, -2), torch.special.xlog1py(x, 1)), HALF
+        ),
+        _of(lambda x: (torch.xlogy(x, 2), torch.copysign(x, -2.5), x * True), torch.tensor([3, 0, -2])),
+        _of(lambda x: [op(3, x) for op in BITWISE], torch.tensor([3, 0, 2], dtype=torch.int8)),
+        _of(lambda x, i: (x.take(i), x.clamp_min(x[:1])), torch.tensor([True, False]), torch.tensor(-1)),
+    ],
+    "memory seen as another dtype": [
+        _of(lambda x: [x.view(dtype) for dtype in (torch.int32, torch.uint8, torch.float64)], (2, 4)),
+        _of(lambda x: x.view(torch.float16), torch.arange(6, dtype=torch.int64)),
+        _of(lambda x: (x.flip(0), x.roll(1, 1), x[[1, 0]]), torch.tensor([[1, 2], [65535, 4]], dtype=torch.uint16)),
+    ],
     "no elements": [
         Member(partial(nn.Linear, 3, 4), (torch.empty(0, 3),)),
         Member(partial(nn.Conv2d, 2, 3, 3), (torch.empty(0, 2, 5, 5),)),
@@ -201,6 +220,18 @@ def test_every_member_of_a_family_matches_eager(family: str) -> None:
             assert one.shape == value.shape and one.dtype == value.dtype, member
             torch.testing.assert_close(one, value, atol=1e-4, rtol=0, check_stride=False, msg=f"{member}: {{}}".format)
     assert next(found, None) is None
+
+
+def test_batch_norm_in_training_mode_updates_its_statistics_and_says_so() -> None:
+    norm = nn.BatchNorm2d(3, momentum=0.25)
+    model = Function(lambda norm, x: (norm(x), norm.running_mean * 1, norm.running_var * 1), norm).train()
+    inputs = [(torch.randn(2, 3, 4, 5),) for _ in range(2)]
+    with pytest.warns(UserWarning, match=r"call model\.eval\(\) before torch\.export"):
+        program = to_program(model, inputs[0])
+    method = Runtime.get().load_program(program).load_method("forward")
+    for given in inputs:
+        for one, other in zip(method.execute(given), model(*given), strict=True):
+            torch.testing.assert_close(one, other)
 
 
 class Cache(nn.Module):
@@ -254,11 +285,6 @@ def test_powers_and_roots_of_sizes_follow_the_size() -> None:
     model = Function(lambda x: x / x.shape[0] ** 0.5 + x.shape[0] ** 2)
     calls = [(torch.randn(n, 3),) for n in (4, 2, 9)]
     assert_matches_eager(model, *calls, dynamic_shapes=(({0: Dim("n", min=2, max=9)},),))
-
-
-def test_a_module_in_training_mode_is_refused_with_what_to_do() -> None:
-    with pytest.raises(VerificationError, match=r"call model\.eval\(\) before torch\.export"):
-        to_program(nn.BatchNorm1d(3).train(), (torch.randn(4, 3),))
 
 
 def test_dropout_that_drops_runs_with_a_warning() -> None:

@@ -67,12 +67,14 @@ def build() -> Path:
             "-DEXECUTORCH_BUILD_RUNNER=OFF",
             "-DEXECUTORCH_BUILD_SIZE_TEST=ON",
             f"-DEXECUTORCH_SIZE_PROGRAM={mobilenet}",
-            "-DEXECUTORCH_SELECT_OPS_LIST=aten::add.out,quantized_decomposed::dequantize_per_tensor.out",
+            "-DEXECUTORCH_SELECT_OPS_LIST=quantized_decomposed::dequantize_per_tensor.out",
+            f"-DEXECUTORCH_SELECT_OPS_MODEL={PEER_PROGRAMS / 'add.pte'}",
+            "-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=ON",
         ],
         check=True,
         capture_output=True,
     )
-    targets = ("size_test", "size_program", "size_add", "portable_kernels", "generate_executorch_selected_kernels")
+    targets = ("size_test", "size_program", "size_add", "size_selected", "portable_kernels")
     subprocess.run(["cmake", "--build", str(folder), "-j2", "--target", *targets], check=True, capture_output=True)
     return folder
 
@@ -110,13 +112,14 @@ class Add(torch.nn.Module):
         return x + y
 
 
+@pytest.mark.parametrize("library", ["size_program", "size_selected"])
 @pytest.mark.parametrize(("dtype", "code"), [(torch.float32, 0), (torch.int64, NOT_SUPPORTED)])
 def test_a_dtype_that_was_left_out_is_refused_when_the_program_is_loaded(
-    size_test: Path, dtype: torch.dtype, code: int
+    size_test: Path, library: str, dtype: torch.dtype, code: int
 ) -> None:
     x = torch.ones(3, dtype=dtype)
     program = to_edge(torch.export.export(Add(), (x, x.clone()))).to_executorch().buffer
-    assert subprocess.run([size_test.with_name("size_program")], input=program).returncode == code
+    assert subprocess.run([size_test.with_name(library)], input=program).returncode == code
 
 
 def test_the_core_runtime_fits_its_limit(size_test: Path) -> None:

@@ -50,6 +50,8 @@ EXAMPLES = [
     Example(aten.reflection_pad3d.default, (VOLUME, [1] * 6)),
     Example(aten.remainder.Scalar_Tensor, (7, MATRIX)),
     Example(aten.replication_pad3d.default, (VOLUME, [1] * 6)),
+    Example(aten.flip.default, (MATRIX, [0])),
+    Example(aten.index_select.default, (MATRIX, 0, INDEX)),
     Example(aten.scatter.value, (MATRIX, 1, torch.zeros(3, 1, dtype=torch.int64), 1)),
     Example(aten.slice_scatter.default, (MATRIX, torch.ones(1, 4), 0, 0, 1)),
     Example(aten.std.dim, (MATRIX, [0])),
@@ -102,6 +104,7 @@ EXAMPLES = [
     Example(aten.complex.default, (MATRIX, MATRIX)),
     Example(aten.view_as_complex_copy.default, (torch.ones(3, 2),)),
     Example(aten.view_as_real_copy.default, (COMPLEX,)),
+    Example(aten.view_copy.dtype, (torch.ones(2, 16), torch.float32)),
     # Random numbers, and memory that nothing is written to.
     Example(aten.bernoulli.default, (MATRIX,)),
     Example(aten.bernoulli.p, (MATRIX, 0.5)),

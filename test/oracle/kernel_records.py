@@ -113,6 +113,10 @@ COPIES = [
     _on("aten::lift_fresh_copy.out", ANY),
     _on("aten::narrow_copy.out", ANY, 1, -2, 2),
     _on("aten::view_copy.out", ANY, [2, -1]),
+    *(
+        _of("aten::view_copy.dtype_out", ANY, lambda d, t=t: (numbers(d, 3, 8), t))
+        for t in (torch.uint8, torch.float64)
+    ),
     _on("aten::permute_copy.out", ANY, [1, 0]),
     _on("aten::transpose_copy.int_out", ANY, 0, -1),
     _on("aten::t_copy.out", ANY),
