@@ -36,6 +36,18 @@ def rounded(numbers: torch.Tensor, zero: int, least: int, most: int) -> torch.Te
     return (torch.round(numbers) + zero).clamp(least, most).to(torch.int8)
 
 
+def _sums(input: torch.Tensor, weight: torch.Tensor, *shape: Any) -> torch.Tensor:
+    """Of a convolution without bias. shape: what `aten.convolution` takes behind it."""
+    made: torch.Tensor = torch.ops.aten.convolution(input, weight, None, *shape)
+    return made
+
+
+def _requantized(sums: torch.Tensor, scales: torch.Tensor, offsets: torch.Tensor, *out: int) -> torch.Tensor:
+    """int8 of exact sums, whose channels are the second dimension."""
+    each = [-1, *[1] * (sums.dim() - 2)]
+    return rounded(sums.float() * scales.reshape(each) + offsets.reshape(each), *out)
+
+
 def _convolution(
     input: torch.Tensor,
     input_zero_point: int,
@@ -48,35 +60,12 @@ def _convolution(
     groups: int,
     *out: int,
 ) -> torch.Tensor:
-    spatial = weight.dim() - 2
-    each = list(padding) * (spatial // len(padding))
+    zeros = [0] * (weight.dim() - 2)
+    each = list(padding) * (len(zeros) // len(padding))
     sides = [side for size in reversed(each) for side in (size, size)]
     padded = torch.nn.functional.pad(input.double(), sides, value=float(input_zero_point))
-    zeros = [0] * spatial
-    sums = torch.ops.aten.convolution(
-        padded, weight.double(), None, stride, zeros, dilation, False, zeros, groups
-    ).float()
-    shape = [-1, *[1] * spatial]
-    return rounded(sums * scales.reshape(shape) + offsets.reshape(shape), *out)
-
-
-def _convolution_fake(
-    input: torch.Tensor,
-    input_zero_point: int,
-    weight: torch.Tensor,
-    scales: torch.Tensor,
-    offsets: torch.Tensor,
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    groups: int,
-    *out: int,
-) -> torch.Tensor:
-    zeros = [0] * (weight.dim() - 2)
-    made: torch.Tensor = torch.ops.aten.convolution(
-        input.float(), weight.float(), None, stride, padding, dilation, False, zeros, groups
-    )
-    return made.to(torch.int8)
+    sums = _sums(padded, weight.double(), stride, zeros, dilation, False, zeros, groups)
+    return _requantized(sums, scales, offsets, *out)
 
 
 def _transposed_convolution(
@@ -93,30 +82,20 @@ def _transposed_convolution(
     *out: int,
 ) -> torch.Tensor:
     centred = input.double() - input_zero_point
-    sums = torch.ops.aten.convolution(
-        centred, weight.double(), None, stride, padding, dilation, True, output_padding, groups
-    ).float()
-    shape = [-1, *[1] * (weight.dim() - 2)]
-    return rounded(sums * scales.reshape(shape) + offsets.reshape(shape), *out)
+    sums = _sums(centred, weight.double(), stride, padding, dilation, True, output_padding, groups)
+    return _requantized(sums, scales, offsets, *out)
 
 
-def _transposed_convolution_fake(
-    input: torch.Tensor,
-    input_zero_point: int,
-    weight: torch.Tensor,
-    scales: torch.Tensor,
-    offsets: torch.Tensor,
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    output_padding: list[int],
-    groups: int,
-    *out: int,
-) -> torch.Tensor:
-    made: torch.Tensor = torch.ops.aten.convolution(
-        input.float(), weight.float(), None, stride, padding, dilation, True, output_padding, groups
-    )
-    return made.to(torch.int8)
+def _convolution_fake(input: torch.Tensor, zero: int, weight: torch.Tensor, *arguments: Any) -> torch.Tensor:
+    stride, padding, dilation, groups = arguments[2:6]
+    shape = (stride, padding, dilation, False, [0] * (weight.dim() - 2), groups)
+    return _sums(input.float(), weight.float(), *shape).to(torch.int8)
+
+
+def _transposed_convolution_fake(input: torch.Tensor, zero: int, weight: torch.Tensor, *arguments: Any) -> torch.Tensor:
+    stride, padding, dilation, output_padding, groups = arguments[2:7]
+    shape = (stride, padding, dilation, True, output_padding, groups)
+    return _sums(input.float(), weight.float(), *shape).to(torch.int8)
 
 
 def _linear(

@@ -13,7 +13,7 @@ from executorch.backends.xnnpack.lowering.elements import per_channel
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, numbers_in, operator_of, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
-from executorch.backends.xnnpack.lowering.quantization import dynamic_source, weights_of
+from executorch.backends.xnnpack.lowering.quantization import Weights, dynamic_source, weights_of
 from executorch.backends.xnnpack.operators.integers import if_weights, integer_operands, weight_elements
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
@@ -77,11 +77,11 @@ def _of_images(call: _Call) -> _Call:
 
 def _convolution(low: Lowering, node: Node) -> None:
     call = _of_images(_call(node))
-    kind, filters, bias = _operands(low, node, call)
+    weights = _weights_of_quantized_images(node, low.program)
+    kind, filters, bias = _operands(low, node, call, weights)
     if rank(node) == 4:
-        quantized = dynamic_source(call.source) if takes_quantized_images(node, low.program) else None
-        source = low.quantized_images(quantized) if quantized else low.read(call.source, CHANNELS_LAST)
-        _add(low, node, call, kind, filters, bias, source, low.result(node, CHANNELS_LAST))
+        images = low.read(call.source, CHANNELS_LAST) if weights is None else _quantized_images(low, call)
+        _add(low, node, call, kind, filters, bias, images, low.result(node, CHANNELS_LAST))
         return
     signals = low.read(call.source, _SIGNALS)
     images = low.reshaped(node, signals, *_as_images(low, call.source), low.elements(call.source))
@@ -91,25 +91,22 @@ def _convolution(low: Lowering, node: Node) -> None:
     low.writer.node(reshape([sizes[0], *sizes[2:]], made, low.result(node, _SIGNALS)), 0)
 
 
-def _operands(low: Lowering, node: Node, call: _Call) -> tuple[type, int, int]:
-    """The kind of node, its filter and its bias."""
+def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -> tuple[type, int, int]:
+    """The kind of node, its filter and its bias. weights: of images that are quantized while running."""
     if low.on_integers(node):
         integers = integer_operands(node, low.program)
         kind, weight = _kind_and_filter(call, _of_rank_4(integers.weights.values))
         elements = weight_elements(integers.weights, 3 if kind is g.DepthwiseConv2d else 0)
         filters, bias = low.writer.constant(weight, elements), integers.bias
         return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias, integers.bias_elements)
-    tensor, bias = low.constant(call.weight), None if call.bias is None else low.constant(call.bias)
+    bias = None if call.bias is None else low.constant(call.bias)
+    if weights is not None:
+        kind, weight = _kind_and_filter(call, weights.values)
+        filters = low.writer.constant(weight, per_channel(torch.int8, weights.scales.expand(len(weight)), 0))
+        return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias)
+    tensor, folded = low.constant(call.weight), low.folded_scale(node)
     assert tensor is not None
-    if takes_quantized_images(node, low.program):
-        weights = weights_of(low.program, call.weight)
-        assert weights is not None
-        scales = weights.scales.expand(len(weights.values))
-        filters = low.writer.constant(
-            weights.values.permute(0, 2, 3, 1).contiguous(), per_channel(torch.int8, scales, 0)
-        )
-        return g.Conv2d, filters, g.INVALID_ID if bias is None else low.writer.constant(bias)
-    weight, folded = _of_rank_4(tensor), low.folded_scale(node)
+    weight = _of_rank_4(tensor)
     if folded is not None:
         weight, bias = _scaled(weight, bias, folded, call)
     kind, weight = _kind_and_filter(call, weight)
@@ -118,21 +115,32 @@ def _operands(low: Lowering, node: Node, call: _Call) -> tuple[type, int, int]:
     return kind, filters, g.INVALID_ID if bias is None else low.writer.constant(bias.float())
 
 
+def _quantized_images(low: Lowering, call: _Call) -> int:
+    source = dynamic_source(call.source)
+    assert source is not None
+    return low.quantized_images(source)
+
+
 def takes_quantized_images(node: Node, program: ExportedProgram) -> bool:
-    """Whether a node is a convolution whose images are quantized while running, each for itself: its weights are
-    constant integers of which no channel is a group of its own.
+    """Whether a node is a convolution whose images are quantized while running, each for itself."""
+    return _weights_of_quantized_images(node, program) is not None
+
+
+def _weights_of_quantized_images(node: Node, program: ExportedProgram) -> Weights | None:
+    """The weights of a convolution whose images are quantized while running: constant integers of which no channel is a
+    group of its own.
     """
     if operator_of(node) != "aten.convolution.default" or dynamic_source(node.args[0]) is None:
-        return False
+        return None
     call, weights = _call(node), weights_of(program, node.args[1])
     if weights is None or weights.group or weights.axis not in (None, 0):
-        return False
+        return None
     # What is scaled behind it has its weights scaled as numbers.
     before_norm = len(node.users) == 1 and operator_of(next(iter(node.users))) == f"aten.{NORM}"
     depthwise = call.groups > 1 and weights.values.shape[1] == 1
     constant_bias = call.bias is None or is_constant(program, call.bias)
     images = rank(call.source) == 4 and isinstance(call.source.meta["val"].shape[0], int)  # XNNPACK's: always as many
-    return images and constant_bias and not (call.transposed or depthwise or before_norm)
+    return weights if images and constant_bias and not (call.transposed or depthwise or before_norm) else None
 
 
 def _of_rank_4(weight: torch.Tensor) -> torch.Tensor:
