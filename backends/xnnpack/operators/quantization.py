@@ -31,7 +31,7 @@ from executorch.backends.xnnpack.lowering.quantization import (
 )
 from executorch.backends.xnnpack.operators.convolution import takes_quantized_images
 from executorch.backends.xnnpack.operators.matrix import takes_quantized_rows
-from executorch.backends.xnnpack.operators.rule import Rule, refusal_of_tensor
+from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 
@@ -78,7 +78,7 @@ def _nothing(low: Lowering, node: Node) -> None:
 
 
 def _refuse_computed(node: Node, program: ExportedProgram) -> str | None:
-    return None if is_constant(program, node) else "it dequantizes what is not constant"
+    return refusal_of_tensor(node, FLOATS) if is_constant(program, node) else "it dequantizes what is not constant"
 
 
 def _choice(node: Node) -> Node | None:
