@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -95,11 +96,14 @@ def quantization_report(
     """
     noise, whole = noise_of_calls(float_graph, quantized, data)
     places = {} if lowered is None else _places(lowered.exported_program())
-    layers = [
-        _layer(key, node, noise.get(key, math.nan), places, lowered is not None)
-        for key, node in calls_by_key(quantized).items()
-        if key[1].removeprefix("aten.") in _LAYERS
-    ]
+    calls: Counter[str] = Counter()
+    layers = []
+    for key, node in calls_by_key(quantized).items():
+        if key[1].removeprefix("aten.") in _LAYERS:
+            found = places.get(key[0], [])
+            place = found[min(calls[key[0]], len(found) - 1)] if found else ("", "")
+            calls[key[0]] += 1
+            layers.append(_layer(key, node, noise.get(key, math.nan), place, lowered is not None))
     return QuantizationReport(tuple(layers), whole)
 
 
@@ -135,7 +139,7 @@ def _bits(node: Any) -> int:
     return max(1, math.ceil(math.log2(limits[1] - limits[0] + 1)))
 
 
-def _layer(key: CallKey, node: Node, sqnr: float, places: dict[str, tuple[str, str]], is_lowered: bool) -> LayerReport:
+def _layer(key: CallKey, node: Node, sqnr: float, place: tuple[str, str], is_lowered: bool) -> LayerReport:
     is_table = key[1].endswith("embedding")
     weight, operand = (node.args[0], None) if is_table else (node.args[1], node.args[0])
     weight_bits, operand_bits = _bits(weight), _bits(operand)
@@ -144,7 +148,7 @@ def _layer(key: CallKey, node: Node, sqnr: float, places: dict[str, tuple[str, s
         scheme, operand_bits = "float", 32
     elif operand_bits < 32:
         scheme = "dynamic" if _is_dynamic(operand) else "static"
-    runs, why = places.get(key[0], ("", "")) if is_lowered else ("", "")
+    runs, why = place
     if is_lowered and not runs:
         runs = "in float" if scheme == "float" else "dequantized"
     if scheme == "float" and not why:
@@ -153,22 +157,23 @@ def _layer(key: CallKey, node: Node, sqnr: float, places: dict[str, tuple[str, s
     return LayerReport(key[0], key[1], scheme, weight_bits, operand_bits, per_channel, sqnr, runs, why)
 
 
-def _places(program: ExportedProgram) -> dict[str, tuple[str, str]]:
-    """Where the weighted operators of each module run, and why not in a delegate or on integers."""
+def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
+    """Where the weighted operators of each module run, call by call, and why not in a delegate or on integers."""
     target = installed_kernels()
     verdicts = fusion_verdicts(program, lambda name: target.find(name) is not None)
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     for held in all_graph_modules(program.graph_module):
+        delegates = {call: module for _, module, call in get_lowered_submodules(held)}
         for node in held.graph.nodes:
-            if _is_weighted(node):
+            if node in delegates:
+                inside = delegates[node].original_module.graph.nodes
+                for each in filter(_is_weighted, inside):
+                    found.setdefault(module_name(each), []).append((f"delegated to {delegates[node].backend_id}", ""))
+            elif _is_weighted(node):
                 reasons = [f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ())]
                 place, why = _place(node, verdicts)
-                fused = place.startswith("fused")
-                found[module_name(node)] = (place, "" if fused else "; ".join([*reasons, *filter(None, [why])]))
-        for _, module, _ in get_lowered_submodules(held):
-            for node in module.original_module.graph.nodes:
-                if _is_weighted(node):
-                    found[module_name(node)] = (f"delegated to {module.backend_id}", "")
+                told = "" if place.startswith("fused") else "; ".join([*reasons, *filter(None, [why])])
+                found.setdefault(module_name(node), []).append((place, told))
     return found
 
 

@@ -41,6 +41,14 @@ def _quantizer() -> XNNPACKQuantizer:
     return XNNPACKQuantizer().set_global(get_symmetric_quantization_config())
 
 
+def _leave_last_result_in_float(converted: torch.fx.GraphModule) -> None:
+    last = [node for node in converted.graph.nodes if "linear" in str(node.target)][-1]
+    output = converted.graph.output_node()
+    output.replace_input_with(output.all_input_nodes[0], last)
+    converted.graph.eliminate_dead_code()
+    converted.recompile()
+
+
 def test_each_layer_is_told_with_its_scheme_and_noise() -> None:
     torch.manual_seed(0)
     model, data = Model().eval(), _data()
@@ -67,17 +75,33 @@ def test_layers_on_integers_are_told_from_those_that_are_dequantized_with_the_re
     model, data = Model().eval(), _data()
     graph = torch.export.export(model, data[0]).module()
     converted = quantized(model, _quantizer(), data)
-    # As if the last layer's result stayed in float.
-    last = [node for node in converted.graph.nodes if "linear" in str(node.target)][-1]
-    output = converted.graph.output_node()
-    output.replace_input_with(output.all_input_nodes[0], last)
-    converted.graph.eliminate_dead_code()
-    converted.recompile()
+    _leave_last_result_in_float(converted)
     layers = quantization_report(graph, converted, data, to_edge(torch.export.export(converted, data[0]))).layers
     assert [(one.layer, one.runs, one.why) for one in layers] == [
         ("first.0", "fused in quantized_fused::convolution", ""),
         ("rough", "fused in quantized_fused::linear", ""),
         ("last", "dequantized", "its result is not quantized"),
+    ]
+
+
+def test_each_call_of_one_module_is_told_for_itself() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(8, 8)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(self.layer(x))
+
+    torch.manual_seed(0)
+    model, data = Twice().eval(), [(torch.randn(2, 8),)]
+    graph = torch.export.export(model, data[0]).module()
+    converted = quantized(model, _quantizer(), data)
+    _leave_last_result_in_float(converted)
+    layers = quantization_report(graph, converted, data, to_edge(torch.export.export(converted, data[0]))).layers
+    assert [(one.layer, one.runs, one.why) for one in layers] == [
+        ("layer", "fused in quantized_fused::linear", ""),
+        ("layer", "dequantized", "its result is not quantized"),
     ]
 
 
