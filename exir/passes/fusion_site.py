@@ -23,6 +23,7 @@ from executorch.exir.passes.quantized_values import (
     Quantization,
     move,
     moved_by,
+    picked_by,
     quantization_of,
 )
 
@@ -90,17 +91,27 @@ class Site:
         """A node with the int8 that `value` stands for: moved as the numbers were."""
         source = moved_by(value)
         if source is not None:
-            return move(self.integers_behind(source), value, self.quantize)
+            return self._moved(self.integers_behind(source), value)
         integers: fx.Node = value.args[0]
         if integers.meta["val"].dtype is not torch.uint8:
             return integers
         table = torch.arange(256).sub(UNSIGNED).to(torch.int8)
         return integers.meta.get(_SIGNED) or self.looked_up(integers, table)
 
+    def _moved(self, integers: fx.Node, like: fx.Node) -> fx.Node:
+        picked = picked_by(like)
+        if picked is None:
+            return move(integers, like, self.quantize)
+        for dim, places in enumerate(picked, 2):
+            held = self.constants.add("_fused_places", places, like)
+            value = torch.ops.aten.index_select(integers.meta["val"], dim, held.meta["val"])
+            integers = insert_before(self.quantize, aten.index_select.default, (integers, dim, held), {}, value, like)
+        return integers
+
     def finish(self, integers: fx.Node) -> fx.Node:
         """The int8 of what was computed as those that the site's readers expect: moved, and of the dtype."""
         for each in self.moves:
-            integers = move(integers, each, self.quantize)
+            integers = self._moved(integers, each)
         if argument(self.quantize, "dtype") is torch.int8:
             return integers
         made = self.looked_up(integers, torch.arange(256).to(torch.uint8))
@@ -133,7 +144,7 @@ def site_of(constants: Constants, quantize: fx.Node) -> Site | str:
         if limits is not None:
             to = to.within(*limits)
             activations.insert(0, at)
-        elif at.target in MOVES:
+        elif at.target in MOVES or picked_by(at) is not None:
             moves.insert(0, at)
         else:
             break

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import torch
 from torch import fx
+from torch.utils._pytree import tree_leaves
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.passes.node_rewrite import argument, insert_before
@@ -39,6 +40,9 @@ MOVES = (
     aten.view_copy.default,
     ops.edge.dim_order_ops._clone_dim_order.default,
 )
+
+# Each repeats the rows and columns of images.
+_ENLARGES = (aten.upsample_nearest2d.vec, aten.upsample_nearest2d.default)
 
 UNSIGNED = 128
 """What uint8 is more than the int8 that it is told as."""
@@ -123,11 +127,27 @@ def _parts(node: fx.Node) -> list[int] | None:
     return sizes if all(isinstance(each, int) for each in sizes) else None
 
 
+def picked_by(node: fx.Node) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """The rows and columns, maybe several times, that a call takes of contiguous images of fixed sizes; else None."""
+    source: Any = node.args[0] if node.target in _ENLARGES else None
+    if source is None or list(source.meta["val"].dim_order()) != [0, 1, 2, 3]:
+        return None
+    sizes = list(source.meta["val"].shape[2:])
+    rest = tree_leaves((node.args[1:], dict(node.kwargs)))
+    if any(isinstance(each, (fx.Node, torch.SymInt)) for each in (*sizes, *rest)):
+        return None
+    rows, columns = (torch.arange(float(size)) for size in sizes)
+    with torch.no_grad():
+        grid = torch.stack(torch.meshgrid(rows, columns, indexing="ij"))[None]
+        picked: torch.Tensor = node.target(grid, *node.args[1:], **node.kwargs)  # type: ignore[operator]
+    return picked[0, 0, :, 0].long(), picked[0, 1, 0].long()
+
+
 def moved_by(node: Any) -> fx.Node | None:
     """What a call only moves elements of; None for another node."""
     if not isinstance(node, fx.Node) or node.op != "call_function":
         return None
-    source: Any = node.args[0] if node.target in MOVES else None
+    source: Any = node.args[0] if node.target in MOVES or picked_by(node) is not None else None
     if _parts(node) is not None:
         source = cast(fx.Node, node.args[0]).args[0]
     return source if isinstance(source, fx.Node) else None

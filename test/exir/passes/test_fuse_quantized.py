@@ -155,6 +155,25 @@ def test_paddings_parts_and_moves_stay_integers() -> None:
     assert float(((result - module(*data[0])) / quantum(module)).abs().max()) <= 2.01
 
 
+ENLARGEMENTS: dict[str, Any] = {
+    "a factor": nn.Upsample(scale_factor=2),
+    "two factors": nn.Upsample(scale_factor=(1.5, 3)),
+    "a size": lambda x: F.interpolate(x, size=(5, 11)),
+}
+
+
+@pytest.mark.parametrize("name", ENLARGEMENTS)
+def test_enlarged_images_stay_integers_for_any_batch(name: str) -> None:
+    torch.manual_seed(0)
+    data = [(torch.randn(2, 3, 6, 6),) for _ in range(3)]
+    batch = ({0: Dim("batch", max=9)},)
+    module = converted(Chain(nn.Conv2d(3, 4, 3), ENLARGEMENTS[name], nn.Conv2d(4, 3, 2)), data, shapes=batch)
+    operators, result = execute(edge(module, data[0], batch), data[0])
+    fused = {"quantized_fused::convolution", "quantized_fused::lookup", "aten::index_select"}
+    assert "aten::index_select" in operators and set(operators) <= {*ENDS, *fused}, operators
+    assert float(((result - module(*data[0])) / quantum(module)).abs().max()) <= 2.01
+
+
 def test_uint8_gives_the_bits_of_int8() -> None:
     torch.manual_seed(0)
     model = Chain(nn.Conv2d(3, 8, 3), torch.relu, nn.MaxPool2d(2), torch.tanh, nn.Flatten(), nn.Linear(32, 6))
