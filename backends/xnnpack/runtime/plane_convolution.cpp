@@ -9,6 +9,8 @@
 
 #include <pthreadpool.h>
 
+#include <executorch/backends/xnnpack/runtime/plane_vectors.h>
+#include <executorch/backends/xnnpack/runtime/square_window.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
@@ -21,7 +23,7 @@ namespace {
 
 // Of more taps, or of narrower images, XNNPACK makes up for bringing channels together (measured).
 constexpr size_t kMostTaps = 9;
-constexpr size_t kLeastWidth = 96;
+constexpr size_t kLeastWidth = 96, kLeastSquareWidth = 40;
 constexpr uint32_t kMostSpacing = 16, kMostStep = 8;
 // The lanes that are read beyond the last output.
 constexpr size_t kSlack = 8;
@@ -35,13 +37,8 @@ struct Taps {
   float bias, min, max;
 };
 
-template <int lanes>
-struct Vector {
-  typedef float Type __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
-};
-
 template <int lanes, int vectors>
-inline __attribute__((always_inline)) void outputs(const Taps& taps, const float* in, float* out) {
+EXECUTORCH_INLINE void outputs(const Taps& taps, const float* in, float* out) {
   using V = typename Vector<lanes>::Type;
   V sums[vectors];
 #pragma GCC unroll 4
@@ -65,8 +62,7 @@ inline __attribute__((always_inline)) void outputs(const Taps& taps, const float
 }
 
 template <int lanes>
-inline __attribute__((always_inline)) void output_row(const Taps& taps, const float* in, float* out,
-                                                      size_t n) {
+EXECUTORCH_INLINE void output_row(const Taps& taps, const float* in, float* out, size_t n) {
   size_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
     outputs<lanes, 4>(taps, in + i, out + i);
@@ -81,26 +77,12 @@ inline __attribute__((always_inline)) void output_row(const Taps& taps, const fl
   }
 }
 
-using Row = void (*)(const Taps&, const float*, float*, size_t);
-
 void plain_row(const Taps& taps, const float* in, float* out, size_t n) {
   output_row<4>(taps, in, out, n);
 }
 
-#ifdef __x86_64__
-__attribute__((target("avx2,fma"))) void wide_row(const Taps& taps, const float* in, float* out,
-                                                  size_t n) {
+EXECUTORCH_WIDE void wide_row(const Taps& taps, const float* in, float* out, size_t n) {
   output_row<8>(taps, in, out, n);
-}
-#endif
-
-Row row_function() {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return wide_row;
-  }
-#endif
-  return plain_row;
 }
 
 const fb::TensorValue* value_of(const Payload& payload, uint32_t id) {
@@ -212,7 +194,9 @@ std::optional<PlaneConvolution> PlaneConvolution::of(const Payload& payload,
   return made;
 }
 
-bool PlaneConvolution::gains(const size_t* sizes) const { return sizes[3] >= kLeastWidth; }
+bool PlaneConvolution::gains(const size_t* sizes) const {
+  return sizes[3] >= (is_square() ? kLeastSquareWidth : kLeastWidth);
+}
 
 size_t PlaneConvolution::Axis::outputs(size_t size) const {
   const size_t padded = before + size + after;
@@ -262,12 +246,31 @@ struct PlaneConvolution::Work {
   size_t images, parts;
   const size_t* offsets;
 
+  template <void (Work::*function)(size_t) const>
+  static void run_in(void* work, size_t part) {
+    (static_cast<const Work*>(work)->*function)(part);
+  }
+
+  size_t first_image(size_t part) const { return images * part / parts; }
+
+  void run_square_part(size_t part) const {
+    for (size_t i = first_image(part); i < first_image(part + 1); ++i) {
+      const size_t channel = i % self.channels_;
+      convolve(
+          {&self.weights_[channel * SquareWindow::kTaps * SquareWindow::kTaps],
+           self.biases_[channel], self.min_, self.max_},
+          {in + i * layout.in_rows * layout.in_columns, layout.in_rows, layout.in_columns,
+           self.rows_.before, self.columns_.before, self.planes_.get(),
+           out + i * layout.out_rows * layout.out_columns, layout.out_rows, layout.out_columns});
+    }
+  }
+
   void run_part(size_t part) const {
-    static const Row row = row_function();
+    static const auto row = for_this_processor(wide_row, plain_row);
     float* const plane = self.planes_.get() + part * layout.size;
     const size_t taps = self.rows_.taps * self.columns_.taps;
     std::fill_n(plane, layout.size, 0.0f);
-    for (size_t i = images * part / parts; i < images * (part + 1) / parts; ++i) {
+    for (size_t i = first_image(part); i < first_image(part + 1); ++i) {
       const size_t channel = i % self.channels_;
       const Taps window = {offsets,   &self.weights_[channel * taps],
                            taps,      self.biases_[channel],
@@ -281,6 +284,22 @@ struct PlaneConvolution::Work {
   }
 };
 
+bool PlaneConvolution::is_square() const {
+  const auto is_plain = [](const Axis& axis) {
+    return axis.taps == SquareWindow::kTaps && axis.spacing == 1 && axis.step == 1;
+  };
+  return is_plain(rows_) && is_plain(columns_);
+}
+
+bool PlaneConvolution::reserve(size_t elements) {
+  if (planes_size_ < elements) {
+    planes_size_ = 0;
+    planes_.reset(new (std::nothrow) float[elements]);
+    planes_size_ = planes_ == nullptr ? 0 : elements;
+  }
+  return planes_size_ >= elements;
+}
+
 xnn_status PlaneConvolution::run(const float* in, const size_t* sizes, float* out,
                                  pthreadpool_t threads) {
   if (sizes[1] != channels_) {
@@ -290,13 +309,8 @@ xnn_status PlaneConvolution::run(const float* in, const size_t* sizes, float* ou
   const size_t images = sizes[0] * channels_;
   const size_t parts =
       std::min(std::max<size_t>(images, 1), pthreadpool_get_threads_count(threads));
-  if (planes_size_ < parts * layout.size) {
-    planes_size_ = 0;
-    planes_.reset(new (std::nothrow) float[parts * layout.size]);
-    if (planes_ == nullptr) {
-      return xnn_status_out_of_memory;
-    }
-    planes_size_ = parts * layout.size;
+  if (!reserve(is_square() ? layout.in_columns : parts * layout.size)) {
+    return xnn_status_out_of_memory;
   }
   size_t offsets[kMostTaps];
   for (size_t t = 0; t < rows_.taps * columns_.taps; ++t) {
@@ -304,9 +318,12 @@ xnn_status PlaneConvolution::run(const float* in, const size_t* sizes, float* ou
     offsets[t] = y * layout.row + x % columns_.step * layout.width + x / columns_.step;
   }
   Work work = {*this, layout, in, out, images, parts, offsets};
-  pthreadpool_parallelize_1d(
-      threads, [](void* opaque, size_t part) { static_cast<const Work*>(opaque)->run_part(part); },
-      &work, parts, /*flags=*/0);
+  if (is_square()) {
+    std::fill_n(planes_.get(), layout.in_columns, 0.0f);
+    pthreadpool_parallelize_1d(threads, Work::run_in<&Work::run_square_part>, &work, parts, 0);
+  } else {
+    pthreadpool_parallelize_1d(threads, Work::run_in<&Work::run_part>, &work, parts, 0);
+  }
   return xnn_status_success;
 }
 

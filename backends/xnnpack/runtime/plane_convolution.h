@@ -47,6 +47,10 @@ class PlaneConvolution final {
   struct Work;
 
   Layout layout_of(size_t height, size_t width) const;
+  /// Whether it is one of square_window.h: of 3 x 3 neighbours, for each column and row.
+  bool is_square() const;
+  /// Room for as many elements in `planes_`.
+  bool reserve(size_t elements);
   void place(const float* image, const Layout& layout, float* plane) const;
 
   Axis rows_, columns_;
@@ -54,7 +58,7 @@ class PlaneConvolution final {
   float min_, max_;
   std::vector<float> weights_;  ///< [channel, tap]
   std::vector<float> biases_;
-  std::unique_ptr<float[]> planes_;  ///< one for each thread
+  std::unique_ptr<float[]> planes_;  ///< one for each thread, or a row of zeros for all
   size_t planes_size_ = 0;
 };
 

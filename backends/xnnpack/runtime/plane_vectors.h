@@ -1,0 +1,32 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Vectors for the convolutions of images whose columns lie side by side.
+#pragma once
+
+namespace executorch::backends::xnnpack {
+
+/// Of float32, wherever they lie.
+template <int lanes>
+struct Vector {
+  typedef float Type __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+};
+
+/// The function for the processor's vectors: that for AVX2 and FMA where it has them, or `plain`.
+template <typename Function>
+Function for_this_processor([[maybe_unused]] Function wide, Function plain) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return wide;
+  }
+#endif
+  return plain;
+}
+
+}  // namespace executorch::backends::xnnpack
+
+// What a function for such vectors is declared with.
+#ifdef __x86_64__
+#define EXECUTORCH_WIDE __attribute__((target("avx2,fma")))
+#else
+#define EXECUTORCH_WIDE
+#endif
+#define EXECUTORCH_INLINE inline __attribute__((always_inline))
