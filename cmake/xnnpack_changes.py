@@ -17,6 +17,7 @@ _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_addi
 _CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack_additions/cached_weights.h"
 _PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additions/pack_convolution.h says why"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
+_WIDE_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_8x32_avx512.h says why"
 _INTEGER_TILES = "products of integers: backends/xnnpack/xnnpack_additions/integer_product_6x16_avx2.h says why"
 
 
@@ -45,6 +46,25 @@ def _integer_tiles(kind: str, result: str, wrapper: str, settings: tuple[str, ..
     chosen = f"#if XNN_ARCH_X86_64\n{condition}{lines}    }} else\n#endif\n{theirs}"
     return Change("xnnpack/src/configs/gemm-config.c", theirs, chosen, _INTEGER_TILES)
 
+
+_WIDE_BEFORE = """\
+        f32_gemm_config.mr = 7;
+        f32_gemm_config.nr = 32;
+      } else
+    #endif
+    if (hardware_config->use_x86_fma3) {
+"""
+_WIDE_AFTER = (
+    "#if XNN_ARCH_X86_64\n"
+    + "".join(
+        f"        f32_gemm_config.minmax.{kind}[XNN_MR_TO_INDEX({rows})] = xnn_init_hmp_{kind}_ukernel("
+        f"(xnn_{kind}_ukernel_fn) executorch_f32_{kind}_{rows}x32_avx512);\n"
+        for kind in ("gemm", "igemm")
+        for rows in (4, 7, 8)
+    )
+    + "        f32_gemm_config.mr = 8;\n#else\n"
+    + _WIDE_BEFORE.replace("        f32_gemm_config.nr", "#endif\n        f32_gemm_config.nr")
+)
 
 CHANGES = (
     Change(
@@ -206,6 +226,7 @@ CHANGES = (
         "LIST(APPEND PROD_MICROKERNEL_SRCS ${PROD_FMA3_MICROKERNEL_SRCS})\n"
         "  IF(CMAKE_SIZEOF_VOID_P EQUAL 8)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_6x16_fma3.c)\n"
+        "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_8x32_avx512.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/integer_product_6x16_avx2.c)\n"
         "  ENDIF()",
         _LARGER_TILES,
@@ -214,7 +235,7 @@ CHANGES = (
         "xnnpack/src/configs/gemm-config.c",
         '#include "xnnpack/gemm.h"',
         '#include "executorch/integer_product_6x16_avx2.h"\n#include "executorch/product_6x16_fma3.h"\n'
-        '#include "xnnpack/gemm.h"',
+        '#include "executorch/product_8x32_avx512.h"\n#include "xnnpack/gemm.h"',
         _LARGER_TILES,
     ),
     Change(
@@ -231,6 +252,7 @@ CHANGES = (
         "#endif",
         _LARGER_TILES,
     ),
+    Change("xnnpack/src/configs/gemm-config.c", _WIDE_BEFORE, _WIDE_AFTER, _WIDE_TILES),
     _integer_tiles("qd8_f32_qc8w", "", "dq", ("init.f32 = xnn_init_f32_minmax_scalar_params",)),
     _integer_tiles(
         "qs8_qc8w",

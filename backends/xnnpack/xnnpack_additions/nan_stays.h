@@ -44,4 +44,7 @@ static inline __m512 executorch_min_512(__m512 a, __m512 b) {
 }
 #define _mm512_max_ps(a, b) executorch_max_512((a), (b))
 #define _mm512_min_ps(a, b) executorch_min_512((a), (b))
+// Of the last elements; what the mask leaves out is not stored.
+#define _mm512_maskz_max_ps(mask, a, b) executorch_max_512((a), (b))
+#define _mm512_maskz_min_ps(mask, a, b) executorch_min_512((a), (b))
 #endif
