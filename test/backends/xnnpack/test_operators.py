@@ -2,6 +2,7 @@
 """Every operator of the XNNPACK table, delegated and run, against eager; what XNNPACK cannot do exactly stays out."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 import torch
@@ -70,10 +71,18 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "linear": lambda: (nn.Linear(5, 7), (_r(2, 3, 5),)),
     "linear of a vector": lambda: (nn.Linear(5, 7), (_r(5),)),
     "linear without bias, relu": lambda: (nn.Sequential(nn.Linear(5, 7, bias=False), nn.ReLU()), (_r(2, 5),)),
+    "linear layers of many widths": lambda: (
+        nn.Sequential(*(nn.Linear(*pair) for pair in pairwise((7, 16, 17, 32, 33, 48, 50, 81)))),
+        (_r(29, 7),),
+    ),
     "matmul": lambda: (Function(torch.matmul), (_r(2, 3, 4, 5), _r(2, 3, 5, 6))),
     "bmm": lambda: (Function(torch.bmm), (_r(3, 4, 5), _r(3, 5, 2))),
     "mm": lambda: (Function(torch.mm), (_r(4, 5), _r(5, 2))),
     "convolution": lambda: (nn.Conv2d(3, 8, 3, padding=1), (_r(2, 3, 7, 9),)),
+    "convolution of many columns": lambda: (
+        nn.Sequential(nn.Conv2d(3, 40, 3), nn.Conv2d(40, 9, (2, 3), padding=1)),
+        (_r(1, 3, 9, 11),),
+    ),
     "convolution, strided and dilated": lambda: (
         nn.Conv2d(4, 6, (3, 2), stride=(2, 1), dilation=(1, 2)),
         (_r(1, 4, 9, 8),),
