@@ -26,16 +26,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == ["size"]:
         return size.main(given[1:])
     options = _parser().parse_args(given)
+    from executorch.exir.error import ExportError
+
     try:
         status: int = options.run(options)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except (OSError, RuntimeError, ValueError, KeyError) as error:
-        text = str(error).strip().split("\n")[0]
-        print(f"{options.command}: {text or type(error).__name__}", file=sys.stderr)
+    except (OSError, RuntimeError, ValueError, KeyError, ExportError) as error:
+        print(f"{options.command}: {_text(error)}", file=sys.stderr)
         return 1
     return status
+
+
+def _text(error: Exception) -> str:
+    """What an error says, up to its first empty line: what torch adds behind it is long, and of torch."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return text.strip().split("\n\n")[0] or type(error).__name__
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -17,6 +17,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.utils._pytree import tree_leaves
 
+from executorch.devtools.checked_program import checked_program
 from executorch.devtools.etdump.recording import record_runs
 from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inside_delegate import can_open, values_inside
@@ -39,7 +40,6 @@ from executorch.devtools.parts_of_delegate import Part, parts_of_wrong_delegates
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.error import module_path, source_line
 from executorch.exir.graph_module import debug_handles_of
-from executorch.exir.serialize import deserialize_pte
 
 _ROUNDING = 1.01  # steps by which quantized values may differ: both sides round
 UNNAMED = "outputs differ, but no operator that was recorded does by itself: small differences may have added up"
@@ -159,7 +159,7 @@ def compare(
     tensors = [each for pair in pairs_of(computed.values, block.events) for each in _tensors(pair)]
     pairs = [pair for _, pair in tensors]
     found = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
-    plan = plan_of(deserialize_pte(data).program.execution_plan, method)
+    plan = plan_of(checked_program(data).program.execution_plan, method)
     parts, notes = parts_of_wrong_delegates(pairs, made, own, plan, lambda a, b: _differs(a, b, rtol, atol))
     found += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
     with torch.no_grad():
@@ -240,7 +240,7 @@ def _gaps(
     what the program computed before it.
     """
     alone = reference.run_with(inputs, computed, _known_once(found, computed)).values
-    gaps: dict[tuple[fx.Node, str, int], tuple[tuple[int, bool], OperatorGap]] = {}
+    gaps: dict[tuple[fx.Node, str, int], tuple[tuple[int, int, bool], OperatorGap]] = {}
     for each in found:
         tolerance = atol + _ROUNDING * each.step
         gap = replace(
@@ -255,7 +255,7 @@ def _gaps(
             gap = replace(gap, differs=_differs(own, each.found, rtol, tolerance))
         key = (each.node, each.ran, each.instruction)
         # What a delegate's operator computed stands before what the delegate returned.
-        place = (computed.moments[each.node][each.turn], not each.inside)
+        place = (computed.moments[each.node][each.turn], each.instruction, not each.inside)
         if key not in gaps or (gap.differs and not gaps[key][1].differs):
             gaps[key] = (place, gap)
     return [gap for _, gap in sorted(gaps.values(), key=lambda item: item[0])]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import torch
 from torch import fx
 
+from executorch.devtools.checked_program import checked_program
 from executorch.devtools.inspector.attribution import handles_of_node
 from executorch.devtools.inspector.sources import computes
 from executorch.devtools.lowering_again import plan_of
@@ -34,7 +35,7 @@ from executorch.exir.schema import (
     Tensor,
     TensorShapeDynamism,
 )
-from executorch.exir.serialize import deserialize_pte, serialize_pte
+from executorch.exir.serialize import serialize_pte
 from executorch.exir.serialize.pte_file import PteFile
 from executorch.runtime import Runtime
 
@@ -97,7 +98,7 @@ def values_inside(
     the debug handles of what it runs. Raises ValueError if the instruction calls none, or of a backend that cannot be
     opened.
     """
-    file = deserialize_pte(program)
+    file = checked_program(program)
     plan = plan_of(file.program.execution_plan, method)
     call = plan.chains[0].instructions[instruction].instr_args
     if not isinstance(call, DelegateCall) or not can_open(plan.delegates[call.delegate_index].id):

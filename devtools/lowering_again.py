@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from torch.export import ExportedProgram
 
+from executorch.devtools.checked_program import checked_program
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.schema import BytesLike, ExecutionPlan
-from executorch.exir.serialize import deserialize_pte
 
 # Who partitions for a backend, found by name: these tools depend on none.
 _PARTITIONERS = {"XnnpackBackend": "executorch.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner"}
@@ -24,7 +24,7 @@ def lower_as(
 
     Raises ValueError if there is no such method, or it calls a backend whose partitioner is not known here.
     """
-    plan = plan_of(deserialize_pte(program).program.execution_plan, method)
+    plan = plan_of(checked_program(program).program.execution_plan, method)
     if partitioners is None:
         partitioners = [_partitioner_of(name) for name in dict.fromkeys(each.id for each in plan.delegates)]
     programs = {method: exported}
@@ -38,7 +38,7 @@ def check_alike(made: ExecutorchProgramManager, program: BytesLike, method: str)
     """Raises ValueError if the program's method does not have the instructions of what was made."""
     names = [plan.name for plan in made.executorch_program.execution_plan]
     wanted = _kinds(plan_of(made.executorch_program.execution_plan, method if method in names else "forward"))
-    found = _kinds(plan_of(deserialize_pte(program).program.execution_plan, method))
+    found = _kinds(plan_of(checked_program(program).program.execution_plan, method))
     if wanted != found:
         raise ValueError(
             f"the program's method '{method}' was made in another way: {len(found)} instructions, expected "

@@ -112,13 +112,14 @@ def _checked(name: str, parts: dict[str, Any]) -> UserModel:
     model = parts["model"]
     if not isinstance(model, (torch.nn.Module, ExportedProgram)):
         raise UserError(f"{name} returned a {type(model).__name__}; expected an nn.Module or an ExportedProgram")
-    if isinstance(model, torch.nn.Module) and not parts.get("args") and not parts.get("kwargs"):
+    args = parts.get("args")
+    if isinstance(args, torch.Tensor):
+        args = (args,)
+    if isinstance(model, torch.nn.Module) and not args and not parts.get("kwargs"):
         raise UserError(
             f"{name} returned a model without example inputs; return (model, args) or give --inputs MODULE:NAME"
         )
-    args = parts.get("args") or ()
-    if isinstance(args, torch.Tensor):
-        args = (args,)
+    args = args or ()
     if not isinstance(args, (tuple, list)):
         raise UserError(f"example inputs of {name}: expected a tuple, found a {type(args).__name__}")
     kwargs = parts.get("kwargs") or {}

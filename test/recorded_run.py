@@ -34,12 +34,15 @@ class TwoBlocks(torch.nn.Module):
 
 @dataclass
 class Recorded:
+    """`trace`: with the values in `debug`. `times`: of other runs, without values."""
+
     model: torch.nn.Module
     x: torch.Tensor
     program: ExecutorchProgramManager
     record: ETRecord
     trace: str
     debug: str
+    times: str
 
 
 def recorded(folder: Path, partitioner: list[Partitioner] | None = None, runs: int = 3) -> Recorded:
@@ -49,11 +52,12 @@ def recorded(folder: Path, partitioner: list[Partitioner] | None = None, runs: i
     program = to_edge_transform_and_lower(exported, partitioner=partitioner, generate_etrecord=True).to_executorch()
     record = program.get_etrecord()
     record.update_representative_inputs([x])
-    trace, debug = str(folder / "trace.etdp"), str(folder / "debug.bin")
-    loaded = Runtime.get().load_program(program.buffer, enable_etdump=True, debug_buffer_size=1 << 20)
-    method = loaded.load_method("forward")
-    assert method is not None
-    for _ in range(runs):
-        method.execute([x])
-    loaded.write_etdump_result_to_file(trace, debug)
-    return Recorded(model, x, program, record, trace, debug)
+    trace, debug, times = (str(folder / name) for name in ("trace.etdp", "debug.bin", "times.etdp"))
+    for path, values, room in ((trace, debug, 1 << 20), (times, None, 0)):
+        loaded = Runtime.get().load_program(program.buffer, enable_etdump=True, debug_buffer_size=room)
+        method = loaded.load_method("forward")
+        assert method is not None
+        for _ in range(runs):
+            method.execute([x])
+        loaded.write_etdump_result_to_file(path, values)
+    return Recorded(model, x, program, record, trace, debug, times)

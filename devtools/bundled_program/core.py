@@ -10,10 +10,10 @@ import torch
 
 from executorch.devtools.bundled_program import schema
 from executorch.devtools.bundled_program.config import ConfigValue, MethodTestCase, MethodTestSuite
+from executorch.devtools.checked_program import checked_program
 from executorch.exir import schema as program_schema
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.exir.scalar_type import to_scalar_type
-from executorch.exir.serialize import deserialize_pte
 from executorch.exir.tensor import dim_order_from_stride
 
 _SCALARS: dict[type, type] = {
@@ -56,7 +56,7 @@ class BundledProgram:
     def _program(self) -> program_schema.Program:
         if self.executorch_program is not None:
             return self.executorch_program.executorch_program
-        return deserialize_pte(self._bytes()).program
+        return checked_program(self._bytes()).program
 
     def serialize_to_schema(self) -> schema.BundledProgram:
         """The same as the file says it."""

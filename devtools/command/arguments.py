@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from executorch.devtools.etdump.recording import Progress
 
 Run = Callable[[argparse.Namespace], int]
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,8 @@ def add_model(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
 
 def add_runs(parser: argparse.ArgumentParser, runs: int) -> None:
     """How often a program is run, and on what."""
-    parser.add_argument("--runs", type=int, default=runs, metavar="N", help=f"how often it is run (default: {runs})")
-    parser.add_argument("--warm-up", type=int, default=3, metavar="N", help="runs before that (default: 3)")
+    parser.add_argument("--runs", type=count, default=runs, metavar="N", help=f"how often it is run (default: {runs})")
+    parser.add_argument("--warm-up", type=number, default=3, metavar="N", help="runs before that (default: 3)")
     parser.add_argument("--threads", type=int, metavar="N", help="by default one for each core")
     parser.add_argument(
         "--record", metavar="FILE", help="the ETRecord of the export, which names operators and modules"
@@ -71,15 +75,16 @@ def load_model(options: argparse.Namespace, program: bytes) -> UserModel | None:
     import torch
 
     from executorch.devtools.lowering_again import lower_as
-    from executorch.export.user_model import load_name, load_user_model
+    from executorch.export.user_model import load_user_model
 
     user = _named(load_user_model, options.model, options.inputs)
     if user.kwargs:
         raise ValueError(f"{options.model}: models are run on positional inputs here; found {sorted(user.kwargs)}")
     exported = user.model
     if isinstance(exported, torch.nn.Module):
-        exported = torch.export.export(exported.eval(), user.args, dynamic_shapes=user.dynamic_shapes)
-    partitioners = [_named(load_name, name)() for name in options.partitioner]
+        with _quiet(f"{options.model} cannot be exported"):
+            exported = torch.export.export(exported.eval(), user.args, dynamic_shapes=user.dynamic_shapes)
+    partitioners = [_partitioner(name) for name in options.partitioner]
     lower = (lambda model: lower_as(program, model, options.method, partitioners)) if partitioners else None
     return UserModel(exported, user.args, lower)
 
@@ -91,10 +96,37 @@ def load_inputs(options: argparse.Namespace) -> tuple[Any, ...] | None:
     if options.inputs is None:
         return None
     found = _named(load_name, options.inputs)
-    found = found() if callable(found) else found
-    if not isinstance(found, Sequence):
+    if callable(found):
+        with _quiet(f"--inputs {options.inputs} failed"):
+            found = found()
+    if not isinstance(found, Sequence) or isinstance(found, str):
         raise ValueError(f"--inputs {options.inputs}: expected a sequence; found a {type(found).__name__}")
     return tuple(found)
+
+
+def _partitioner(name: str) -> Any:
+    from executorch.exir.backend.partitioner import Partitioner
+    from executorch.export.user_model import load_name
+
+    kind = _named(load_name, name)
+    with _quiet(f"--partitioner {name} failed"):
+        made = kind()
+    if not isinstance(made, Partitioner):
+        raise ValueError(f"--partitioner {name}: expected a Partitioner; found a {type(made).__name__}")
+    return made
+
+
+@contextmanager
+def _quiet(failure: str) -> Iterator[None]:
+    """Runs the user's code. Raises ValueError with what it raised, of which torch would log the stack as well."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    is_disabled, log.disabled = log.disabled, True
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(f"{failure}: {type(error).__name__}: {error}") from error
+    finally:
+        log.disabled = is_disabled
 
 
 def _named(load: Callable[..., Any], *names: str | None) -> Any:
@@ -121,3 +153,42 @@ def progress(text: str) -> Progress:
 def read(path: str) -> bytes:
     """A file's bytes. Raises OSError."""
     return Path(path).read_bytes()
+
+
+def read_program(path: str) -> bytes:
+    """The bytes of a `.pte` file. Raises OSError, MalformedProgramError if they are something else or damaged."""
+    from executorch.devtools.checked_program import checked_program
+    from executorch.exir.serialize import MalformedProgramError
+
+    data = read(path)
+    try:
+        checked_program(data)
+    except MalformedProgramError as error:
+        raise MalformedProgramError(f"{path} is no program (.pte): {error}") from error
+    return data
+
+
+def number(text: str) -> int:
+    """For arguments: 0 or more."""
+    return _checked_number(int, text, 0)
+
+
+def count(text: str) -> int:
+    """For arguments: 1 or more."""
+    return _checked_number(int, text, 1)
+
+
+def tolerance(text: str) -> float:
+    """For arguments: 0 or more, and finite."""
+    return _checked_number(float, text, 0)
+
+
+def _checked_number(kind: type[_Number], text: str, least: int) -> _Number:
+    try:
+        found = kind(text)
+    except ValueError:
+        found = None
+    if found is None or not least <= found < math.inf:
+        what = "a whole number" if kind is int else "a number"
+        raise argparse.ArgumentTypeError(f"expected {what} of at least {least}; found {text!r}")
+    return found

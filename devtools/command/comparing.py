@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import fields
 
-from executorch.devtools.command.arguments import Command, add_model, load_model, read
+from executorch.devtools.command.arguments import Command, add_model, load_model, read_program, tolerance
 
 _DESCRIPTION = """\
 Runs a model and a program made of it on the same inputs, and says at which operator their numbers part:
@@ -22,8 +22,8 @@ differs.
 def _add(parser: argparse.ArgumentParser) -> None:
     add_model(parser, required=True)
     parser.add_argument("program", metavar="FILE.pte")
-    parser.add_argument("--rtol", type=float, default=1e-3, help="of the largest magnitude (default: 1e-3)")
-    parser.add_argument("--atol", type=float, default=1e-5, help="(default: 1e-5)")
+    parser.add_argument("--rtol", type=tolerance, default=1e-3, help="of the largest magnitude (default: 1e-3)")
+    parser.add_argument("--atol", type=tolerance, default=1e-5, help="(default: 1e-5)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--tsv", action="store_true", help="a table with tabs, for spreadsheets")
     shape.add_argument("--json", action="store_true", help="every operator, as JSON")
@@ -32,7 +32,7 @@ def _add(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from executorch.devtools.comparison import OperatorGap, compare
 
-    data = read(options.program)
+    data = read_program(options.program)
     user = load_model(options, data)
     assert user is not None
     found = compare(

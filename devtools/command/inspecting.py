@@ -53,12 +53,24 @@ def _inspector(options: argparse.Namespace) -> Inspector:
     return found
 
 
+def _check_module(found: Inspector, name: str, record: str | None) -> None:
+    if record is None:
+        raise ValueError("--module: modules are known from the record of the export: --record FILE")
+    stacks = [
+        stack for block in found.event_blocks for each in block.events for stack in each.module_hierarchy.values()
+    ]
+    paths = sorted({module[0] for stack in stacks for module in (stack or {}).values()} - {""})
+    if not any(name in path for path in paths):
+        raise ValueError(f"--module {name}: expected a part of a module's path; there are {', '.join(paths) or 'none'}")
+
+
 def _run(options: argparse.Namespace) -> int:
     found = _inspector(options)
     if options.module is not None:
+        _check_module(found, options.module, options.record)
         print(f"{options.module}: {found.find_total_for_module(options.module):.6g} {options.unit}")
     elif options.json:
-        frame = found.to_dataframe(include_units=False).drop(columns=["debug_data"])
+        frame = found.to_dataframe(include_units=False).drop(columns=["debug_data"], errors="ignore")
         print(frame.to_json(orient="records", indent=1, default_handler=str))
     elif options.tsv:
         found.save_data_to_tsv(sys.stdout)

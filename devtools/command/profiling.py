@@ -15,8 +15,9 @@ from executorch.devtools.command.arguments import (
     add_runs,
     load_inputs,
     load_model,
+    number,
     progress,
-    read,
+    read_program,
 )
 from executorch.devtools.inspector.steps import (
     STEP_KEYS,
@@ -45,7 +46,7 @@ def _add(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_runs(parser, 50)
     parser.add_argument("--by", choices=tuple(STEP_KEYS), default="operator", help="what is summed (default: operator)")
-    parser.add_argument("--top", type=int, default=25, metavar="N", help="how many rows (default: 25)")
+    parser.add_argument("--top", type=number, default=25, metavar="N", help="how many rows (default: 25)")
     parser.add_argument("--trace", metavar="FILE.etdp", help="where to keep the trace, for inspect and report")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--tsv", action="store_true", help="a table with tabs, for spreadsheets")
@@ -61,7 +62,7 @@ def _run(options: argparse.Namespace) -> int:
     from executorch.devtools.lowering_again import check_alike, lower_as
     from executorch.devtools.report.study import blocks_with_sources
 
-    data = read(options.program)
+    data = read_program(options.program)
     user = load_model(options, data)
     record = parse_etrecord(options.record) if options.record else None
     inputs = load_inputs(options) if user is None else user.inputs

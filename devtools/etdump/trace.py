@@ -89,8 +89,12 @@ class _Reader:
         self._texts: list[str] = []
         self._text_index: dict[bytes, int] = {}
         self._missing: list[str] = []
+        self._budget = 16 * len(view)
         if len(view) < 8 or bytes(view[4:8]) != ETDUMP.identifier:
-            raise MalformedProgramError(f"expected an execution trace, with the identifier {ETDUMP.identifier!r}")
+            raise MalformedProgramError(
+                f"expected an execution trace, with the identifier {ETDUMP.identifier!r} at byte 4 or 8; found "
+                f"{len(view)} bytes that begin with {bytes(view[:12])!r}"
+            )
         prefix = len(memoryview(data).cast("B")) - len(view)
         said = int.from_bytes(memoryview(data).cast("B")[:4], "little") if prefix else len(view)
         if said > len(view):
@@ -125,9 +129,9 @@ class _Reader:
 
     def _profile(self, at: Ints) -> tuple[ProfileColumns, Flags]:
         at = at[at >= 0]
-        kept = self._inside(at, 4)
-        at = at[kept]
         layout = _OWN_LAYOUT[ProfileEvent]
+        kept = self._inside(at, 4) & self._is_whole(at, layout, 6, 8) & self._is_whole(at, layout, 7, 8)
+        at = at[kept]
 
         def number(slot: int, dtype: Any, default: int) -> Any:
             return self._field(at, layout, slot, dtype, default)
@@ -196,6 +200,11 @@ class _Reader:
         position: Ints = np.where((offset != 0) & self._inside(at, 4), at + offset, _NONE)
         return position
 
+    def _is_whole(self, at: Ints, layout: tuple[int, ...], slot: int, size: int) -> Flags:
+        """Whether the tables' field is absent, or inside of the file."""
+        position = self._slot_position(at, layout, slot)
+        return (position < 0) | self._inside(position, size)
+
     def _field(self, at: Ints, layout: tuple[int, ...], slot: int, dtype: Any, default: int) -> Any:
         values, inside = self._gather(self._slot_position(at, layout, slot), dtype)
         return np.where(inside, values, np.array(default, dtype))
@@ -214,13 +223,22 @@ class _Reader:
         begin = field_at + self._number(field_at)
         count = self._number(begin)
         there = max(0, min(count, (len(self._raw) - begin - 4) // 4))
+        self._spend(4 * there, begin)
         at = begin + 4 + 4 * np.arange(there, dtype=np.int64)
         positions: Ints = at + self._numbers(at, np.uint32)
         inside = self._inside(positions, 4)
         return positions[inside], count - int(inside.sum())
 
+    def _spend(self, amount: int, at: int) -> None:
+        """A trace says each thing once: what is read of it cannot exceed it by much."""
+        self._budget -= amount
+        if self._budget < 0:
+            raise MalformedProgramError(f"byte {at}: the trace refers to more than it can hold")
+
     def _bytes(self, at: int) -> bytes:
-        return self._raw[at + 4 : at + 4 + self._number(at)].tobytes()
+        found = self._raw[at + 4 : at + 4 + self._number(at)].tobytes()
+        self._spend(len(found), at)
+        return found
 
     def _strings(self, at: Ints) -> Ints:
         """The texts at the positions, as indices; -1 where there is none."""
@@ -230,6 +248,7 @@ class _Reader:
         for i in np.flatnonzero(inside & (unique >= 0)):
             begin = int(unique[i]) + 4
             text = self._raw[begin : begin + int(lengths[i]) + 1].tobytes()
+            self._spend(len(text), begin)
             if len(text) == lengths[i] + 1 and text[-1] == 0:
                 indices[i] = self._index_of(text[:-1])
         return indices[inverse]

@@ -6,13 +6,17 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections.abc import Callable, Mapping
+from struct import error as StructError
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
+from zlib import error as ZlibError
 
 import torch
+from torch._export.serde.serialize import SerializeError
 from torch.export import ExportedProgram
 
-from executorch.devtools.etrecord.program_bytes import ProgramBytes, program_from_bytes, program_to_bytes
+from executorch.devtools.etrecord.program_bytes import ProgramBytes, program_from_bytes, program_to_bytes, tensors_of
 from executorch.devtools.etrecord.record import RESERVED, ETRecord
 
 _IDENTIFIER = "ETRECORD_V0"
@@ -30,7 +34,8 @@ _TENSORS = {"reference_outputs": "_reference_outputs", "representative_inputs": 
 
 
 def write_record(record: ETRecord, path: str | os.PathLike[str] | IO[bytes]) -> None:
-    """Writes the record. Raises RuntimeError if it lacks the edge program or the ExecuTorch program."""
+    """Writes the record. Raises RuntimeError if it lacks the edge program or the ExecuTorch program, or has a
+    program that cannot be written."""
     if record.edge_dialect_program is None or record._debug_handle_map is None:
         lacking = "edge" if record.edge_dialect_program is None else "ExecuTorch"
         raise RuntimeError(f"the record has no {lacking} program: add it before saving")
@@ -38,44 +43,56 @@ def write_record(record: ETRecord, path: str | os.PathLike[str] | IO[bytes]) -> 
     if record.exported_program is not None:
         programs[_EXPORTED] = record.exported_program
     programs |= {name if "/" in name else f"{name}/forward": each for name, each in (record.graph_map or {}).items()}
-    with ZipFile(path, "w") as archive:
+    contents = _program_entries(programs)
+    for entry, attribute in _JSON.items():
+        if getattr(record, attribute) is not None:
+            contents[entry] = json.dumps(getattr(record, attribute)).encode()
+    for entry, attribute in _TENSORS.items():
+        if getattr(record, attribute) is not None:
+            buffer = io.BytesIO()
+            torch.save(getattr(record, attribute), buffer)
+            contents[entry] = buffer.getvalue()
+    with ZipFile(path, "w") as archive:  # last: what cannot be written leaves no half of a file
         archive.writestr(_IDENTIFIER, "")
-        for name, program in programs.items():
+        for entry, content in contents.items():
+            archive.writestr(entry, content)
+
+
+def _program_entries(programs: Mapping[str, ExportedProgram]) -> dict[str, bytes]:
+    found = {}
+    for name, program in programs.items():
+        try:
             data = program_to_bytes(program)
-            archive.writestr(name, data.exported_program)
-            for part, content in zip(_PARTS, (data.state_dict, data.constants, data.example_inputs), strict=True):
-                archive.writestr(name + part, content)
-        for entry, attribute in _JSON.items():
-            if getattr(record, attribute) is not None:
-                archive.writestr(entry, json.dumps(getattr(record, attribute)))
-        for entry, attribute in _TENSORS.items():
-            if getattr(record, attribute) is not None:
-                buffer = io.BytesIO()
-                torch.save(getattr(record, attribute), buffer)
-                archive.writestr(entry, buffer.getvalue())
+        except SerializeError as error:
+            reason = str(error).strip().split("\n")[-1]
+            raise RuntimeError(f"the record's program '{name}' cannot be written: {reason}") from error
+        found[name] = data.exported_program
+        contents = (data.state_dict, data.constants, data.example_inputs)
+        found |= {name + part: content for part, content in zip(_PARTS, contents, strict=True)}
+    return found
 
 
 def read_record(path: str | os.PathLike[str] | IO[bytes]) -> ETRecord:
-    """The record in the file. Raises RuntimeError, saying what is wrong, if it is none."""
+    """The record in the file. Raises RuntimeError, saying what is wrong, if it is none; OSError if there is no file."""
     try:
-        with ZipFile(path) as archive:
-            return _read(archive, path)
-    except BadZipFile as error:
+        archive = ZipFile(path)
+    except (BadZipFile, NotImplementedError, ValueError, StructError) as error:
         raise RuntimeError(f"{path} is no ETRecord: {error}") from error
+    with archive:
+        if _IDENTIFIER not in archive.namelist():
+            raise RuntimeError(f"{path} is no ETRecord: it has no entry '{_IDENTIFIER}'")
+        return _read(archive)
 
 
-def _read(archive: ZipFile, path: Any) -> ETRecord:
+def _read(archive: ZipFile) -> ETRecord:
     entries = set(archive.namelist())
-    if _IDENTIFIER not in entries:
-        raise RuntimeError(f"{path} is no ETRecord: it has no entry '{_IDENTIFIER}'")
     record = ETRecord(graph_map={}, export_graph_id=0)
     for entry, attribute in _JSON.items():
         if entry in entries:
-            setattr(record, attribute, json.loads(archive.read(entry)))
+            setattr(record, attribute, _checked(entry, _read_with(json.loads, archive, entry)))
     for entry, attribute in _TENSORS.items():
         if entry in entries:
-            # Nothing but tensors and containers is loaded: a record is not trusted to run code.
-            setattr(record, attribute, torch.load(io.BytesIO(archive.read(entry)), weights_only=True))
+            setattr(record, attribute, _checked(entry, _read_with(tensors_of, archive, entry)))
     names = sorted(entry for entry in entries if entry + _PARTS[0] in entries)
     edge = {name.removeprefix(_EDGE + "/"): name for name in names if name.startswith(_EDGE + "/")}
     if _EDGE in names:  # of an earlier ExecuTorch, which recorded one method
@@ -90,8 +107,71 @@ def _read(archive: ZipFile, path: Any) -> ETRecord:
     return record
 
 
-def _program(archive: ZipFile, name: str) -> ExportedProgram:
+def _bytes(archive: ZipFile, entry: str) -> bytes:
     try:
-        return program_from_bytes(ProgramBytes(archive.read(name), *(archive.read(name + part) for part in _PARTS)))
-    except (KeyError, ValueError) as error:
-        raise RuntimeError(f"the record's program '{name}' cannot be read: {error}") from error
+        return archive.read(entry)
+    except (BadZipFile, ZlibError, EOFError, KeyError, ValueError, RuntimeError, OSError, StructError) as error:
+        raise RuntimeError(f"the record's entry '{entry}' cannot be read: {error}") from error
+
+
+def _read_with(read: Callable[[bytes], Any], archive: ZipFile, entry: str) -> Any:
+    data = _bytes(archive, entry)
+    try:
+        return read(data)
+    except Exception as error:  # bytes that are wrong make torch, pickle and json raise nearly everything
+        raise RuntimeError(f"the record's entry '{entry}' cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _program(archive: ZipFile, name: str) -> ExportedProgram:
+    parts = [_bytes(archive, name + part) for part in _PARTS]
+    program: ExportedProgram = _read_with(lambda data: program_from_bytes(ProgramBytes(data, *parts)), archive, name)
+    return program
+
+
+def _checked(entry: str, found: Any) -> Any:
+    """What an entry holds, if it is of the kind that it should be. Raises RuntimeError naming entry and value."""
+    if entry == "export_graph_id":
+        fits = isinstance(found, int)
+    elif entry == "representative_inputs":
+        fits = isinstance(found, (list, tuple))
+    else:
+        fits = isinstance(found, dict) and all(map(_CHECKS[entry], found.values()))
+    if not fits:
+        raise RuntimeError(f"the record's entry '{entry}': expected {_EXPECTED[entry]}; found {str(found)[:80]}")
+    return found
+
+
+def _by_instruction(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Whether a value is instruction → what fits; read from a file, numbers are texts."""
+
+    def fits(found: Any) -> bool:
+        return isinstance(found, dict) and all(str(key).isdigit() and check(value) for key, value in found.items())
+
+    return fits
+
+
+def _is_handles(found: Any) -> bool:
+    return isinstance(found, int) or (isinstance(found, list) and all(isinstance(each, int) for each in found))
+
+
+def _is_delegate(found: Any) -> bool:
+    if not isinstance(found, dict) or not isinstance(found.get("name", ""), str):
+        return False
+    held = found.get("delegate_map") or {}
+    return isinstance(held, dict) and all(map(_is_handles, held.values()))
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "debug_handle_map": _by_instruction(_is_handles),
+    "delegate_map": _by_instruction(_is_delegate),
+    "instruction_id_to_num_outs_map": _by_instruction(lambda found: isinstance(found, int)),
+    "reference_outputs": lambda found: isinstance(found, list),
+}
+_EXPECTED = {
+    "export_graph_id": "a number",
+    "representative_inputs": "a list of inputs",
+    "reference_outputs": "method → a list of outputs for each test case",
+    "debug_handle_map": "method → instruction → debug handle(s)",
+    "delegate_map": "method → instruction → name and map of the delegate",
+    "instruction_id_to_num_outs_map": "method → delegate's call → number of outputs",
+}

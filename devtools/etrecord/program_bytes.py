@@ -8,10 +8,16 @@ before.
 
 from __future__ import annotations
 
+import io
 import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pickle import UnpicklingError
 from typing import Any
 
+import torch
+from torch import fx
 from torch._export.serde import serialize as torch_serialize
 from torch._export.serde.schema import SCHEMA_VERSION
 from torch.export import ExportedProgram
@@ -19,10 +25,12 @@ from torch.export import ExportedProgram
 from executorch.exir.backend.program_copy import copy_program
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.verification.verifier import WellFormed
 
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
 _VERSION = {"major": 5, "minor": 4}
+_SCALAR = torch.ops.aten.scalar_tensor.default
 # What later versions say beside, which readers of 5.4 refuse.
 _LATER = {
     "kind",
@@ -48,25 +56,24 @@ class ProgramBytes:
 def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
     """A program in the ATen or the edge dialect; delegates are not part of the format (torch raises SerializeError)."""
     copied = copy_program(program)
-    edge, handles = set(), {}
-    for node in copied.graph.nodes:
-        if isinstance(node.target, EdgeOpOverload):
-            node.target = node.target._op
-            edge.add(node.name)
-        if isinstance(node.meta.get("debug_handle"), int):
-            handles[node.name] = node.meta["debug_handle"]
-    if edge:
+    marks = {}
+    for module in all_graph_modules(copied.graph_module):
+        _numbers_as_calls(module)
+        marks[id(module)] = _Mark.taken_from(module)
+    is_edge = any(mark.edge for mark in marks.values())
+    if is_edge:
         copied._verifiers = [WellFormed]
     artifact = torch_serialize.serialize(copied)
     said = json.loads(artifact.exported_program)
-    for node in said["graph_module"]["graph"]["nodes"]:
-        name = node["name"]
-        if name in edge:
-            node["target"] = _EDGE + node["target"].removeprefix(_ATEN)
-        if name in handles:
-            node["metadata"]["debug_handle"] = str(handles[name])
+    for module, graph in _graphs(copied.graph_module, said["graph_module"]["graph"]):
+        mark = marks[id(module)]
+        for node in graph["nodes"]:
+            if node["name"] in mark.edge:
+                node["target"] = _EDGE + node["target"].removeprefix(_ATEN)
+            if node["name"] in mark.handles:
+                node["metadata"]["debug_handle"] = str(mark.handles[node["name"]])
     said["graph_module"].pop("metadata", None)
-    said |= {"schema_version": _VERSION, "dialect": "", "verifiers": ["EDGE" if edge else "TRAINING"]}
+    said |= {"schema_version": _VERSION, "dialect": "", "verifiers": ["EDGE" if is_edge else "TRAINING"]}
     text = json.dumps(_without_later(said)).encode()
     return ProgramBytes(
         text, *(bytes(each) for each in (artifact.state_dict, artifact.constants, artifact.example_inputs))
@@ -74,30 +81,122 @@ def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
 
 
 def program_from_bytes(data: ProgramBytes) -> ExportedProgram:
-    """The program, its edge operators and debug handles again in the graph. Raises ValueError naming what is wrong."""
+    """The program, its edge operators and debug handles again in the graph. Raises ValueError naming what is wrong, and
+    torch's errors of many kinds. No code of the file is run."""
     said = json.loads(data.exported_program)
-    nodes = said["graph_module"]["graph"]["nodes"]
-    edge = {node["name"]: node["target"] for node in nodes if node["target"].startswith(_EDGE)}
-    handles = {node["name"]: int(each) for node in nodes if (each := node["metadata"].pop("debug_handle", None))}
-    for node in nodes:
-        node["target"] = node["target"].replace(_EDGE, _ATEN)
-        node["metadata"].pop("from_node", None)
+    _check_expressions(said)
+    graphs = list(_all_graphs(said["graph_module"]["graph"]))
+    marks = [_Mark.said_by(graph["nodes"]) for graph in graphs]
+    for graph in graphs:
+        for node in graph["nodes"]:
+            node["target"] = node["target"].replace(_EDGE, _ATEN)
+            node["metadata"].pop("debug_handle", None)
+            node["metadata"].pop("from_node", None)
     major, minor = SCHEMA_VERSION
     # What torch.export gives may have operators that write in place, which other verifiers refuse.
     said |= {"schema_version": {"major": major, "minor": minor}, "verifiers": ["TRAINING"], "guards_code": []}
-    artifact = torch_serialize.SerializedArtifact(
-        json.dumps(said).encode(), data.state_dict, data.constants, data.example_inputs
-    )
-    program = torch_serialize.deserialize(artifact)
-    for node in program.graph.nodes:
-        if node.name in edge:
-            node.target = _edge_operator(edge[node.name])
-        if node.name in handles:
-            node.meta["debug_handle"] = handles[node.name]
-    program.graph_module.recompile()
-    if edge:
+    parts: Any = (tensors_of(each) for each in (data.state_dict, data.constants, data.example_inputs))
+    program = torch_serialize.deserialize(torch_serialize.SerializedArtifact(json.dumps(said).encode(), *parts))
+    for (module, _), mark in zip(_graphs(program.graph_module, graphs[0]), marks, strict=True):
+        mark.put_on(module)
+    if any(mark.edge for mark in marks):
         program._verifiers = [WellFormed]
     return program
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """What torch does not write of a graph's nodes: of which an edge operator is the target, and their debug
+    handles."""
+
+    edge: Mapping[str, str]
+    handles: Mapping[str, int]
+
+    @staticmethod
+    def taken_from(module: fx.GraphModule) -> _Mark:
+        """The nodes' own, each edge operator replaced by what it stands for."""
+        edge, handles = {}, {}
+        for node in module.graph.nodes:
+            if isinstance(node.target, EdgeOpOverload):
+                edge[node.name] = str(node.target)
+                node.target = node.target._op
+            if isinstance(node.meta.get("debug_handle"), int):
+                handles[node.name] = node.meta["debug_handle"]
+        return _Mark(edge, handles)
+
+    @staticmethod
+    def said_by(nodes: Sequence[Any]) -> _Mark:
+        """What a file says of a graph's nodes."""
+        edge = {node["name"]: node["target"] for node in nodes if node["target"].startswith(_EDGE)}
+        return _Mark(
+            edge, {node["name"]: int(each) for node in nodes if (each := node["metadata"].get("debug_handle"))}
+        )
+
+    def put_on(self, module: fx.GraphModule) -> None:
+        for node in module.graph.nodes:
+            if node.name in self.edge:
+                node.target = _edge_operator(self.edge[node.name])
+            if node.name in self.handles:
+                node.meta["debug_handle"] = self.handles[node.name]
+        module.recompile()
+
+
+def _numbers_as_calls(module: fx.GraphModule) -> None:
+    """Constants of one element in branches, which torch does not write, as calls that make them."""
+    for node in list(module.graph.nodes):
+        held = getattr(module, str(node.target), None) if node.op == "get_attr" else None
+        if isinstance(held, torch.Tensor) and held.dim() == 0:
+            with module.graph.inserting_before(node):
+                made = module.graph.call_function(_SCALAR, (held.item(),), {"dtype": held.dtype})
+            made.meta = dict(node.meta)
+            node.replace_all_uses_with(made)
+            module.graph.erase_node(node)
+
+
+def _graphs(module: fx.GraphModule, graph: Any) -> Iterator[tuple[fx.GraphModule, Any]]:
+    """The graphs of a module and of what its control flow runs, with what a file says of each."""
+    yield module, graph
+    for held in _held_graphs(graph):
+        yield from _graphs(getattr(module, held["name"]), held["graph"])
+
+
+def _all_graphs(graph: Any) -> Iterator[Any]:
+    yield graph
+    for held in _held_graphs(graph):
+        yield from _all_graphs(held["graph"])
+
+
+def _held_graphs(graph: Any) -> list[Any]:
+    arguments = [each["arg"] for node in graph["nodes"] for each in node["inputs"]]
+    return [each["as_graph"] for each in arguments if "as_graph" in each]
+
+
+def tensors_of(data: bytes) -> Any:
+    """What bytes of torch.save hold. Raises ValueError for more than tensors and containers: torch would unpickle
+    anything, and run what that says."""
+    try:
+        return torch.load(io.BytesIO(data), weights_only=True) if data else {}
+    except UnpicklingError as error:
+        raise ValueError("expected tensors and containers of them, as torch.save writes them") from error
+
+
+# Sums, products and calls of symbolic functions: torch evaluates these texts as Python.
+_EXPRESSION = re.compile(r"[\w\s+\-*/%,.()<>=!&|~]*")
+_SYMBOLIC_CALL = r"(?:[A-Z]\w*|floor|ceiling|sqrt|log2?|exp)\s*\("
+_NOT_SYMBOLIC = re.compile(rf"\.\s*[A-Za-z_]|\)\s*\(|\b(?!{_SYMBOLIC_CALL})[A-Za-z_]\w*\s*\(")
+
+
+def _check_expressions(said: Any) -> None:
+    """Raises ValueError for a size that is another text than an expression of symbols."""
+    if isinstance(said, list):
+        for each in said:
+            _check_expressions(each)
+    elif isinstance(said, dict):
+        text = said.get("expr_str", "")
+        if not isinstance(text, str) or not _EXPRESSION.fullmatch(text) or _NOT_SYMBOLIC.search(text):
+            raise ValueError(f"expected an expression of symbols as a size; found {text!r}")
+        for each in said.values():
+            _check_expressions(each)
 
 
 def _edge_operator(target: str) -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import torch
@@ -37,11 +38,15 @@ def inflate(value: Value, buffer: bytes | None) -> Any:
 
 def _tensor(tensor: Tensor, buffer: bytes) -> torch.Tensor:
     dtype = to_dtype(tensor.scalar_type)
-    if min(tensor.sizes, default=1) == 0:
-        return torch.empty(tensor.sizes, dtype=dtype)
     if len(tensor.strides) != len(tensor.sizes) or min([*tensor.sizes, *tensor.strides], default=0) < 0:
         raise ValueError(f"a recorded tensor has sizes {tensor.sizes} and strides {tensor.strides}")
-    count = 1 + sum((size - 1) * stride for size, stride in zip(tensor.sizes, tensor.strides, strict=True))
+    if 0 in tensor.sizes:
+        return torch.empty(0, dtype=dtype).reshape(tensor.sizes)
+    # What is recorded lies densely: no byte belongs to two elements.
+    count = max(
+        1 + sum((size - 1) * stride for size, stride in zip(tensor.sizes, tensor.strides, strict=True)),
+        prod(tensor.sizes),
+    )
     begin = tensor.offset or 0
     end = begin + count * dtype.itemsize
     if begin < 0 or end > len(buffer):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from executorch.devtools.checked_program import checked_program
 from executorch.devtools.memory.constants import constants_of_file, constants_of_programs
 from executorch.devtools.memory.explanation import ArenaUse, Figure, MemoryExplanation, MethodMemory
 from executorch.devtools.memory.measured import Measured, measure
@@ -14,7 +15,6 @@ from executorch.devtools.report.file_plan import plan_of_file
 from executorch.exir.memory.plan import MemoryPlan, PlannedTensor
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.exir.schema import BytesLike, ExecutionPlan
-from executorch.exir.serialize import deserialize_pte
 
 
 def explain(
@@ -37,7 +37,7 @@ def explain(
         data: BytesLike = program.buffer
     else:
         data = Path(program).read_bytes() if isinstance(program, (str, Path)) else program
-    file = deserialize_pte(data)
+    file = checked_program(data)
     plans = {plan.name: plan for plan in file.program.execution_plan}
     unknown = set(inputs or {}) - set(plans)
     if unknown:

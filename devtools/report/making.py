@@ -12,6 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils._pytree import tree_leaves
 
+from executorch.devtools.checked_program import checked_program
 from executorch.devtools.comparison import Comparison, Lower, compare
 from executorch.devtools.etdump.recording import Progress, random_inputs, record_runs
 from executorch.devtools.etdump.trace import Trace
@@ -23,7 +24,6 @@ from executorch.devtools.report.file_plan import plan_of_file
 from executorch.devtools.report.page import report_html
 from executorch.devtools.report.study import Study, study_of
 from executorch.exir import ExecutorchProgramManager
-from executorch.exir.serialize import deserialize_pte
 
 
 def make_study(
@@ -68,7 +68,7 @@ def make_study(
             data, leaves, method=method, runs=runs, warm_up=warm_up, threads=threads, progress=progress
         )
         trace = recording.trace
-    plan = plan_of(deserialize_pte(data).program.execution_plan, method)
+    plan = plan_of(checked_program(data).program.execution_plan, method)
     study = study_of(title, plan, len(data), trace=trace, record=record, comparison=comparison)
     return study.with_memory(plan_of_file(plan, study.modules), _constants(data, made, record, method))
 
@@ -119,7 +119,7 @@ def _constants(
         name = method if method in made.methods else "forward"
         return constants_of_programs({method: made.exported_program(name)})
     edge = None if record is None else edge_program_of(record, method)
-    return constants_of_file(deserialize_pte(data).program) if edge is None else constants_of_programs({method: edge})
+    return constants_of_file(checked_program(data).program) if edge is None else constants_of_programs({method: edge})
 
 
 def _own_record(program: ExecutorchProgramManager) -> ETRecord | None:

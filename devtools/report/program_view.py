@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from executorch.devtools.checked_program import arguments_of
 from executorch.exir.scalar_type import to_dtype
 from executorch.exir.schema import (
     DelegateCall,
     ExecutionPlan,
     InstructionArguments,
-    JumpFalseCall,
     KernelCall,
     MoveCall,
     OptionalTensorList,
@@ -55,15 +55,6 @@ def tensors_of(plan: ExecutionPlan, values: Sequence[int]) -> Iterator[tuple[int
             yield index, held
         elif isinstance(held, (TensorList, OptionalTensorList)):
             yield from tensors_of(plan, held.items)
-
-
-def arguments_of(call: InstructionArguments) -> list[int]:
-    """The values that an instruction reads or writes."""
-    if isinstance(call, (KernelCall, DelegateCall)):
-        return list(call.args)
-    if isinstance(call, MoveCall):
-        return [call.move_from, call.move_to]
-    return [call.cond_value_index] if isinstance(call, JumpFalseCall) else [call.value_index]
 
 
 class _Follower:

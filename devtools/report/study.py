@@ -12,13 +12,20 @@ from torch import fx
 from executorch.devtools.comparison import Comparison, OperatorGap
 from executorch.devtools.etdump.trace import Trace
 from executorch.devtools.etrecord.record import ETRecord
-from executorch.devtools.inspector.attribution import attribute, edge_program_of, method_of, nodes_by_handle
+from executorch.devtools.inspector.attribution import (
+    DELEGATE_CALL,
+    attribute,
+    edge_program_of,
+    method_of,
+    nodes_by_handle,
+)
 from executorch.devtools.inspector.event_block import BlockSettings, EventBlock, blocks_of
+from executorch.devtools.inspector.sources import KERNEL
 from executorch.devtools.inspector.steps import Step, execution_of, run_count, steps_of, whole_time
 from executorch.devtools.inspector.time_scale import TimeScale
 from executorch.devtools.report.program_view import Call, calls_of
 from executorch.exir.memory.plan import MemoryPlan
-from executorch.exir.schema import ExecutionPlan
+from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall
 
 
 @dataclass(frozen=True)
@@ -90,13 +97,15 @@ def study_of(
     record: ETRecord | None = None,
     comparison: Comparison | None = None,
 ) -> Study:
-    """Brings together what is known. Raises ValueError if trace and record are of different programs."""
+    """Brings together what is known. Raises ValueError if trace or record are of another program."""
+    _check_record(record, plan)
     inside = _inside(record, plan.name)
     study = Study(title, plan.name, plan, file_bytes, inside=inside, comparison=comparison)
     if trace is None:
         return study
     blocks = blocks_with_sources(trace, record, plan.name)
     block = execution_of(blocks)
+    _check_events(block, plan)
     return replace(
         study,
         blocks=blocks,
@@ -105,6 +114,43 @@ def study_of(
         runs=run_count(block),
         notes=tuple(trace.missing),
     )
+
+
+def _check_events(block: EventBlock, plan: ExecutionPlan) -> None:
+    """Raises ValueError for an event of what the plan does not call at its instruction."""
+    instructions = plan.chains[0].instructions
+    for event in block.events:
+        number = event._instruction_id
+        is_kernel = event.name.startswith(KERNEL)
+        if number is None or not (is_kernel or event.name == DELEGATE_CALL):
+            continue
+        call = instructions[number].instr_args if number < len(instructions) else None
+        found = "nothing" if call is None else type(call).__name__
+        if isinstance(call, KernelCall):
+            found = plan.operators[call.op_index].name.split("::")[-1]
+        elif isinstance(call, DelegateCall):
+            found = DELEGATE_CALL
+        wanted = event.name.removeprefix(KERNEL).split(".")[0]
+        if wanted != found:
+            raise ValueError(
+                f"the trace is of another program: its instruction {number} ran {wanted}; in the method '{plan.name}' "
+                f"that is {found}"
+            )
+
+
+def _check_record(record: ETRecord | None, plan: ExecutionPlan) -> None:
+    """Raises ValueError if the record's delegates are not called where the plan calls some."""
+    if record is None:
+        return
+    name = method_of(record, plan.name)
+    known = sorted(int(each) for each in (record._delegate_map or {}).get(name) or {})
+    instructions = plan.chains[0].instructions
+    called = [number for number, each in enumerate(instructions) if isinstance(each.instr_args, DelegateCall)]
+    if known != called:
+        raise ValueError(
+            f"the record is of another program: instructions {known} call its delegates; in the method '{plan.name}' "
+            f"that is {called}"
+        )
 
 
 def _inside(record: ETRecord | None, method: str) -> dict[int, list[fx.Node]]:

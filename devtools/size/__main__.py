@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from executorch.devtools.command.arguments import number
 from executorch.devtools.size.breakdown import Size, size_of
 from executorch.devtools.size.edit import EditError, extract, strip
 from executorch.devtools.size.regions import regions_of
@@ -84,12 +85,12 @@ def _edit(data: bytes, options: argparse.Namespace) -> None:
 
 def _modules(data: bytes, record: Path | None) -> dict[str, int]:
     """Bytes of constants by module: of the record's programs, else of those constants that the file names."""
+    from executorch.devtools.checked_program import checked_program
     from executorch.devtools.etrecord import parse_etrecord
     from executorch.devtools.memory.constants import constants_of_file, constants_of_programs
-    from executorch.exir.serialize import deserialize_pte
 
     if record is None:
-        return constants_of_file(deserialize_pte(data).program)
+        return constants_of_file(checked_program(data).program)
     return constants_of_programs(parse_etrecord(record).edge_programs())
 
 
@@ -110,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("file", type=Path, metavar="FILE.pte")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
-    parser.add_argument("--parts", type=int, default=20, metavar="N", help="show the N largest parts (default: 20)")
+    parser.add_argument("--parts", type=number, default=20, metavar="N", help="show the N largest parts (default: 20)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="the ETRecord of the export, which names modules")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="the file's regions: program, segments, padding")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from executorch.devtools.checked_program import checked_program
 from executorch.devtools.size.regions import Region, regions_of, totals_of
 from executorch.exir.schema import BytesLike, KernelCall, Program, Tensor
-from executorch.exir.serialize import deserialize_pte
 from executorch.exir.serialize.pte_file import PteFile
 
 
@@ -54,7 +54,7 @@ class Size:
 def size_of(data: BytesLike) -> Size:
     """The breakdown of a `.pte` file's bytes. Raises MalformedProgramError if they are none."""
     view = memoryview(data).cast("B")
-    file = deserialize_pte(view)
+    file = checked_program(view)
     parts = list(_marked(parts_with_bytes(file)))
     return Size(
         file=len(view),

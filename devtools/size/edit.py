@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TypeGuard
 
+from executorch.devtools.checked_program import checked_program
 from executorch.devtools.size.breakdown import parts_with_bytes
 from executorch.devtools.size.regions import program_of
 from executorch.exir.schema import (
@@ -24,7 +25,7 @@ from executorch.exir.schema import (
     Tensor,
     TensorDataLocation,
 )
-from executorch.exir.serialize import PteFile, PteLayout, deserialize_pte, serialize_pte
+from executorch.exir.serialize import PteFile, PteLayout, serialize_pte
 from executorch.exir.serialize.header import find_extended_header
 
 
@@ -37,7 +38,7 @@ def extract(data: BytesLike, name: str) -> bytes:
 
     Raises EditError if there is none, or more than one; MalformedProgramError if the bytes are no program.
     """
-    parts = list(parts_with_bytes(deserialize_pte(data)))
+    parts = list(parts_with_bytes(checked_program(data)))
     found = [bytes(content) for part, content in parts if part.name == name]
     if len(found) != 1:
         known = ", ".join(sorted({f"'{part.name}'" for part, _ in parts})) or "none"
@@ -64,7 +65,7 @@ def strip(
     MalformedProgramError if the bytes are no program.
     """
     layout = _layout(data)
-    file = deserialize_pte(data)
+    file = checked_program(data)
     program = file.program
     plans = _kept_plans(program, methods, backends)
     program = replace(program, execution_plan=[_without_debug(plan) for plan in plans] if debug else plans)

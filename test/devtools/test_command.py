@@ -1,11 +1,17 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 import json
+import re
 from pathlib import Path
 
 import pytest
+import torch
 from recorded_run import Recorded, recorded
 
 from executorch.devtools.__main__ import main
+from executorch.devtools.etdump.recording import record_runs
+from executorch.devtools.inspector import inspector_cli
+from executorch.exir import to_edge
+from executorch.exir.serialize import deserialize_pte, serialize_pte
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +95,80 @@ def test_the_help_of_every_command_has_an_example(command: str, capsys: pytest.C
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert f"  python -m executorch.devtools {command} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("inspect PTE", "program.pte: expected an execution trace.*ET12"),
+        ("inspect TRACE --module two", "--record FILE"),
+        ("inspect TRACE --record RECORD --module three", "--module three: .*two.lin"),
+        ("inspect TRACE --record PTE", "program.pte is no ETRecord"),
+        ("profile TRACE", "trace.etdp is no program .*found"),
+        ("profile BROKEN", "broken.pte is no program .*instruction 0: expected a operator below 4; found 9"),
+        ("graph BROKEN -o PAGE", "broken.pte is no program"),
+        ("size BROKEN", "broken.pte: .*found 9"),
+        ("profile PTE --inputs MODEL:missing", "has no 'missing'"),
+        ("profile PTE --inputs MODEL:raising", "MODEL:raising failed: KeyError"),
+        ("profile PTE --inputs MODEL:narrow", "input 0: expected a float32 tensor"),
+        ("compare MODEL:broken PTE", "MODEL:broken cannot be exported: AttributeError"),
+        ("compare MODEL:make PTE --partitioner MODEL:raising", "--partitioner"),
+        ("report PTE --trace OTHER -o PAGE", "another program: its instruction 0 ran"),
+        ("report PTE -o NOWHERE", "No such file"),
+    ],
+)
+def test_what_cannot_be_used_is_said_by_name(
+    run: Recorded, other: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: str, says: str
+) -> None:
+    places = {"TRACE": run.trace, "OTHER": other, "PAGE": str(tmp_path / "page.html"), "NOWHERE": "/nowhere/page.html"}
+    for name in ("program.pte", "broken.pte", "record", "model.py"):
+        places[name.split(".")[0].upper()] = str(tmp_path / name)
+    places["PTE"] = places["PROGRAM"]
+    Path(places["PTE"]).write_bytes(run.program.buffer)
+    file = deserialize_pte(run.program.buffer)
+    file.program.execution_plan[0].chains[0].instructions[0].instr_args.op_index = 9  # type: ignore[union-attr]
+    Path(places["BROKEN"]).write_bytes(bytes(serialize_pte(file)))
+    run.record.save(places["RECORD"])
+    Path(places["MODEL"]).write_text(
+        "import torch\nfrom recorded_run import TwoBlocks\n"
+        "class Broken(torch.nn.Module):\n    def forward(self, x): return self.nothing(x)\n"
+        "def make(): return TwoBlocks().eval(), (torch.randn(2, 4),)\n"
+        "def broken(): return Broken(), (torch.randn(2, 4),)\n"
+        "def narrow(): return [torch.randn(2, 3)]\n"
+        "def raising(): raise KeyError('gone')\n"
+    )
+    words = [":".join(places.get(part, part) for part in word.split(":")) for word in arguments.split()]
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert re.search(says.replace("MODEL", re.escape(places["MODEL"])), said) and "Traceback" not in said, said
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A trace of another program."""
+    x = torch.ones(2)
+    program = to_edge(torch.export.export(Sine(), (x,))).to_executorch().buffer
+    path = tmp_path_factory.mktemp("other") / "trace.etdp"
+    path.write_bytes(record_runs(program, [x]).etdump)
+    return str(path)
+
+
+class Sine(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x)
+
+
+def test_the_documented_inspector_cli_shows_the_table(
+    run: Recorded, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run.record.update_reference_outputs([[run.model(run.x).detach()]])
+    run.record.save(tmp_path / "record")
+    options = ["--etdump_path", run.trace, "--etrecord_path", str(tmp_path / "record")]
+    table = tmp_path / "table.tsv"
+    wanted = [*options, "--debug_buffer_path", run.debug, "--tsv_path", str(table), "--compare_results"]
+    assert inspector_cli.main(wanted) == 0
+    shown = capsys.readouterr().out
+    assert "native_call_addmm.out" in shown and "cosine_similarity" in shown and "1.00000" in shown
+    assert "avg (ms)" in table.read_text()
+    assert inspector_cli.main([*options[:2], "--compare_results"]) == 1
+    assert "--etrecord_path" in capsys.readouterr().err

@@ -28,6 +28,15 @@ class Branch(torch.nn.Module):
         return torch.cond(x.sum() > -9, lambda x: torch.erf(x).sin(), lambda x: x.cos(), (x,)).exp()
 
 
+class LayerInBranch(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(X.shape[-1], 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > -9, lambda x: self.layer(x).sin(), lambda x: x[..., :4].cos(), (x,)).exp()
+
+
 class Loop(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         def body(i: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -120,3 +129,15 @@ def test_the_wrong_operator_is_named(
     assert found.first is not None and found.first.operator == operator
     if model is not Loop:  # the others are right on what they read; in a loop that is what they made themselves
         assert sum(each.differs for each in found.operators) == 1
+
+
+def test_a_module_in_a_branch_is_named() -> None:
+    module = LayerInBranch().eval()
+    exported = torch.export.export(module, (X,))
+    file = deserialize_pte(to_edge(exported).to_executorch().buffer)
+    bias = module.layer.bias.detach()
+    place = [bytes(each.storage) for each in file.program.constant_buffer].index(bias.numpy().tobytes())
+    file.program.constant_buffer[place] = Buffer((bias + 0.3).numpy().tobytes())
+    found = compare(exported, bytes(serialize_pte(file)), (X,)).first
+    assert found is not None and (found.operator, found.module) == ("aten.addmm.default", "layer")
+    assert "test_compare_kinds.py:" in found.source

@@ -48,9 +48,12 @@ class XnnpackBackend final : public runtime::BackendInterface {
     surroundings.workspace_user = {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
     surroundings.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
+    // Where values are recorded, readers expect one with each event of an operator: there are none inside.
     surroundings.is_profiled =
-        tracer != nullptr && tracer->event_tracer_profiling_level() ==
-                                 runtime::EventTracerProfilingLevel::kProfileAllEvents;
+        tracer != nullptr &&
+        tracer->event_tracer_profiling_level() ==
+            runtime::EventTracerProfilingLevel::kProfileAllEvents &&
+        tracer->event_tracer_debug_level() == runtime::EventTracerDebugLogLevel::kNoLogging;
     forget_shortage();
     Result<std::unique_ptr<Delegate>> delegate = Delegate::create(payload, std::move(surroundings));
     ET_CHECK_OK_OR_RETURN_ERROR(check_memory());

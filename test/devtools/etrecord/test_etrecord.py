@@ -1,5 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 import io
+import operator
 import zipfile
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from recorded_run import Block, TwoBlocks
 
 from executorch.devtools import BundledProgram, ETRecord, generate_etrecord, parse_etrecord
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.inspector.attribution import nodes_by_handle
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.error import module_name
 
 X = torch.arange(8.0).reshape(2, 4) / 8
 
@@ -109,3 +112,68 @@ def test_records_are_exchanged_with_the_reference(tmp_path: Path) -> None:
     read = parse_etrecord(tmp_path / "theirs")
     assert next(name for name, _, _ in calls(read)) == "aten_relu_default"
     torch.testing.assert_close(read.edge_dialect_program.module()(X), torch.relu(X) + 1)
+
+
+class Branches(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.yes = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda x: self.yes(x) * 2, lambda x: x.sin(), (x,))
+
+
+def test_a_record_has_the_handles_and_modules_of_branches() -> None:
+    model, file = Branches().eval(), io.BytesIO()
+    record = program(model).get_etrecord()
+    record.save(file)
+    read = parse_etrecord(file)
+    torch.testing.assert_close(read.edge_dialect_program.module()(X), model(X))
+
+    def handles(each: ETRecord) -> dict[int, list[str]]:
+        found = nodes_by_handle(each.edge_dialect_program)
+        return {
+            key: [node.name for node in nodes if node.target is not operator.getitem] for key, nodes in found.items()
+        }
+
+    assert {key: names for key, names in handles(record).items() if names} == handles(read)
+    (linear,) = [nodes[-1] for nodes in nodes_by_handle(read.edge_dialect_program).values() if len(nodes) == 2]
+    assert module_name(linear) == "yes"
+
+
+class Code:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return exec, ("raise AssertionError('the record ran code')",)
+
+
+def pickled(value: object) -> bytes:
+    file = io.BytesIO()
+    torch.save(value, file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("entry", "content", "says"),
+    [
+        ("debug_handle_map", b"{", "JSONDecodeError"),
+        ("debug_handle_map", b"[1]", "expected method"),
+        ("debug_handle_map", b'{"forward": {"0": "x"}}', "expected method → instruction → debug handle"),
+        ("delegate_map", b'{"forward": {"0": 3}}', "name and map of the delegate"),
+        ("representative_inputs", pickled([Code()]), "expected tensors"),
+        ("edge_dialect_exported_program/forward_constants", pickled({"x": Code()}), "expected tensors"),
+        ("edge_dialect_exported_program/forward", b'{"expr_str": "exec(chr(35))"}', "expression of symbols"),
+        ("edge_dialect_exported_program/forward", b"\xff\xfe", "cannot be read"),
+        ("exported_program_state_dict", b"PK", "cannot be read"),
+    ],
+)
+def test_a_damaged_record_says_which_entry_and_runs_no_code(entry: str, content: bytes, says: str) -> None:
+    record = program(TwoBlocks().eval()).get_etrecord()
+    record.update_representative_inputs([X])
+    whole, damaged = io.BytesIO(), io.BytesIO()
+    record.save(whole)
+    with zipfile.ZipFile(whole) as read, zipfile.ZipFile(damaged, "w") as written:
+        for name in read.namelist():
+            written.writestr(name, content if name == entry else read.read(name))
+    with pytest.raises(RuntimeError, match=says) as raised:
+        parse_etrecord(damaged)
+    assert entry.removesuffix("_constants").removesuffix("_state_dict") in str(raised.value)

@@ -1,4 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+import contextlib
 import io
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
 from executorch.devtools.inspector import TimeScale, compare_results
 from executorch.devtools.inspector.numerical_comparator import NumericalComparatorBase
 from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.serialize import MalformedProgramError
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +147,16 @@ def test_a_truncated_trace_is_read_with_a_warning(run: Recorded) -> None:
         found = Inspector(etdump_data=data[: len(data) * 3 // 4])
     assert found.event_blocks
     assert "truncated" in found.missing[0]
+
+
+@pytest.mark.filterwarnings("ignore:.*truncated")
+def test_every_beginning_of_a_trace_is_shown_or_refused(run: Recorded) -> None:
+    data = Path(run.times).read_bytes()
+    shown = 0
+    for size in range(12, len(data), 7):
+        with contextlib.suppress(MalformedProgramError):
+            shown += len(Inspector(etdump_data=data[:size], etrecord=run.record).to_dataframe()) > 0
+    assert shown > len(data) // 7 // 2
 
 
 def test_a_debug_buffer_that_is_too_short_is_said(run: Recorded, tmp_path: Path) -> None:

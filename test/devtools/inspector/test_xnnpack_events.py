@@ -31,7 +31,7 @@ def test_every_operator_of_xnnpack_is_one_of_the_model(run: Recorded, tmp_path: 
     run.record.save(tmp_path / "record")
     for record in (run.record, tmp_path / "record"):
         inside = [
-            event for event in Inspector(run.trace, etrecord=record).event_blocks[1].events if event.is_delegated_op
+            event for event in Inspector(run.times, etrecord=record).event_blocks[1].events if event.is_delegated_op
         ]
         assert len(inside) == 4
         linear = ["aten.linear.default", "aten.relu.default"]  # in one
@@ -67,8 +67,11 @@ def test_the_reference_inspector_finds_the_same(run: Recorded, tmp_path: Path) -
     run.record.save(tmp_path / "record")
     script = (
         "from executorch.devtools import Inspector\n"
-        f"blocks = Inspector(etdump_path={run.trace!r}, etrecord={str(tmp_path / 'record')!r}).event_blocks\n"
+        f"record = {str(tmp_path / 'record')!r}\n"
+        f"blocks = Inspector(etdump_path={run.times!r}, etrecord=record).event_blocks\n"
         "print([event.op_types for event in blocks[1].events if event.is_delegated_op])\n"
+        f"values = Inspector(etdump_path={run.trace!r}, etrecord=record, debug_buffer_path={run.debug!r})\n"
+        "print('gaps', len(values.calculate_numeric_gap('MSE')))\n"
     )
     printed = peer.run_script(script, [], tmp_path)
-    assert printed.count("linear") == 2 and printed.count("add") == 2, printed
+    assert printed.count("linear") == 2 and printed.count("add") == 2 and "gaps 4" in printed, printed

@@ -1,0 +1,87 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Programs of files that nobody has run yet: everything that they refer to by number is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from executorch.exir.schema import (
+    BytesLike,
+    DelegateCall,
+    ExecutionPlan,
+    InstructionArguments,
+    IntList,
+    JumpFalseCall,
+    KernelCall,
+    MoveCall,
+    OptionalTensorList,
+    Program,
+    Tensor,
+    TensorList,
+)
+from executorch.exir.serialize import MalformedProgramError, deserialize_pte
+from executorch.exir.serialize.pte_file import PteFile
+
+# What numbers refer to, and the numbers.
+_Numbers = tuple[str, Iterable[int]]
+
+
+def checked_program(data: BytesLike) -> PteFile:
+    """The program in the bytes of a `.pte` file. Raises MalformedProgramError saying what is wrong, and where."""
+    file = deserialize_pte(data)
+    for plan in file.program.execution_plan:
+        _check_plan(file.program, plan)
+    return file
+
+
+def arguments_of(call: InstructionArguments) -> list[int]:
+    """The values that an instruction reads or writes."""
+    if isinstance(call, (KernelCall, DelegateCall)):
+        return list(call.args)
+    if isinstance(call, MoveCall):
+        return [call.move_from, call.move_to]
+    return [call.cond_value_index] if isinstance(call, JumpFalseCall) else [call.value_index]
+
+
+def _check_plan(program: Program, plan: ExecutionPlan) -> None:
+    where = f"method '{plan.name}'"
+    if not plan.chains:
+        raise MalformedProgramError(f"{where}: expected a chain of instructions; found none")
+    counts = {
+        "value": len(plan.values),
+        "operator": len(plan.operators),
+        "delegate": len(plan.delegates),
+        "buffer of constants": len(program.constant_buffer),
+        "payload": len(program.backend_delegate_data),
+    }
+    _check(f"{where}: inputs and outputs", counts, [("value", [*plan.inputs, *plan.outputs])])
+    for number, value in enumerate(plan.values):
+        held = value.val
+        if isinstance(held, Tensor):
+            if held.data_buffer_idx:  # 0 is none, also where there are no buffers
+                _check(f"{where}, value {number}", counts, [("buffer of constants", [held.data_buffer_idx])])
+        elif isinstance(held, (IntList, TensorList)):
+            _check(f"{where}, value {number}", counts, [("value", held.items)])
+        elif isinstance(held, OptionalTensorList):
+            _check(f"{where}, value {number}", counts, [("value", (each for each in held.items if each != -1))])
+    for number, delegate in enumerate(plan.delegates):
+        _check(f"{where}, delegate {number}", counts, [("payload", [delegate.processed.index])])
+    for chain in plan.chains:
+        for number, instruction in enumerate(chain.instructions):
+            _check(f"{where}, instruction {number}", counts, _numbers_of(instruction.instr_args))
+
+
+def _numbers_of(call: InstructionArguments) -> list[_Numbers]:
+    found: list[_Numbers] = [("value", arguments_of(call))]
+    if isinstance(call, KernelCall):
+        found.append(("operator", [call.op_index]))
+    elif isinstance(call, DelegateCall):
+        found.append(("delegate", [call.delegate_index]))
+    return found
+
+
+def _check(where: str, counts: dict[str, int], numbers: Iterable[_Numbers]) -> None:
+    for kind, found in numbers:
+        for number in found:
+            if not 0 <= number < counts[kind]:
+                raise MalformedProgramError(f"{where}: expected a {kind} below {counts[kind]}; found {number}")

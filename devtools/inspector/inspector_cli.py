@@ -1,0 +1,65 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""`python -m executorch.devtools.inspector.inspector_cli`: a trace's table by the documented name and options.
+
+`python -m executorch.devtools inspect` has more."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from executorch.devtools.inspector import Inspector, TimeScale, compare_results
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table; returns the exit status: 1 if something cannot be read."""
+    options = _parser().parse_args(arguments)
+    try:
+        _show(options)
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"inspector_cli: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description="Shows what a trace recorded: see python -m executorch.devtools inspect."
+    )
+    parser.add_argument("--etdump_path", required=True, metavar="FILE", help="the trace (.etdp)")
+    parser.add_argument("--etrecord_path", metavar="FILE", help="the record of the export")
+    parser.add_argument("--debug_buffer_path", metavar="FILE", help="the recorded values")
+    units = [scale.value for scale in TimeScale]
+    parser.add_argument("--source_time_scale", choices=units, default="ns", help="the trace's unit (default: ns)")
+    parser.add_argument("--target_time_scale", choices=units, default="ms", help="the table's unit (default: ms)")
+    parser.add_argument("--tsv_path", metavar="FILE", help="where to write the table with tabs, too")
+    parser.add_argument("--compare_results", action="store_true", help="compare outputs with the record's")
+    return parser
+
+
+def _show(options: argparse.Namespace) -> None:
+    inspector = Inspector(
+        etdump_path=options.etdump_path,
+        etrecord=options.etrecord_path,
+        debug_buffer_path=options.debug_buffer_path,
+        source_time_scale=TimeScale(options.source_time_scale),
+        target_time_scale=TimeScale(options.target_time_scale),
+    )
+    inspector.print_data_tabular()
+    if options.tsv_path:
+        with open(options.tsv_path, "w", encoding="utf-8") as file:
+            inspector.save_data_to_tsv(file)
+    if options.compare_results:
+        compared = [block for block in inspector.event_blocks if block.reference_output and block.run_output]
+        if not compared:
+            raise ValueError(
+                "--compare_results: expected recorded outputs (--debug_buffer_path) of a test case whose outputs the "
+                "record has (--etrecord_path); found none"
+            )
+        for block in compared:
+            compare_results(block.reference_output, block.run_output or ())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
