@@ -17,6 +17,7 @@ from executorch.exir.schema import (
     OptionalTensorList,
     Program,
     Tensor,
+    TensorDataLocation,
     TensorList,
 )
 from executorch.exir.serialize import MalformedProgramError, deserialize_pte
@@ -58,7 +59,7 @@ def _check_plan(program: Program, plan: ExecutionPlan) -> None:
     for number, value in enumerate(plan.values):
         held = value.val
         if isinstance(held, Tensor):
-            if held.data_buffer_idx:  # 0 is none, also where there are no buffers
+            if _is_of_file(held):
                 _check(f"{where}, value {number}", counts, [("buffer of constants", [held.data_buffer_idx])])
         elif isinstance(held, (IntList, TensorList)):
             _check(f"{where}, value {number}", counts, [("value", held.items)])
@@ -69,6 +70,15 @@ def _check_plan(program: Program, plan: ExecutionPlan) -> None:
     for chain in plan.chains:
         for number, instruction in enumerate(chain.instructions):
             _check(f"{where}, instruction {number}", counts, _numbers_of(instruction.instr_args))
+
+
+def _is_of_file(tensor: Tensor) -> bool:
+    """Whether its number of a buffer is one of the program's constants: 0 is none."""
+    extra = tensor.extra_tensor_info
+    is_elsewhere = extra is not None and (
+        extra.location != TensorDataLocation.SEGMENT or extra.mutable_data_segments_idx
+    )
+    return bool(tensor.data_buffer_idx) and not is_elsewhere
 
 
 def _numbers_of(call: InstructionArguments) -> list[_Numbers]:
