@@ -48,7 +48,8 @@ class XnnpackBackend final : public runtime::BackendInterface {
     surroundings.workspace_user = {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
     surroundings.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
-    // Where values are recorded, readers expect one with each event of an operator: there are none inside.
+    // Where values are recorded, readers expect one with each event of an operator: there are none
+    // inside.
     surroundings.is_profiled =
         tracer != nullptr &&
         tracer->event_tracer_profiling_level() ==
