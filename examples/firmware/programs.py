@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs for the firmware, and what they are run on: handwritten digits in float32 and int8, and a network of the
-size that spots keywords in sound (its weights are random).
+"""Programs for the firmware, and what they are run on: handwritten digits in float32 and int8, a network of the size that
+spots keywords in sound, and one for sentences of any length (their weights are random).
 
     python examples/firmware/programs.py FOLDER
 
@@ -10,6 +10,7 @@ machine's runtime gives, a line each."""
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from sklearn.datasets import load_digits, load_sample_image
@@ -44,6 +45,17 @@ def keyword_network() -> nn.Module:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 12)).eval()
 
 
+class Sentences(nn.Module):
+    """The largest score of any word, for up to 12 words of 50."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.scores = nn.Embedding(50, 16), nn.Linear(16, 6)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        return self.scores(torch.relu(self.embedding(words))).amax(1)
+
+
 def patches(image: torch.Tensor) -> torch.Tensor:
     """Three pieces of scikit-learn's photograph of a flower, of the size of a second of sound: 49 x 10 features."""
     grey = image.float().mean(2) / 128 - 1
@@ -61,8 +73,8 @@ def quantized(model: nn.Module, calibration: torch.Tensor) -> nn.Module:
     return convert_pt2e(prepared)
 
 
-def write(folder: Path, name: str, model: nn.Module, samples: Sequence[torch.Tensor]) -> None:
-    manager = to_edge(torch.export.export(model, (samples[0],))).to_executorch()
+def write(folder: Path, name: str, model: nn.Module, samples: Sequence[torch.Tensor], sizes: Any = None) -> None:
+    manager = to_edge(torch.export.export(model, (samples[0],), dynamic_shapes=sizes)).to_executorch()
     (folder / f"{name}_memory.h").write_text(memory_header(manager, name))
     program = manager.buffer
     method = Runtime.get().load_program(program).load_method("forward")
@@ -83,6 +95,8 @@ def main(folder: Path) -> None:
     write(folder, "digits", model, pixels[1500:1510].split(1))
     write(folder, "digits_int8", quantized(model, pixels[:100]), pixels[1500:1510].split(1))
     write(folder, "keywords", keyword_network(), patches(torch.tensor(load_sample_image("flower.jpg"))).split(1))
+    words = torch.randint(0, 50, (3, 12)).split(1)
+    write(folder, "sentences", Sentences().eval(), words, sizes=({1: torch.export.Dim("words", max=12)},))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from executorch.extension.pybindings import _portable_lib
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "firmware"
-NAMES = ("digits", "digits_int8", "keywords")
+NAMES = ("digits", "digits_int8", "keywords", "sentences")
 MACHINES = {"cortex-m3": "mps2-an385", "cortex-m4": "mps2-an386", "cortex-m55": "mps3-an547"}
 PRESETS = os.environ.get("EXECUTORCH_FIRMWARE_PRESETS", "cortex-m4").split(",")
 
