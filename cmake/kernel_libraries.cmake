@@ -54,6 +54,17 @@ endfunction()
 # floating-point exception flags: without them, roots and rounding become instructions. Numbers stay the same.
 function(executorch_kernel_options target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3> -fno-math-errno -fno-trapping-math)
+  # With fused multiplication, processors that have it would give other numbers than those that have not: for a seed; for a
+  # difference of a product and the rounded mean of such products, of which nothing may be left; for quantized tensors,
+  # whose reference rounds after every step.
+  get_target_property(unfused ${target} SOURCES)
+  list(FILTER unfused INCLUDE REGEX "/kernels/(portable/(random|normalize_backward)|quantized/.*)\\.cpp$")
+  foreach(source ${unfused})
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(NOT options MATCHES "-ffp-contract=off")  # several libraries of a folder may have it
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
+    endif()
+  endforeach()
 endfunction()
 
 # executorch_linking_registers(target library): linking the target asks for the registration's object file by a symbol
@@ -256,7 +267,6 @@ function(executorch_kernels_for name header)
   endforeach()
   if(sources_of_quantized)
     target_link_libraries(${name}_quantized_kernels PUBLIC ${name}_portable_kernels)
-    target_compile_options(${name}_quantized_kernels PRIVATE -ffp-contract=off)
   else()
     target_link_libraries(${name}_quantized_kernels INTERFACE ${name}_portable_kernels)
   endif()
