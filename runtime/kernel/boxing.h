@@ -160,6 +160,18 @@ struct Unbox<std::optional<T>> {
   }
 };
 
+#ifdef USE_ATEN_LIB
+// ATen has a type of its own for an optional list.
+template <typename T>
+struct Unbox<executorch::aten::OptionalArrayRef<T>> {
+  using List = executorch::aten::ArrayRef<T>;
+  static constexpr ArgKinds kKinds = Unbox<std::optional<List>>::kKinds;
+  static executorch::aten::OptionalArrayRef<T> get(EValue& value) {
+    return Unbox<std::optional<List>>::get(value);
+  }
+};
+#endif
+
 template <typename T>
 using unbox_t = Unbox<std::remove_cv_t<std::remove_reference_t<T>>>;
 

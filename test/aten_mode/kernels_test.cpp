@@ -6,6 +6,7 @@
 #include <executorch/kernels/portable/Functions.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/kernel/boxing.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
 namespace {
@@ -42,6 +43,36 @@ TEST(AtenModeTest, ElementwiseKernelsPromoteAndBroadcast) {
   kernels::mul_outf(context.kernel, half, half, half_out);
   EXPECT_TRUE(at::allclose(half_out, at::mul(half, half), 1e-3, 1e-3));
   EXPECT_EQ(context.kernel.failure_state(), Error::Ok);
+}
+
+/// A kernel as ATen's own functions are written.
+Tensor& count_out(const Tensor&, at::OptionalIntArrayRef ints,
+                  const at::OptionalArrayRef<double>& doubles, Tensor& out) {
+  out.fill_((ints.has_value() ? 10 * static_cast<double>(ints->back()) : 0) +
+            (doubles.has_value() ? doubles->back() : 0.5));
+  return out;
+}
+
+TEST(AtenModeTest, OptionalListsOfAtensTypeAreUnboxed) {
+  const auto kernel = executorch::runtime::make_kernel<&count_out>("test::count.out");
+  EValue tensor(at::zeros({1})), none, two(int64_t{2});
+  EValue* items[] = {&two};
+  int64_t memory[1];
+  executorch::runtime::BoxedEvalueList<int64_t> ints(items, memory, 1);
+  const double numbers[] = {1, 3};
+  at::ArrayRef<double> doubles(numbers);
+  EValue int_list(&ints), double_list(&doubles);
+  Context context;
+  EValue* given[] = {&tensor, &int_list, &double_list, &tensor};
+  ASSERT_EQ(kernel.check_({given, 4}), Error::Ok);
+  kernel.op_(context.kernel, {given, 4});
+  EXPECT_EQ(tensor.toTensor().item<float>(), 23);
+  EValue* left_out[] = {&tensor, &none, &none, &tensor};
+  ASSERT_EQ(kernel.check_({left_out, 4}), Error::Ok);
+  kernel.op_(context.kernel, {left_out, 4});
+  EXPECT_EQ(tensor.toTensor().item<float>(), 0.5);
+  EValue* wrong[] = {&tensor, &double_list, &none, &tensor};
+  EXPECT_EQ(kernel.check_({wrong, 4}), Error::InvalidType);
 }
 
 TEST(AtenModeTest, ViewsOfLargerStorageAreReadWhereTheyLie) {
