@@ -41,21 +41,52 @@ def _refuse_window(node: Node) -> str | None:
     return None
 
 
-def _is_whole(node: Node, dilation: list[int]) -> bool:
-    """Whether the last window ends with the padded image, so that rounding up and down are the same."""
+def _behind(node: Node, dilation: list[int]) -> list[int] | None:
+    """How far the last windows reach beyond the padded image where their number is rounded up, below and to the right;
+    None if the image's size is not fixed.
+    """
     kernel, stride, padding = _window(node)
-    sizes = cast(Node, node.args[0]).meta["val"].shape[-2:]
-    parts = zip(sizes, kernel, stride, padding, dilation, strict=True)
-    return is_static(sizes) and all((n + 2 * p - (k - 1) * d - 1) % s == 0 for n, k, s, p, d in parts)
+    place = 4 if "avg" in str(node.target) else 5
+    if not argument(node, place, "ceil_mode", False):
+        return [0, 0]
+    sizes, results = (value.shape[-2:] for value in (cast(Node, node.args[0]).meta["val"], _first(node)))
+    if not is_static([*sizes, *results]):
+        return None
+    parts = zip(sizes, results, kernel, stride, padding, dilation, strict=True)
+    return [max(0, (made - 1) * s + (k - 1) * d + 1 - n - 2 * p) for n, made, k, s, p, d in parts]
+
+
+def _refuse_rounding(node: Node, dilation: list[int]) -> str | None:
+    behind, (kernel, _, padding) = _behind(node, dilation), _window(node)
+    if behind is None:
+        return "ceil_mode, and the size of its images is not fixed"
+    if any(behind) and dilation != [1, 1]:
+        return "ceil_mode, and its windows are dilated"
+    far = any(p + more >= k for k, p, more in zip(kernel, padding, behind, strict=True))
+    return "ceil_mode, and its windows reach too far behind the image" if far else None
+
+
+def _first(node: Node) -> torch.Tensor:
+    value = node.meta["val"]
+    return cast(torch.Tensor, value if isinstance(value, torch.Tensor) else value[0])
 
 
 def _refuse_max(node: Node, program: ExportedProgram) -> str | None:
-    if argument(node, 5, "ceil_mode", False) and not _is_whole(node, _pair(argument(node, 4, "dilation"), [1, 1])):
-        return "ceil_mode, and its windows do not end with the image"
     users = [user for user in node.users if "getitem" in str(user.target)]
     if any(user.args[1] != 0 and user.users for user in users):
         return "its indices are used"
-    return _refuse_window(node)
+    dilation = _pair(argument(node, 4, "dilation"), [1, 1])
+    return _refuse_window(node) or _refuse_rounding(node, dilation) or _refuse_dilated(node, dilation)
+
+
+def _refuse_dilated(node: Node, dilation: list[int]) -> str | None:
+    """XNNPACK reads, in the place of padding, the first element of a dilated window that is not before the image."""
+    kernel, _, padding = _window(node)
+    sizes = cast(Node, node.args[0]).meta["val"].shape[-2:]
+    for n, k, p, d in zip(sizes, kernel, padding, dilation, strict=True):
+        if dilation != [1, 1] and (2 * p - (k - 1) * d - 1 >= p % d or (isinstance(n, int) and p % d and n < d)):
+            return "it is dilated, and a window may begin behind the image"
+    return None
 
 
 def _max(low: Lowering, node: Node) -> None:
@@ -65,13 +96,15 @@ def _max(low: Lowering, node: Node) -> None:
     result = node if whole else next(user for user in node.users if user.args[1] == 0)
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
     made = low.result(result, CHANNELS_LAST)
-    _pool(low, g.MaxPooling2d, node, source, made, (kernel, stride, padding, dilation))
+    _pool(low, g.MaxPooling2d, node, source, made, (kernel, stride, padding, dilation), _behind(node, dilation))
 
 
 def _refuse_average(node: Node, program: ExportedProgram) -> str | None:
-    if argument(node, 4, "ceil_mode", False) and not _is_whole(node, [1, 1]):
-        return "ceil_mode, and its windows do not end with the image"
-    return _refuse_window(node)
+    reason = _refuse_window(node) or _refuse_rounding(node, [1, 1])
+    counted = any(_window(node)[2]) and argument(node, 5, "count_include_pad", True)
+    if reason is None and any(_behind(node, [1, 1]) or ()) and (counted or argument(node, 6, "divisor_override")):
+        return "ceil_mode, and what counts ends before its windows do"
+    return reason
 
 
 def _average(low: Lowering, node: Node) -> None:
@@ -87,7 +120,8 @@ def _average(low: Lowering, node: Node) -> None:
         low.writer.node(g.StaticConstantPad(around, around, 0.0, source, padded), 0)
         source, padding = padded, [0, 0]
     if divisor is None:
-        _pool(low, g.AvgPooling2d, node, source, low.result(node, CHANNELS_LAST), (kernel, stride, padding, [1, 1]))
+        made, window = low.result(node, CHANNELS_LAST), (kernel, stride, padding, [1, 1])
+        _pool(low, g.AvgPooling2d, node, source, made, window, _behind(node, [1, 1]))
         return
     mean = low.writer.value(node.meta["val"].dtype, low.shape(node, CHANNELS_LAST))
     _pool(low, g.AvgPooling2d, node, source, mean, (kernel, stride, padding, [1, 1]))
@@ -113,9 +147,19 @@ def _adaptive(low: Lowering, node: Node) -> None:
     _pool(low, g.AvgPooling2d, node, source, low.result(node, CHANNELS_LAST), window)
 
 
-def _pool(low: Lowering, kind: type, node: Node, source: int, made: int, window: tuple[list[int], ...]) -> None:
+def _pool(
+    low: Lowering,
+    kind: type,
+    node: Node,
+    source: int,
+    made: int,
+    window: tuple[list[int], ...],
+    behind: list[int] | None = None,
+) -> None:
+    """behind: what is added to the padding below and to the right."""
     kernel, stride, (vertical, horizontal), dilation = window
-    paddings = (vertical, horizontal, vertical, horizontal)
+    below, right = behind or (0, 0)
+    paddings = (vertical, horizontal + right, vertical + below, horizontal)
     low.add(kind(*paddings, *kernel, *stride, *dilation, source, made), node)
 
 

@@ -266,10 +266,12 @@ bool Step::pooling(const fb::Pooling& n) {
   // A window within the padding alone would have no element.
   const bool inside =
       std::max(v.before, v.after) < v.kernel && std::max(h.before, h.after) < h.kernel;
-  return (inside || same) &&
-         shapes_.make(n.output_id(), {4,
-                                      {x->dims[0], places(x->dims[1], v, same),
-                                       places(x->dims[2], h, same), x->dims[3]}});
+  const uint64_t rows = places(x->dims[1], v, same), columns = places(x->dims[2], h, same);
+  const bool dilated = down > 1 || across > 1;
+  const bool read = !dilated || (!same && reads_image(x->dims[1], v, rows) &&
+                                 reads_image(x->dims[2], h, columns));
+  return (inside || same) && read &&
+         shapes_.make(n.output_id(), {4, {x->dims[0], rows, columns, x->dims[3]}});
 }
 
 bool Step::argmax_pooling(const fb::ArgMaxPooling2d& n) {

@@ -105,4 +105,16 @@ inline uint64_t places(uint64_t size, const Window& w, bool same_padding) {
   return padded < extent ? 0 : (padded - extent) / w.stride + 1;
 }
 
+/// Whether what XNNPACK reads of `size` elements in the place of a dilated window's padding, the
+/// first of the window's elements that is not before them, is one of them at all of its places.
+inline bool reads_image(uint64_t size, const Window& w, uint64_t places) {
+  if (places == 0) {
+    return false;
+  }
+  const uint64_t offset = w.before % w.dilation, last = (places - 1) * w.stride;
+  const uint64_t before =
+      offset == 0 ? 0 : std::min(last, (offset - 1) / w.stride * w.stride) + w.dilation - offset;
+  return before < size && (last < offset || last - offset < size);
+}
+
 }  // namespace executorch::backends::xnnpack

@@ -126,6 +126,13 @@ CASES: dict[str, Callable[[], Case]] = {
     "average by another divisor": lambda: (lambda x: F.avg_pool2d(x, 2, divisor_override=3), (_r(1, 4, 6, 6),)),
     "average of signals": lambda: (nn.AvgPool1d(2), (_r(2, 3, 8),)),
     "rounding up that changes nothing": lambda: (nn.MaxPool2d(3, 2, ceil_mode=True), (_r(1, 4, 9, 7),)),
+    "maxima, rounding up": lambda: (nn.MaxPool2d(3, 2, ceil_mode=True), (_r(1, 4, 10, 8) - 9,)),
+    "maxima, padded, rounding up": lambda: (nn.MaxPool2d(3, 2, 1, ceil_mode=True), (_r(1, 4, 10, 8) - 9,)),
+    "averages, rounding up": lambda: (nn.AvgPool2d(2, ceil_mode=True), (_r(1, 4, 9, 7),)),
+    "averages of the image alone, rounding up": lambda: (
+        nn.AvgPool2d(3, 2, 1, ceil_mode=True, count_include_pad=False),
+        (_r(1, 4, 10, 8),),
+    ),
     "adaptive average": lambda: (nn.AdaptiveAvgPool2d((2, 3)), (_r(2, 3, 4, 9),)),
     "adaptive average of one": lambda: (nn.AdaptiveAvgPool2d(1), (_r(2, 3, 5, 7),)),
     "nearest": lambda: (lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), (_r(2, 3, 4, 5),)),

@@ -179,7 +179,12 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
     "log-softmax of one": (lambda x: torch.log_softmax(x, 1), (_r(3, 1),), "expected a fixed number of several"),
     "slice with a step": (lambda x: x[::2] * 2, (_r(5),), "its step is not 1"),
     "integers": (lambda x, y: x + y, (torch.arange(3), torch.arange(3)), "dtype torch.int64"),
-    "ceil_mode": (lambda x: F.avg_pool2d(x, 2, ceil_mode=True), (_r(1, 2, 5, 5),), "ceil_mode"),
+    "ceil_mode": (lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), (_r(1, 2, 6, 6),), "ceil_mode"),
+    "dilated windows that begin behind the image": (
+        lambda x: F.max_pool2d(x, 2, 1, 1, (2, 1)),
+        (_r(1, 2, 6, 6),),
+        "a window may begin behind the image",
+    ),
     "a factor whose sizes are rounded": (
         lambda x: F.interpolate(x, scale_factor=0.5, mode="bilinear"),
         (_r(1, 2, 5, 4),),
@@ -231,3 +236,16 @@ def test_products_of_any_size_match_eager(depth: int, columns: int) -> None:
     torch.manual_seed(0)
     for rows in (1, 2, 5, 6, 7, 12, 13):
         check(nn.Linear(depth, columns), (_r(rows, depth),), 1e-5)
+
+
+def test_a_dilated_window_in_the_padding_alone_is_an_error_while_running() -> None:
+    images = _r(1, 2, 8, 5)
+    shapes = (({2: torch.export.Dim("height", min=1, max=8)},),)
+    exported = torch.export.export(Function(lambda x: F.max_pool2d(x, 2, 1, 1, 2)), (images,), dynamic_shapes=shapes)
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for height in (8, 2):
+        x = images[:, :, :height].clone()
+        torch.testing.assert_close(method.execute([x])[0], F.max_pool2d(x, 2, 1, 1, 2))
+    with pytest.raises(RuntimeError, match="MaxPooling2d"):
+        method.execute([images[:, :, :1].clone()])
