@@ -98,6 +98,7 @@ BEYOND_CORE = frozenset(
         "aten::unfold",
         "aten::unique_consecutive",
         "aten::unique_dim",
+        "aten::upsample_bicubic2d",
         "aten::upsample_bilinear2d",
         "aten::upsample_trilinear3d",
         "aten::var_mean.correction",

@@ -106,7 +106,6 @@ _OF_PYTORCH = (
     "dist.default",
     "tril_indices.default",
     "triu_indices.default",
-    "upsample_bicubic2d.default",
 )
 _OWN: dict[OpOverload, Decomposition] = {
     _aten._native_batch_norm_legit_functional.default: batch_norm_by_the_batch,
