@@ -13,6 +13,7 @@ from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
 from executorch.exir.dialects.verifier import verify
 from executorch.exir.error import ExportError, ExportErrorType
+from executorch.exir.passes.modules_of_branches import name_modules_of_branches
 from executorch.exir.program.decomposition import decompose
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
@@ -49,6 +50,7 @@ def edge_program(
     warn_of_training(program)
     made = decompose(program, kept, config.unroll_recurrent)
     made._verifiers = [WellFormed]
+    name_modules_of_branches(made)  # errors of all steps say modules
     for position, step in enumerate(steps_to_edge(config)):
         step(made)
         if position == 0 and config._check_ir_validity:

@@ -25,7 +25,6 @@ from executorch.exir.passes.fuse_quantized_pass import fuse_quantized
 from executorch.exir.passes.inferred_sizes_pass import InferredSizesPass
 from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
-from executorch.exir.passes.modules_of_branches import name_modules_of_branches
 from executorch.exir.passes.mutable_calls import restore_mutable_calls
 from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
 from executorch.exir.passes.number_inputs import number_inputs_to_tensors
@@ -77,8 +76,8 @@ def _fuse_quantized(config: ExecutorchBackendConfig) -> Step:
 def steps_to_edge(config: EdgeCompileConfig) -> list[Step]:
     """Core ATen → edge. Every step rewrites the graph in place."""
     steps: list[Step] = [
-        name_modules_of_branches,  # before anything else: errors of all steps say modules
-        _on_graph(RemoveGraphAssertsPass()),  # asserts keep values alive that nothing else needs
+        # First: asserts keep values alive that nothing else needs, and are no Core ATen, for which is looked behind it.
+        _on_graph(RemoveGraphAssertsPass()),
         _on_graph(FunctionalViewsPass()),  # before all that looks at layouts: copies are contiguous, views are not
         _on_graph(RemoveNoopPass()),  # matmul's decomposition leaves expands and views that change nothing
         _on_graph(InferredSizesPass()),  # views are copies now, and no-ops are gone
