@@ -48,7 +48,7 @@ def byte_count(count: float) -> str:
 
 def percent(share: float) -> str:
     """With one decimal, not rounded up."""
-    return "< 0.1 %" if 0 < share < 0.0005 else f"{floor(1000 * share + 1e-9) / 10:.1f} %"
+    return "< 0.1 %" if 0 < share < 0.001 else f"{floor(1000 * share + 1e-9) / 10:.1f} %"
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:

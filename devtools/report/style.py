@@ -18,7 +18,8 @@ nav div{max-width:1240px;margin:0 auto;padding:10px 24px;display:flex;gap:20px;f
 nav a{color:var(--link);text-decoration:none} nav a:hover{text-decoration:underline}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:16px 0}
 .tile{background:var(--tint);border:1px solid var(--rule);border-radius:8px;padding:10px 14px}
-.tile b{display:block;font-size:20px;font-weight:600;font-variant-numeric:tabular-nums}
+.tile b{display:block;font-size:20px;line-height:1.25;font-weight:600;font-variant-numeric:tabular-nums;
+overflow-wrap:anywhere}
 .tile span{color:var(--soft);font-size:12px}
 .scroll{overflow:auto;max-width:100%}
 .tall{max-height:760px;background:var(--sheet);border:1px solid var(--rule);border-radius:8px}
@@ -48,6 +49,8 @@ white-space:nowrap}
 button{font:inherit;font-size:12px;color:var(--ink);background:var(--tint);border:1px solid var(--rule);
 border-radius:5px;padding:1px 8px;margin-right:4px;cursor:pointer} button:hover{border-color:var(--line)}
 [data-opens]{cursor:pointer} footer{color:var(--soft);font-size:12px;margin-top:40px}
+@media (max-width:640px){main,header,nav div{padding-left:14px;padding-right:14px} th,td{padding:4px 6px}
+td.code{min-width:120px} td.soft{min-width:84px;font-size:11px} td.share{width:auto} .bar{display:none}}
 @media print{nav{display:none} .tall{max-height:none}}
 """.replace("\n", " ").strip()
 
