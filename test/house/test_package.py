@@ -121,6 +121,7 @@ LIBRARIES = (
     *("quantized_kernels", "quantized_ops_lib", "xnnpack_backend", "extension_module", "extension_module_static"),
     *("extension_tensor", "extension_data_loader", "extension_flat_tensor", "extension_named_data_map"),
     *("extension_threadpool", "extension_memory_allocator", "extension_runner_util", "extension_evalue_util"),
+    "prim_kernels",
 )
 MORE_HEADERS = (
     *("devtools/etdump/etdump_flatcc.h", "extension/flat_tensor/flat_tensor_data_map.h"),
