@@ -81,6 +81,13 @@ CHANGES = (
         "(ResNet-50: 44 MB, a few are needed); an empty block at the bottom makes it a gap like others",
     ),
     Change(
+        "xnnpack/include/xnnpack.h",
+        "#define XNN_EXTRA_QUANTIZATION_PARAMS 10",
+        "#define XNN_EXTRA_QUANTIZATION_PARAMS 15",
+        "products of rows that are quantized while running read the parameters of a whole tile's rows, and the last "
+        "that they compute is kept; tiles have up to 14 rows (4-bit integers, AVX-512 with VNNI and GFNI) or 16 (AMX)",
+    ),
+    Change(
         "pthreadpool/src/threadpool-common.h",
         "#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 1000000",
         "#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 20000",

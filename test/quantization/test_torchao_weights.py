@@ -59,6 +59,15 @@ def test_weights_stay_integers(name: str) -> None:
     assert len(lowered.to_executorch().buffer) < share * floats + 4096
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 8, 15, 17])
+def test_each_row_has_its_own_parameters_however_many_rows_a_tile_has(rows: int) -> None:
+    torch.manual_seed(0)
+    model, x = nn.Linear(64, 40).eval(), (torch.randn(rows, 64),)
+    quantize_(model, CONFIGS["8da4w"][0])
+    found = run(lowered_on_xnnpack(model, x), x)
+    assert all(sqnr(expected, row) > 35 for expected, row in zip(model(*x), found, strict=True))
+
+
 def test_integer_weights_go_where_their_product_does() -> None:
     torch.manual_seed(0)
     model, x = nn.Sequential(nn.Linear(16, 8), nn.ReLU()).eval(), (torch.randn(3, 16),)
