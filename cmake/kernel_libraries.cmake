@@ -58,7 +58,7 @@ function(executorch_kernel_options target)
   # difference of a product and the rounded mean of such products, of which nothing may be left; for quantized tensors,
   # whose reference rounds after every step.
   get_target_property(unfused ${target} SOURCES)
-  list(FILTER unfused INCLUDE REGEX "/kernels/(portable/(random|normalize_backward)|quantized/.*)\\.cpp$")
+  list(FILTER unfused INCLUDE REGEX "[/]kernels/(portable/(random|normalize_backward)|quantized/.*)\\.cpp$")
   foreach(source ${unfused})
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     if(NOT options MATCHES "-ffp-contract=off")  # several libraries of a folder may have it

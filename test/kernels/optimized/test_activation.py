@@ -23,10 +23,10 @@ def test_functions_match_eager_at_every_length(name: str, dtype: torch.dtype) ->
 @pytest.mark.parametrize("name", NAMES)
 def test_functions_match_eager_at_the_ends(name: str) -> None:
     inf, nan = float("inf"), float("nan")
-    ends = [0.0, -0.0, 1e-30, -1e-30, 1e-6, 88.0, 88.9, -87.0, -90.0, -103.0, -110.0, 1e4, -1e4, inf, nan]
+    ends = [0.0, -0.0, 1e-30, -1e-30, 1e-6, 88.0, 88.9, -87.0, -90.0, -103.0, -110.0, 1e4, -1e4, nan]
     assert_kernel_matches_eager(f"aten::{name}.out", torch.tensor(ends))
-    if name != "gelu":  # at minus infinity gelu is 0 * infinity
-        assert_kernel_matches_eager(f"aten::{name}.out", torch.tensor([-inf] * 9))
+    if name != "gelu":  # at infinity eager's gelu is NaN on processors with AVX-512 (0 * infinity), infinity on others
+        assert_kernel_matches_eager(f"aten::{name}.out", torch.tensor([-inf, inf] * 9))
 
 
 @pytest.mark.parametrize("name", ["exp", "sigmoid", "tanh", "erf"])
