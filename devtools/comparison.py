@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,16 @@ from executorch.exir.graph_module import debug_handles_of
 _ROUNDING = 1.01  # steps by which quantized values may differ: both sides round
 UNNAMED = "outputs differ, but no operator that was recorded does by itself: small differences may have added up"
 Lower = Callable[[ExportedProgram], ExecutorchProgramManager]
+
+
+class Step(Enum):
+    """What a comparison does, one after the other."""
+
+    LOWERING = "lowering the model again"
+    MODEL = "running the model"
+    PROGRAM = "running the program"
+    DELEGATES = "looking into delegates"
+    FIRST = "finding the first difference"
 
 
 @dataclass(frozen=True)
@@ -120,6 +131,7 @@ def compare(
     lower: Lower | None = None,
     rtol: float = 1e-3,
     atol: float = 1e-5,
+    begin: Callable[[Step], None] = lambda step: None,
 ) -> Comparison:
     """Runs the model, exported, and the program on `inputs`, and says where their values part.
 
@@ -133,9 +145,11 @@ def compare(
             which instruction runs which operator.
         rtol, atol: an operator differs if an element does by more than `atol` and `rtol` times the largest magnitude
             of the model's value.
+        begin: is called with each step as it begins.
 
     Raises: ValueError if a file's instructions are not those that `lower` gives; errors of the runtime.
     """
+    begin(Step.LOWERING)
     exported = model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
     if isinstance(program, ExecutorchProgramManager):
         made, data = program, program.buffer
@@ -145,7 +159,9 @@ def compare(
         check_alike(made, data, method)
     edge = to_edge(exported).exported_program()
     reference = Reference(edge)
+    begin(Step.MODEL)
     computed = reference.run(inputs)
+    begin(Step.PROGRAM)
     recording = record_runs(data, tree_leaves(tuple(inputs)), method=method, debug_bytes=_debug_bytes(computed))
     settings = BlockSettings(TimeScale.NS, TimeScale.MS, lambda value: inflate(value, recording.values))
     block, returned = blocks_of(recording.trace, settings)[-1], recording.returned
@@ -156,12 +172,14 @@ def compare(
         _instruction_id_to_num_outs_map={"forward": made.instruction_id_to_num_outs_map.get(own, {})},
     )
     attribute([block], record, "forward", edge)
+    begin(Step.DELEGATES)
     tensors = [each for pair in pairs_of(computed.values, block.events) for each in _tensors(pair)]
     pairs = [pair for _, pair in tensors]
     found = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
     plan = plan_of(checked_program(data).program.execution_plan, method)
     parts, notes = parts_of_wrong_delegates(pairs, made, own, plan, lambda a, b: _differs(a, b, rtol, atol))
     found += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
+    begin(Step.FIRST)
     with torch.no_grad():
         expected = [
             each for each in tree_leaves(Reference(exported).returned(inputs)) if isinstance(each, torch.Tensor)

@@ -141,13 +141,14 @@ def _named(load: Callable[..., Any], *names: str | None) -> Any:
 
 def progress(text: str) -> Progress:
     """A bar on a terminal, nothing in a pipe."""
+    return lambda numbers: bar(numbers, text)
 
-    def shown(numbers: range) -> Iterable[int]:
-        from tqdm import tqdm
 
-        return tqdm(numbers, desc=text, leave=False, disable=not sys.stderr.isatty())
+def bar(over: Iterable[Any] | None = None, text: str = "", *, total: int | None = None) -> Any:
+    """tqdm's, on a terminal alone, and gone in the end."""
+    from tqdm import tqdm
 
-    return shown
+    return tqdm(over, desc=text, total=total, leave=False, disable=not sys.stderr.isatty())
 
 
 def read(path: str) -> bytes:

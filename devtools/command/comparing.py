@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import fields
 
-from executorch.devtools.command.arguments import Command, add_model, load_model, read_program, tolerance
+from executorch.devtools.command.arguments import Command, add_model, bar, load_model, read_program, tolerance
 
 _DESCRIPTION = """\
 Runs a model and a program made of it on the same inputs, and says at which operator their numbers part:
@@ -30,20 +30,27 @@ def _add(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from executorch.devtools.comparison import OperatorGap, compare
+    from executorch.devtools.comparison import OperatorGap, Step, compare
 
     data = read_program(options.program)
     user = load_model(options, data)
     assert user is not None
-    found = compare(
-        user.model,
-        data,
-        user.inputs,
-        method=options.method,
-        lower=user.lower,
-        rtol=options.rtol,
-        atol=options.atol,
-    )
+    with bar(total=len(Step)) as steps:
+
+        def begin(step: Step) -> None:
+            steps.set_description(step.value)
+            steps.update(list(Step).index(step) - steps.n)
+
+        found = compare(
+            user.model,
+            data,
+            user.inputs,
+            method=options.method,
+            lower=user.lower,
+            rtol=options.rtol,
+            atol=options.atol,
+            begin=begin,
+        )
     if options.json:
         print(found.as_json())
     elif options.tsv:
