@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """What it costs to record events: the same programs run with a tracer and without, in turn.
 
-``python test/benchmark/tracing.py [--runs N]``. Each program takes about a millisecond without; the figure is the
-least time of its runs, which says what tracing takes and not what else the machine does.
+``python test/benchmark/tracing.py [--runs N]``. Programs of about a millisecond, and of tiny operators; the figure is
+the least time of their runs, which says what tracing takes and not what else the machine does.
 """
 
 import argparse
@@ -28,10 +28,10 @@ def chain(layers: int, width: int) -> torch.nn.Module:
 def programs() -> dict[str, tuple[bytes, torch.Tensor]]:
     """Name → program and input: few and many operators of kernels, and one delegate if XNNPACK is there."""
     found = {}
-    for layers, width, rows in ((8, 256, 16), (40, 128, 8)):
+    for layers, width, rows in ((8, 384, 40), (40, 256, 20), (40, 128, 8)):
         x = torch.randn(rows, width)
         exported = torch.export.export(chain(layers, width), (x,))
-        found[f"kernels, {2 * layers} operators"] = (to_edge(exported).to_executorch().buffer, x)
+        found[f"kernels, {2 * layers} operators on {rows} x {width}"] = (to_edge(exported).to_executorch().buffer, x)
     if "XnnpackBackend" in Runtime.get().backend_registry.registered_backend_names:
         from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 
