@@ -14,12 +14,10 @@ from executorch.devtools.command.arguments import (
     load_inputs,
     load_model,
     progress,
-    read,
     read_program,
 )
-from executorch.devtools.etdump.trace import Trace, read_trace
+from executorch.devtools.etdump.trace import read_trace_file
 from executorch.devtools.report import Study, chrome_trace, graph_html, make_study, model_explorer, report_html
-from executorch.exir.serialize import MalformedProgramError
 
 _REPORT = """\
 Runs a program and writes a page about it: timeline, operators ranked, graph, memory. It needs no network and no server.
@@ -101,19 +99,12 @@ def _study(options: argparse.Namespace, runs: int) -> Study:
         inputs=load_inputs(options) if user is None else user.inputs,
         lower=None if user is None else user.lower,
         record=parse_etrecord(options.record) if options.record else None,
-        trace=_trace(trace) if trace else None,
+        trace=read_trace_file(trace) if trace else None,
         runs=runs,
         warm_up=getattr(options, "warm_up", 0),
         threads=getattr(options, "threads", None),
         progress=progress("runs"),
     )
-
-
-def _trace(path: str) -> Trace:
-    try:
-        return read_trace(read(path))
-    except MalformedProgramError as error:
-        raise MalformedProgramError(f"{path}: {error}") from error
 
 
 def _write(written: dict[Path, str]) -> int:

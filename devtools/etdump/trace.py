@@ -7,7 +7,9 @@ positions. What lies outside of the file is left out and counted.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,6 +81,14 @@ class Trace:
 def read_trace(data: BytesLike) -> Trace:
     """The trace in the bytes of an `.etdp` file. Raises MalformedProgramError if they are none."""
     return _Reader(data).read()
+
+
+def read_trace_file(path: str | os.PathLike[str]) -> Trace:
+    """The trace in an `.etdp` file. Raises OSError, and MalformedProgramError naming the file if it is none."""
+    try:
+        return read_trace(Path(path).read_bytes())
+    except MalformedProgramError as error:
+        raise MalformedProgramError(f"{os.fspath(path)}: {error}") from error
 
 
 class _Reader:

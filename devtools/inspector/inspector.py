@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from torch.export import ExportedProgram
 
 from executorch.devtools.etdump.schema_flatcc import Value
-from executorch.devtools.etdump.trace import Trace, read_trace
+from executorch.devtools.etdump.trace import read_trace, read_trace_file
 from executorch.devtools.etrecord.generate import parse_etrecord
 from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inspector.attribution import (
@@ -38,7 +38,6 @@ from executorch.devtools.inspector.numerical_comparator import (
 from executorch.devtools.inspector.reference_run import Reference
 from executorch.devtools.inspector.steps import STEP_KEYS, execution_of, steps_of, totals
 from executorch.devtools.inspector.time_scale import TimeScale
-from executorch.exir.serialize.errors import MalformedProgramError
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
@@ -91,7 +90,7 @@ class Inspector:
         if etrecord is not None and not isinstance(etrecord, (ETRecord, str, os.PathLike)):
             raise TypeError(f"etrecord: expected an ETRecord or a path; found {type(etrecord).__name__}")
         self._etrecord = etrecord if etrecord is None or isinstance(etrecord, ETRecord) else parse_etrecord(etrecord)
-        trace = _trace(etdump_path, etdump_data)
+        trace = read_trace(etdump_data or b"") if etdump_path is None else read_trace_file(etdump_path)
         self.missing = trace.missing
         if trace.missing:
             warnings.warn("; ".join(trace.missing), stacklevel=2)
@@ -274,15 +273,6 @@ class Inspector:
                 }
             )
         return pd.DataFrame(rows)
-
-
-def _trace(path: str | os.PathLike[str] | None, data: bytes | None) -> Trace:
-    if path is None:
-        return read_trace(data or b"")
-    try:
-        return read_trace(Path(path).read_bytes())
-    except MalformedProgramError as error:
-        raise MalformedProgramError(f"{os.fspath(path)}: {error}") from error
 
 
 def _comparator(distance: str | NumericalComparatorBase) -> NumericalComparatorBase:
