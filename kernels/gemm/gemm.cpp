@@ -379,6 +379,10 @@ const GemmTiles& plain_gemm_tiles() {
 #if ET_WIDE_VECTORS
   static constexpr GemmTiles kFused = {gemm_tile<float, 32, 6, 2, Fused>(),
                                        gemm_tile<double, 32, 6, 2, Fused>(), kTiles.u64};
+  static constexpr GemmTiles kFusedWidest = {gemm_tile<float, 64, 12, 2, FusedWidest>(),
+                                             gemm_tile<double, 64, 12, 2, FusedWidest>(),
+                                             kTiles.u64};
+  if (has_fused_widest()) return kFusedWidest;
   if (has_fused()) return kFused;
 #endif
   return kTiles;

@@ -27,8 +27,8 @@ inline void in_vectors(Loop loop, Arguments... arguments) {
   __builtin_cpu_supports("avx2") ? in_wide_vectors(loop, arguments...) : loop(arguments...);
 }
 
-/// A function for AVX2 with fused multiplication: for sums whose last bits may differ. run() is the
-/// function, with all that it calls compiled into it.
+/// A function for AVX2 with fused multiplication, or for AVX-512: for sums whose last bits may
+/// differ. run() is the function, with all that it calls compiled into it.
 template <auto function>
 struct Fused;
 template <class... Arguments, void (*function)(Arguments...)>
@@ -37,7 +37,20 @@ struct Fused<function> {
     function(arguments...);
   }
 };
+template <auto function>
+struct FusedWidest;
+template <class... Arguments, void (*function)(Arguments...)>
+struct FusedWidest<function> {
+  __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq"), flatten)) static void run(
+      Arguments... arguments) {
+    function(arguments...);
+  }
+};
 inline bool has_fused() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+inline bool has_fused_widest() {
+  return has_fused() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq");
+}
 #else
 template <class Loop, class... Arguments>
 inline void in_vectors(Loop loop, Arguments... arguments) {
