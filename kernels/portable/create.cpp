@@ -176,8 +176,8 @@ namespace {
 
 int64_t clip(int64_t value, int64_t limit) { return value < 0 ? 0 : value > limit ? limit : value; }
 
-// Row by row over all matrices at once: what is kept of a row lies before (lower) or after (upper)
-// a column.
+// A copy of which each row, over all matrices at once, is cleared after (lower) or before (upper) a
+// column.
 Tensor& triangle(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal, bool lower,
                  Tensor& out) {
   if (!ET_EXPECT(ctx, self.dim() >= 2, "self must have rank 2 or more, found %d",
@@ -185,18 +185,17 @@ Tensor& triangle(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal
       !expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self)) {
     return out;
   }
-  const Strided from(self), to(out);
-  const int row = from.rank - 2, column = from.rank - 1;
-  const int64_t rows = from.sizes[row], columns = from.sizes[column];
+  const Strided to(out);
+  if (!copy(ctx, to, Strided(self))) return out;
+  const int row = to.rank - 2, column = to.rank - 1;
+  const int64_t rows = to.sizes[row], columns = to.sizes[column];
   const int64_t shift = std::clamp(diagonal, -rows, columns);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t split = clip(lower ? r + shift + 1 : r + shift, columns);
-    Strided source = from, kept = to, cleared = to;
-    for (Strided* part : {&source, &kept, &cleared}) part->narrow(row, r, 1);
-    for (Strided* part : {&source, &kept})
-      part->narrow(column, lower ? 0 : split, lower ? split : columns - split);
+    Strided cleared = to;
+    cleared.narrow(row, r, 1);
     cleared.narrow(column, lower ? split : 0, lower ? columns - split : split);
-    if (!copy(ctx, kept, source) || !fill(ctx, cleared, Scalar(int64_t(0)))) return out;
+    if (!fill(ctx, cleared, Scalar(int64_t(0)))) return out;
   }
   return out;
 }
