@@ -41,6 +41,7 @@ OPERATORS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "linear with few columns": lambda x: F.linear(x.view(3, 8), _weights(4, 8).to(x.dtype)),
     "linear and relu": lambda x: F.relu(F.linear(x.view(3, 8), _weights(17, 8).to(x.dtype))),
     "convolution and relu": lambda x: F.relu(F.conv2d(_image(x), _weights(3, 1, 2, 2).to(x.dtype))),
+    "convolution of colours": lambda x: F.conv2d(x.view(1, 3, 2, 4), _weights(33, 3, 2, 3).to(x.dtype)),
     "depthwise and relu6": lambda x: F.relu6(F.conv2d(x.view(1, 2, 3, 4), _weights(2, 1, 2, 2).to(x.dtype), groups=2)),
 }
 

@@ -83,6 +83,16 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
         nn.Sequential(nn.Conv2d(3, 40, 3), nn.Conv2d(40, 9, (2, 3), padding=1)),
         (_r(1, 3, 9, 11),),
     ),
+    "convolution of few colours and many points": lambda: (
+        nn.Conv2d(3, 40, 7, stride=2, padding=3),
+        (_r(2, 3, 21, 30),),
+    ),
+    "dilated convolution of few colours": lambda: (
+        nn.Conv2d(2, 33, (2, 3), dilation=(1, 2), padding=(0, 2)),
+        (_r(1, 2, 5, 19),),
+    ),
+    "convolution whose windows reach over whole rows": lambda: (nn.Conv2d(3, 17, (3, 5)), (_r(9, 3, 4, 5),)),
+    "convolution of many weights": lambda: (nn.Conv2d(64, 40, 3), (_r(1, 64, 7, 9),)),
     "convolution, strided and dilated": lambda: (
         nn.Conv2d(4, 6, (3, 2), stride=(2, 1), dilation=(1, 2)),
         (_r(1, 4, 9, 8),),
