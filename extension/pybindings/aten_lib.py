@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Programs with ATen's tensors and kernels: the interface of `portable_lib`, in ATen mode.
 
-Operators run on torch's own kernels, whatever torch has (libraries of custom operators that were loaded before this
-module is imported, too); what only the portable library has runs on that. There are no delegates. Tensors whose sizes
-have no bound, and everything else that programs can hold, are as in `portable_lib`.
+Operators run on torch's own kernels, whatever torch has when a program is loaded (custom operators, too); what only the
+portable library has runs on that. Delegates are XNNPACK's, where it was built
+with XNNPACK. Tensors whose sizes have no bound, and everything else that programs can hold, are as in `portable_lib`.
 
 The extension is built on request, because it is compiled against torch: from a checkout, in an environment with torch,
 

@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include <array>
+#include <atomic>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +19,7 @@
 #include <executorch/kernels/aten/aten_arguments.h>
 #include <executorch/kernels/aten/output_layout.h>
 #include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/kernel/kernel_source.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::kernels {
@@ -29,21 +34,39 @@ using runtime::Span;
 
 namespace {
 
-struct Operator {
-  explicit Operator(c10::OperatorHandle operator_handle) : handle(std::move(operator_handle)) {}
+/// See Kernel::written_.
+uint64_t written_by(const c10::OperatorHandle& handle) {
+  uint64_t bits = 0;
+  const std::vector<c10::Argument>& arguments = handle.schema().arguments();
+  for (size_t i = 0; i < arguments.size() && i < 64; ++i) {
+    const c10::AliasInfo* alias = arguments[i].alias_info();
+    bits |= alias != nullptr && alias->isWrite() ? uint64_t{1} << i : 0;
+  }
+  return bits;
+}
 
-  /// See Kernel::written_.
-  uint64_t written() const {
-    uint64_t bits = 0;
-    const std::vector<c10::Argument>& arguments = handle.schema().arguments();
-    for (size_t i = 0; i < arguments.size() && i < 64; ++i) {
-      const c10::AliasInfo* alias = arguments[i].alias_info();
-      bits |= alias != nullptr && alias->isWrite() ? uint64_t{1} << i : 0;
+std::optional<c10::OperatorHandle> find_operator(const char* name) {
+  const char* const dot = strchr(name, '.');
+  const std::string base = dot == nullptr ? name : std::string(name, dot);
+  return c10::Dispatcher::singleton().findSchema({base, dot == nullptr ? "" : dot + 1});
+}
+
+struct Operator {
+  explicit Operator(const c10::OperatorHandle& operator_handle) : handle(operator_handle) {}
+
+  /// The handle; another one if the library that defined the operator was unloaded and the
+  /// operator has been defined again.
+  std::optional<c10::OperatorHandle> current() const {
+    if (!is_gone) {
+      return handle;
     }
-    return bits;
+    const auto again = find_operator(kernel.name_);
+    return again.has_value() && written_by(*again) == kernel.written_ ? again : std::nullopt;
   }
 
   c10::OperatorHandle handle;
+  std::atomic<bool> is_gone{false};
+  Kernel kernel;
 };
 
 /// The operators, by name: their number is that of the function below that calls them.
@@ -55,9 +78,34 @@ Operators& operators() {
   return *all;
 }
 
+/// For operators() and what is below: torch may get operators, and programs be loaded, at any time.
+std::mutex& operators_mutex() {
+  static auto* const mutex = new std::mutex();
+  return *mutex;
+}
+
 /// An OpFunction carries nothing else with it, so there is one for each operator.
 const Operator* called_by[kMostAtenKernels];
 size_t functions_used = 0;
+
+/// Marks operators that torch has no longer: their handles must not be used.
+class GoneOperators final : public c10::OpRegistrationListener {
+ public:
+  void onOperatorRegistered(const c10::OperatorHandle& /*op*/) override {}
+  void onOperatorDeregistered(const c10::OperatorHandle& op) override {
+    const std::lock_guard<std::mutex> lock(operators_mutex());
+    const auto known = operators().find(c10::toString(op.operator_name()));
+    if (known != operators().end()) {
+      known->second.is_gone = true;
+    }
+  }
+};
+
+void watch_for_gone_operators() {
+  // Never destroyed, as operators().
+  [[maybe_unused]] static auto* const watching = new c10::RegistrationHandleRAII(
+      c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<GoneOperators>()));
+}
 
 /// What ATen warns of, for the log.
 class WarningLog final : public c10::WarningHandler {
@@ -71,7 +119,12 @@ class WarningLog final : public c10::WarningHandler {
 };
 
 void call(const Operator& op, KernelRuntimeContext& context, Span<EValue*> arguments) {
-  const c10::FunctionSchema& schema = op.handle.schema();
+  const std::optional<c10::OperatorHandle> handle = op.current();
+  if (!handle.has_value()) {
+    ET_LOG(Error, "torch has no operator %s any more: its library was unloaded", op.kernel.name_);
+    return context.fail(Error::OperatorMissing);
+  }
+  const c10::FunctionSchema& schema = handle->schema();
   const std::vector<c10::Argument>& parameters = schema.arguments();
   if (arguments.size() < parameters.size()) {
     ET_LOG(Error, "%s takes %zu arguments, found %zu", schema.name().c_str(), parameters.size(),
@@ -92,7 +145,7 @@ void call(const Operator& op, KernelRuntimeContext& context, Span<EValue*> argum
         layouts.keep(*arguments[i]);
       }
     }
-    op.handle.callBoxed(stack);
+    handle->callBoxed(stack);
     layouts.restore_dim_orders();
     return;
   } catch (const c10::Error& error) {
@@ -128,7 +181,18 @@ std::map<std::string, c10::OperatorHandle> new_operators(
   return added;
 }
 
+/// The kernel of an operator that is new; there must be a function left for it.
+const Kernel& add_operator(const std::string& name, const c10::OperatorHandle& handle) {
+  auto& [own_name, op] = *operators().try_emplace(name, handle).first;
+  called_by[functions_used] = &op;
+  op.kernel = Kernel(own_name.c_str(), kFunctions[functions_used++]);
+  op.kernel.written_ = written_by(handle);
+  return op.kernel;
+}
+
 Error register_operators(const std::vector<c10::OperatorHandle>& handles, KernelPriority priority) {
+  watch_for_gone_operators();
+  const std::lock_guard<std::mutex> lock(operators_mutex());
   const std::map<std::string, c10::OperatorHandle> added = new_operators(handles);
   ET_CHECK_OR_RETURN_ERROR(added.size() <= kMostAtenKernels - functions_used, OutOfResources,
                            "%zu operators of torch, beside the %zu there are, are more than %zu",
@@ -138,13 +202,27 @@ Error register_operators(const std::vector<c10::OperatorHandle>& handles, Kernel
   }
   auto* const table = new std::vector<Kernel>();
   for (const auto& [name, handle] : added) {
-    const auto& [own_name, op] = *operators().emplace(name, Operator(handle)).first;
-    called_by[functions_used] = &op;
-    Kernel kernel(own_name.c_str(), kFunctions[functions_used++]);
-    kernel.written_ = op.written();
-    table->push_back(kernel);
+    table->push_back(add_operator(name, handle));
   }
   return runtime::register_kernel_table({table->data(), table->size()}, priority);
+}
+
+/// Of an operator that torch got after the others were registered; nullptr if it has none.
+const Kernel* late_kernel(const char* name) {
+  const std::optional<c10::OperatorHandle> handle = find_operator(name);
+  if (!handle.has_value() || written_by(*handle) == 0) {
+    return nullptr;
+  }
+  const std::lock_guard<std::mutex> lock(operators_mutex());
+  const auto known = operators().find(name);
+  if (known != operators().end()) {
+    return &known->second.kernel;
+  }
+  if (functions_used == kMostAtenKernels) {
+    ET_LOG(Error, "%s is one operator of torch more than %zu", name, kMostAtenKernels);
+    return nullptr;
+  }
+  return &add_operator(name, *handle);
 }
 
 }  // namespace
@@ -152,10 +230,7 @@ Error register_operators(const std::vector<c10::OperatorHandle>& handles, Kernel
 Error register_aten_kernels(Span<const char* const> names, KernelPriority priority) {
   std::vector<c10::OperatorHandle> handles;
   for (const char* name : names) {
-    const char* const dot = strchr(name, '.');
-    const std::string base = dot == nullptr ? name : std::string(name, dot);
-    const auto handle =
-        c10::Dispatcher::singleton().findSchema({base, dot == nullptr ? "" : dot + 1});
+    const std::optional<c10::OperatorHandle> handle = find_operator(name);
     ET_CHECK_OR_RETURN_ERROR(handle.has_value(), OperatorMissing, "torch has no operator %s", name);
     handles.push_back(*handle);
   }
@@ -166,10 +241,11 @@ Error register_all_aten_kernels(KernelPriority priority) {
   std::vector<c10::OperatorHandle> handles;
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
     const auto handle = c10::Dispatcher::singleton().findSchema(name);
-    if (handle.has_value() && Operator(*handle).written() != 0) {
+    if (handle.has_value() && written_by(*handle) != 0) {
       handles.push_back(*handle);
     }
   }
+  runtime::set_kernel_source(&late_kernel);
   return register_operators(handles, priority);
 }
 

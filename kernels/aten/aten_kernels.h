@@ -31,6 +31,9 @@ inline constexpr size_t kMostAtenKernels = 3072;
     runtime::KernelPriority priority = runtime::KernelPriority::Preferred);
 
 /// The same for every operator that writes to an argument: out variants and operators in place.
+/// Those that torch gets later are found when a program that is loaded names them, as long as there
+/// is no other kernel of the name. A program that calls an operator whose library was unloaded in
+/// the meantime gets Error::OperatorMissing.
 [[nodiscard]] runtime::Error register_all_aten_kernels(
     runtime::KernelPriority priority = runtime::KernelPriority::Preferred);
 

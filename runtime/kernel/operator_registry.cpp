@@ -1,4 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/kernel/kernel_source.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <string.h>
 
@@ -29,6 +30,9 @@ const Kernel* g_kernels = nullptr;
 size_t g_num_kernels = 0;
 Table g_tables[kMaxTables];
 size_t g_num_tables = 0;
+#ifdef USE_ATEN_LIB
+KernelSource g_kernel_source = nullptr;
+#endif
 
 Span<const Kernel> copied_kernels() { return {g_kernels, g_num_kernels}; }
 
@@ -199,6 +203,10 @@ Error register_kernel_table(Span<const Kernel> table, KernelPriority priority) {
   return Error::Ok;
 }
 
+#ifdef USE_ATEN_LIB
+void set_kernel_source(KernelSource source) { g_kernel_source = source; }
+#endif
+
 Result<const Kernel*> find_kernel(const char* name, Span<const TensorMeta> meta_list) {
   const Query query(name, meta_list);
   Candidates found;
@@ -206,6 +214,11 @@ Result<const Kernel*> find_kernel(const char* name, Span<const TensorMeta> meta_
   found.look_in_tables(KernelPriority::Preferred, query);
   found.look_in(copied_kernels(), query);
   found.look_in_tables(KernelPriority::Default, query);
+#ifdef USE_ATEN_LIB
+  if (found.best() == nullptr && g_kernel_source != nullptr) {
+    found.fallback = g_kernel_source(name);
+  }
+#endif
   if (found.best() == nullptr) {
     return Error::OperatorMissing;
   }
@@ -252,7 +265,8 @@ const Kernel& registered_kernel(size_t index) {
     }
     index -= g_tables[i].kernels.size();
   }
-  ET_CHECK_MSG(false, "there are only %zu kernels", registered_kernel_count());
+  ET_LOG(Fatal, "there are only %zu kernels", registered_kernel_count());
+  executorch::runtime::runtime_abort();
 }
 
 }  // namespace ET_RUNTIME_NAMESPACE

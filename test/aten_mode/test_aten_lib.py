@@ -14,9 +14,11 @@ from aten_mode.modules import Counter, Pooled
 from models.function_module import Function
 from torch.export import Dim, export
 
-from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
+from executorch.exir.passes import MemoryPlanningPass
 from executorch.extension.pybindings import portable_lib
-from executorch.runtime.errors import InvalidArgumentError, InvalidProgramError
+from executorch.runtime.errors import InvalidArgumentError, InvalidProgramError, OperatorMissingError
 
 IS_BUILT = importlib.util.find_spec("executorch.extension.pybindings._aten_lib") is not None
 needs_aten_lib = pytest.mark.skipif(not IS_BUILT, reason="aten_lib is not built (EXECUTORCH_BUILD_ATEN)")
@@ -100,6 +102,59 @@ def test_an_operator_without_a_kernel_of_ours_runs_on_atens() -> None:
     function = lambda x: torch.special.bessel_j0(x) + 1  # noqa: E731
     module = aten_lib()._load_for_executorch_from_buffer(lowered(Function(function), (x,), check_target=False))
     torch.testing.assert_close(module.forward((x,)), [function(x)])
+
+
+@needs_aten_lib
+def test_an_operator_that_torch_gets_later_runs_until_torch_loses_it() -> None:
+    aten_lib()
+    x = torch.rand(5)
+    with torch.library._scoped_library("late", "DEF") as library:
+        library.define("half(Tensor x) -> Tensor")
+        library.define("half.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+        library.impl("half", lambda x: x / 2, "CompositeExplicitAutograd")
+        library.impl("half.out", lambda x, *, out: out.copy_(x / 2), "CompositeExplicitAutograd")
+        program = lowered(Function(lambda x: torch.ops.late.half(x) + 1), (x,), check_target=False)
+        module = aten_lib()._load_for_executorch_from_buffer(program)
+        torch.testing.assert_close(module.forward((x,)), [x / 2 + 1])
+        other = aten_lib()._load_for_executorch_from_buffer(program)
+        torch.testing.assert_close(other.forward((x,)), [x / 2 + 1])
+    with pytest.raises(OperatorMissingError, match="any more: its library was unloaded"):
+        module.forward((x,))
+
+
+@needs_aten_lib
+def test_delegates_of_xnnpack_run_between_atens_kernels() -> None:
+    if "XnnpackBackend" not in aten_lib()._get_registered_backend_names():
+        pytest.skip("aten_lib is built without XNNPACK")
+    torch.manual_seed(0)
+    model, inputs = Pooled(torch.nn.BatchNorm2d(6)).eval(), (IMAGE, torch.tensor([[1, 5, 9]] * 2))
+    edge = to_edge_transform_and_lower(export(model, inputs), partitioner=[XnnpackPartitioner()])
+    program = edge.to_executorch().buffer
+    assert b"XnnpackBackend" in program
+    portable = portable_lib._load_for_executorch_from_buffer(program)
+    aten = aten_lib()._load_for_executorch_from_buffer(program)
+    for _ in range(3):
+        torch.testing.assert_close(aten.forward(inputs), portable.forward(inputs), rtol=1e-4, atol=1e-5)
+
+
+@needs_aten_lib
+def test_executions_on_other_threads_give_the_same_bits() -> None:
+    branches = of(
+        lambda x: (x.sin().mm(x).softmax(1), x.cos().mm(x).relu(), torch.cond(x.sum() > 0, torch.exp, torch.neg, (x,)))
+    )
+    planner = MemoryPlanningPass(concurrent=True)
+    program = lowered(branches(), (torch.rand(8, 8),), memory_planning_pass=planner)
+    method, oracle = (aten_lib()._load_program_from_buffer(program).load_method("forward") for _ in range(2))
+    for _ in range(10):
+        x = torch.rand(8, 8) - 0.5
+        execution = aten_lib()._execute_async(method, (x,), threads=3)
+        assert execution.task_count() > 4
+        torch.testing.assert_close(execution.result(), oracle((x,)), rtol=0, atol=0)
+    failing = (torch.rand(5), torch.tensor([1, 9]))
+    program = lowered(Function(lambda x, i: (x.index_select(0, i), x.exp())), failing, memory_planning_pass=planner)
+    method = aten_lib()._load_program_from_buffer(program).load_method("forward")
+    with pytest.raises(InvalidArgumentError, match="index out of range"):
+        aten_lib()._execute_async(method, failing, threads=2).result()
 
 
 @needs_aten_lib

@@ -1,0 +1,18 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Kernels that nobody has registered. In ATen mode alone, where torch has operators at any time.
+#pragma once
+
+#include <executorch/runtime/kernel/operator_registry.h>
+
+#ifdef USE_ATEN_LIB
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+/// Asked by find_kernel(), from any thread, for a name of which no kernel is registered; nullptr if
+/// it has none either. What it returns must outlive the program.
+using KernelSource = const Kernel* (*)(const char* name);
+void set_kernel_source(KernelSource source);
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch
+#endif
