@@ -159,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, EveryRequest,
                          ::testing::Values("peer/add.pte", "peer/cond.pte", "peer/conv.pte",
                                            "peer/counter.pte", "peer/mlp_dynamic.pte",
                                            "peer/multi_method.pte", "demo/whole.pte",
-                                           "demo/shifted.pte", "demo/cond_true.pte"));
+                                           "demo/shifted.pte", "demo/cond_true.pte",
+                                           "int8/images.pte", "int8/rows.pte"));
 
 }  // namespace
 }  // namespace executorch::testing

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Every request to the heap fails once while a Module loads and runs, delegates of XNNPACK
-// included: an error, nothing kept, and the next load works.
+// Every request to the heap fails once while a Module loads and runs, branches and delegates of
+// XNNPACK included: an error, nothing kept, and the next load works.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,6 +11,7 @@
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include "backends/demo_backend.h"
 #include "memory/heap_interposition.h"
 
 namespace executorch::testing {
@@ -35,6 +36,8 @@ class EveryHeapRequest : public ::testing::TestWithParam<Case> {
     }
     runtime::runtime_init();
     runtime::register_pal(runtime::PalImpl::create(&count_message, __FILE__));
+    const Error error = demo::register_demo_backend();
+    ASSERT_TRUE(error == Error::Ok || error == Error::RegistrationAlreadyRegistered);
     path_ = std::string(TEST_DATA_DIR "/") + GetParam().file;
     if (path_.find("xnnpack") != std::string::npos &&
         runtime::get_backend_class("XnnpackBackend") == nullptr) {
@@ -91,6 +94,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::File},
         Case{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
+        Case{"demo/cond_true.pte", "forward", {2, 2}, Module::LoadMode::File},
+        Case{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File},
+        Case{"int8/rows.pte", "forward", {2, 12}, Module::LoadMode::Mmap},
         Case{"xnnpack/two_sizes.pte", "small", {1, 3, 8, 8}, Module::LoadMode::File},
         Case{"xnnpack/quantized.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File}),
     [](const ::testing::TestParamInfo<Case>& info) { return std::to_string(info.index); });
