@@ -1,9 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """How much temporary memory a method's kernels and delegates ask for: measured by running it once in the installed
-runtime on one thread, with inputs as large as the program allows. Where data decide on it, nothing is stated."""
+runtime on one thread, with inputs as large as the program allows, through both branches of every condition. Where data
+decide on it, nothing is stated."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.installed_runtime import installed_runtime
+from executorch.exir.program.every_branch import with_every_branch
 from executorch.exir.scalar_type import to_dtype
 from executorch.exir.schema import Bool, Double, ExecutionPlan, Int, Null, String, Tensor, TensorShapeDynamism
 from executorch.exir.tensor import stride_from_dim_order
@@ -23,7 +26,6 @@ _MOST_FLOPS = 20_000_000_000
 """A run of more would take longer than who asks for a verdict wants to wait."""
 
 _MASKS = (torch.bool, torch.uint8)
-_BRANCHES = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, fl
     if why or runtime is None:
         return TempPeak(None, why)
     inputs = [largest_input(plan.values[index].val) for index in plan.inputs]
+    if any(node.target is torch.ops.higher_order.cond for node in _nodes(graph_module)):
+        file = with_every_branch(file, plan.name)
     try:
         peak = runtime.temp_memory_peak(file, plan.name, inputs)
     except RuntimeError as error:
@@ -62,15 +66,19 @@ def _why_not(plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> s
             return "an input's sizes have no bound"
         if not isinstance(value, (Tensor, Null, Int, Bool, Double, String)):
             return f"an input is a {type(value).__name__}"
-    for held in all_graph_modules(graph_module):
-        for node in held.graph.nodes:
-            if node.target in _BRANCHES:
-                return f"{node.name}: data decide which kernels run"
-            if _depends_on_data(node.meta.get("val")):
-                return f"{node.name}: its sizes depend on data"
-            if _takes_mask(node):
-                return f"{node.name}: how many elements its mask chooses depends on data"
+    for node in _nodes(graph_module):
+        if node.target is torch.ops.higher_order.while_loop:
+            return f"{node.name}: data decide which kernels run"
+        if _depends_on_data(node.meta.get("val")):
+            return f"{node.name}: its sizes depend on data"
+        if _takes_mask(node):
+            return f"{node.name}: how many elements its mask chooses depends on data"
     return ""
+
+
+def _nodes(graph_module: fx.GraphModule) -> Iterator[fx.Node]:
+    """Those of subgraphs, too."""
+    return (node for held in all_graph_modules(graph_module) for node in held.graph.nodes)
 
 
 def _depends_on_data(value: Any) -> bool:

@@ -50,15 +50,33 @@ class Filtered(torch.nn.Module):
 
 class Branch(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y.softmax(0), (x,))
+        return torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: torch.fft.rfft(y, dim=0).abs().sum(0) + y, (x,))
+
+
+class Loop(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        (y,) = torch.while_loop(lambda y: y.sum() < 9, lambda y: (y + 1,), (x,))
+        return y
 
 
 @pytest.mark.parametrize(
-    ("model", "why"), [(Filtered(), "its sizes depend on data"), (Branch(), "data decide which kernels run")]
+    ("model", "why"), [(Filtered(), "its sizes depend on data"), (Loop(), "data decide which kernels run")]
 )
 def test_it_names_what_is_not_known_before_a_run(model: torch.nn.Module, why: str) -> None:
     with pytest.raises(ExportError, match=f"method 'forward': how much it needs is not known: .*{why}"):
         memory_header(lower(model, (torch.randn(8),)), "net")
+
+
+def test_of_branches_it_says_what_the_larger_takes() -> None:
+    manager = lower(Branch(), (torch.randn(8, 4),))
+    needed = sizes_in(memory_header(manager, "net"))["NET_FORWARD_TEMP_BYTES"]
+    taken = []
+    for sign in (1, -1):
+        method = Runtime.get().load_program(manager.buffer).load_method("forward", threads=1)
+        assert method is not None
+        method.execute([sign * torch.ones(8, 4)])
+        taken.append(method.temp_memory_peak())
+    assert taken[0] < taken[1] == needed
 
 
 def test_it_compiles_as_c(tmp_path: Path) -> None:

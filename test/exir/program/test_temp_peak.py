@@ -50,8 +50,35 @@ def test_of_dynamic_sizes_the_largest_count() -> None:
     assert dynamic == TempPeak(_peak(function, torch.randn(64, 3)).bytes, "for inputs of the largest sizes")
 
 
+def _spectrum(x: torch.Tensor) -> torch.Tensor:
+    return torch.fft.rfft(x, dim=0).abs().sum(0) + x[0]
+
+
+def _nested(x: torch.Tensor) -> torch.Tensor:
+    inner = lambda x: torch.cond(x.sum() > 1, lambda x: x[0] + 1, _spectrum, (x,))  # noqa: E731
+    return torch.cond(x.sum() > 0, inner, lambda x: x[0] - 1, (x,)) * 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.cond(x.sum() > 0, _spectrum, lambda x: x[0] + 1, (x,)),
+        lambda x: torch.cond(x.sum() > 0, lambda x: x[0] + 1, _spectrum, (x,)),
+        _nested,
+    ],
+    ids=["first", "second", "nested"],
+)
+def test_the_branch_that_takes_most_counts(function: Callable[..., Any]) -> None:
+    alone = _peak(_spectrum, torch.randn(8, 6))
+    assert _peak(function, torch.randn(8, 6)) == alone and (alone.bytes or 0) > 0
+
+
+def _until_large(x: torch.Tensor) -> Any:
+    return torch.while_loop(lambda x: x.sum() < 9, lambda x: (x + 1,), (x,))
+
+
 UNKNOWN: dict[str, tuple[Callable[..., Any], str]] = {
-    "branches": (lambda x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x @ x, (x,)), "which kernels run"),
+    "loops": (_until_large, "which kernels run"),
     "masks": (lambda x: torch.index_put(x, (x > 0,), torch.zeros(())), "its mask"),
     "sizes": (lambda x: torch.nonzero(x) + 1, "its sizes depend on data"),
 }
