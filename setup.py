@@ -63,7 +63,8 @@ class CMakeBuild(build_ext):
         else:
             package = Path(self.build_lib).resolve() / "executorch"
             self._call("cmake", "--install", build, "--prefix", package, "--component", "python", "--strip")
-            self._call("cmake", "--install", build, "--prefix", package, "--component", "sdk")
+            for component in ("sdk", "aten_sdk"):  # the second is empty without EXECUTORCH_BUILD_ATEN
+                self._call("cmake", "--install", build, "--prefix", package, "--component", component)
 
     def get_outputs(self) -> list[str]:
         """CMake's own install step places the files."""

@@ -154,8 +154,8 @@ endfunction()
 # Generates NativeFunctions.h, Functions.h and the registration table in <binary dir>/<name>, for the operators that
 # gen_selected_ops chose for the name, or for all. Kernels of CUSTOM_OPS_YAML take the place of those in FUNCTIONS_YAML.
 # COMPLETE: the table holds all that its programs use, the primitive operators too; else that is an error.
-# USE_ATEN_LIB, in the tree with EXECUTORCH_BUILD_ATEN: the library is for at::Tensor, and the kernels of FUNCTIONS_YAML's
-# operators, but for those that it names, are ATen's own.
+# USE_ATEN_LIB, with EXECUTORCH_BUILD_ATEN or the package's component `aten`: the library is for at::Tensor, and the kernels
+# of FUNCTIONS_YAML's operators, but for those that it names, are ATen's own.
 function(generate_bindings_for_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "COMPLETE;USE_ATEN_LIB" "LIB_NAME;FUNCTIONS_YAML;DTYPE_SELECTIVE_BUILD" "CUSTOM_OPS_YAML")
   executorch_expect_arguments(generate_bindings_for_kernels)
@@ -184,7 +184,8 @@ function(generate_bindings_for_kernels)
   endif()
   if(ARG_USE_ATEN_LIB)
     if(NOT TARGET aten_kernels)
-      message(FATAL_ERROR "generate_bindings_for_kernels: USE_ATEN_LIB of ${ARG_LIB_NAME} needs EXECUTORCH_BUILD_ATEN")
+      message(FATAL_ERROR "generate_bindings_for_kernels: USE_ATEN_LIB of ${ARG_LIB_NAME} needs EXECUTORCH_BUILD_ATEN, "
+                          "or of a package that was built with it find_package(executorch COMPONENTS aten)")
     endif()
     list(APPEND arguments --use-aten-lib)
     set_property(GLOBAL PROPERTY EXECUTORCH_USES_ATEN_${ARG_LIB_NAME} ON)
@@ -228,10 +229,10 @@ function(gen_operators_lib)
   endif()
   set(registration ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME}/RegisterKernels.cpp)
   get_property(uses_aten GLOBAL PROPERTY EXECUTORCH_USES_ATEN_${ARG_LIB_NAME})
-  if(uses_aten)
-    et_aten_library(${ARG_LIB_NAME} SOURCES ${registration} DEPENDS ${ARG_KERNEL_LIBS} ${ARG_DEPS} aten_kernels)
+  add_library(${ARG_LIB_NAME} STATIC ${registration})
+  if(uses_aten)  # torch's headers want exceptions and type information
+    target_link_libraries(${ARG_LIB_NAME} PUBLIC ${ARG_KERNEL_LIBS} ${ARG_DEPS} aten_kernels)
   else()
-    add_library(${ARG_LIB_NAME} STATIC ${registration})
     target_link_libraries(${ARG_LIB_NAME} PUBLIC ${ARG_KERNEL_LIBS} ${ARG_DEPS} executorch_core)
     executorch_embedded_options(${ARG_LIB_NAME})
   endif()

@@ -25,6 +25,14 @@ install(TARGETS executorch_headers ${libraries} executorch_kernels executorch_ex
         ARCHIVE DESTINATION lib COMPONENT sdk)
 install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION lib/cmake/executorch COMPONENT sdk)
 
+# Those on at::Tensor are a set of their own: who asks for it, find_package(executorch COMPONENTS aten), has torch. They can
+# be installed beside the others that a wheel has brought.
+get_property(aten_libraries GLOBAL PROPERTY EXECUTORCH_ATEN_LIBRARIES)
+if(aten_libraries)
+  install(TARGETS ${aten_libraries} EXPORT executorch-aten-targets ARCHIVE DESTINATION lib COMPONENT aten_sdk)
+  install(EXPORT executorch-aten-targets NAMESPACE executorch:: DESTINATION lib/cmake/executorch COMPONENT aten_sdk)
+endif()
+
 foreach(folder runtime extension kernels devtools)
   install(
     DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/
@@ -66,6 +74,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/executorch-config-version
 install(
   FILES ${PROJECT_BINARY_DIR}/executorch-config.cmake ${PROJECT_BINARY_DIR}/executorch-config-version.cmake
         ${PROJECT_SOURCE_DIR}/cmake/kernel_libraries.cmake ${PROJECT_SOURCE_DIR}/cmake/embedded_programs.cmake
+        ${PROJECT_SOURCE_DIR}/cmake/aten_torch.cmake
   DESTINATION ${package_folder}
   COMPONENT sdk)
 file(WRITE ${PROJECT_BINARY_DIR}/documented/executorch-config.cmake

@@ -32,7 +32,8 @@ cmake --build build/bits32 --parallel 2 --target replay_portable
 
 step "ATen mode: the same sources with at::Tensor"
 cmake -S . -B build/aten -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
-  -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_PYBIND=ON -DEXECUTORCH_BUILD_TESTS=ON -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
+  -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_PYBIND=ON -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_BUILD_TESTS=ON \
+  -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
 cmake --build build/aten --parallel 2 --target executor_runner_aten aten_mode_test _aten_lib
 cmake --install build/aten --prefix "$root" --component aten_python >/dev/null
 build/aten/test/aten_mode_test --gtest_brief=1

@@ -178,6 +178,47 @@ def test_a_cpp_program_builds_against_the_installed_package_alone(package: Path,
         torch.testing.assert_close(torch.tensor([float(one) for one in printed]), expected, atol=1e-5, rtol=1e-4)
 
 
+ON_ATEN = """cmake_minimum_required(VERSION 3.24)
+project(on_aten LANGUAGES CXX)
+find_package(executorch CONFIG REQUIRED COMPONENTS aten)
+file(WRITE ${CMAKE_BINARY_DIR}/main.cpp [[
+#include <ATen/ATen.h>
+#include <executorch/extension/module/module.h>
+int main(int, char** argv) {
+  executorch::extension::Module module(argv[1]);
+  const auto outputs = module.forward(executorch::runtime::EValue(at::ones({ROWS})));
+  if (!outputs.ok()) return 1;
+  const at::Tensor& y = (*outputs)[0].toTensor();
+  for (int64_t i = 0; i < y.numel(); ++i) printf("%a ", y.flatten()[i].item<float>());
+}
+]])
+add_executable(on_aten ${CMAKE_BINARY_DIR}/main.cpp)
+target_link_libraries(on_aten PRIVATE extension_aten)
+"""
+
+
+def test_programs_on_at_tensor_build_against_a_package_that_has_its_libraries(python: Path, tmp_path: Path) -> None:
+    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+    model, inputs = make("mlp")
+    rows = ", ".join(map(str, inputs[0].shape))
+    (tmp_path / "CMakeLists.txt").write_text(ON_ATEN.replace("ROWS", rows))
+    command = ("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True)
+    assert done.returncode != 0 and "built without EXECUTORCH_BUILD_ATEN" in " ".join(done.stderr.split())
+    runner = os.environ.get("EXECUTORCH_ATEN_RUNNER")
+    if not runner:
+        pytest.skip("EXECUTORCH_ATEN_RUNNER is not set: built without ATen mode")
+    _run("cmake", "--install", Path(runner).parents[1], "--prefix", package, "--component", "aten_sdk")
+    _run(*command, f"-DPython3_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-O0")
+    _run("cmake", "--build", tmp_path / "build")
+    edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
+    for buffer in (to_program(model, inputs), edge.to_executorch().buffer):
+        (tmp_path / "mlp.pte").write_bytes(buffer)
+        printed = [float.fromhex(one) for one in _run(tmp_path / "build/on_aten", tmp_path / "mlp.pte").split()]
+        expected = model(torch.ones_like(inputs[0])).flatten()
+        torch.testing.assert_close(torch.tensor(printed), expected, atol=1e-5, rtol=1e-4)
+
+
 def test_an_operator_of_ones_own_goes_from_eager_to_the_device(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/custom_operator/run.py", package)

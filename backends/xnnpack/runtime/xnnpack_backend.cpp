@@ -60,7 +60,7 @@ class XnnpackBackend final : public runtime::BackendInterface {
     ET_CHECK_OK_OR_RETURN_ERROR(check_memory());
     ET_CHECK_OK_OR_RETURN_ERROR(delegate.error());
     if ((*delegate)->packed_size() != 0) {
-      using namespace runtime::internal;
+      using namespace ET_RUNTIME_NAMESPACE::internal;
       event_tracer_track_allocation(
           context.event_tracer(),
           event_tracer_track_allocator(context.event_tracer(), "packed weights"),
