@@ -17,14 +17,7 @@
 #define BYTES_OF_ROW_(r) "4160*" #r
 _Static_assert(ROW_BYTES == 2 * MOST_AT_ONCE + 64, "the assembly has the number, too");
 
-// The operand of one tile: rows of `parts` parts of K with kc bytes each.
-struct rows_of_a {
-  const int8_t** pointers;  // `each` for a part, `count` of them used
-  size_t each, count, parts, kc, offset;
-  const int8_t *zero, *zero_data;
-};
-
-// What of it is extended to 16 bits; each part has an even number of elements.
+// What of A is extended to 16 bits; each part has an even number of elements.
 struct extended {
   __attribute__((aligned(64))) int8_t rows[ROWS * ROW_BYTES];
   size_t length;  // of all parts together if they fit, else 0
@@ -54,8 +47,7 @@ AVX2 static size_t extend_next(const struct rows_of_a* a, struct place* place,
     const size_t left = a->kc - place->k, room = MOST_AT_ONCE - filled;
     const size_t taken = left < room ? left : room;
     for (size_t row = 0; row < a->count; ++row) {
-      const int8_t* from = a->pointers[place->part * a->each + row];
-      from = from == a->zero ? a->zero_data : (const int8_t*)((uintptr_t)from + a->offset);
+      const int8_t* const from = executorch_row_of(a, place->part, row);
       extend(from + place->k, taken, (int16_t*)(to->rows + row * ROW_BYTES) + filled);
     }
     filled += taken + taken % 2;
@@ -110,11 +102,13 @@ AVX2 static size_t extend_next(const struct rows_of_a* a, struct place* place,
 #define MOVE_SUM(register, at, FORM) FORM(#at "(%[sums])", "%%ymm" #register)
 #define TO_REGISTER(memory, register) "vmovdqa " memory ", " register "\n"
 #define TO_MEMORY(memory, register) "vmovdqa " register ", " memory "\n"
-#define MOVE_SUMS(FORM)                                                                           \
-  MOVE_SUM(0, 0, FORM)                                                                            \
-  MOVE_SUM(1, 32, FORM) MOVE_SUM(2, 64, FORM) MOVE_SUM(3, 96, FORM) MOVE_SUM(4, 128, FORM)        \
-      MOVE_SUM(5, 160, FORM) MOVE_SUM(6, 192, FORM) MOVE_SUM(7, 224, FORM) MOVE_SUM(8, 256, FORM) \
-          MOVE_SUM(9, 288, FORM) MOVE_SUM(10, 320, FORM) MOVE_SUM(11, 352, FORM)
+#define MOVE_SUMS(FORM)                                                                            \
+  MOVE_SUM(0, 0, FORM)                                                                             \
+  MOVE_SUM(1, 32, FORM)                                                                            \
+  MOVE_SUM(2, 64, FORM)                                                                            \
+  MOVE_SUM(3, 96, FORM) MOVE_SUM(4, 128, FORM) MOVE_SUM(5, 160, FORM) MOVE_SUM(6, 192, FORM)       \
+      MOVE_SUM(7, 224, FORM) MOVE_SUM(8, 256, FORM) MOVE_SUM(9, 288, FORM) MOVE_SUM(10, 320, FORM) \
+          MOVE_SUM(11, 352, FORM)
 #define REGISTERS                                                                          \
   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
@@ -153,16 +147,6 @@ static const int8_t* add_panel(const struct rows_of_a* a, struct extended* as, c
   return w;
 }
 
-// The pointers of a plain matrix.
-static struct rows_of_a matrix(size_t mr, size_t kc, const int8_t* a, size_t stride,
-                               const int8_t** pointers) {
-  for (size_t row = 0; row < mr; ++row) {
-    pointers[row] = (const int8_t*)((uintptr_t)a + row * stride);
-  }
-  const struct rows_of_a rows = {pointers, ROWS, mr, 1, kc, 0, NULL, NULL};
-  return rows;
-}
-
 // A row of results: 16, or as many as are left.
 static void put(const void* results, size_t size, size_t columns, void* to) {
   if (columns >= COLUMNS) {
@@ -172,14 +156,9 @@ static void put(const void* results, size_t size, size_t columns, void* to) {
   }
 }
 
-struct numbers {
-  const union xnn_f32_minmax_params* params;
-  const struct xnn_qd8_quantization_params* quantization;
-  size_t step;  // 1: a zero point and a scale for each row; 0: one for all
-};
-
 AVX2 static void to_numbers(const struct rows_of_a* a, const int8_t* w, size_t nc, float* c,
-                            size_t cm_stride, size_t cn_stride, const struct numbers as) {
+                            size_t cm_stride, size_t cn_stride,
+                            const struct executorch_numbers as) {
   __attribute__((aligned(32))) int32_t sums[ROWS * COLUMNS];
   struct extended extended;
   extended.length = 0;
@@ -252,45 +231,9 @@ AVX2 static void to_integers(const struct rows_of_a* a, const int8_t* w, size_t 
   }
 }
 
-void executorch_qd8_f32_qc8w_gemm_6x16c2_avx2(
-    size_t mr, size_t nc, size_t kc, const int8_t* a, size_t a_stride, const void* w, float* c,
-    size_t cm_stride, size_t cn_stride, const union xnn_f32_minmax_params* params,
-    const struct xnn_qd8_quantization_params* quantization) {
-  const int8_t* pointers[ROWS];
-  const struct rows_of_a rows = matrix(mr, kc, a, a_stride, pointers);
-  const struct numbers as = {params, quantization, 1};
-  to_numbers(&rows, w, nc, c, cm_stride, cn_stride, as);
-}
-
-void executorch_qs8_qc8w_gemm_6x16c2_avx2(size_t mr, size_t nc, size_t kc, const int8_t* a,
-                                          size_t a_stride, const void* w, int8_t* c,
-                                          size_t cm_stride, size_t cn_stride,
-                                          const union xnn_qs8_qc8w_conv_minmax_params* params) {
-  const int8_t* pointers[ROWS];
-  const struct rows_of_a rows = matrix(mr, kc, a, a_stride, pointers);
-  to_integers(&rows, w, nc, c, cm_stride, cn_stride, params);
-}
-
-// The igemm microkernels whose tables have `each` pointers for a part of K.
-#define INDIRECT(name_of_numbers, name_of_integers, each)                             \
-  void name_of_numbers(size_t mr, size_t nc, size_t kc, size_t ks, const int8_t** a,  \
-                       const void* w, float* c, size_t cm_stride, size_t cn_stride,   \
-                       size_t a_offset, const int8_t* zero, const int8_t* zero_data,  \
-                       const union xnn_f32_minmax_params* params,                     \
-                       const struct xnn_qd8_quantization_params* quantization) {      \
-    const struct rows_of_a rows = {a,  each,     mr,   ks / (each * sizeof(void*)),   \
-                                   kc, a_offset, zero, zero_data};                    \
-    const struct numbers as = {params, quantization, 0};                              \
-    to_numbers(&rows, w, nc, c, cm_stride, cn_stride, as);                            \
-  }                                                                                   \
-  void name_of_integers(size_t mr, size_t nc, size_t kc, size_t ks, const int8_t** a, \
-                        const void* w, int8_t* c, size_t cm_stride, size_t cn_stride, \
-                        size_t a_offset, const int8_t* zero,                          \
-                        const union xnn_qs8_qc8w_conv_minmax_params* params) {        \
-    const struct rows_of_a rows = {a,  each,     mr,   ks / (each * sizeof(void*)),   \
-                                   kc, a_offset, zero, zero};                         \
-    to_integers(&rows, w, nc, c, cm_stride, cn_stride, params);                       \
-  }
-
-INDIRECT(executorch_qd8_f32_qc8w_igemm_6x16c2_avx2, executorch_qs8_qc8w_igemm_6x16c2_avx2, ROWS)
-INDIRECT(executorch_qd8_f32_qc8w_igemm_1x16c2_avx2, executorch_qs8_qc8w_igemm_1x16c2_avx2, 1)
+EXECUTORCH_DEFINE_GEMM(executorch_qd8_f32_qc8w_gemm_6x16c2_avx2,
+                       executorch_qs8_qc8w_gemm_6x16c2_avx2, ROWS)
+EXECUTORCH_DEFINE_IGEMM(executorch_qd8_f32_qc8w_igemm_6x16c2_avx2,
+                        executorch_qs8_qc8w_igemm_6x16c2_avx2, ROWS)
+EXECUTORCH_DEFINE_IGEMM(executorch_qd8_f32_qc8w_igemm_1x16c2_avx2,
+                        executorch_qs8_qc8w_igemm_1x16c2_avx2, 1)

@@ -331,7 +331,10 @@ def test_one_row_quantized_while_running_is_as_in_eager() -> None:
 
 
 # Rows, steps along K and columns: whole and partial tiles, odd steps, more steps than a kernel holds at once.
-PRODUCTS = [(1, 1, 1), (1, 300, 17), (2, 3, 16), (5, 17, 33), (6, 2048, 5), (7, 2049, 20), (13, 5001, 16)]
+PRODUCTS = [
+    *[(1, 1, 1), (1, 300, 17), (2, 3, 16), (5, 17, 33), (6, 2048, 5), (7, 2049, 20), (13, 5001, 16)],
+    *[(2, 64, 40), (4, 4607, 31), (8, 4608, 32), (9, 4609, 65)],
+]
 
 
 @pytest.mark.parametrize("rows, steps, columns", PRODUCTS)
@@ -347,7 +350,10 @@ def test_products_of_every_size_are_right(rows: int, steps: int, columns: int) -
 
 @pytest.mark.parametrize(
     "channels, options",
-    [((3, 20), {"padding": 1}), ((240, 18), {"padding": 2, "dilation": 2}), ((34, 34), {"groups": 2})],
+    [
+        *[((3, 20), {"padding": 1}), ((240, 18), {"padding": 2, "dilation": 2}), ((34, 34), {"groups": 2})],
+        ((515, 33), {"padding": 1}),
+    ],
 )
 def test_convolutions_of_every_size_are_right(channels: tuple[int, int], options: dict[str, int]) -> None:
     torch.manual_seed(0)
