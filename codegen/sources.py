@@ -121,8 +121,9 @@ def registration(
     texts.sort(key=lambda text: text[0].encode())
     table = "".join(f"    {text},\n" for _, text in texts)
     priority = ", KernelPriority::Override" if overrides else ""
-    # An array has one element at least.
+    # An array has one element at least, and 0 may be a pointer.
     array = f"constexpr Kernel kKernels[] = {{\n{table}}};" if texts else "constexpr Kernel kKernels[1] = {};"
+    count = str(len(texts)) if texts else "size_t{0}"
     header = "#include <executorch/kernels/aten/aten_kernels.h>\n" if aten_operators else ""
     header += "#include <executorch/kernels/prim_ops/prim_kernels.h>\n" if primitives else ""
     return f"""{_BANNER.format(source=source)}
@@ -142,7 +143,7 @@ namespace {{
 
 // For hosts that register without global constructors.
 extern const Span<const Kernel> {library};
-const Span<const Kernel> {library}(kKernels, {len(texts)});
+const Span<const Kernel> {library}(kKernels, {count});
 
 // The symbol by which linking the library's target asks for this object file.
 extern "C" {{
@@ -153,7 +154,7 @@ const int executorch_link_{library} = 0;
 #ifndef EXECUTORCH_NO_STATIC_REGISTRATION
 namespace {{
 [[maybe_unused]] const ::executorch::runtime::Error registered =
-    register_kernel_table({{kKernels, {len(texts)}}}{priority});
+    register_kernel_table({{kKernels, {count}}}{priority});
 }}  // namespace
 #endif
 {_from_aten(aten_operators)}

@@ -44,6 +44,14 @@ def test_all_operators_are_registered_without_a_selection(tmp_path: Path) -> Non
     assert "inline Tensor& add_outf(KernelRuntimeContext& ctx" in (tmp_path / "mine/Functions.h").read_text()
 
 
+def test_a_library_may_be_of_atens_kernels_alone(tmp_path: Path) -> None:
+    (tmp_path / "chosen.yaml").write_text("- op: add.out\n- op: mul.out\n")
+    bind_kernels(Library("mine", "mine", tmp_path / "chosen.yaml", use_aten_lib=True), tmp_path)
+    text = (tmp_path / "mine/RegisterKernels.cpp").read_text()
+    assert _table(tmp_path) == [] and "register_aten_kernels({kAtenOperators, 2})" in text
+    assert text.count("kKernels, size_t{0}") == 2, "0 alone would be a pointer as well"
+
+
 def test_only_what_is_selected_is_registered_and_stands_in_order(tmp_path: Path, custom: Library) -> None:
     selection = Selection({"my::mul3.out": True, "aten::sub.out": True, "aten::add.out": True})
     bind_kernels(custom, tmp_path, selection)
