@@ -51,6 +51,20 @@ class Words(nn.Module):
         return self.attention(x), self.recurrent(x)[0], chosen, (x @ x.transpose(1, 2)).logsumexp(-1)
 
 
+class Wide(nn.Module):
+    """Two branches whose parts are large enough to divide their work on the thread pool."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(
+            nn.Sequential(nn.Linear(256, 256), nn.Sigmoid(), nn.Linear(256, 256), nn.Unflatten(1, (16, 4, 4)),
+                          nn.Conv2d(16, 64, 3, padding=1)) for _ in range(2)
+        )  # fmt: skip
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(branch(x) for branch in self.branches)
+
+
 def int8(model: nn.Module, x: torch.Tensor) -> nn.Module:
     prepared = prepare_pt2e(
         torch.export.export(model, (x,)).module(),
@@ -62,7 +76,7 @@ def int8(model: nn.Module, x: torch.Tensor) -> nn.Module:
 
 def main(folder: Path) -> None:
     torch.manual_seed(0)
-    image, words = torch.randn(1, 3, 16, 16), torch.randn(2, 5, 8)
+    image, words, rows = torch.randn(1, 3, 16, 16), torch.randn(2, 5, 8), torch.randn(32, 256)
     images = Images().eval()
     delegates = [XnnpackPartitioner(per_op_mode=True)]
     for name, model, x, partitioner in (
@@ -72,6 +86,7 @@ def main(folder: Path) -> None:
         ("images_int8_delegated", int8(images, image), image, delegates),
         ("words", Words().eval(), words, None),
         ("words_delegated", Words().eval(), words, delegates),
+        ("wide_delegated", Wide().eval(), rows, delegates),
     ):
         edge = to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=partitioner)
         planner = MemoryPlanningPass(concurrent=True)

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Executions of programs on several threads under ThreadSanitizer: the executor's own tests, and real kernels and
-# delegates. XNNPACK's own code is not instrumented; what calls it is.
+# Executions of programs on several threads under ThreadSanitizer: the tests of the executor, of Module and of the thread
+# pool, and real kernels and delegates (test/concurrent_programs.py). XNNPACK's own code is not instrumented; what calls it
+# is, and says what its pthreadpool orders. Needs an environment that test/run.sh has made.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
 make_venv
 cmake -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
   -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_SANITIZE=thread \
-  -DPython3_EXECUTABLE="$(command -v python)" >/dev/null
-cmake --build build/threads --parallel 2 --target runtime_executor_test extension_module_test
+  -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
+cmake --build build/threads --parallel 2 --target runtime_executor_test extension_module_test extension_threadpool_test
 programs=$(mktemp -d)
 trap 'rm -r "$programs"' EXIT
 python test/concurrent_programs.py "$programs"
 export TSAN_OPTIONS=halt_on_error=1
-build/threads/test/runtime_executor_test --gtest_brief=1 --gtest_filter='Execution*'
-EXECUTORCH_CONCURRENT_PROGRAMS=$programs build/threads/test/extension_module_test --gtest_brief=1 --gtest_filter='ModuleAsync*'
+for tests in runtime_executor extension_threadpool extension_module; do
+  EXECUTORCH_CONCURRENT_PROGRAMS=$programs "build/threads/test/${tests}_test" --gtest_brief=1
+done

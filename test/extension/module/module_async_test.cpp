@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,6 +23,7 @@ namespace {
 using namespace executorch::extension;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
+using executorch::runtime::Program;
 
 TEST(ModuleAsyncTest, TheFutureEndsWithTheMethodsOutputs) {
   executorch::runtime::runtime_init();
@@ -67,9 +69,9 @@ std::vector<TensorPtr> inputs_of(Module& module, int seed) {
   return inputs;
 }
 
-/// Two executions by the same threads at the same time, against one after the other.
-void run_beside_another(const std::string& path, TaskThreads& pool) {
-  Module one(path), other(path), oracle(path);
+/// Two executions of a program by the same threads at the same time, against one after the other.
+void run_beside_another(const std::shared_ptr<Program>& program, TaskThreads& pool) {
+  Module one(program), other(program), oracle(program);
   for (Module* module : {&one, &other, &oracle}) {
     ASSERT_EQ(module->load_method("forward"), Error::Ok);
   }
@@ -104,10 +106,11 @@ TEST(ModuleAsyncTest, ConcurrentProgramsGiveTheBitsOfSequentialExecution) {
     if (file.path().extension() != ".pte") continue;
     ++programs;
     SCOPED_TRACE(file.path());
-    run_beside_another(file.path(), **pool);
-    // From two threads of the application, too.
-    std::thread beside([&] { run_beside_another(file.path(), **pool); });
-    run_beside_another(file.path(), **pool);
+    Module module(file.path());
+    ASSERT_EQ(module.load(), Error::Ok);
+    // From two threads of the application, each with methods of its own of one program.
+    std::thread beside([&] { run_beside_another(module.program(), **pool); });
+    run_beside_another(module.program(), **pool);
     beside.join();
   }
   EXPECT_GT(programs, 0u);
