@@ -33,8 +33,8 @@ def quantized(
     return converted
 
 
-def lowered_on_xnnpack(model: torch.nn.Module, inputs: Inputs) -> EdgeProgramManager:
-    exported = torch.export.export(model, inputs)
+def lowered_on_xnnpack(model: torch.nn.Module, inputs: Inputs, shapes: Any = None) -> EdgeProgramManager:
+    exported = torch.export.export(model, inputs, dynamic_shapes=shapes)
     return to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
 
 

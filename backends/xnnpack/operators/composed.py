@@ -12,7 +12,9 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
-from executorch.backends.xnnpack.operators.rule import Check, Rule
+from executorch.backends.xnnpack.lowering.quantization import Affine
+from executorch.backends.xnnpack.operators.integers import if_scales
+from executorch.backends.xnnpack.operators.rule import Check, OnIntegers, Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 
@@ -24,6 +26,7 @@ class _Formula:
         self._low, self._node = low, node
         self._order = low.order_of(source)
         self.x = low.read(source, self._order)
+        self.is_of_integers = low.on_integers(node)
 
     def step(self, kind: type, *operands: int) -> int:
         return self._low.step(self._node, kind, *operands, shape=self._low.shape(self._node, self._order))
@@ -40,12 +43,26 @@ class _Formula:
         self._low.add(kind(*operands, self._low.result(self._node, self._order)), self._node)
 
 
-def _composed(write: Callable[[_Formula, Node], None], refusal: Check = lambda node, program: None) -> Rule:
-    return Rule(lambda low, node: write(_Formula(low, node), node), refusal)
+def _composed(
+    write: Callable[[_Formula, Node], None],
+    refusal: Check = lambda node, program: None,
+    on_integers: OnIntegers | None = None,
+) -> Rule:
+    return Rule(lambda low, node: write(_Formula(low, node), node), refusal, on_integers=on_integers)
+
+
+_APART = 5e-4
+"""How far the approximation of gelu by tanh is from gelu, at most."""
+
+
+def _gelu_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
+    """Gelu is a table of 256 results, which is good for the approximation within a quantum, too."""
+    exact = node.kwargs.get("approximate", "none") == "none"
+    return if_scales(lambda operands, made: exact or made > _APART)(node, result, program)
 
 
 def _gelu(f: _Formula, node: Node) -> None:
-    if node.kwargs.get("approximate", "none") == "none":
+    if node.kwargs.get("approximate", "none") == "none" or f.is_of_integers:
         f.finish(g.Gelu, f.x)
         return
     # ½·(1 + tanh u) is the sigmoid of 2u, with u = √(2/π)·(x + 0.044715·x³).
@@ -104,7 +121,7 @@ def _power(f: _Formula, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "gelu.default": _composed(_gelu),
+    "gelu.default": _composed(_gelu, on_integers=_gelu_on_integers),
     "pow.Tensor_Scalar": _composed(_power, _refuse_power),
     "reciprocal.default": _composed(_reciprocal),
     "trunc.default": _composed(_truncate),

@@ -9,10 +9,13 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.elements import per_tensor
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, rank
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, arranged
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.backends.xnnpack.operators.integers import if_alike
+from executorch.backends.xnnpack.operators.reduction import image_mean
 from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
@@ -107,9 +110,41 @@ def _refuse_average(node: Node, program: ExportedProgram) -> str | None:
     return reason
 
 
+def _average_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
+    """What lies around the image has to count as zeros, as in a convolution."""
+    counted = bool(argument(node, 5, "count_include_pad", True)) or argument(node, 6, "divisor_override") is not None
+    fits = _behind(node, [1, 1]) == [0, 0] and (counted or not any(_window(node)[2]))
+    return fits and _means_on_integers(node, result, program)
+
+
+def _means_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
+    return result.dtype == torch.int8 and if_alike(node, result, program)
+
+
+def _means_of_integers(low: Lowering, node: Node, window: tuple[list[int], ...], count: int) -> None:
+    """XNNPACK averages integers over whole images alone. A convolution of each channel with ones does it for windows:
+    their scale divides by the count.
+    """
+    source = cast(Node, node.args[0])
+    (height, width), stride, padding = window
+    operands = low.read(source, CHANNELS_LAST), low.result(node, CHANNELS_LAST)
+    if [height, width] == list(source.meta["val"].shape[2:]) and count == height * width and not any(padding):
+        low.add(image_mean(*operands), node)
+        return
+    channels = low.shape(node)[1]
+    ones = torch.ones(1, height, width, channels, dtype=torch.int8)
+    filters = low.writer.constant(ones, per_tensor(torch.int8, 1 / count, 0))
+    around = (*padding, *padding)
+    sizes = (height, width, *stride, 1, 1, 1, 1, channels, 0, 0)
+    low.add(g.DepthwiseConv2d(*around, *sizes, operands[0], filters, g.INVALID_ID, operands[1]), node)
+
+
 def _average(low: Lowering, node: Node) -> None:
     kernel, stride, padding = _window(node)
     divisor = cast("int | None", argument(node, 6, "divisor_override"))
+    if low.on_integers(node):
+        _means_of_integers(low, node, (kernel, stride, padding), divisor or kernel[0] * kernel[1])
+        return
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
     # XNNPACK's mean is over the elements of the image alone: zeros that count are put around it.
     if any(padding) and (argument(node, 5, "count_include_pad", True) or divisor is not None):
@@ -142,6 +177,9 @@ def _refuse_adaptive(node: Node, program: ExportedProgram) -> str | None:
 def _adaptive(low: Lowering, node: Node) -> None:
     sizes, wanted = low.shape(cast(Node, node.args[0]))[2:], cast("list[int]", node.args[1])
     kernel = [size // parts for size, parts in zip(sizes, wanted, strict=True)]
+    if low.on_integers(node):
+        _means_of_integers(low, node, (kernel, kernel, [0, 0]), kernel[0] * kernel[1])
+        return
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
     window = (kernel, kernel, [0, 0], [1, 1])
     _pool(low, g.AvgPooling2d, node, source, low.result(node, CHANNELS_LAST), window)
@@ -211,8 +249,8 @@ def _nearest(low: Lowering, node: Node) -> None:
 RULES: dict[str, Rule] = {
     "max_pool2d.default": Rule(_max, _refuse_max, on_integers=if_alike),
     "max_pool2d_with_indices.default": Rule(_max, _refuse_max),
-    "avg_pool2d.default": Rule(_average, _refuse_average),
-    "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive),
+    "avg_pool2d.default": Rule(_average, _refuse_average, on_integers=_average_on_integers),
+    "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive, on_integers=_means_on_integers),
     "upsample_nearest2d.vec": Rule(_nearest, _refuse_nearest),
     "upsample_bilinear2d.vec": Rule(_resize, _refuse_resize, on_integers=if_alike),
 }

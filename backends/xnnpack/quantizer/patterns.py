@@ -56,7 +56,7 @@ PATTERNS = (
         (
             *(aten.sigmoid.default, aten.sigmoid_.default, aten.tanh.default, aten.tanh_.default),
             *(aten.hardswish.default, aten.hardswish_.default, aten.elu.default, aten.elu_.default),
-            *(aten.leaky_relu.default, aten.leaky_relu_.default),
+            *(aten.leaky_relu.default, aten.leaky_relu_.default, aten.gelu.default, aten.gelu_.default),
         ),
     ),
     Pattern(Kind.SHARED, (aten.adaptive_avg_pool2d.default, aten.cat.default)),
@@ -66,7 +66,8 @@ PATTERNS = (
             *RELU,
             *(aten.hardtanh.default, aten.hardtanh_.default, aten.clamp.default, aten.clamp_.default),
             *(aten.relu6.default, aten.relu6_.default),
-            *(aten.max_pool2d.default, aten.mean.default, aten.mean.dim, aten.upsample_bilinear2d.vec),
+            *(aten.max_pool2d.default, aten.avg_pool2d.default, aten.mean.default, aten.mean.dim),
+            aten.upsample_bilinear2d.vec,
             *(aten.permute.default, aten.permute_copy.default, aten.transpose.int, aten.pixel_shuffle.default),
             *(aten.squeeze.dim, aten.squeeze_copy.dim, aten.squeeze.dims, aten.unsqueeze.default),
             *(aten.view.default, aten.view_copy.default, aten.reshape.default, aten.flatten.using_ints),

@@ -112,10 +112,23 @@ CASES: dict[str, tuple[Callable[[], Case], type]] = {
     "hardswish": (lambda: (F.hardswish, (_r(3, 5),)), g.Hardswish),
     "leaky relu": (lambda: (lambda x: F.leaky_relu(x, 0.1), (_r(3, 5),)), g.LeakyReLU),
     "elu": (lambda: (F.elu, (_r(3, 5),)), g.ELU),
+    "gelu": (lambda: (F.gelu, (_r(3, 5),)), g.Gelu),
+    "gelu by tanh": (lambda: (lambda x: F.gelu(x, approximate="tanh"), (_r(3, 5),)), g.Gelu),
 }
 # What only moves, chooses or averages elements: operands and result stand for the same numbers.
 ALIKE: dict[str, tuple[Callable[[], Case], type]] = {
     "max pooling": (lambda: (lambda x: F.max_pool2d(x, 2), (_r(*IMAGE),)), g.MaxPooling2d),
+    "average pooling": (lambda: (lambda x: F.avg_pool2d(x, 2), (_r(*IMAGE),)), g.DepthwiseConv2d),
+    "padded average pooling": (lambda: (lambda x: F.avg_pool2d(x, 3, 2, 1), (_r(*IMAGE),)), g.DepthwiseConv2d),
+    "average pooling with a divisor": (
+        lambda: (lambda x: F.avg_pool2d(x, 3, 2, 1, divisor_override=12), (_r(*IMAGE),)),
+        g.DepthwiseConv2d,
+    ),
+    "average pooling of whole images": (
+        lambda: (lambda x: F.avg_pool2d(x, (7, 6)), (_r(*IMAGE),)),
+        g.GlobalAvgPooling2d,
+    ),
+    "adaptive pooling": (lambda: (lambda x: F.adaptive_avg_pool2d(x, (1, 3)), (_r(*IMAGE),)), g.DepthwiseConv2d),
     "mean": (lambda: (lambda x: x.mean((2, 3), keepdim=True), (_r(*IMAGE),)), g.GlobalAvgPooling2d),
     "mean over the last": (lambda: (lambda x: x.mean(-1), (_r(3, 7),)), g.GlobalAvgPooling2d),
     "cat": (lambda: (lambda x, y: torch.cat((x, y), 1), (_r(3, 5), _r(3, 2))), g.Concatenate2),
@@ -183,7 +196,8 @@ def test_what_moves_integers_is_within_a_quantum_of_eager(name: str) -> None:
     case, kind = ALIKE[name]
     inner, inputs = _make(case)
     module = _Between(inner, [0.03] * 8)
-    _check(module, inputs, 0.03 if kind in (g.GlobalAvgPooling2d, g.StaticResizeBilinear2D) else 0)
+    computed = g.GlobalAvgPooling2d, g.DepthwiseConv2d, g.StaticResizeBilinear2D
+    _check(module, inputs, 0.03 if kind in computed else 0)
     kinds = _kinds(module, inputs)
     assert kind in kinds
     assert kinds.count(g.Convert) == len(inputs) + 1, kinds
@@ -211,7 +225,10 @@ def test_integers_that_stand_for_other_numbers_are_converted(name: str) -> None:
 
 FLOATS: dict[str, Callable[[], Case]] = {
     "softmax": lambda: (lambda x: torch.softmax(x, -1), (_r(3, 5),)),
-    "average pooling": lambda: (lambda x: F.avg_pool2d(x, 2), (_r(*IMAGE),)),
+    "pooling of what is there": lambda: (
+        lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+        (_r(*IMAGE),),
+    ),
     "square root": lambda: (torch.sqrt, (_r(3, 5).abs(),)),
     "two operators": lambda: (lambda x: x.permute(1, 0) * 2, (_r(3, 5),)),
     "an operand of numbers": lambda: (lambda x: x + 0.5, (_r(3, 5),)),
