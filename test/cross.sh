@@ -4,25 +4,77 @@
 #
 #   test/cross.sh [aarch64 | riscv64 | cortex-m3 | cortex-m4 | cortex-m55]...
 #
-# On Linux's: the C++ tests, and the kernel calls that the Python tests recorded in build/recorded_calls (test/run.sh must
-# have run), their results compared with what was recorded. On Cortex-M: test/firmware.
+# On Linux's: the C++ tests, and the kernel calls that the Python tests recorded in build/recorded_calls (test/run.sh; where
+# there are none, those of test/kernels/portable are recorded first), their results compared with what was recorded. On
+# Cortex-M: test/firmware. What fails does not keep the rest from running; at the end stands a summary, and the exit code
+# is 0 if all has passed. It installs what it needs: Debian's packages as root or by sudo, all else in .venv.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
-(($#)) || set -- aarch64 riscv64 cortex-m3 cortex-m4 cortex-m55
-need_packages ccache libgtest-dev qemu-user g++-aarch64-linux-gnu g++-riscv64-linux-gnu gcc-arm-none-eabi \
-  libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm
-make_venv
-
+known=(aarch64 riscv64 cortex-m3 cortex-m4 cortex-m55)
+(($#)) || set -- "${known[@]}"
 for preset in "$@"; do
-  step "$preset"
-  if [[ $preset == cortex-* ]]; then
-    EXECUTORCH_FIRMWARE_PRESETS=$preset python -m pytest -q test/firmware
-    continue
-  fi
-  cmake --preset "$preset" -DPython3_EXECUTABLE="$(command -v python)" >/dev/null
-  cmake --build --preset "$preset" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-2}"
-  ctest --test-dir "build/$preset" --output-on-failure --parallel 2
-  for replay in replay replay_portable; do
-    "qemu-$preset" -L "/usr/$preset-linux-gnu" "build/$preset/test/$replay" build/recorded_calls/*.calls
-  done
+  [[ " ${known[*]} " == *" $preset "* ]] || { echo "unknown processor $preset; known: ${known[*]}" >&2; exit 2; }
 done
+# Only what the processors asked for need.
+packages=(ccache g++ make)
+for preset in "$@"; do
+  case $preset in
+    cortex-*) packages+=(gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm) ;;
+    *) packages+=(libgtest-dev qemu-user "g++-$preset-linux-gnu") ;;
+  esac
+done
+need_packages "${packages[@]}"
+make_venv
+python -c 'import torch, flatc, yaml, pytest, executorch.extension.pybindings._portable_lib' 2>/dev/null || install_for_tests
+
+summary=()
+failed=0
+# check PART COMMAND...: runs it, and notes for the summary whether it worked.
+check() {
+  local part=$1 began=$SECONDS code=0
+  shift
+  step "$part"
+  "$@" || code=$?
+  if ((code == 0)); then
+    summary+=("passed  $part, $((SECONDS - began)) s")
+  else
+    summary+=("FAILED  $part, $((SECONDS - began)) s, exit code $code")
+    failed=1
+  fi
+  return "$code"
+}
+
+record_calls() {
+  [ -f build/editable/CMakeCache.txt ] || install_for_tests
+  cmake --build build/editable --parallel 2 --target kernel_entry &&
+    EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile test/kernels/portable
+}
+
+build_for() {
+  cmake --preset "$1" -DPython3_EXECUTABLE="$(command -v python)" >/dev/null &&
+    cmake --build --preset "$1" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-2}"
+}
+
+run_on_linux() {
+  check "$1: build" build_for "$1" || return 0  # noted; there is nothing to run
+  check "$1: C++ tests" ctest --test-dir "build/$1" --output-on-failure --no-tests=error --parallel 2 || true
+  for replay in replay replay_portable; do
+    check "$1: recorded kernel calls, $replay" \
+      "qemu-$1" -L "/usr/$1-linux-gnu" "build/$1/test/$replay" build/recorded_calls/*.calls || true
+  done
+}
+
+if [[ " $* " == *64\ * ]] && ! compgen -G "build/recorded_calls/*.calls" >/dev/null; then
+  check "recording kernel calls" record_calls || true
+fi
+for preset in "$@"; do
+  if [[ $preset == cortex-* ]]; then
+    check "$preset: firmware" env EXECUTORCH_FIRMWARE_PRESETS="$preset" python -m pytest -q test/firmware || true
+  else
+    run_on_linux "$preset"
+  fi
+done
+
+step "summary"
+printf '%s\n' "${summary[@]}"
+exit "$failed"

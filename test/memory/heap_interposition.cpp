@@ -14,15 +14,16 @@ namespace executorch::testing::heap {
 namespace {
 
 // Constant-initialized: the heap is used before static objects are constructed.
-std::atomic<bool> forbidden{false};
+// An int, as GCC exchanges single bytes on riscv64 by a library.
+std::atomic<int> forbidden{0};
 std::atomic<bool> failing{false};
 std::atomic<int64_t> until_failure{0};
 std::atomic<int64_t> live{0};
 
 }  // namespace
 
-Forbidden::Forbidden() { forbidden = true; }
-Forbidden::~Forbidden() { forbidden = false; }
+Forbidden::Forbidden() { forbidden = 1; }
+Forbidden::~Forbidden() { forbidden = 0; }
 
 FailingAt::FailingAt(int64_t index) {
   until_failure = index;
@@ -52,7 +53,7 @@ bool is_watched() { return true; }
 namespace {
 
 void check_allowed(const char* function) {
-  if (forbidden.exchange(false)) {
+  if (forbidden.exchange(0) != 0) {
     for (const char* text : {function, " while the heap is forbidden\n"}) {
       [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, strlen(text));
     }
