@@ -23,7 +23,7 @@ target_compile_options(board PRIVATE -Wall -Wextra -Werror -ffunction-sections -
 function(executorch_add_firmware name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PROGRAM;SAMPLES;KERNELS;MEMORY_HEADER;STACK_SIZE" "")
   if(NOT ARG_STACK_SIZE)
-    set(ARG_STACK_SIZE 16384)
+    set(ARG_STACK_SIZE 24576)
   endif()
   get_filename_component(samples ${ARG_SAMPLES} ABSOLUTE)
   executorch_embed_program(LIB_NAME ${name}_program PROGRAM ${ARG_PROGRAM} NAME model KERNELS ${ARG_KERNELS}

@@ -120,6 +120,10 @@ static et_error run(void) {
 int main(void) {
   et_init();
   const et_error error = run();
+  if (is_stack_used_up()) {
+    print("the stack is too small: all of STACK_SIZE was used\n");
+    leave(123);
+  }
   if (error) {
     print(et_error_name(error));
     print(": ");

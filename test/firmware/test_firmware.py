@@ -74,15 +74,18 @@ def images(preset: str, programs: Path) -> Path:
     return build
 
 
+def _run(preset: str, image: Path) -> subprocess.CompletedProcess[str]:
+    command = ("qemu-system-arm", "-M", MACHINES[preset], "-nographic", "-monitor", "none", "-serial", "none")
+    options = ("-semihosting-config", "enable=on,target=native", "-icount", "shift=0", "-kernel")
+    return subprocess.run((*command, *options, image), capture_output=True, text=True, timeout=120)
+
+
 @pytest.fixture(scope="module")
 def printed(preset: str, images: Path) -> dict[str, str]:
     """What each image says in QEMU."""
-    command = ("qemu-system-arm", "-M", MACHINES[preset], "-nographic", "-monitor", "none", "-serial", "none")
-    options = ("-semihosting-config", "enable=on,target=native", "-icount", "shift=0", "-kernel")
     found = {}
     for name in NAMES:
-        run = (*command, *options, images / f"{name}.elf")
-        done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+        done = _run(preset, images / f"{name}.elf")
         # Semihosting writes to the standard error.
         found[name] = done.stdout + done.stderr
         assert done.returncode == 0, found[name]
@@ -134,6 +137,18 @@ def test_an_image_prints_its_flash_and_ram_by_section(images: Path, printed: dic
     assert 0 <= said["flash"] - sum(sections[s] for s in (".text", ".rodata", ".data")) < 128
     assert 0 <= said["ram"] - sections[".data"] - sections[".bss"] < 64
     assert 500 < said["stack"] < 16384
+
+
+def test_a_stack_that_is_too_small_is_an_error(images: Path, preset: str, tmp_path: Path) -> None:
+    commands = subprocess.run(["ninja", "-C", images, "-t", "commands", "digits.elf"], capture_output=True, text=True)
+    link = commands.stdout.splitlines()[-1]
+    assert "STACK_SIZE=24576" in link
+    image = tmp_path / "digits.elf"
+    link = link.replace("STACK_SIZE=24576", "STACK_SIZE=1024").replace("-o digits.elf", f"-o {image}")
+    subprocess.run(link, shell=True, check=True, cwd=images)
+    done = _run(preset, image)
+    assert done.returncode == 123
+    assert "the stack is too small: all of STACK_SIZE was used" in done.stdout + done.stderr
 
 
 def test_the_images_of_the_digits_fit_their_limits(printed: dict[str, str]) -> None:

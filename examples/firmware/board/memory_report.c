@@ -27,6 +27,8 @@ static int stack_depth(void) {
   return (int)((const char*)stack_end - (const char*)word);
 }
 
+int is_stack_used_up(void) { return *(const volatile uint32_t*)stack_begin != MARK; }
+
 static void print_size(const char* name, const char* begin, const char* end) {
   print(name);
   print_int(end - begin);

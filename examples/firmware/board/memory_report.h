@@ -7,5 +7,8 @@
 void mark_stack(void);
 /* Prints bytes of flash and of static RAM by section, and how deep the stack has been. */
 void print_memory(void);
+/* Whether it has been as deep as it may, and so perhaps deeper: what lies below it is then not to
+ * be trusted. */
+int is_stack_used_up(void);
 
 #endif
