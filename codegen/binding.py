@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from executorch.codegen import sources
+from executorch.codegen.kernel_dtypes import kernel_dtypes
 from executorch.codegen.library_yaml import KernelRow, aten_operators, read_library, refuse_duplicates, suggestion
 from executorch.codegen.located_yaml import CodegenError
 from executorch.codegen.selection import Selection
+from executorch.codegen.source_table import KERNELS, LIBRARIES
 
-KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 PORTABLE_YAML = KERNELS / "portable" / "functions.yaml"
 PORTABLE_NAMESPACE = "executorch::kernels::portable"
 
@@ -55,8 +56,9 @@ def bind_kernels(
         library: what to generate.
         out: the folder that stands for the include root; the files lie in ``out / library.include``.
         selection: the operators to register; all if None.
-        dtype_selective: serve the selection's dtypes alone: the portable kernels are then to be compiled with
-            ``selected_dtypes.h``, and the registered ones refuse programs with other dtypes when they are loaded.
+        dtype_selective: each operator serves the dtypes alone that the selection has it for: the portable kernels are
+            then to be compiled with ``selected_dtypes.h``, and the registered ones refuse programs with other dtypes
+            when they are loaded.
 
     Returns:
         The operators that the selection's programs use and this library has no kernel for: another one must.
@@ -67,14 +69,10 @@ def bind_kernels(
     """
     rows = read_rows(library)
     from_aten = _aten_operators(library, rows)
-    dtypes: frozenset[str] = frozenset()
-    if dtype_selective:
-        dtypes = selection.dtypes if selection is not None else dtypes
-        if not dtypes:
-            raise CodegenError(
-                f"{library.name}: selecting dtypes needs a program to know them from, and none was given"
-            )
-    chosen, missing = choose(rows, selection, dtypes, from_aten)
+    if dtype_selective and (selection is None or not selection.dtypes):
+        raise CodegenError(f"{library.name}: selecting dtypes needs a program to know them from, and none was given")
+    served = selection if dtype_selective else None
+    chosen, missing = choose(rows, selection, from_aten, are_dtypes_selected=dtype_selective)
     if library.complete and missing:
         raise CodegenError(
             f"{library.name} must hold all kernels of its programs: there is none for {', '.join(missing)}"
@@ -89,15 +87,16 @@ def bind_kernels(
         native,
         library.name,
         overrides=library.overrides or library.use_aten_lib,
-        dtypes=dtypes,
+        selection=served,
         primitives=primitives,
         aten_operators=[name for name in from_aten if _is_selected(name, selection)],
     )
     _write_if_changed(folder / "NativeFunctions.h", sources.native_functions(rows, source))
-    _write_if_changed(folder / "Functions.h", sources.functions(rows, source, native, dtypes))
+    _write_if_changed(folder / "Functions.h", sources.functions(rows, source, native, served))
     _write_if_changed(folder / "RegisterKernels.cpp", table)
-    if dtypes:
-        _write_if_changed(folder / "selected_dtypes.h", sources.selected_dtypes(dtypes, library.name))
+    if served is not None:
+        by_kernel = kernel_dtypes(_own_rows(), served) if _has_our_kernels_alone(library) else {}
+        _write_if_changed(folder / "selected_dtypes.h", sources.selected_dtypes(served.dtypes, by_kernel, library.name))
     return missing
 
 
@@ -123,15 +122,19 @@ def portable_rows() -> Mapping[str, KernelRow]:
 
 
 def choose(
-    rows: Sequence[KernelRow], selection: Selection | None, dtypes: frozenset[str], from_aten: Sequence[str] = ()
+    rows: Sequence[KernelRow],
+    selection: Selection | None,
+    from_aten: Sequence[str] = (),
+    *,
+    are_dtypes_selected: bool,
 ) -> tuple[list[KernelRow], list[str]]:
-    """The rows that are selected, and the programs' operators that have none.
+    """The rows that are selected, and the programs' operators that have none. With ``are_dtypes_selected``, rows for
+    certain dtypes are if the selection has their operator for these.
 
     Raises ``CodegenError`` for an operator without a row that was asked for by name.
     """
-    served = [row for row in rows if not dtypes or row.dtypes <= dtypes]
     if selection is None:
-        return served, []
+        return list(rows), []
     known = {row.schema.qualified_name for row in rows}.union(from_aten)
     missing = [name for name in sorted(selection.operators) if name not in known]
     missing = [name for name in missing if not name.startswith(_ALWAYS_REGISTERED)]
@@ -139,7 +142,10 @@ def choose(
     if asked:
         hints = ", ".join(name + suggestion(name, sorted(known)) for name in asked)
         raise CodegenError(f"no kernel is known for the selected operators {hints}")
-    return [row for row in served if _is_selected(row.schema.qualified_name, selection)], missing
+    chosen = [row for row in rows if _is_selected(row.schema.qualified_name, selection)]
+    if are_dtypes_selected:
+        chosen = [row for row in chosen if row.dtypes <= selection.dtypes_of(row.schema.qualified_name)]
+    return chosen, missing
 
 
 def _is_selected(name: str, selection: Selection | None) -> bool:
@@ -162,6 +168,15 @@ def _aten_operators(library: Library, rows: Sequence[KernelRow]) -> list[str]:
 
 def _primitives(selection: Selection) -> list[str]:
     return [name for name in sorted(selection.operators) if name.startswith(_ALWAYS_REGISTERED)]
+
+
+def _own_rows() -> list[KernelRow]:
+    return [row for name in LIBRARIES for row in read_rows(Library(name, name, KERNELS / name / "functions.yaml"))]
+
+
+def _has_our_kernels_alone(library: Library) -> bool:
+    """Kernels of one's own may call any of ours, with any dtype of the programs."""
+    return all(_own_namespace(path) is not None for path in library.custom_yamls)
 
 
 def _own_namespace(path: Path) -> str | None:

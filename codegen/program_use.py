@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +17,17 @@ _IDENTIFIER = b"ET12"
 
 @dataclass(frozen=True)
 class ProgramUse:
-    """Operators (``aten::add.out``) of all methods, and dtypes by torch's names (``Float``).
+    """Operators (``aten::add.out``) of all methods, and the dtypes (``Float``: torch's names) that each of them meets.
 
     What delegates do inside is not looked at: they bring their own kernels.
     """
 
-    operators: frozenset[str]
-    dtypes: frozenset[str]
+    operators: Mapping[str, frozenset[str]]
+
+    @property
+    def dtypes(self) -> frozenset[str]:
+        """Of all operators."""
+        return frozenset().union(*self.operators.values())
 
 
 def read_program_use(path: Path) -> ProgramUse:
@@ -36,23 +40,25 @@ def read_program_use(path: Path) -> ProgramUse:
         raise CodegenError(f"{path}: expected a program with the identifier {_IDENTIFIER!r}, found {data[4:8]!r}")
     try:
         program = root(read_schema(PROGRAM_SCHEMA), data, "Program")
-        operators: set[str] = set()
-        dtypes: set[str] = set()
+        operators: dict[str, frozenset[str]] = {}
         for plan in program.execution_plan or []:
-            operators.update(_operator_names(plan))
+            names = _operator_names(plan)
+            operators |= {name: operators.get(name, frozenset()) for name in names}
             for call in _kernel_calls(plan):
-                dtypes.update(_dtypes_of_call(plan, call))
+                if not 0 <= call.op_index < len(names):
+                    raise FlatbufferError(f"operator {call.op_index} of {len(names)}")
+                operators[names[call.op_index]] |= _dtypes_of_call(plan, call)
     except FlatbufferError as e:
         raise CodegenError(f"{path}: not a valid program: {e}") from e
-    return ProgramUse(frozenset(operators), frozenset(dtypes))
+    return ProgramUse(operators)
 
 
-def _operator_names(plan: Table) -> Iterator[str]:
-    for operator in plan.operators or []:
-        yield f"{operator.name}.{operator.overload}" if operator.overload else str(operator.name)
+def _operator_names(plan: Table) -> list[str]:
+    operators = plan.operators or []
+    return [f"{one.name}.{one.overload}" if one.overload else str(one.name) for one in operators]
 
 
-def _kernel_calls(plan: Table) -> Iterator[Table]:
+def _kernel_calls(plan: Table) -> Iterable[Table]:
     for chain in plan.chains or []:
         for instruction in chain.instructions or []:
             call = instruction.instr_args

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import yaml
 
 from executorch.codegen.dtypes import SCALAR_TYPE_CODES
 from executorch.codegen.library_yaml import operator_names
-from executorch.codegen.located_yaml import CodegenError, read_located
+from executorch.codegen.located_yaml import CodegenError, Located, read_located
 from executorch.codegen.program_use import read_program_use
 from executorch.codegen.schema import qualified
 
@@ -26,11 +26,20 @@ class Selection:
         and may be another library's.
     include_all: register every operator of the libraries, whatever ``operators`` says.
     dtypes: torch's names of the dtypes that the programs hold; empty if no program was looked at.
+    operator_dtypes: those that an operator meets in the programs.
     """
 
     operators: dict[str, bool] = field(default_factory=dict)
     include_all: bool = False
     dtypes: frozenset[str] = frozenset()
+    operator_dtypes: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def dtypes_of(self, operator: str) -> frozenset[str]:
+        """What an operator is compiled for: the dtypes that it meets in the programs; all of the selection's if it was
+        asked for by name, or not at all."""
+        if self.include_all or self.operators.get(operator, True):
+            return self.dtypes
+        return self.operator_dtypes.get(operator, self.dtypes)
 
     def save(self, path: Path) -> None:
         """Writes the yaml that ``load`` reads, unless the file says the same already."""
@@ -43,10 +52,16 @@ class Selection:
         """The form of ``selected_operators.yaml``."""
         document = {
             "include_all_operators": self.include_all,
-            "operators": {name: {"is_root_operator": root} for name, root in sorted(self.operators.items())},
-            "dtypes": sorted(self.dtypes, key=SCALAR_TYPE_CODES.__getitem__),
+            "operators": {name: self._facts(name) for name in sorted(self.operators)},
+            "dtypes": _in_order(self.dtypes),
         }
         return yaml.safe_dump(document, sort_keys=False)
+
+    def _facts(self, operator: str) -> dict[str, bool | list[str]]:
+        facts: dict[str, bool | list[str]] = {"is_root_operator": self.operators[operator]}
+        if operator in self.operator_dtypes:
+            facts["dtypes"] = _in_order(self.operator_dtypes[operator])
+        return facts
 
     @staticmethod
     def load(path: Path) -> Selection:
@@ -54,18 +69,29 @@ class Selection:
         entries = read_located(path).mapping("the selection", _KEYS)
         operators = entries["operators"].mapping("operators") if "operators" in entries else {}
         all_of_them = entries.get("include_all_operators")
-        dtypes = [
-            item.text("a dtype's name") for item in (entries["dtypes"].items("dtypes") if "dtypes" in entries else [])
-        ]
-        for dtype in dtypes:
-            if dtype not in SCALAR_TYPE_CODES:
-                raise entries["dtypes"].error(f"unknown dtype {dtype!r}; known: {', '.join(SCALAR_TYPE_CODES)}")
-        named = {}
-        for name, facts in operators.items():
-            root = facts.mapping(f"operator {name}", ("is_root_operator",)).get("is_root_operator")
+        named, met = {}, {}
+        for name, value in operators.items():
+            facts = value.mapping(f"operator {name}", ("is_root_operator", "dtypes"))
+            root = facts.get("is_root_operator")
             named[name] = root is None or root.boolean("is_root_operator")
+            if "dtypes" in facts:
+                met[name] = _read_dtypes(facts)
         include_all = all_of_them is not None and all_of_them.boolean("include_all_operators")
-        return Selection(named, include_all, frozenset(dtypes))
+        return Selection(named, include_all, _read_dtypes(entries), met)
+
+
+def _in_order(dtypes: Iterable[str]) -> list[str]:
+    return sorted(dtypes, key=SCALAR_TYPE_CODES.__getitem__)
+
+
+def _read_dtypes(entries: Mapping[str, Located]) -> frozenset[str]:
+    if "dtypes" not in entries:
+        return frozenset()
+    dtypes = [item.text("a dtype's name") for item in entries["dtypes"].items("dtypes")]
+    for dtype in dtypes:
+        if dtype not in SCALAR_TYPE_CODES:
+            raise entries["dtypes"].error(f"unknown dtype {dtype!r}; known: {', '.join(SCALAR_TYPE_CODES)}")
+    return frozenset(dtypes)
 
 
 def select_operators(
@@ -87,14 +113,14 @@ def select_operators(
         CodegenError: for a file that cannot be read, or if nothing at all is asked for.
     """
     chosen: dict[str, bool] = {}
-    dtypes: set[str] = set()
+    met: dict[str, frozenset[str]] = {}
     programs = [read_program_use(path) for path in program_paths]
     for program in programs:
         chosen.update(dict.fromkeys(program.operators, False))
-        dtypes |= program.dtypes
+        met |= {name: met.get(name, frozenset()) | dtypes for name, dtypes in program.operators.items()}
     for path in yaml_paths:
         chosen.update(dict.fromkeys(operator_names(path), True))
     chosen.update((qualified(name.strip()), True) for name in operators if name.strip())
     if not chosen and not include_all and not programs:
         raise CodegenError("nothing is selected: expected operators, a yaml, a program, or all operators")
-    return Selection(chosen, include_all, frozenset(dtypes))
+    return Selection(chosen, include_all, frozenset().union(*met.values()), met)

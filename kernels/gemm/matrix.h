@@ -22,13 +22,13 @@ template <class Visitor>
 void visit_product_type(ScalarType dtype, Visitor&& visitor) {
   switch (compute_of(dtype)) {
     case Compute::Float:
-      if constexpr (is_computed<float>) visitor(Type<float>{});
+      if constexpr (is_product_computed<float>) visitor(Type<float>{});
       return;
     case Compute::Double:
-      if constexpr (is_computed<double>) visitor(Type<double>{});
+      if constexpr (is_product_computed<double>) visitor(Type<double>{});
       return;
     default:
-      if constexpr (is_computed<uint64_t>) visitor(Type<uint64_t>{});
+      if constexpr (is_product_computed<uint64_t>) visitor(Type<uint64_t>{});
   }
 }
 

@@ -317,7 +317,7 @@ constexpr GemmTile<T> make_tile(std::integer_sequence<int, kRows...>) {
 /// edge. Empty in a build without the dtypes that T computes.
 template <class T, int kBytes, int kRows, int kVectors, template <auto> class For = AsCompiled>
 constexpr GemmTile<T> gemm_tile() {
-  if constexpr (is_computed<T>) {
+  if constexpr (is_product_computed<T>) {
     return make_tile<For, T, kBytes, kVectors>(std::make_integer_sequence<int, kRows>{});
   } else {
     return {};

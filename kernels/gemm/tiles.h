@@ -4,11 +4,17 @@
 // see tile_product.h.
 #pragma once
 
+#include <executorch/kernels/loops/selection.h>
+
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
 namespace executorch::kernels {
+
+/// Whether a program of this build has products that are computed in T.
+template <class T>
+inline constexpr bool is_product_computed = computes_in<T>(dtypes_of("gemm/gemm.cpp"));
 
 /// The loops of one instruction set in one type; tile_product.h makes them. Steps count elements.
 template <class T>

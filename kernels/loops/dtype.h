@@ -131,18 +131,18 @@ bool visit_width(int64_t bytes, Visitor&& visitor) {
 }
 
 /// Calls visitor(Type<C>{}) with int64_t, float or double (Bool is visited as int64_t); false when
-/// this build leaves the dtypes out that are computed in it.
-template <class Visitor>
+/// none of the dtypes, by default those of this build, is computed in it.
+template <uint64_t dtypes = EXECUTORCH_SELECTED_DTYPES, class Visitor>
 bool visit_compute(Compute compute, Visitor&& visitor) {
   switch (compute) {
     case Compute::Float:
-      if constexpr (is_computed<float>) return visitor(Type<float>{}), true;
+      if constexpr (computes_in<float>(dtypes)) return visitor(Type<float>{}), true;
       return false;
     case Compute::Double:
-      if constexpr (is_computed<double>) return visitor(Type<double>{}), true;
+      if constexpr (computes_in<double>(dtypes)) return visitor(Type<double>{}), true;
       return false;
     default:
-      if constexpr (is_computed<int64_t>) return visitor(Type<int64_t>{}), true;
+      if constexpr (computes_in<int64_t>(dtypes)) return visitor(Type<int64_t>{}), true;
       return false;
   }
 }

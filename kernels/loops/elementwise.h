@@ -203,35 +203,36 @@ void row(const Parameters& parameters, char* out, const char* const* in, int64_t
   }
 }
 
-template <const auto& math, int arity, Domain domain, class C>
+template <const auto& math, int arity, Domain domain, uint64_t dtypes, class C>
 constexpr RowFunction row_for() {
   constexpr bool logical = std::is_same_v<C, bool>, integral = std::is_same_v<C, int64_t>;
   if constexpr ((logical && domain != Domain::Logical && domain != Domain::Bits) ||
                 (!logical && domain == Domain::Logical) ||
                 (integral && domain == Domain::Floating) ||
                 (!integral && !logical && (domain == Domain::Integral || domain == Domain::Bits)) ||
-                !is_computed<C>) {
+                !computes_in<C>(dtypes)) {
     return nullptr;
   } else {
     return row<math, arity, C, std::conditional_t<domain == Domain::Choice, bool, C>>;
   }
 }
 
-template <const auto& math, int arity, Domain domain, ScalarType dtype, class C>
+template <const auto& math, int arity, Domain domain, uint64_t dtypes, ScalarType dtype, class C>
 constexpr RowFunction small_row() {
-  if constexpr (domain == Domain::Floating || domain == Domain::Logical || !is_selected(dtype)) {
+  if constexpr (domain == Domain::Floating || domain == Domain::Logical ||
+                (dtypes & dtype_bit(dtype)) == 0) {
     return nullptr;
   } else {
     return row<math, arity, C, std::conditional_t<domain == Domain::Choice, bool, C>>;
   }
 }
-template <const auto& math, int arity, Domain domain>
+template <const auto& math, int arity, Domain domain, uint64_t dtypes>
 constexpr auto small_rows() {
   if constexpr (has_small_integers) {
-    return std::array{small_row<math, arity, domain, ScalarType::Byte, uint8_t>(),
-                      small_row<math, arity, domain, ScalarType::Char, int8_t>(),
-                      small_row<math, arity, domain, ScalarType::Short, int16_t>(),
-                      small_row<math, arity, domain, ScalarType::Int, int32_t>()};
+    return std::array{small_row<math, arity, domain, dtypes, ScalarType::Byte, uint8_t>(),
+                      small_row<math, arity, domain, dtypes, ScalarType::Char, int8_t>(),
+                      small_row<math, arity, domain, dtypes, ScalarType::Short, int16_t>(),
+                      small_row<math, arity, domain, dtypes, ScalarType::Int, int32_t>()};
   } else {
     return std::array<RowFunction, 0>();
   }
@@ -250,14 +251,16 @@ constexpr bool gives_bool() {
 
 }  // namespace detail
 
-template <const auto& math, int arity, Domain domain>
-inline constexpr Elementwise kElementwise{
-    {detail::row_for<math, arity, domain, bool>(), detail::row_for<math, arity, domain, int64_t>(),
-     detail::row_for<math, arity, domain, float>(), detail::row_for<math, arity, domain, double>()},
-    detail::small_rows<math, arity, domain>(),
-    arity,
-    domain,
-    detail::gives_bool<math, arity, domain>()};
+/// dtypes: those of the operators that use it, see dtypes_of().
+template <const auto& math, int arity, Domain domain, uint64_t dtypes = EXECUTORCH_SELECTED_DTYPES>
+inline constexpr Elementwise kElementwise{{detail::row_for<math, arity, domain, dtypes, bool>(),
+                                           detail::row_for<math, arity, domain, dtypes, int64_t>(),
+                                           detail::row_for<math, arity, domain, dtypes, float>(),
+                                           detail::row_for<math, arity, domain, dtypes, double>()},
+                                          detail::small_rows<math, arity, domain, dtypes>(),
+                                          arity,
+                                          domain,
+                                          detail::gives_bool<math, arity, domain>()};
 
 /// An input: a tensor, or a number, which promotes as torch's Python numbers do.
 class Argument {

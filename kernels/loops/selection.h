@@ -9,11 +9,16 @@
 
 #include <executorch/kernels/loops/types.h>
 
+#include <string_view>
+#include <type_traits>
+
 #ifdef EXECUTORCH_SELECTED_DTYPES_HEADER
 #include EXECUTORCH_SELECTED_DTYPES_HEADER  // defines EXECUTORCH_SELECTED_DTYPES
 #else
 /// Bit i: the dtype of number i.
 #define EXECUTORCH_SELECTED_DTYPES (~uint64_t{0})
+/// ROW(name, dtypes) of kernels and sources that are for fewer.
+#define EXECUTORCH_SELECTED_DTYPES_OF(ROW)
 #endif
 
 namespace executorch::kernels {
@@ -26,20 +31,37 @@ constexpr bool is_selected(Dtype... dtypes) {
   return (EXECUTORCH_SELECTED_DTYPES & (dtype_bit(dtypes) | ...)) != 0;
 }
 
+/// The dtypes, as a mask, that the programs have for one of our kernels ("add_out"), or for all
+/// that use a source file ("gemm/gemm.cpp"): those of the whole build where
+/// codegen/kernel_dtypes.py does not say less.
+constexpr uint64_t dtypes_of([[maybe_unused]] std::string_view user) {
+#define ET_DTYPES_OF(USER, DTYPES) \
+  if (user == USER) return DTYPES;
+  EXECUTORCH_SELECTED_DTYPES_OF(ET_DTYPES_OF)
+#undef ET_DTYPES_OF
+  return EXECUTORCH_SELECTED_DTYPES;
+}
+
+/// Whether mathematics for tensors of these dtypes is computed in C.
+template <class C>
+constexpr bool computes_in(uint64_t dtypes) {
+  const auto any = [dtypes](auto... of) { return (dtypes & (dtype_bit(of) | ...)) != 0; };
+  if constexpr (std::is_same_v<C, bool>) {
+    return true;  // Truth values come of any dtype.
+  } else if constexpr (std::is_same_v<C, float>) {
+    return any(ScalarType::Float, ScalarType::Half, ScalarType::BFloat16, ScalarType::ComplexFloat);
+  } else if constexpr (std::is_same_v<C, double>) {
+    return any(ScalarType::Double, ScalarType::ComplexDouble);
+  } else {
+    return any(ScalarType::Bool, ScalarType::Byte, ScalarType::Char, ScalarType::Short,
+               ScalarType::Int, ScalarType::Long, ScalarType::UInt16, ScalarType::UInt32,
+               ScalarType::UInt64);
+  }
+}
+
 /// Whether mathematics is compiled for the compute type C.
 template <class C>
-inline constexpr bool is_computed = is_selected(
-    ScalarType::Bool, ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int,
-    ScalarType::Long, ScalarType::UInt16, ScalarType::UInt32, ScalarType::UInt64);
-template <>
-inline constexpr bool is_computed<float> = is_selected(
-    ScalarType::Float, ScalarType::Half, ScalarType::BFloat16, ScalarType::ComplexFloat);
-template <>
-inline constexpr bool is_computed<double> =
-    is_selected(ScalarType::Double, ScalarType::ComplexDouble);
-// Truth values come of any dtype.
-template <>
-inline constexpr bool is_computed<bool> = true;
+inline constexpr bool is_computed = computes_in<C>(EXECUTORCH_SELECTED_DTYPES);
 
 /// Whether elements are read and written as the dtype. Numbers (Scalar) are memory of bool, int64
 /// and float64, and 16-bit floats are computed in float32, whatever the tensors hold.

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The command writes headers and table for what is selected, and says what is wrong."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from executorch.codegen import CodegenError, Library, Selection, bind_kernels
 from executorch.codegen.__main__ import main
 from executorch.codegen.binding import PORTABLE_YAML
+from executorch.codegen.kernel_dtypes import CALLED
+from executorch.codegen.source_table import KERNELS
 
 PEER = Path(__file__).resolve().parents[1] / "data" / "peer"
 CUSTOM = """
@@ -87,6 +90,40 @@ def test_dtypes_cut_partial_kernels_and_guard_our_own(tmp_path: Path, custom: Li
     assert (
         "mul3_outf([[maybe_unused]] KernelRuntimeContext& ctx, const Tensor& x, Tensor& out) {\n  return" in functions
     )
+
+
+def test_an_operator_serves_the_dtypes_that_it_meets_and_one_asked_for_by_name_all(tmp_path: Path) -> None:
+    met = {"aten::add.out": frozenset({"Float"}), "aten::gather.out": frozenset({"Float", "Long"})}
+    named = {**dict.fromkeys(met, False), "aten::sub.out": True, "aten::clamp.out": False}
+    met["aten::clamp.out"] = frozenset({"Long"})
+    bind_kernels(PORTABLE, tmp_path, Selection(named, False, frozenset({"Float", "Long"}), met), dtype_selective=True)
+    masks = dict(re.findall(r"portable::(\w+), (0x\w+)>", "".join(_table(tmp_path))))
+    assert masks == {"add_out": "0x40", "clamp_out": "0x10", "gather_out": "0x50", "sub_out": "0x50"}
+    header = (tmp_path / "mine/selected_dtypes.h").read_text()
+    # A kernel that another one calls serves what that one does; sources, what all do that use them.
+    rows = dict(re.findall(r'ROW\("(\S+)", (0x\w+)ull\)', header))
+    assert rows == {
+        "add_out": "0x40",
+        "clamp_out": "0x10",
+        "hardtanh_out": "0x10",
+        "portable/pointwise/ternary.cpp": "0x10",
+    }
+    guards = (tmp_path / "mine/Functions.h").read_text()
+    assert "serves_dtypes<0x40>(ctx, self, other, out)" in guards and "serves_dtypes<0x50>(ctx, self, other" in guards
+
+
+def test_kernels_that_pointwise_ones_call_are_known() -> None:
+    found: dict[str, set[str]] = {}
+    for path in (KERNELS / "portable" / "pointwise").glob("*.cpp"):
+        caller = ""
+        for line in path.read_text().splitlines():
+            if definition := re.match(r"Tensor& (\w+_out\w*)\(", line):
+                caller = definition.group(1)
+            elif called := re.search(r"\b(\w+_out\w*)\(ctx, ", line):
+                found.setdefault(caller, set()).add(called.group(1))
+    assert len(found) >= 6
+    reached = {caller: {*names, *(n for name in names for n in found.get(name, ()))} for caller, names in found.items()}
+    assert {caller: set(names) for caller, names in CALLED.items()} == reached
 
 
 def test_an_unknown_operator_that_was_asked_for_is_an_error_with_a_hint(tmp_path: Path) -> None:

@@ -35,6 +35,13 @@ NOT_SUPPORTED = 0x10
 OPERATOR_MISSING = 0x14
 
 
+class AddRows(torch.nn.Module):
+    """Of float32, chosen by int64."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        return x[rows] + y
+
+
 @pytest.fixture(scope="module")
 def build() -> Path:
     """The programs of test/size and the portable kernels, built for size."""
@@ -48,6 +55,8 @@ def build() -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     mobilenet = folder / "mobilenet_v2.pte"
     mobilenet.write_bytes(to_edge(torch.export.export(*make("mobilenet_v2"))).to_executorch().buffer)
+    rows, inputs = folder / "rows.pte", (torch.ones(4, 3), torch.ones(2, 3), torch.tensor([1, 3]))
+    rows.write_bytes(to_edge(torch.export.export(AddRows(), inputs)).to_executorch().buffer)
     subprocess.run(
         [
             *(
@@ -68,7 +77,7 @@ def build() -> Path:
             "-DEXECUTORCH_BUILD_SIZE_TEST=ON",
             f"-DEXECUTORCH_SIZE_PROGRAM={mobilenet}",
             "-DEXECUTORCH_SELECT_OPS_LIST=quantized_decomposed::dequantize_per_tensor.out",
-            f"-DEXECUTORCH_SELECT_OPS_MODEL={PEER_PROGRAMS / 'add.pte'}",
+            f"-DEXECUTORCH_SELECT_OPS_MODEL={rows}",
             "-DEXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD=ON",
         ],
         check=True,
@@ -117,6 +126,7 @@ class Add(torch.nn.Module):
 def test_a_dtype_that_was_left_out_is_refused_when_the_program_is_loaded(
     size_test: Path, library: str, dtype: torch.dtype, code: int
 ) -> None:
+    """Of that operator, even if another one of the library has the dtype: size_selected has int64 indices."""
     x = torch.ones(3, dtype=dtype)
     program = to_edge(torch.export.export(Add(), (x, x.clone()))).to_executorch().buffer
     assert subprocess.run([size_test.with_name(library)], input=program).returncode == code

@@ -118,10 +118,11 @@ constexpr auto atan2_math =
   };                                                                   \
   }
 // The kernel whose second input is a Tensor or a Scalar.
-#define KERNEL(FUNCTION, OTHER, NAME, DOMAIN)                                                  \
-  Tensor& FUNCTION(KernelRuntimeContext& ctx, const Tensor& self, const OTHER& other,          \
-                   Tensor& out) {                                                              \
-    return elementwise(ctx, kElementwise<NAME##_math, 2, Domain::DOMAIN>, {self, other}, out); \
+#define KERNEL(FUNCTION, OTHER, NAME, DOMAIN)                                                   \
+  Tensor& FUNCTION(KernelRuntimeContext& ctx, const Tensor& self, const OTHER& other,           \
+                   Tensor& out) {                                                               \
+    return elementwise(ctx, kElementwise<NAME##_math, 2, Domain::DOMAIN, dtypes_of(#FUNCTION)>, \
+                       {self, other}, out);                                                     \
   }
 #define KERNELS(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN) \
   KERNEL(NAME##TENSOR_OVERLOAD, Tensor, NAME, DOMAIN)           \
@@ -173,6 +174,11 @@ MATH(nextafter,   extra.a == 0 ? std::nextafter(x, y) : extra.a > 1 ? next_in<Ha
 
 namespace {
 
+// Addition and subtraction share their mathematics.
+constexpr uint64_t kSumDtypes = dtypes_of("add_out") | dtypes_of("add_scalar_out") |
+                                dtypes_of("sub_out") | dtypes_of("sub_scalar_out") |
+                                dtypes_of("rsub_tensor_out");
+
 constexpr auto cube_math = [](auto x) { return x * x * x; };
 
 // The number as an element of a dtype of 16 bits, which some operators make of it first in eager.
@@ -219,14 +225,14 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
 
 Tensor& add(KernelRuntimeContext& ctx, const Argument& self, const Argument& other,
             const Scalar& alpha, int sign, Tensor& out) {
-  const Elementwise& plain = kElementwise<add_math, 2, Domain::Any>;
+  const Elementwise& plain = kElementwise<add_math, 2, Domain::Any, kSumDtypes>;
   const bool is_one = sign > 0 && as_double(alpha) == 1;
   // An alpha that every dtype admits.
   if (is_one && alpha.isIntegral(/*includeBool=*/false)) {
     return elementwise(ctx, plain, {self, other}, out);
   }
-  return add_scaled(ctx, is_one ? plain : kElementwise<add_scaled_math, 2, Domain::Any>, self,
-                    other, alpha, sign, out);
+  const Elementwise& scaled = kElementwise<add_scaled_math, 2, Domain::Any, kSumDtypes>;
+  return add_scaled(ctx, is_one ? plain : scaled, self, other, alpha, sign, out);
 }
 
 Tensor& divide(KernelRuntimeContext& ctx, const Argument& self, const Argument& other,

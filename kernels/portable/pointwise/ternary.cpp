@@ -83,14 +83,14 @@ Tensor& where_self_out(KernelRuntimeContext& ctx, const Tensor& condition, const
                  "condition must be bool or uint8, found %s", name_of(dtype))) {
     return out;
   }
-  return elementwise(ctx, kElementwise<where_math, 3, Domain::Choice>, {condition, self, other},
-                     out);
+  return elementwise(ctx, kElementwise<where_math, 3, Domain::Choice, dtypes_of("where_self_out")>,
+                     {condition, self, other}, out);
 }
 
 Tensor& addcmul_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& tensor1,
                     const Tensor& tensor2, const Scalar& value, Tensor& out) {
-  return multiply_add(ctx, kElementwise<addcmul_math, 3, Domain::Numeric>, self, tensor1, tensor2,
-                      value, out);
+  return multiply_add(ctx, kElementwise<addcmul_math, 3, Domain::Numeric, dtypes_of("addcmul_out")>,
+                      self, tensor1, tensor2, value, out);
 }
 Tensor& addcdiv_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& tensor1,
                     const Tensor& tensor2, const Scalar& value, Tensor& out) {

@@ -73,9 +73,10 @@ bool has_gamma(float x) {
                    []([[maybe_unused]] float x) { return COVERS; }};        \
   }                                                                         \
   KERNEL(NAME, DOMAIN)
-#define KERNEL(NAME, DOMAIN)                                                            \
-  Tensor& NAME##_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {      \
-    return elementwise(ctx, kElementwise<NAME##_math, 1, Domain::DOMAIN>, {self}, out); \
+#define KERNEL(NAME, DOMAIN)                                                                       \
+  Tensor& NAME##_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {                 \
+    return elementwise(ctx, kElementwise<NAME##_math, 1, Domain::DOMAIN, dtypes_of(#NAME "_out")>, \
+                       {self}, out);                                                               \
   }
 
 // clang-format off
@@ -290,14 +291,16 @@ Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& self, std::string_view
 
 Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& min_val,
                      const Scalar& max_val, Tensor& out) {
-  return elementwise(ctx, kElementwise<hardtanh_math, 1, Domain::Numeric>, {self}, out,
-                     numbers(min_val, max_val));
+  return elementwise(ctx,
+                     kElementwise<hardtanh_math, 1, Domain::Numeric, dtypes_of("hardtanh_out")>,
+                     {self}, out, numbers(min_val, max_val));
 }
 
 Tensor& threshold_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& threshold,
                       const Scalar& value, Tensor& out) {
-  return elementwise(ctx, kElementwise<threshold_math, 1, Domain::Numeric>, {self}, out,
-                     numbers(threshold, value));
+  return elementwise(ctx,
+                     kElementwise<threshold_math, 1, Domain::Numeric, dtypes_of("threshold_out")>,
+                     {self}, out, numbers(threshold, value));
 }
 
 Tensor& logit_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<double> eps,

@@ -146,7 +146,8 @@ inline constexpr Accumulator kAccumulator{compute_type<typename A::In>,
 template <template <class> class A>
 const Accumulator* accumulator_for(Compute compute) {
   const Accumulator* found = nullptr;
-  visit_compute(compute, [&](auto tag) { found = &kAccumulator<A<ET_TYPE_OF(tag)>>; });
+  const auto find = [&](auto tag) { found = &kAccumulator<A<ET_TYPE_OF(tag)>>; };
+  visit_compute<dtypes_of("portable/reduce/reductions.cpp")>(compute, find);
   return found;
 }
 
