@@ -19,7 +19,10 @@ Result<FreeableBuffer> load_named_constant(const fb_xnnpack::ConstantDataOffset&
                            "xnnpack: constant '%s' is to be had by name, the program has no data",
                            key);
   Result<FreeableBuffer> data = names->get_data(key);
-  ET_CHECK_OR_RETURN_ERROR(data.ok(), NotFound, "xnnpack: there is no data for constant '%s'", key);
+  if (!data.ok()) {
+    ET_LOG(Error, "xnnpack: constant '%s' is not to be had: %s", key, to_string(data.error()));
+    return data.error();
+  }
   ET_CHECK_OR_RETURN_ERROR(data->size() >= entry.size(), InvalidExternalData,
                            "xnnpack: constant '%s' has %zu bytes, expected %" PRIu64, key,
                            data->size(), entry.size());
