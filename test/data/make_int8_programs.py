@@ -3,8 +3,9 @@
 
     python test/data/make_int8_programs.py test/data/int8
 
-images.pte: convolutions, a sum, pooling, a mean and a linear layer in int8, and a condition on what they give,
-(1, 3, 8, 8) → (1, 5). rows.pte: two linear layers quantized while running, (2, 12) → (2, 4).
+Their parts may run at the same time. images.pte: convolutions, a sum, pooling, a mean and a linear layer in int8, and
+a condition on what they give, (1, 3, 8, 8) → (1, 5). rows.pte: two linear layers quantized while running,
+(2, 12) → (2, 4).
 """
 
 import sys
@@ -15,7 +16,8 @@ from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-from executorch.exir import to_edge
+from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.exir.passes import MemoryPlanningPass
 
 
 class Images(nn.Module):
@@ -58,7 +60,8 @@ def main(folder: Path) -> None:
     images = Judged(quantized(Images(), image, False))
     layers = quantized(nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 4)), rows, True)
     for name, model, x in (("images", images, image), ("rows", layers, rows)):
-        to_edge(torch.export.export(model, (x,))).to_executorch().save(str(folder / f"{name}.pte"))
+        configuration = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(concurrent=True))
+        to_edge(torch.export.export(model, (x,))).to_executorch(configuration).save(str(folder / f"{name}.pte"))
 
 
 if __name__ == "__main__":

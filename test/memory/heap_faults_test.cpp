@@ -1,11 +1,13 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Every request to the heap fails once while a Module loads and runs, branches and delegates of
-// XNNPACK included: an error, nothing kept, and the next load works.
+// Every request to the heap fails once while a Module loads and runs, branches, delegates of
+// XNNPACK and executions on threads included: an error, nothing kept, and the next load works.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <executorch/extension/async/task_threads.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/backend/interface.h>
@@ -18,6 +20,7 @@ namespace executorch::testing {
 namespace {
 
 using extension::Module;
+using extension::TaskThreads;
 using extension::TensorPtr;
 using runtime::Error;
 
@@ -26,6 +29,7 @@ struct Case {
   const char* method;
   std::vector<int32_t> sizes;
   Module::LoadMode mode;
+  bool is_async = false;
 };
 
 class EveryHeapRequest : public ::testing::TestWithParam<Case> {
@@ -51,14 +55,29 @@ class EveryHeapRequest : public ::testing::TestWithParam<Case> {
   /// Loads and executes while request `fails` fails; `first` is the output's first number.
   Error run(int64_t fails, bool* has_failed, float* first) const {
     const TensorPtr input = extension::ones(GetParam().sizes);
+    std::shared_ptr<TaskThreads> threads;  // which end, and give back what they have, last
+    if (GetParam().is_async) {
+      threads = *TaskThreads::start(2);
+    }
     const heap::FailingAt failing(fails);
     Module module(path_, GetParam().mode);
-    const auto outputs = module.execute(GetParam().method, input);
+    const auto outputs = threads == nullptr ? module.execute(GetParam().method, input)
+                                            : execute_on(*threads, module, input);
     if (outputs.ok()) {
       *first = outputs->at(0).toTensor().const_data_ptr<float>()[0];
     }
     *has_failed = failing.has_failed();
     return outputs.error();
+  }
+
+  static runtime::Result<std::vector<runtime::EValue>> execute_on(TaskThreads& threads,
+                                                                  Module& module,
+                                                                  const TensorPtr& input) {
+    runtime::Execution execution =
+        ET_UNWRAP(module.execute_async(GetParam().method, {input}, threads));
+    ET_CHECK_OK_OR_RETURN_ERROR(execution.wait());
+    EXPECT_GT(execution.task_count(), 4u);
+    return module.get_outputs(GetParam().method);
   }
 
   std::string path_;
@@ -72,11 +91,12 @@ TEST_P(EveryHeapRequest, FailsWithAnErrorAndLeavesNothing) {
   // What exists once in the process is made by the first run.
   ASSERT_EQ(run(kNone, &has_failed, &expected), Error::Ok);
   ASSERT_EQ(run(kNone, &has_failed, &expected), Error::Ok);
-  const int64_t alive = heap::live_blocks();
+  int64_t alive = heap::live_blocks();
   int64_t requests = 0;
   for (;; ++requests) {
     const Error error = run(requests, &has_failed, &found);
     EXPECT_EQ(heap::live_blocks(), alive) << "request " << requests;
+    alive = heap::live_blocks();  // a failure's message takes some
     if (!has_failed) {
       EXPECT_EQ(error, Error::Ok);
       break;
@@ -96,6 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
         Case{"demo/cond_true.pte", "forward", {2, 2}, Module::LoadMode::File},
         Case{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File},
+        Case{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File, true},
         Case{"int8/rows.pte", "forward", {2, 12}, Module::LoadMode::Mmap},
         Case{"xnnpack/two_sizes.pte", "small", {1, 3, 8, 8}, Module::LoadMode::File},
         Case{"xnnpack/quantized.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File}),

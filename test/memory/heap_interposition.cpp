@@ -84,6 +84,10 @@ void* new_block(size_t size, size_t alignment) {
   return memory;
 }
 
+void* nothrow_block(size_t size, size_t alignment) {
+  return answer("operator new", [&] { return __libc_memalign(alignment, size); });
+}
+
 }  // namespace
 }  // namespace executorch::testing::heap
 
@@ -132,6 +136,16 @@ INTERPOSED void* operator new(size_t size) { return heap::new_block(size, kNewAl
 INTERPOSED void* operator new[](size_t size) { return heap::new_block(size, kNewAlignment); }
 INTERPOSED void* operator new(size_t size, std::align_val_t alignment) {
   return heap::new_block(size, static_cast<size_t>(alignment));
+}
+INTERPOSED void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return heap::nothrow_block(size, kNewAlignment);
+}
+INTERPOSED void* operator new[](size_t size, const std::nothrow_t&) noexcept {
+  return heap::nothrow_block(size, kNewAlignment);
+}
+INTERPOSED void* operator new(size_t size, std::align_val_t alignment,
+                              const std::nothrow_t&) noexcept {
+  return heap::nothrow_block(size, static_cast<size_t>(alignment));
 }
 INTERPOSED void operator delete(void* pointer) noexcept { free(pointer); }
 INTERPOSED void operator delete[](void* pointer) noexcept { free(pointer); }
