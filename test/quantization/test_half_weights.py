@@ -14,7 +14,10 @@ from torch.nn import functional as F
 
 from executorch.backends.xnnpack.partition.config import ConvolutionConfig, ReLUConfig
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.serialization.payload import deserialize_payload
+from executorch.backends.xnnpack.serialization.xnnpack_graph import Convert
 from executorch.exir import to_edge, to_edge_transform_and_lower
+from executorch.exir.lowered_backend_module import get_lowered_submodules
 
 pytestmark = needs_xnnpack
 
@@ -51,6 +54,9 @@ def test_models_of_half_weights_are_delegated(name: str) -> None:
     assert made == delegates if delegates else made > 1, calls
     assert any("convolution" in each for each in calls) == (name == "activations"), calls
     torch.testing.assert_close(run(lowered, x), model(*x), atol=1e-5, rtol=1e-5)
+    for _, module, _ in get_lowered_submodules(lowered.exported_program().graph_module):
+        nodes = deserialize_payload(module.processed_bytes)[0].xnodes
+        assert not any(isinstance(node.xnode_union, Convert) for node in nodes), "weights are converted while running"
 
 
 def test_without_a_delegate_the_results_are_the_same() -> None:

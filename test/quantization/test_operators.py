@@ -65,6 +65,7 @@ def _kinds() -> dict[str, Kind]:
         "leaky relu": nn.LeakyReLU(0.1),
         "elu": nn.ELU(),
         "clamp": lambda x: x.clamp(-0.3, 0.4),
+        "resize to the nearest": nn.UpsamplingNearest2d(scale_factor=2),
         "resize": lambda x: F.interpolate(x, size=(9, 9), mode="bilinear"),
     }
 

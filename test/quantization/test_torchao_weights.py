@@ -59,6 +59,21 @@ def test_weights_stay_integers(name: str) -> None:
     assert len(lowered.to_executorch().buffer) < share * floats + 4096
 
 
+@pytest.mark.parametrize("name", ["8da4w", "8da8w", "int8 weights, first form"])
+def test_weights_of_half_precision_stay_integers(name: str) -> None:
+    config, share = CONFIGS[name]
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 64)), (torch.randn(3, 128).half(),)
+    model = model.eval().half()
+    quantize_(model, config)
+    unwrap_tensor_subclass(model)
+    lowered = lowered_on_xnnpack(model, x)
+    assert sqnr(model(*x).float(), run(lowered, x).float()) > 35
+    outside = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
+    assert len(outside) == 2, outside
+    assert len(lowered.to_executorch().buffer) < share * 4 * (128 * 256 + 256 * 64) + 8192
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 8, 15, 17])
 def test_each_row_has_its_own_parameters_however_many_rows_a_tile_has(rows: int) -> None:
     torch.manual_seed(0)

@@ -23,7 +23,8 @@ from executorch.exir.passes.sym_shape_eval_pass import upper_bound
 
 # Operators whose results are constants if their operands are: what they make is not computed while running.
 _FOLDED = ("quantized_decomposed.dequantize_per_", "aten.repeat.")
-_CONVERT, _CONVOLUTION = "dim_order_ops._to_dim_order_copy.default", "aten.convolution.default"
+_CONVERT = "dim_order_ops._to_dim_order_copy.default"
+_LAYERS = ("aten.convolution.default", "aten.linear.default")
 
 
 def operator_of(node: Node) -> str:
@@ -36,7 +37,7 @@ def operator_of(node: Node) -> str:
 
 def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | None:
     """The tensor of a parameter, a buffer that the program does not change, a constant, or of one of these dequantized,
-    repeated or converted for a convolution; None for anything else.
+    repeated or converted for a layer; None for anything else.
     """
     if not isinstance(node, Node):
         return None
@@ -60,16 +61,16 @@ def is_constant(program: ExportedProgram, node: object) -> bool:
 
 
 def _is_folded(node: Node) -> bool:
-    return operator_of(node).startswith(_FOLDED) or convolution_of_halves(node) is not None
+    return operator_of(node).startswith(_FOLDED) or layer_of_halves(node) is not None
 
 
-def convolution_of_halves(node: Node) -> Node | None:
-    """The one convolution of float32 whose weights or bias a node converts from float16; None for another node."""
+def layer_of_halves(node: Node) -> Node | None:
+    """The one layer of float32 whose weights or bias a node converts from float16; None for another node."""
     if operator_of(node) != _CONVERT or len(node.users) != 1:
         return None
     (user,) = node.users
     dtypes = node.all_input_nodes[0].meta["val"].dtype, node.meta["val"].dtype
-    is_weight = operator_of(user) == _CONVOLUTION and user.args[0] is not node
+    is_weight = operator_of(user) in _LAYERS and user.args[0] is not node
     return user if is_weight and dtypes == (torch.float16, torch.float32) else None
 
 

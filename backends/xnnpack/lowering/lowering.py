@@ -97,9 +97,30 @@ class Lowering:
     def _quantized_while_running(self, source: Node, order: Order | None, together: int) -> int:
         if (source, together) not in self._quantized:
             made = self.writer.value(while_running(together), self.shape(source, order))
-            self.writer.node(g.Convert(self.read(source, order), made), _handle(source))
+            self.writer.node(g.Convert(self.single(source, order), made), _handle(source))
             self._quantized[source, together] = made
         return self._quantized[source, together]
+
+    def single(self, node: Node, order: Order | None = None) -> int:
+        """The value of a node in single precision."""
+        tensor = self.constant(node)
+        if tensor is not None:
+            return self.writer.constant(_in_order(tensor, order or plain(tensor.dim())).float())
+        value = self.read(node, order)
+        if node.meta["val"].dtype == torch.float32:
+            return value
+        made = self.writer.value(torch.float32, self.shape(node, order))
+        self.writer.node(g.Convert(value, made), _handle(node))
+        return made
+
+    def add_in_single(self, kind: Callable[[int], object], node: Node) -> None:
+        """Adds what `node` becomes, `kind` of its result, which is computed in single precision."""
+        if node.meta["val"].dtype == torch.float32:
+            self.add(kind(self.result(node)), node)
+            return
+        made = self.writer.value(torch.float32, self.shape(node))
+        self.add(kind(made), node)
+        self.writer.node(g.Convert(made, self.result(node)), _handle(node))
 
     def shape(self, node: Node, order: Order | None = None) -> list[int]:
         """The upper bounds of a node's sizes, in the program's or another order."""

@@ -139,7 +139,9 @@ def _weights_of_quantized_images(node: Node, program: ExportedProgram) -> Weight
     before_norm = len(node.users) == 1 and operator_of(next(iter(node.users))) == f"aten.{NORM}"
     depthwise = call.groups > 1 and weights.values.shape[1] == 1
     constant_bias = call.bias is None or is_constant(program, call.bias)
-    images = rank(call.source) == 4 and isinstance(call.source.meta["val"].shape[0], int)  # XNNPACK's: always as many
+    value = call.source.meta["val"]
+    # XNNPACK's batches are always as many.
+    images = value.dim() == 4 and value.dtype == torch.float32 and isinstance(value.shape[0], int)
     return weights if images and constant_bias and not (call.transposed or depthwise or before_norm) else None
 
 

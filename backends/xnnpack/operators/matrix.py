@@ -84,14 +84,15 @@ def _linear(low: Lowering, node: Node) -> None:
         low.add(g.FullyConnected(low.read(source), filters, added, low.result(node)), node)
         return
     weights = weights_of(low.program, weight)
-    added = g.INVALID_ID if bias is None else low.read(bias)
     if weights is not None and takes_quantized_rows(node, low.program):
-        rows = low.quantized_rows(cast(Node, dynamic_source(source)))
-        low.add(g.FullyConnected(rows, _integer_filters(low, weights), added, low.result(node)), node)
+        added = g.INVALID_ID if bias is None else low.single(bias)
+        rows, filters = low.quantized_rows(cast(Node, dynamic_source(source))), _integer_filters(low, weights)
+        low.add_in_single(lambda made: g.FullyConnected(rows, filters, added, made), node)
     elif weights is not None and _fits(weights, 0) and source.meta["val"].dtype == torch.float32:
         filters, added = _filters_of_rows(low, weights), _bias_of_rows(low, weights, bias)
         low.add(g.FullyConnected(low.read(source), filters, added, low.result(node)), node)
     else:
+        added = g.INVALID_ID if bias is None else low.read(bias)
         low.add(g.FullyConnected(low.read(source), low.read(weight), added, low.result(node)), node)
 
 
@@ -141,25 +142,24 @@ def _refuse_product(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _product(low: Lowering, node: Node) -> None:
-    """A matrix of constants, which is packed once, or batches that are broadcast."""
+    """A matrix of constants, which is packed once, or batches that are broadcast. Integers are multiplied as they are
+    with numbers of single precision.
+    """
     left, right = cast(Node, node.args[0]), cast(Node, node.args[1])
-    filters = _constant_filters(low, right)
-    if filters is not None:
-        low.add(g.FullyConnected(low.read(left), filters, g.INVALID_ID, low.result(node)), node)
+    integers = converted_weights(low.program, right) if product_of(low.program, right) else None
+    weight = low.constant(right)
+    if integers is not None:
+        rows, filters = low.single(left), _filters_of_rows(low, Weights(integers.t(), torch.ones(()), None, 0, 8))
+        low.add_in_single(lambda made: g.FullyConnected(rows, filters, g.INVALID_ID, made), node)
+        return
+    if weight is not None and weight.dim() == 2:
+        operands = low.read(left), low.writer.constant(weight.t())
+        low.add(g.FullyConnected(*operands, g.INVALID_ID, low.result(node)), node)
         return
     order = _right_order(low, right)
     flags = 0 if order == plain(len(order)) else _TRANSPOSED
     operands = low.read(left), low.read(right, order)
     low.add(g.BatchMatrixMultiply(*operands, low.result(node), flags), node)
-
-
-def _constant_filters(low: Lowering, right: Node) -> int | None:
-    """A constant right operand as a layer's weights: numbers, or the integers that are converted to them."""
-    integers = converted_weights(low.program, right) if product_of(low.program, right) else None
-    if integers is not None:
-        return _filters_of_rows(low, Weights(integers.t(), torch.ones(()), None, 0, 8))
-    weight = low.constant(right)
-    return low.writer.constant(weight.t()) if weight is not None and weight.dim() == 2 else None
 
 
 def _right_order(low: Lowering, right: Node) -> Order:

@@ -74,14 +74,6 @@ class _Rows:
         return self._low.reshaped(self._node, value, sizes, bounds, torch.float32)
 
 
-def _single(low: Lowering, node: Node, source: Node) -> int:
-    """The value of a source in single precision."""
-    value = low.read(source)
-    if source.meta["val"].dtype == torch.float32:
-        return value
-    return low.step(node, g.Convert, value, shape=low.shape(source), dtype=torch.float32)
-
-
 def _finish(low: Lowering, node: Node, target: Node, value: int, last: list[tuple[type, torch.Tensor]]) -> None:
     """`target` is a value in single precision after some more binary steps with constants."""
     shape = low.shape(target)
@@ -124,7 +116,7 @@ def _layer_norm(low: Lowering, node: Node) -> None:
     source, shape = cast(Node, node.args[0]), cast("list[int]", node.args[1])
     target = taken(node)[0]
     rows = _Rows(low, node, source.meta["val"].shape, low.shape(source), len(shape))
-    value = rows.normalized(_single(low, node, source), cast(float, node.args[4]))
+    value = rows.normalized(low.single(source), cast(float, node.args[4]))
     _finish(low, node, target, value, _affine(low, node.args[2], node.args[3], shape))
 
 
@@ -137,7 +129,7 @@ def _group_norm(low: Lowering, node: Node) -> None:
     sizes, bounds = source.meta["val"].shape, low.shape(source)
     length = torch.Size(bounds[1:]).numel() // groups
     matrix = [None, length], [bounds[0] * groups, length]
-    value = low.reshaped(node, _single(low, node, source), *matrix, torch.float32)
+    value = low.reshaped(node, low.single(source), *matrix, torch.float32)
     value = _Rows(low, node, *matrix, 1).normalized(value, cast(float, node.args[7]))
     value = low.reshaped(node, value, sizes, bounds, torch.float32)
     channels = [bounds[1], *[1] * (rank(source) - 2)]
@@ -156,7 +148,7 @@ def _instances(low: Lowering, node: Node) -> None:
     source = cast(Node, node.args[0])
     sizes = low.shape(source)
     rows = _Rows(low, node, sizes, sizes, rank(source) - 2)
-    value = rows.normalized(_single(low, node, source), cast(float, node.args[5]))
+    value = rows.normalized(low.single(source), cast(float, node.args[5]))
     channels = [sizes[1], *[1] * (rank(source) - 2)]
     _finish(low, node, taken(node)[0], value, _affine(low, node.args[1], node.args[2], channels))
 

@@ -103,7 +103,7 @@ def _refuse_dynamic(node: Node, program: ExportedProgram) -> str | None:
     if argument(choice, 4 if len(choice.args) > 2 else 1, "dtype") != torch.int8:
         return "its integers are not int8"
     source = choice.args[0]
-    reason = refusal_of_tensor(cast(Node, source), (torch.float32,))
+    reason = refusal_of_tensor(cast(Node, source), FLOATS)
     if reason is not None:
         return reason
     numbers = [number for part in choice.users for quantize in part.users for number in (quantize, *quantize.users)]

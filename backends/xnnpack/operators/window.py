@@ -114,10 +114,10 @@ def _average_on_integers(node: Node, result: Affine, program: ExportedProgram) -
     """What lies around the image has to count as zeros, as in a convolution."""
     counted = bool(argument(node, 5, "count_include_pad", True)) or argument(node, 6, "divisor_override") is not None
     fits = _behind(node, [1, 1]) == [0, 0] and (counted or not any(_window(node)[2]))
-    return fits and _means_on_integers(node, result, program)
+    return fits and _if_alike_int8(node, result, program)
 
 
-def _means_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
+def _if_alike_int8(node: Node, result: Affine, program: ExportedProgram) -> bool:
     return result.dtype == torch.int8 and if_alike(node, result, program)
 
 
@@ -235,13 +235,16 @@ def _refuse_nearest(node: Node, program: ExportedProgram) -> str | None:
 
 def _nearest(low: Lowering, node: Node) -> None:
     """Repeats rows and columns: by multiplying with ones, which changes no value."""
-    source, dtype = cast(Node, node.args[0]), node.meta["val"].dtype
+    source, elements = cast(Node, node.args[0]), low.elements(node)
     (batch, _, height, width), (_, channels, *wanted) = low.shape(source), low.shape(node)
     down, across = wanted[0] // height, wanted[1] // width
     bounds = [batch * height, 1, width, 1, channels]
     apart = low.reshaped(node, low.read(source, CHANNELS_LAST), [None, *bounds[1:]], bounds)
-    ones = low.writer.constant(torch.ones(1, down, 1, across, 1, dtype=dtype))
-    repeated = low.step(node, g.Multiply, apart, ones, shape=[batch * height, down, width, across, channels])
+    ones = torch.ones(1, down, 1, across, 1, dtype=node.meta["val"].dtype)
+    if elements.parameters is not None:
+        ones, elements = ones.to(torch.int8), per_tensor(torch.int8, 1.0, 0)
+    factors = low.writer.constant(ones, elements)
+    repeated = low.step(node, g.Multiply, apart, factors, shape=[batch * height, down, width, across, channels])
     sizes = arranged(node.meta["val"].shape, CHANNELS_LAST)
     low.add(reshape(sizes, repeated, low.result(node, CHANNELS_LAST)), node)
 
@@ -250,7 +253,7 @@ RULES: dict[str, Rule] = {
     "max_pool2d.default": Rule(_max, _refuse_max, on_integers=if_alike),
     "max_pool2d_with_indices.default": Rule(_max, _refuse_max),
     "avg_pool2d.default": Rule(_average, _refuse_average, on_integers=_average_on_integers),
-    "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive, on_integers=_means_on_integers),
-    "upsample_nearest2d.vec": Rule(_nearest, _refuse_nearest),
+    "_adaptive_avg_pool2d.default": Rule(_adaptive, _refuse_adaptive, on_integers=_if_alike_int8),
+    "upsample_nearest2d.vec": Rule(_nearest, _refuse_nearest, on_integers=_if_alike_int8),
     "upsample_bilinear2d.vec": Rule(_resize, _refuse_resize, on_integers=if_alike),
 }

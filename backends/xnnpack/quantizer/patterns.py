@@ -67,7 +67,7 @@ PATTERNS = (
             *(aten.hardtanh.default, aten.hardtanh_.default, aten.clamp.default, aten.clamp_.default),
             *(aten.relu6.default, aten.relu6_.default),
             *(aten.max_pool2d.default, aten.avg_pool2d.default, aten.mean.default, aten.mean.dim),
-            aten.upsample_bilinear2d.vec,
+            *(aten.upsample_bilinear2d.vec, aten.upsample_nearest2d.vec),
             *(aten.permute.default, aten.permute_copy.default, aten.transpose.int, aten.pixel_shuffle.default),
             *(aten.squeeze.dim, aten.squeeze_copy.dim, aten.squeeze.dims, aten.unsqueeze.default),
             *(aten.view.default, aten.view_copy.default, aten.reshape.default, aten.flatten.using_ints),

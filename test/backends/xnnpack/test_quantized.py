@@ -138,6 +138,7 @@ ALIKE: dict[str, tuple[Callable[[], Case], type]] = {
     "slice": (lambda: (lambda x: x[:, 1:4], (_r(3, 5),)), g.StaticSlice),
     "select": (lambda: (lambda x: x[:, 1], (_r(3, 5),)), g.StaticSlice),
     "pad": (lambda: (lambda x: F.pad(x, (1, 2)), (_r(3, 5),)), g.StaticConstantPad),
+    "nearest": (lambda: (lambda x: F.interpolate(x, scale_factor=(2, 3)), (_r(*IMAGE),)), g.Multiply),
     "bilinear": (
         lambda: (lambda x: F.interpolate(x, size=(9, 9), mode="bilinear"), (_r(*IMAGE),)),
         g.StaticResizeBilinear2D,
