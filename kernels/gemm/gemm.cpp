@@ -227,8 +227,7 @@ template <class T>
 void Gemm<T>::accumulate(const Block& at, int64_t depth, const T* left, int64_t left_step,
                          const T* right, int64_t right_step, T* sums, int64_t step,
                          bool more) const {
-  constexpr int64_t kEdge = GemmTile<T>::kMaxRows * 256 / sizeof(T);
-  alignas(64) T edge[kEdge];
+  alignas(64) T edge[kMostTileBytes / sizeof(T)];
   for (int64_t j = 0; j < at.columns; j += tile_.columns) {
     const int64_t columns = std::min<int64_t>(tile_.columns, at.columns - j);
     for (int64_t i = 0; i < at.rows; i += tile_.rows) {
@@ -376,6 +375,8 @@ const GemmTiles& plain_gemm_tiles() {
   static constexpr GemmTiles kTiles = {gemm_tile<float, 4, 4, 4>(), gemm_tile<double, 8, 2, 2>(),
                                        gemm_tile<uint64_t, 8, 2, 2>()};
 #endif
+  static_assert(Gemm<float>::holds(kTiles.f32) && Gemm<double>::holds(kTiles.f64) &&
+                Gemm<uint64_t>::holds(kTiles.u64));
 #if ET_WIDE_VECTORS
   static constexpr GemmTiles kFused = {gemm_tile<float, 32, 6, 2, Fused>(),
                                        gemm_tile<double, 32, 6, 2, Fused>(), kTiles.u64};

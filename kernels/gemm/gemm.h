@@ -72,6 +72,11 @@ class Gemm {
     run_part(left, right, {0, m_, 0, n_}, out, scratch_[part]);
   }
 
+  /// Whether the tiles fit where the driver puts one.
+  static constexpr bool holds(const GemmTile<T>& tile) {
+    return tile.rows * tile.columns * int64_t(sizeof(T)) <= kMostTileBytes;
+  }
+
  private:
   struct Block {
     int64_t row, rows, column, columns;
@@ -99,7 +104,9 @@ class Gemm {
              int64_t depth, T* sums, int64_t step, Scratch& scratch) const;
 
   static constexpr int64_t kSmallBytes = 6144;
-  static constexpr size_t kMostParts = 32;
+  static constexpr size_t kMostParts = is_bare_metal ? 1 : 32;
+  /// Of the largest tile; on bare metal there are those of plain_gemm_tiles() alone.
+  static constexpr int64_t kMostTileBytes = is_bare_metal ? 64 : GemmTile<T>::kMaxRows * 256;
 
   const GemmTile<T>& tile_;
   int64_t m_, n_, k_;

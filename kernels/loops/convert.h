@@ -25,12 +25,8 @@ void repeat(char* to, const char* element, int64_t bytes, int64_t n);
 
 /// Elements handled between two conversions. A kernel has up to eight such blocks, of 8 bytes an
 /// element, on its stack: 16 KB under an operating system, where they fit in the L1 cache;
-/// elsewhere 2 KB, as RAM is what a microcontroller has least of.
-#if defined(__unix__) || defined(__APPLE__) || defined(_WIN32)
-inline constexpr int64_t kBlock = 256;
-#else
-inline constexpr int64_t kBlock = 32;
-#endif
+/// elsewhere 2 KB.
+inline constexpr int64_t kBlock = is_bare_metal ? 32 : 256;
 
 /// Reads runs of a tensor as C, without a copy where its memory holds C already.
 template <class C>

@@ -29,4 +29,11 @@ using ::executorch::runtime::Error;
 /// Highest rank of a tensor that the runtime accepts.
 inline constexpr int kMaxRank = 16;
 
+/// Whether there is no operating system: one thread, and RAM is what there is least of.
+#if defined(__unix__) || defined(__APPLE__) || defined(_WIN32)
+inline constexpr bool is_bare_metal = false;
+#else
+inline constexpr bool is_bare_metal = true;
+#endif
+
 }  // namespace executorch::kernels
