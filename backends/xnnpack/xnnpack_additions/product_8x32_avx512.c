@@ -14,8 +14,9 @@
 
 // The operand: rows of `parts` parts of K with `kc` elements each.
 struct rows_of_a {
-  const float* first;  // of one part, with `stride` bytes from row to row; or else
-  size_t stride;
+  // Bytes from row to row and from part to part of what begins here; or else
+  const float* first;
+  size_t stride, part_stride;
   const float** table;  // `each` pointers for a part
   size_t each, parts, offset;
   const float* zero;
@@ -30,7 +31,8 @@ static inline const float* moved(const float* pointer, size_t bytes) {
 // Row `row` of a part; rows that are not there repeat the last one.
 INLINE const float* row_of(const struct rows_of_a* a, size_t part, size_t row) {
   if (a->table == NULL) {
-    return moved(a->first, (row < a->count ? row : a->count - 1) * a->stride);
+    const size_t last = row < a->count ? row : a->count - 1;
+    return moved(a->first, part * a->part_stride + last * a->stride);
   }
   const float* const pointer = a->table[part * a->each + row];
   return pointer == a->zero ? pointer : moved(pointer, a->offset);
@@ -54,11 +56,11 @@ INLINE const float* row_of(const struct rows_of_a* a, size_t part, size_t row) {
 #define AHEAD 8192
 
 // Whether the last product that this thread computed had other weights than these.
-static inline int are_new(const float* w, size_t k) {
+static inline int are_new(const float* w, size_t bytes_of_row) {
   static __thread const float* last;
   const int differ = w != last;
   last = w;
-  return differ && k * COLUMNS * sizeof(float) >= 2 * AHEAD;
+  return differ && bytes_of_row * COLUMNS >= 2 * AHEAD;
 }
 
 // A panel of columns: all of them, or only the first half.
@@ -134,54 +136,32 @@ INLINE void product(const struct rows_of_a* a, size_t nc, const float* w, float*
   }
 }
 
-// How many parts of every row lie one behind the other, again and again; 1 where they do not.
-INLINE size_t run_of(const struct rows_of_a* a, const size_t rows) {
-  const __mmask8 all = (__mmask8)((1u << rows) - 1);
-  const __m512i bytes = _mm512_set1_epi64((long long)(a->kc * sizeof(float)));
-  const __m512i zero = _mm512_set1_epi64((long long)(uintptr_t)a->zero);
-  size_t run = a->parts;
-  __m512i expected = _mm512_setzero_si512();
-  for (size_t part = 0; part < a->parts; ++part) {
-    const __m512i found = _mm512_maskz_loadu_epi64(all, a->table + part * rows);
-    if (_mm512_mask_cmpeq_epi64_mask(all, found, zero) != 0) return 1;
-    if (part != 0 && _mm512_mask_cmpneq_epi64_mask(all, found, expected) != 0) {
-      if (run == a->parts) run = part;
-      if (part % run != 0) return 1;
-    }
-    expected = _mm512_add_epi64(found, bytes);
-  }
-  return a->parts % run == 0 ? run : 1;
-}
-
-// Of parts that are larger it does not matter how many there are; the colours of pixels are few.
-#define SMALL_PART 8
-
-#define DEFINE(rows)                                                          \
-  AVX512 EXECUTORCH_GEMM(executorch_f32_gemm_##rows##x32_avx512) {            \
-    const struct rows_of_a all = {.first = a,                                 \
-                                  .stride = a_stride,                         \
-                                  .parts = 1,                                 \
-                                  .kc = kc / sizeof(float),                   \
-                                  .count = mr,                                \
-                                  .fetches = are_new(w, kc / sizeof(float))}; \
-    product(&all, nc, w, c, cm_stride, cn_stride, limits, rows);              \
-  }                                                                           \
-  AVX512 EXECUTORCH_IGEMM(executorch_f32_igemm_##rows##x32_avx512) {          \
-    struct rows_of_a all = {.table = a,                                       \
-                            .each = rows,                                     \
-                            .parts = ks / (rows * sizeof(void*)),             \
-                            .offset = a_offset,                               \
-                            .zero = zero,                                     \
-                            .kc = kc / sizeof(float),                         \
-                            .count = mr};                                     \
-    all.fetches = are_new(w, all.parts * all.kc);                             \
-    if (all.kc <= SMALL_PART) {                                               \
-      const size_t run = run_of(&all, rows);                                  \
-      all.each *= run;                                                        \
-      all.parts /= run;                                                       \
-      all.kc *= run;                                                          \
-    }                                                                         \
-    product(&all, nc, w, c, cm_stride, cn_stride, limits, rows);              \
+#define DEFINE(rows)                                                                          \
+  AVX512 EXECUTORCH_WINDOWS(executorch_f32_windows_##rows##x32_avx512) {                      \
+    const struct rows_of_a all = {.first = a,                                                 \
+                                  .stride = a_stride,                                         \
+                                  .part_stride = part_stride,                                 \
+                                  .parts = parts,                                             \
+                                  .kc = kc / sizeof(float),                                   \
+                                  .count = mr,                                                \
+                                  .fetches = are_new(w, parts * kc)};                         \
+    product(&all, nc, w, c, cm_stride, cn_stride, limits, rows);                              \
+  }                                                                                           \
+  EXECUTORCH_GEMM(executorch_f32_gemm_##rows##x32_avx512) {                                   \
+    executorch_f32_windows_##rows##x32_avx512(mr, nc, kc, 1, 0, a, a_stride, w, c, cm_stride, \
+                                              cn_stride, limits);                             \
+  }                                                                                           \
+  AVX512 EXECUTORCH_IGEMM(executorch_f32_igemm_##rows##x32_avx512) {                          \
+    const size_t parts = ks / (rows * sizeof(void*));                                         \
+    const struct rows_of_a all = {.table = a,                                                 \
+                                  .each = rows,                                               \
+                                  .parts = parts,                                             \
+                                  .offset = a_offset,                                         \
+                                  .zero = zero,                                               \
+                                  .kc = kc / sizeof(float),                                   \
+                                  .count = mr,                                                \
+                                  .fetches = are_new(w, parts * kc)};                         \
+    product(&all, nc, w, c, cm_stride, cn_stride, limits, rows);                              \
   }
 
 DEFINE(4)

@@ -20,6 +20,13 @@
   void name(size_t mr, size_t nc, size_t kc, size_t ks, const float** a, const float* w, float* c, \
             size_t cm_stride, size_t cn_stride, size_t a_offset, const float* zero,                \
             const float* limits)
+/// A is `parts` parts of K, with part_stride bytes from one to the next, in rows with a_stride
+/// bytes from one to the next, which may overlap: the windows of neighbouring points of an image,
+/// of which a part is a row of pixels.
+#define EXECUTORCH_WINDOWS(name)                                                               \
+  void name(size_t mr, size_t nc, size_t kc, size_t parts, size_t part_stride, const float* a, \
+            size_t a_stride, const float* w, float* c, size_t cm_stride, size_t cn_stride,     \
+            const float* limits)
 
 EXECUTORCH_GEMM(executorch_f32_gemm_4x32_avx512);
 EXECUTORCH_GEMM(executorch_f32_gemm_7x32_avx512);
@@ -27,3 +34,6 @@ EXECUTORCH_GEMM(executorch_f32_gemm_8x32_avx512);
 EXECUTORCH_IGEMM(executorch_f32_igemm_4x32_avx512);
 EXECUTORCH_IGEMM(executorch_f32_igemm_7x32_avx512);
 EXECUTORCH_IGEMM(executorch_f32_igemm_8x32_avx512);
+EXECUTORCH_WINDOWS(executorch_f32_windows_4x32_avx512);
+EXECUTORCH_WINDOWS(executorch_f32_windows_7x32_avx512);
+EXECUTORCH_WINDOWS(executorch_f32_windows_8x32_avx512);

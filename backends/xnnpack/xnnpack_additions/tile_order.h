@@ -7,6 +7,7 @@
 #pragma once
 
 #include "pthreadpool.h"
+#include "windows_in_image.h"
 #include "xnnpack/compute.h"
 
 // A quarter of the second cache of common processors; 64 to 256 KiB measure alike.
@@ -60,6 +61,11 @@ static void executorch_parallelize_2d_tile_2d(pthreadpool_t pool,
     tile = executorch_gemm_columns(context, tile_columns);
   } else if (task == (pthreadpool_task_2d_tile_2d_t)xnn_compute_igemm) {
     tile = executorch_igemm_columns(context, tile_columns);
+#if XNN_ARCH_X86_64
+    if (executorch_has_windows(context)) {
+      task = (pthreadpool_task_2d_tile_2d_t)executorch_compute_windows;
+    }
+#endif
   }
   if (tile >= columns) {
     pthreadpool_parallelize_2d_tile_2d(pool, task, context, rows, columns, tile_rows, tile_columns,
@@ -83,6 +89,12 @@ static void executorch_parallelize_3d_tile_2d(pthreadpool_t pool,
   } else if (task == (pthreadpool_task_3d_tile_2d_t)xnn_compute_batch_igemm ||
              task == (pthreadpool_task_3d_tile_2d_t)xnn_compute_grouped_igemm) {
     tile = executorch_igemm_columns(context, tile_columns);
+#if XNN_ARCH_X86_64
+    if (task == (pthreadpool_task_3d_tile_2d_t)xnn_compute_batch_igemm &&
+        executorch_has_windows(context)) {
+      task = (pthreadpool_task_3d_tile_2d_t)executorch_compute_batch_windows;
+    }
+#endif
   }
   if (tile >= columns) {
     pthreadpool_parallelize_3d_tile_2d(pool, task, context, batch, rows, columns, tile_rows,

@@ -1,0 +1,130 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Tiles of convolutions as windows of an image (included by tile_order.h). XNNPACK finds each point
+// of each window by a pointer in a table: for a first convolution, of few elements a point, the
+// table is larger than image and result, and its pointers cost as much as the products. Here a row
+// of a window is one step, found by its place in the image, or, where windows reach into padding,
+// in a copy with zeros around. What is computed is the same, in the same order.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "xnnpack/common.h"
+#include "xnnpack/compute.h"
+#include "xnnpack/operator.h"
+
+#if XNN_ARCH_X86_64
+#include "product_8x32_avx512.h"
+
+typedef EXECUTORCH_WINDOWS((*executorch_windows));
+
+// What multiplies windows as the product's kernel multiplies rows of its table; NULL for others.
+static executorch_windows executorch_windows_of(const struct igemm_context* product) {
+  const xnn_igemm_ukernel_fn kernel = product->ukernel.function[XNN_UARCH_DEFAULT];
+  if (kernel == (xnn_igemm_ukernel_fn)executorch_f32_igemm_8x32_avx512) {
+    return executorch_f32_windows_8x32_avx512;
+  }
+  if (kernel == (xnn_igemm_ukernel_fn)executorch_f32_igemm_7x32_avx512) {
+    return executorch_f32_windows_7x32_avx512;
+  }
+  return NULL;
+}
+
+static const struct xnn_operator* executorch_operator_of(const struct igemm_context* product) {
+  return (const struct xnn_operator*)((uintptr_t)product -
+                                      offsetof(struct xnn_operator, context.igemm.igemm));
+}
+
+// Of points with more elements it does not matter how they are found.
+#define EXECUTORCH_LARGEST_POINT (16 * sizeof(float))
+
+// Whether rows of windows are contiguous, of small points, and there is a kernel for them.
+static bool executorch_has_windows(const struct igemm_context* product) {
+  if (executorch_windows_of(product) == NULL) return false;
+  const struct xnn_operator* const op = executorch_operator_of(product);
+  return op->type == xnn_operator_type_convolution_nhwc_f32 && op->groups == 1 &&
+         op->dilation_width == 1 && op->input_pixel_stride == op->group_input_channels &&
+         product->kc <= EXECUTORCH_LARGEST_POINT;
+}
+
+// Points of the input along one dimension: those that some windows cover, of which the first few
+// and the last few are padding.
+struct executorch_points {
+  size_t first, count, before, after;
+};
+
+static struct executorch_points executorch_points_of(size_t window, size_t windows, size_t stride,
+                                                     size_t extent, size_t padding, size_t size) {
+  const size_t begin = window * stride, count = (windows - 1) * stride + extent;
+  const size_t end = begin + count;  // counted from the padding's begin, as begin is
+  const size_t before = begin < padding ? (end < padding ? end : padding) - begin : 0;
+  const size_t limit = padding + size;
+  const size_t after = end > limit ? end - (begin > limit ? begin : limit) : 0;
+  return (struct executorch_points){begin + before - padding, count, before, after};
+}
+
+// The most elements of the image that are copied, with the padding around them.
+#define EXECUTORCH_MOST_COPIED 4096
+
+// Lays `columns` of pixels of some rows, `spacing` apart, one behind the other.
+static void executorch_copy_padded(const struct xnn_operator* op, const char* image,
+                                   struct executorch_points columns, size_t row, size_t bytes,
+                                   float* to) {
+  const size_t before = columns.before * bytes, after = columns.after * bytes;
+  const size_t inside = columns.count * bytes - before - after;
+  char* at = (char*)to;
+  for (size_t tap = 0; tap < op->kernel_height; ++tap) {
+    const size_t y = row + tap * op->dilation_height - op->padding_top;  // wraps before the image
+    memset(at, 0, columns.count * bytes);
+    if (y < op->input_height) {
+      memcpy(at + before, image + (y * op->input_width + columns.first) * bytes, inside);
+    }
+    at += columns.count * bytes;
+  }
+}
+
+// As xnn_compute_batch_igemm.
+static void executorch_compute_batch_windows(const struct igemm_context* product, size_t image,
+                                             size_t row, size_t column, size_t rows,
+                                             size_t columns) {
+  const struct xnn_operator* const op = executorch_operator_of(product);
+  const size_t y = row / op->output_width, x = row % op->output_width;
+  const struct executorch_points down = executorch_points_of(
+      y, 1, op->stride_height, (op->kernel_height - 1) * op->dilation_height + 1, op->padding_top,
+      op->input_height);
+  const struct executorch_points across = executorch_points_of(
+      x, rows, op->stride_width, op->kernel_width, op->padding_left, op->input_width);
+  const bool is_inside = down.before + down.after + across.before + across.after == 0;
+  const size_t pixel = product->kc;
+  const size_t copied = op->kernel_height * across.count * pixel;
+  if (x + rows > op->output_width ||
+      (!is_inside && copied > EXECUTORCH_MOST_COPIED * sizeof(float))) {
+    xnn_compute_batch_igemm(product, image, row, column, rows, columns);
+    return;
+  }
+  const char* const from = (const char*)op->input + image * product->ba_stride;
+  const float* first = (const float*)(from + (down.first * op->input_width + across.first) * pixel);
+  size_t line = op->dilation_height * op->input_width * pixel;
+  float padded[EXECUTORCH_MOST_COPIED];
+  if (!is_inside) {
+    executorch_copy_padded(op, from, across, y * op->stride_height, pixel, padded);
+    first = padded;
+    line = across.count * pixel;
+  }
+  const uintptr_t to = (uintptr_t)product->c + image * product->bc_stride +
+                       row * product->cm_stride + (column << product->log2_csize);
+  executorch_windows_of(product)(
+      rows, columns, op->kernel_width * pixel, op->kernel_height, line, first,
+      op->stride_width * pixel,
+      (const float*)((uintptr_t)product->packed_w + column * product->w_stride), (float*)to,
+      product->cm_stride, product->cn_stride, (const float*)&product->params);
+}
+
+// As xnn_compute_igemm.
+static void executorch_compute_windows(const struct igemm_context* product, size_t row,
+                                       size_t column, size_t rows, size_t columns) {
+  executorch_compute_batch_windows(product, 0, row, column, rows, columns);
+}
+#endif
