@@ -7,10 +7,11 @@ import math
 from collections.abc import Callable
 from typing import cast
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import tensors_of
+from executorch.backends.xnnpack.lowering.facts import argument, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
 from executorch.backends.xnnpack.operators.integers import if_scales
@@ -19,27 +20,34 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 
 class _Formula:
-    """The values of a formula of one tensor, all of one shape."""
+    """The values of a formula of one tensor, all of one shape. single: they are float32, whatever the tensor is."""
 
-    def __init__(self, low: Lowering, node: Node) -> None:
+    def __init__(self, low: Lowering, node: Node, single: bool) -> None:
         (source,) = tensors_of(node)
         self._low, self._node = low, node
         self._order = low.order_of(source)
-        self.x = low.read(source, self._order)
+        given: torch.dtype = node.meta["val"].dtype
+        self._dtype = torch.float32 if single and given != torch.float32 else None
+        x = low.read(source, self._order)
+        self.x = x if self._dtype is None else self.step(g.Convert, x)
         self.is_of_integers = low.on_integers(node)
 
     def step(self, kind: type, *operands: int) -> int:
-        return self._low.step(self._node, kind, *operands, shape=self._low.shape(self._node, self._order))
+        shape = self._low.shape(self._node, self._order)
+        return self._low.step(self._node, kind, *operands, shape=shape, dtype=self._dtype)
 
     def between(self, value: int, least: float, most: float) -> int:
-        made = self._low.writer.value(self._node.meta["val"].dtype, self._low.shape(self._node, self._order))
+        dtype = self._dtype or self._node.meta["val"].dtype
+        made = self._low.writer.value(dtype, self._low.shape(self._node, self._order))
         self._low.writer.node(g.Clamp(value, made), 0, (least, most))
         return made
 
     def number(self, value: float) -> int:
-        return self._low.number(self._node, value)
+        return self._low.writer.constant(torch.tensor(value, dtype=self._dtype or self._node.meta["val"].dtype))
 
     def finish(self, kind: type, *operands: int) -> None:
+        if self._dtype is not None:
+            kind, operands = g.Convert, (self.step(kind, *operands),)
         self._low.add(kind(*operands, self._low.result(self._node, self._order)), self._node)
 
 
@@ -47,8 +55,9 @@ def _composed(
     write: Callable[[_Formula, Node], None],
     refusal: Check = lambda node, program: None,
     on_integers: OnIntegers | None = None,
+    single: bool = False,
 ) -> Rule:
-    return Rule(lambda low, node: write(_Formula(low, node), node), refusal, on_integers=on_integers)
+    return Rule(lambda low, node: write(_Formula(low, node, single), node), refusal, on_integers=on_integers)
 
 
 _APART = 5e-4
@@ -120,7 +129,51 @@ def _power(f: _Formula, node: Node) -> None:
     _POWERS[cast(float, node.args[1])](f, node)
 
 
+# Beyond it, the sum of one and the exponential is the exponential to the last bit, in float32.
+_LEAST_THRESHOLD, _MOST_THRESHOLD = 17.0, 80.0
+
+
+def _softplus_arguments(node: Node) -> tuple[object, object]:
+    """Factor and threshold."""
+    return argument(node, 1, "beta", 1), argument(node, 2, "threshold", 20)
+
+
+def _refuse_softplus(node: Node, program: ExportedProgram) -> str | None:
+    beta, threshold = _softplus_arguments(node)
+    if not isinstance(beta, (int, float)) or not beta > 0:
+        return f"beta is {beta}, expected a positive number"
+    if not isinstance(threshold, (int, float)) or not _LEAST_THRESHOLD <= threshold <= _MOST_THRESHOLD:
+        return f"threshold is {threshold}, expected {_LEAST_THRESHOLD} to {_MOST_THRESHOLD}"
+    return None
+
+
+def _softplus(f: _Formula, node: Node) -> None:
+    """log(1 + eˣ) is max(x, 0) + log(1 + z) with z = e⁻ˡˣˡ; and that is log u + (z - (u - 1)) / u with u = 1 + z
+    rounded, which is as exact for the smallest z.
+    """
+    beta, _ = cast("tuple[float, float]", _softplus_arguments(node))
+    x = f.x if beta == 1 else f.step(g.Multiply, f.x, f.number(beta))
+    z = f.step(g.Exp, f.step(g.Negate, f.step(g.Abs, x)))
+    u = f.step(g.Add, z, f.number(1.0))
+    lost = f.step(g.Subtract, z, f.step(g.Subtract, u, f.number(1.0)))
+    log = f.step(g.Add, f.step(g.Log, u), f.step(g.Div, lost, u))
+    above = f.between(x, 0.0, math.inf)
+    if beta == 1:
+        f.finish(g.Add, above, log)
+    else:
+        f.finish(g.Multiply, f.step(g.Add, above, log), f.number(1 / beta))
+
+
+def _mish(f: _Formula, node: Node) -> None:
+    """x · tanh(log(1 + eˣ)) is x · n / (n + 2) with n = eˣ · (eˣ + 2). Where eˣ is large that is x."""
+    power = f.step(g.Exp, f.between(f.x, -math.inf, 20.0))
+    n = f.step(g.Multiply, f.step(g.Add, power, f.number(2.0)), power)
+    f.finish(g.Multiply, f.step(g.Div, n, f.step(g.Add, n, f.number(2.0))), f.x)
+
+
 RULES: dict[str, Rule] = {
+    "softplus.default": _composed(_softplus, _refuse_softplus, single=True),
+    "mish.default": _composed(_mish, single=True),
     "gelu.default": _composed(_gelu, on_integers=_gelu_on_integers),
     "pow.Tensor_Scalar": _composed(_power, _refuse_power),
     "reciprocal.default": _composed(_reciprocal),

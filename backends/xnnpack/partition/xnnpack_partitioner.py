@@ -32,10 +32,13 @@ _WHOLE = [
     torch.ops.aten.pixel_shuffle.default,
     torch.ops.aten.matmul.default,
 ]
+_WHOLE_IF_TAKEN = [torch.ops.aten.softplus.default, torch.ops.aten.mish.default, torch.ops.aten.roll.default]
 
 
-def _is_wanted_whole(node: Node) -> bool:
+def _is_wanted_whole(node: Node, program: ExportedProgram) -> bool:
     """What XNNPACK would not take is better decomposed before anything is partitioned."""
+    if node.target in _WHOLE_IF_TAKEN:
+        return refusal(node, program) is None
     return "matmul" not in str(node.target) or all(
         operand.meta["val"].dim() > 1 and operand.meta["val"].is_floating_point() for operand in node.all_input_nodes
     )
@@ -72,7 +75,7 @@ class XnnpackPartitioner(Partitioner):
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        return list(_WHOLE), _is_wanted_whole
+        return [*_WHOLE, *_WHOLE_IF_TAKEN], lambda node: _is_wanted_whole(node, ep)
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags: dict[str, DelegationSpec] = {}

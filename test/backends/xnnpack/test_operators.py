@@ -57,6 +57,8 @@ UNARY = {
     "gelu": F.gelu,
     "leaky_relu": lambda x: F.leaky_relu(x, 0.2),
     "elu": lambda x: F.elu(x, 1.5),
+    "roll of all": lambda x: x.roll(3),
+    "roll of the last": lambda x: x.roll(-2, -1),
     "softmax": lambda x: torch.softmax(x, -1),
 }
 SHAPES = {"vector": (7,), "matrix": (3, 5), "image": (2, 3, 5, 7), "rank 6": (1, 2, 3, 1, 2, 5)}
@@ -93,6 +95,10 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     ),
     "convolution whose windows reach over whole rows": lambda: (nn.Conv2d(3, 17, (3, 5)), (_r(9, 3, 4, 5),)),
     "convolution of many weights": lambda: (nn.Conv2d(64, 40, 3), (_r(1, 64, 7, 9),)),
+    "convolution of one image of colours": lambda: (
+        nn.Conv2d(3, 40, (5, 3), stride=(2, 1), dilation=(2, 1), padding=(3, 1)),
+        (_r(1, 3, 20, 24),),
+    ),
     "convolution, strided and dilated": lambda: (
         nn.Conv2d(4, 6, (3, 2), stride=(2, 1), dilation=(1, 2)),
         (_r(1, 4, 9, 8),),
@@ -119,6 +125,15 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
         nn.AvgPool2d(3, 2, 1, count_include_pad=False),
         (_r(1, 4, 9, 9),),
     ),
+    "softplus": lambda: (Function(F.softplus), (_r(3, 50) * 30,)),
+    "softplus of multiples": lambda: (Function(lambda x: F.softplus(x, 2.5)), (_r(3, 5) * 9,)),
+    "mish": lambda: (Function(F.mish), (_r(3, 50) * 30,)),
+    "roll of rows and columns": lambda: (
+        Function(lambda x: F.relu(x).roll((1, -2), (2, 3))),
+        (_r(1, 3, 4, 5).contiguous(memory_format=torch.channels_last),),
+    ),
+    "largest of images": lambda: (Function(lambda x: F.relu(x).amax((2, 3), keepdim=True)), (_r(2, 5, 4, 6),)),
+    "smallest of images to a matrix": lambda: (Function(lambda x: x.amin((-1, -2))), (_r(2, 3, 4, 5),)),
     "mean of images": lambda: (Function(lambda x: x.mean((2, 3), keepdim=True)), (_r(2, 3, 4, 5),)),
     "mean of images to a matrix": lambda: (Function(lambda x: x.mean((-1, -2))), (_r(2, 3, 4, 5),)),
     "bilinear": lambda: (Function(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear")), (_r(1, 3, 4, 5),)),
@@ -200,6 +215,7 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
         (_r(1, 2, 5, 4),),
         "times [0.5, 0.5] are not the whole numbers",
     ),
+    "largest of rows": (lambda x: x.amax(1), (_r(3, 4),), "it is not over height and width of images"),
     "negative padding": (lambda x: F.pad(x, (-1, 0)), (_r(3, 4),), "not all fixed and positive"),
     "no elements": (lambda x: x * 2, (_r(0, 3),), "has no elements"),
 }
