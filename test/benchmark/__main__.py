@@ -7,6 +7,9 @@ Every engine has a process of its own, pinned to as many cores as it has threads
 engines are then timed in turn, round by round, so that whatever else the machine does strikes all alike. The figure is
 the median over the rounds. ``EXECUTORCH_PEER_PYTHON`` names the peer's interpreter, ``BENCHMARK_PYTHON`` the one where
 onnxruntime and openvino are installed (default: this one). What is not installed is left out, and said so.
+
+The engine ``xnnpack`` is XNNPACK's operator with nothing around it, for the models that are one operator; build it with
+``cmake --build BUILD --target xnnpack_direct`` and name the library by ``XNNPACK_DIRECT``.
 """
 
 from __future__ import annotations

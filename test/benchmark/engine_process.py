@@ -34,6 +34,7 @@ ENGINES = {
         Engine("eager", "eager"),
         Engine("peer", "executorch", "EXECUTORCH_PEER_PYTHON", own=True),
         Engine("peer-portable", "executorch-portable", "EXECUTORCH_PEER_PYTHON", own=True),
+        Engine("xnnpack", "xnnpack"),
         Engine("onnxruntime", "onnxruntime", "BENCHMARK_PYTHON"),
         Engine("openvino", "openvino", "BENCHMARK_PYTHON"),
     )

@@ -97,11 +97,47 @@ def _openvino(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -
     return Prepared(lambda: list(request.infer(feed).values()), {"load": loaded})
 
 
+def _xnnpack(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
+    """XNNPACK's operator alone. Images have their channels last, as it takes them."""
+    import ctypes
+
+    import torch
+
+    if "XNNPACK_DIRECT" not in os.environ:
+        raise SystemExit("XNNPACK_DIRECT is not set")
+    library = ctypes.CDLL(os.environ["XNNPACK_DIRECT"])
+    (x,) = inputs
+    if isinstance(model, torch.nn.Linear):
+        make, sizes, y = library.direct_linear, (*x.shape, model.out_features), model(x)
+    elif isinstance(model, torch.nn.Conv2d) and model.groups == model.in_channels == model.out_channels:
+        make, sizes, y = library.direct_depthwise, (*x.shape[2:], x.shape[1], model.kernel_size[0]), model(x)
+        x, y = (image.contiguous(memory_format=torch.channels_last) for image in (x, y))
+    else:
+        raise SystemExit("no model of one operator of XNNPACK")
+    y.zero_()
+    weights, bias = model.weight.detach().contiguous(), model.bias.detach()
+    make.restype = ctypes.c_void_p
+    pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (weights, bias, x, y)]
+    made = ctypes.c_void_p(make(*map(ctypes.c_size_t, sizes), *pointers, ctypes.c_size_t(threads)))
+    if not made:
+        raise SystemExit("XNNPACK refuses the operator")
+
+    def call() -> list[Any]:
+        if not library.direct_run(made):
+            raise RuntimeError("XNNPACK's operator failed")
+        return [y]
+
+    # What the pointers point to lives as long as the call.
+    call.alive = (weights, bias, x)  # type: ignore[attr-defined]
+    return Prepared(call, {})
+
+
 PREPARE: dict[str, Callable[..., Prepared]] = {
     "eager": _eager,
     "executorch": _executorch(delegated=True),
     "executorch-portable": _executorch(delegated=False),
     "onnxruntime": _onnxruntime,
+    "xnnpack": _xnnpack,
     "openvino": _openvino,
 }
 
