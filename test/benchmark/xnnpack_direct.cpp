@@ -12,7 +12,8 @@
 namespace {
 
 struct Operator {
-  explicit Operator(size_t threads) : threads_(threads > 1 ? pthreadpool_create(threads) : nullptr) {}
+  explicit Operator(size_t threads)
+      : threads_(threads > 1 ? pthreadpool_create(threads) : nullptr) {}
   ~Operator() {
     xnn_delete_operator(operator_);
     pthreadpool_destroy(threads_);
