@@ -8,7 +8,7 @@ from torch import fx
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.passes.node_rewrite import argument, replace_by, same_layout
+from executorch.exir.passes.node_rewrite import argument, replace_by, same_layout, with_values
 
 # Equal layouts of first argument and result make a call of these a no-op.
 _COPIES = frozenset(
@@ -24,15 +24,24 @@ _COPIES = frozenset(
         "aten::squeeze_copy.dims",
         "aten::squeeze_copy.dim",
         "aten::constant_pad_nd",
+        "aten::cat",
         "dim_order_ops::_to_dim_order_copy",
         "dim_order_ops::_clone_dim_order",
     }
 )
 
 
+def _source(node: fx.Node) -> fx.Node | None:
+    """The tensor that a call returns if it is a no-op: its first operand, or all that it concatenates."""
+    first = node.args[0] if node.args else None
+    if isinstance(first, (list, tuple)) and len(first) == 1:
+        first = first[0]
+    return first if isinstance(first, fx.Node) else None
+
+
 def _is_identity(node: fx.Node, name: str) -> bool:
-    source = node.args[0]
-    if not isinstance(source, fx.Node) or not same_layout(source.meta.get("val"), node.meta.get("val")):
+    source = _source(node)
+    if source is None or not same_layout(source.meta.get("val"), node.meta.get("val")):
         return False
     if name == "aten::constant_pad_nd":
         pads = argument(node, "pad")
@@ -43,6 +52,17 @@ def _is_identity(node: fx.Node, name: str) -> bool:
 def _is_full_slice(node: fx.Node, name: str) -> bool:
     """A slice that takes everything: it returns as many elements of the dimension as there are, in steps of one."""
     return name == "aten::slice_copy.Tensor" and argument(node, "step") == 1 and _is_identity(node, name)
+
+
+def _is_view_in_order(node: fx.Node, name: str) -> bool:
+    """A view by strides that reads all of its operand as it lies: average pooling to one number ends in one."""
+    if name != "aten::as_strided_copy" or argument(node, "storage_offset") not in (None, 0):
+        return False
+    if not _is_identity(node, name):
+        return False
+    value = node.args[0].meta["val"]  # type: ignore[union-attr]
+    lying = zip(value.shape, with_values(argument(node, "stride")), value.stride(), strict=True)
+    return all(str(size) == "1" or str(wanted) == str(stride) for size, wanted, stride in lying)
 
 
 def _is_identity_permute(node: fx.Node, name: str) -> bool:
@@ -60,9 +80,9 @@ class RemoveNoopPass(PassBase):
                 target = node.target
                 name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
                 noop = (name in _COPIES and _is_identity(node, name)) or _is_full_slice(node, name)
-                if not (noop or _is_identity_permute(node, name)):
+                source = _source(node)
+                if source is None or not (noop or _is_view_in_order(node, name) or _is_identity_permute(node, name)):
                     continue
-                source = node.args[0]
                 if node in outputs and (source.op != "call_function" or source in outputs):
                     continue
                 if node in outputs:

@@ -14,6 +14,7 @@ from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.pass_manager import PassManager
+from executorch.exir.passes.fold_constants import fold_for_backends
 from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.late_decomposition import calls_of, decompose_calls
@@ -70,6 +71,9 @@ def to_edge_transform_and_lower(
     manager = EdgeProgramManager(edge, constant_methods, config, sorted(kept, key=str))
     if transform_passes is not None:
         manager = manager.transform(transform_passes)
+    for name, wanted in chosen.items():
+        if wanted:
+            fold_for_backends(manager.exported_program(name))
     if generate_etrecord:
         manager.record_from(programs)
     for position in range(max((len(wanted) for wanted in chosen.values()), default=0)):

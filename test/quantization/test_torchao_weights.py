@@ -91,7 +91,7 @@ def test_integer_weights_go_where_their_product_does() -> None:
     exported = torch.export.export(model, x)
 
     choices: tuple[tuple[dict[str, Any], int], ...] = (
-        ({"per_op_mode": True}, 5),
+        ({"per_op_mode": True}, 4),
         ({"configs": [ReLUConfig]}, 1),
         ({"configs": [MMConfig]}, 1),
     )

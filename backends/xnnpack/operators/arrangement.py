@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
-from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, arranged, place_of, plain
+from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.lowering.views import order_of_view
 from executorch.backends.xnnpack.operators.integers import if_alike
@@ -30,7 +30,11 @@ def _cat(low: Lowering, node: Node) -> None:
     order = low.order_of(*sources)
     axis = place_of(cast(int, argument(node, 1, "dim", 0)), order)
     parts = [low.read(source, order) for source in sources]
-    sizes = [low.shape(source, order)[axis] for source in sources]
+    concatenate(low, node, parts, [low.shape(source, order)[axis] for source in sources], axis, order)
+
+
+def concatenate(low: Lowering, node: Node, parts: list[int], sizes: list[int], axis: int, order: Order) -> None:
+    """Makes `node`'s result of two parts or more, whose sizes along `axis` of the order are at most `sizes`."""
     shape = low.shape(node, order)
     while len(parts) > _MOST_CONCATENATED:
         shape[axis] = sum(sizes[:_MOST_CONCATENATED])

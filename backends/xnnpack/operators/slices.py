@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank, taken
-from executorch.backends.xnnpack.lowering.layout import Order, place_of
+from executorch.backends.xnnpack.lowering.facts import argument, constant_tensor, is_static, numbers_in, rank, taken
+from executorch.backends.xnnpack.lowering.layout import Order, arranged, place_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
+from executorch.backends.xnnpack.operators.arrangement import concatenate
 from executorch.backends.xnnpack.operators.integers import if_alike
-from executorch.backends.xnnpack.operators.rule import Rule
+from executorch.backends.xnnpack.operators.rule import FLOATS, Rule, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _TO_THE_END = 2**63 - 1
+_MOST_RUNS = 8
 
 
 def _source(node: Node) -> Node:
@@ -28,11 +34,8 @@ def _dim(node: Node, place: int) -> int:
 
 def _part(low: Lowering, source: Node, dim: int, first: int, size: int, order: Order, made: int) -> object:
     """The slice of `size` elements from `first` of a dimension. 0 for a size: all that follows."""
-    whole = source.meta["val"].shape
-    offsets, sizes = [0] * rank(source), [each if isinstance(each, int) else 0 for each in whole]
-    offsets[dim], sizes[dim] = first, size
-    ordered = [offsets[each] for each in order], [sizes[each] for each in order]
-    return g.StaticSlice(len(sizes), *ordered, low.read(source, order), made)
+    whole = arranged(source.meta["val"].shape, order)
+    return _slice_of(place_of(dim, order), first, size, whole, low.read(source, order), made)
 
 
 def _bounds(node: Node) -> tuple[object, object]:
@@ -48,25 +51,67 @@ def _bounds(node: Node) -> tuple[object, object]:
 
 
 def _refuse_slice(node: Node, program: ExportedProgram) -> str | None:
-    if argument(node, 4, "step", 1) != 1:
-        return "its step is not 1"
     first, last = _bounds(node)
     size, found = (each.meta["val"].shape[_dim(node, 1)] for each in (_source(node), node))
     if not isinstance(first, int) or first < 0:
         return "it starts at a place that is not fixed"
+    if argument(node, 4, "step", 1) != 1:
+        return _refuse_steps(node)
     whole = isinstance(last, int) and last == _TO_THE_END
     if whole or (isinstance(size, int) and isinstance(last, int)):
         return None
     return None if isinstance(found, int) else "it ends at a place that is not fixed"
 
 
+def _refuse_steps(node: Node) -> str | None:
+    if not isinstance(_source(node).meta["val"].shape[_dim(node, 1)], int):
+        return "it takes steps, and the size of that dimension is not fixed"
+    return None if numbers_in(node.meta["val"].shape) else "it takes steps, and more than one size is not fixed"
+
+
 def _slice(low: Lowering, node: Node) -> None:
     source, dim = _source(node), _dim(node, 1)
     first, _ = _bounds(node)
-    size = node.meta["val"].shape[dim]
     order = low.order_of(source)
+    step = cast(int, argument(node, 4, "step", 1))
+    if step != 1:
+        _every(low, node, dim, cast(int, first), step, order)
+        return
+    size = node.meta["val"].shape[dim]
     made = low.result(node, order)
     low.add(_part(low, source, dim, cast(int, first), size if isinstance(size, int) else 0, order, made), node)
+
+
+def _every(low: Lowering, node: Node, dim: int, first: int, step: int, order: Order) -> None:
+    """Every step-th element of a dimension: the first ones of as many groups of `step` elements."""
+    source, axis = _source(node), place_of(dim, order)
+    sizes = arranged(source.meta["val"].shape, order)
+    bounds, count = low.shape(source, order), cast(int, node.meta["val"].shape[dim])
+    value, missing = low.read(source, order), max(first + count * step - bounds[axis], 0)
+    if missing:
+        bounds[axis] += missing
+        after = [missing if each == axis else 0 for each in range(len(bounds))]
+        value = low.step(node, partial(g.StaticConstantPad, [0] * len(bounds), after, 0.0), value, shape=bounds)
+    if first or bounds[axis] > count * step:
+        bounds[axis] = count * step
+        value = low.step(node, partial(_slice_of, axis, first, count * step, sizes), value, shape=bounds)
+    groups = [_product(sizes[:axis]), count, step, _product(sizes[axis + 1 :])]
+    most = [math.prod(bounds[:axis]), count, step, math.prod(bounds[axis + 1 :])]
+    value = low.reshaped(node, value, groups, most)
+    most[2] = 1
+    value = low.step(node, partial(_slice_of, 2, 0, 1, groups), value, shape=most)
+    low.add(reshape(arranged(node.meta["val"].shape, order), value, low.result(node, order)), node)
+
+
+def _product(sizes: Sequence[object]) -> object:
+    """None if one of them is not fixed."""
+    return math.prod(cast("Sequence[int]", sizes)) if is_static(sizes) else None
+
+
+def _slice_of(axis: int, first: int, size: int, whole: Sequence[object], value: int, made: int) -> g.StaticSlice:
+    offsets, sizes = [0] * len(whole), [each if isinstance(each, int) else 0 for each in whole]
+    offsets[axis], sizes[axis] = first, size
+    return g.StaticSlice(len(sizes), offsets, sizes, value, made)
 
 
 def _refuse_select(node: Node, program: ExportedProgram) -> str | None:
@@ -120,8 +165,42 @@ def _split(low: Lowering, node: Node) -> None:
         low.add(_part(low, source, dim, sum(sizes[:index]), sizes[index], order, low.result(user, order)), node)
 
 
+def _runs(index: torch.Tensor, size: int) -> list[tuple[int, int]]:
+    """First element and length of each run of following elements in an index of a dimension."""
+    places = [int(place) % size for place in index.flatten()]
+    starts = [i for i, place in enumerate(places) if i == 0 or place != places[i - 1] + 1]
+    return [(places[i], end - i) for i, end in zip(starts, [*starts[1:], len(places)], strict=True)]
+
+
+def _refuse_index_select(node: Node, program: ExportedProgram) -> str | None:
+    """A roll of images is one of these: two runs."""
+    reason = refusal_of_tensor(_source(node), FLOATS) or refusal_of_tensor(node, FLOATS)
+    size, index = _source(node).meta["val"].shape[_dim(node, 1)], constant_tensor(program, node.args[2])
+    if reason or index is None or not isinstance(size, int):
+        return reason or "its places are not fixed"
+    runs = len(_runs(index, size))
+    return None if runs <= _MOST_RUNS else f"its places are {runs} runs of following ones, at most {_MOST_RUNS}"
+
+
+def _index_select(low: Lowering, node: Node) -> None:
+    source, dim = _source(node), _dim(node, 1)
+    runs = _runs(cast(torch.Tensor, low.constant(cast(Node, node.args[2]))), source.meta["val"].shape[dim])
+    order = low.order_of(source)
+    if len(runs) == 1:
+        low.add(_part(low, source, dim, *runs[0], order, low.result(node, order)), node)
+        return
+    parts = []
+    for first, size in runs:
+        bounds = low.shape(source, order)
+        bounds[place_of(dim, order)] = size
+        parts.append(low.writer.value(low.elements(node), bounds))
+        low.add(_part(low, source, dim, first, size, order, parts[-1]), node)
+    concatenate(low, node, parts, [size for _, size in runs], place_of(dim, order), order)
+
+
 RULES: dict[str, Rule] = {
     "slice_copy.Tensor": Rule(_slice, _refuse_slice, on_integers=if_alike),
+    "index_select.default": Rule(_index_select, _refuse_index_select, any_tensors=True),
     "select_copy.int": Rule(_select, _refuse_select, on_integers=if_alike),
     "split_with_sizes_copy.default": Rule(_split, _refuse_split),
     "unbind_copy.int": Rule(_unbind, _refuse_unbind),

@@ -35,6 +35,18 @@ def _norm(channels: int) -> nn.BatchNorm2d:
     return norm
 
 
+class _Table(nn.Module):
+    """A bias of relative positions, as windows of attention have it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(7, 2))
+        self.register_buffer("places", torch.arange(4)[None] - torch.arange(3)[:, None] + 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2 + self.table[self.places.view(-1)].view(3, 4, 2).permute(2, 0, 1)
+
+
 UNARY = {
     "sigmoid": torch.sigmoid,
     "floor": torch.floor,
@@ -152,6 +164,25 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     "cat of eleven": lambda: (Function(lambda x: torch.cat([x * i for i in range(1, 12)], -1)), (_r(2, 3),)),
     "cat of channels": lambda: (Function(lambda x: torch.cat((F.relu(x), x), 1)), (_r(1, 3, 4, 4),)),
     "slice": lambda: (Function(lambda x: x[:, 1:-1, 2:] + 0), (_r(3, 4, 5),)),
+    "slice with a step": lambda: (Function(lambda x: x[:, 1::3, :-1:2] + 0), (_r(3, 9, 6),)),
+    "slice with a step over the end": lambda: (Function(lambda x: x[2::4] + 0), (_r(5, 3),)),
+    "every other pixel": lambda: (Function(lambda x: F.relu(x[:, :, ::2, ::2])), (_r(1, 3, 7, 6),)),
+    "every other pixel of a convolution": lambda: (
+        nn.Sequential(nn.Conv2d(3, 4, 1), Function(lambda x: x[:, 1::2, ::3, 1:4:2])),
+        (_r(2, 3, 7, 6),),
+    ),
+    "roll": lambda: (Function(lambda x: torch.roll(x, (1, -2), (1, 2)) + 0), (_r(2, 5, 6, 3),)),
+    "runs of places": lambda: (Function(lambda x: x.index_select(-1, torch.tensor([4, 0, 1, 1, 2]))), (_r(2, 5),)),
+    "one place": lambda: (Function(lambda x: x.index_select(0, torch.tensor([3])) + 0), (_r(5, 2),)),
+    "weights that are computed": lambda: (
+        nn.utils.parametrizations.weight_norm(nn.Conv2d(3, 4, 3)),
+        (_r(1, 3, 5, 5),),
+    ),
+    "tables read at fixed places": lambda: (_Table(), (_r(2, 3, 4),)),
+    "concatenation of one": lambda: (Function(lambda x: torch.cat([x * 2]) + 1), (_r(2, 3),)),
+    "average pool to one number, channels last": lambda: _channels_last(
+        nn.Sequential(nn.Conv2d(3, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 2)), _r(1, 3, 7, 7)
+    ),
     "pad": lambda: (Function(lambda x: F.pad(x, (1, 2, 0, 3), value=0.5)), (_r(2, 3, 4),)),
     "permute": lambda: (Function(lambda x: x.permute(2, 0, 1) + 0), (_r(2, 3, 4),)),
     "views": lambda: (Function(lambda x: (x.reshape(6, 4).unsqueeze(0) + 1).squeeze(0)), (_r(2, 3, 4),)),
@@ -202,7 +233,11 @@ def test_special_values_are_as_in_eager(name: str) -> None:
 REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], str]] = {
     "another power": (lambda x: x**1.5, (_r(3).abs(),), "exponent is 1.5"),
     "log-softmax of one": (lambda x: torch.log_softmax(x, 1), (_r(3, 1),), "expected a fixed number of several"),
-    "slice with a step": (lambda x: x[::2] * 2, (_r(5),), "its step is not 1"),
+    "places in no order": (
+        lambda x: x.index_select(0, torch.arange(10).flip(0)) * 2,
+        (_r(10),),
+        "10 runs of following ones, at most 8",
+    ),
     "integers": (lambda x, y: x + y, (torch.arange(3), torch.arange(3)), "dtype torch.int64"),
     "ceil_mode": (lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), (_r(1, 2, 6, 6),), "ceil_mode"),
     "dilated windows that begin behind the image": (
