@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from torch.fx.node import map_arg
 
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.passes.external_constants_pass import delegate_file
 from executorch.exir.passes.node_rewrite import same_layout
 from executorch.exir.passes.program_constants import add_constant, constant_tensors, drop_unused_constants
 
@@ -68,7 +69,7 @@ def _sources(
     found: dict[fx.Node, frozenset[fx.Node]] = {}
     outputs = set(program.graph.output_node().all_input_nodes)
     for node in program.graph.nodes:
-        if node.name in known:
+        if node.name in known and delegate_file(node) is None:  # what is in a file beside the program may be exchanged
             found[node] = frozenset([node])
         elif node not in outputs and node.target not in skipped and _foldable(node, found):
             found[node] = frozenset().union(*(found[held] for held in node.all_input_nodes))

@@ -88,8 +88,28 @@ def test_weights_of_delegates_go_to_the_files_that_the_unlifted_module_names() -
     buffers, _ = deserialize_flat_tensor(made.data_files["a"])
     assert sorted(map(len, buffers)) == [5 * 4, 5 * 3 * 4]
     torch.testing.assert_close(run(made, made.data_files["a"]), Model()(*X))
-    with pytest.raises(NotFoundError, match="no data for constant"):
+    with pytest.raises(NotFoundError, match="is not to be had: Error::NotFound"):
         run(made, None)
+
+
+def test_what_is_computed_from_weights_of_delegates_in_files_is_computed_while_running() -> None:
+    class Gate(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gate = torch.nn.Parameter(torch.randn(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * torch.sigmoid(self.gate)
+
+    model = Gate()
+    tagged = torch.export.export(model, X).module()
+    delegate_external_constants_pass_unlifted(tagged, lambda node: "gates")
+    made = to_edge_transform_and_lower(
+        torch.export.export(tagged, X), partitioner=[XnnpackPartitioner()]
+    ).to_executorch()
+    buffers, _ = deserialize_flat_tensor(made.data_files["gates"])
+    assert list(map(len, buffers)) == [3 * 4]
+    torch.testing.assert_close(run(made, made.data_files["gates"]), model(*X))
 
 
 def test_methods_share_weights_and_may_not_disagree_on_one() -> None:
