@@ -45,50 +45,6 @@ def concatenate(low: Lowering, node: Node, parts: list[int], sizes: list[int], a
     low.add(_joined(axis, parts, low.result(node, order)), node)
 
 
-def _turns(node: Node) -> list[tuple[int, int]]:
-    """By how much a roll moves elements along which dimension. Without dimensions, all are one."""
-    shape = cast(Node, node.args[0]).meta["val"].shape
-    shifts, dims = cast("list[int]", node.args[1]), cast("list[int]", argument(node, 2, "dims", []))
-    sizes = shape if dims else [shape.numel()]
-    pairs = zip(dims or [0], shifts, strict=True)
-    return [(dim % len(shape), shift % sizes[dim]) for dim, shift in pairs if shift % sizes[dim]]
-
-
-def _refuse_roll(node: Node, program: ExportedProgram) -> str | None:
-    source = cast(Node, node.args[0])
-    if not is_static(source.meta["val"].shape):
-        return "its sizes are not fixed"
-    return "its operand is a number" if rank(source) == 0 else None
-
-
-def _roll(low: Lowering, node: Node) -> None:
-    """For each dimension the last elements, then those before them."""
-    source = cast(Node, node.args[0])
-    is_flat = not argument(node, 2, "dims", [])
-    order = plain(rank(source)) if is_flat else low.order_of(source)
-    value, shape = low.read(source, order), low.shape(source, order)
-    if is_flat:
-        shape = [torch.Size(shape).numel()]
-        value = low.reshaped(node, value, shape, shape)
-    for dim, shift in _turns(node):
-        value = _rolled(low, node, value, shape, 0 if is_flat else place_of(dim, order), shift)
-    low.add(reshape(low.shape(node, order), value, low.result(node, order)), node)
-
-
-def _rolled(low: Lowering, node: Node, value: int, shape: list[int], axis: int, shift: int) -> int:
-    """`value` with what lies along an axis moved by `shift` places."""
-    parts = []
-    for first, size in ((shape[axis] - shift, shift), (0, shape[axis] - shift)):
-        offsets, sizes = [0] * len(shape), list(shape)
-        offsets[axis], sizes[axis] = first, size
-        part = low.writer.value(low.elements(node), sizes)
-        low.add(g.StaticSlice(len(shape), offsets, sizes, value, part), node)
-        parts.append(part)
-    made = low.writer.value(low.elements(node), shape)
-    low.add(_joined(axis, parts, made), node)
-    return made
-
-
 def _joined(axis: int, parts: list[int], result: int) -> object:
     padded = [*parts, *[g.INVALID_ID] * (_MOST_CONCATENATED - len(parts))]
     return _CONCATENATES[len(parts)](axis, *padded[:4], result, 0, padded[4])
@@ -222,7 +178,6 @@ def _pixel_shuffle(low: Lowering, node: Node) -> None:
 
 RULES: dict[str, Rule] = {
     "cat.default": Rule(_cat, _refuse_cat, on_integers=if_alike),
-    "roll.default": Rule(_roll, _refuse_roll),
     "constant_pad_nd.default": Rule(_pad, _refuse_pad, on_integers=if_alike),
     "permute_copy.default": Rule(_permute, on_integers=if_alike),
     "view_copy.default": Rule(_view, _refuse_view, on_integers=if_alike),

@@ -173,7 +173,7 @@ def _runs(index: torch.Tensor, size: int) -> list[tuple[int, int]]:
 
 
 def _refuse_index_select(node: Node, program: ExportedProgram) -> str | None:
-    """A roll of images is one of these: two runs."""
+    """A roll is one of these for each dimension, of two runs."""
     reason = refusal_of_tensor(_source(node), FLOATS) or refusal_of_tensor(node, FLOATS)
     size, index = _source(node).meta["val"].shape[_dim(node, 1)], constant_tensor(program, node.args[2])
     if reason or index is None or not isinstance(size, int):

@@ -32,7 +32,7 @@ _WHOLE = [
     torch.ops.aten.pixel_shuffle.default,
     torch.ops.aten.matmul.default,
 ]
-_WHOLE_IF_TAKEN = [torch.ops.aten.softplus.default, torch.ops.aten.mish.default, torch.ops.aten.roll.default]
+_WHOLE_IF_TAKEN = [torch.ops.aten.softplus.default, torch.ops.aten.mish.default]
 
 
 def _is_wanted_whole(node: Node, program: ExportedProgram) -> bool:
