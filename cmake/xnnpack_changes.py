@@ -18,6 +18,7 @@ _CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack
 _PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additions/pack_convolution.h says why"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 _WIDE_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_8x32_avx512.h says why"
+_POOLING = "max pooling of more channels at once: backends/xnnpack/xnnpack_additions/max_pooling_avx.h"
 _INTEGER_TILES = "products of integers: backends/xnnpack/xnnpack_additions/integer_product.h"
 
 
@@ -271,6 +272,7 @@ CHANGES = (
         "LIST(APPEND PROD_MICROKERNEL_SRCS ${PROD_FMA3_MICROKERNEL_SRCS})",
         "LIST(APPEND PROD_MICROKERNEL_SRCS ${PROD_FMA3_MICROKERNEL_SRCS})\n"
         "  IF(CMAKE_SIZEOF_VOID_P EQUAL 8)\n"
+        "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/max_pooling_avx.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_6x16_fma3.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_8x32_avx512.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/integer_product_6x16_avx2.c)\n"
@@ -301,6 +303,23 @@ CHANGES = (
         _LARGER_TILES,
     ),
     Change("xnnpack/src/configs/gemm-config.c", _WIDE_BEFORE, _WIDE_AFTER, _WIDE_TILES),
+    Change(
+        "xnnpack/src/configs/maxpool-config.c",
+        '#include "xnnpack/maxpool.h"',
+        '#include "executorch/max_pooling_avx.h"\n#include "xnnpack/maxpool.h"',
+        _POOLING,
+    ),
+    Change(
+        "xnnpack/src/configs/maxpool-config.c",
+        "(xnn_maxpool_ukernel_fn) xnn_f32_maxpool_minmax_ukernel_9p8x__sse_c4;",
+        "(xnn_maxpool_ukernel_fn) xnn_f32_maxpool_minmax_ukernel_9p8x__sse_c4;\n"
+        "#if XNN_ARCH_X86_64\n"
+        "    if (xnn_init_hardware_config()->use_x86_avx) {\n"
+        "      f32_maxpool_config.ukernel = (xnn_maxpool_ukernel_fn) executorch_f32_max_pooling_avx;\n"
+        "    }\n"
+        "#endif",
+        _POOLING,
+    ),
     _integer_tiles("qd8_f32_qc8w", "", "dq", _AVX2, _NUMBERS),
     _integer_tiles("qd8_f32_qc8w", "", "dq", _VNNI, _NUMBERS),
     _integer_tiles("qs8_qc8w", "_fp32", "", _AVX2, (*_INTEGERS, *_packing_of_convolutions("qs8"))),

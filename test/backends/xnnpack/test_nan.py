@@ -62,3 +62,18 @@ def test_nan_and_infinities_are_where_eager_has_them(name: str, dtype: torch.dty
     (result,) = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward").execute((x,))
     tolerance = 1e-5 if dtype == torch.float32 else 1e-2
     torch.testing.assert_close(result, model(x), rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+@pytest.mark.parametrize("channels", [1, 7, 8, 13, 24])
+@pytest.mark.parametrize("window", [(1, 2), 2, 3, (2, 5), 5])
+def test_the_largest_of_a_window_is_nan_wherever_one_stands(channels: int, window: int | tuple[int, int]) -> None:
+    torch.manual_seed(0)
+    shape = (2, channels, 9, 11)
+    images = [torch.randn(shape), torch.where(torch.rand(shape) < 0.05, torch.nan, torch.randn(shape))]
+    images.append(torch.where(torch.rand(shape) < 0.5, -torch.inf, images[1]))
+    model = Function(lambda x: F.max_pool2d(x, window, stride=2, padding=int(window == 3)))
+    edge = to_edge_transform_and_lower(torch.export.export(model, (images[0],)), partitioner=[XnnpackPartitioner()])
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for x in images:
+        (result,) = method.execute((x,))
+        torch.testing.assert_close(result, model(x), rtol=0, atol=0, equal_nan=True)
