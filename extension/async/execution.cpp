@@ -21,14 +21,24 @@ namespace internal {
 using executorch::runtime::Task;
 using executorch::runtime::TaskPool;
 using executorch::runtime::internal::HeapTempAllocator;
+using executorch::runtime::internal::KeptTempBlocks;
+
+/// What a method has for all its executions on other threads.
+struct AsyncState {
+  explicit AsyncState(TaskOrder&& order_of_tasks) : order(std::move(order_of_tasks)) {}
+
+  const TaskOrder order;
+  KeptTempBlocks temp_blocks;
+};
 
 /// One execution. A task that is done counts down what its followers wait for, and goes on with the
 /// first of them that waits for nothing more; the others are posted.
 class RunningTasks final {
  public:
-  static Result<std::unique_ptr<RunningTasks>> make(Method& method, const TaskOrder& order,
+  static Result<std::unique_ptr<RunningTasks>> make(Method& method, AsyncState& state,
                                                     TaskPool& pool) {
-    std::unique_ptr<RunningTasks> running(new (std::nothrow) RunningTasks(method, order, pool));
+    std::unique_ptr<RunningTasks> running(new (std::nothrow) RunningTasks(method, state, pool));
+    const TaskOrder& order = state.order;
     const size_t tasks = order.ends.size();
     if (running != nullptr) running->tasks_.reset(new (std::nothrow) Node[tasks]);
     ET_CHECK_OR_RETURN_ERROR(running != nullptr && running->tasks_ != nullptr,
@@ -81,21 +91,24 @@ class RunningTasks final {
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  RunningTasks(Method& method, const TaskOrder& order, TaskPool& pool)
-      : method_(method), order_(order), pool_(pool), left_(order.ends.size()) {}
+  RunningTasks(Method& method, AsyncState& state, TaskPool& pool)
+      : method_(method),
+        order_(state.order),
+        temp_blocks_(state.temp_blocks),
+        pool_(pool),
+        left_(state.order.ends.size()) {}
 
   void run_from(uint32_t index) {
-    HeapTempAllocator temp;
-    while (index != kNone) {
-      run_task(index, temp);
-      const uint32_t next = release_followers(index);
-      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        end();
-        return;
+    size_t done = 0;
+    {
+      HeapTempAllocator temp(temp_blocks_);
+      for (; index != kNone; index = release_followers(index)) {
+        run_task(index, temp);
+        ++done;
       }
-      // If there is no next, all of this may be gone.
-      index = next;
     }
+    // Until then nothing of this is gone: not all are done.
+    if (left_.fetch_sub(done, std::memory_order_acq_rel) == done) end();
   }
 
   void run_task(uint32_t index, HeapTempAllocator& temp) {
@@ -155,6 +168,7 @@ class RunningTasks final {
 
   Method& method_;
   const TaskOrder& order_;
+  KeptTempBlocks& temp_blocks_;
   TaskPool& pool_;
   std::unique_ptr<Node[]> tasks_;
   std::atomic<size_t> left_;
@@ -197,15 +211,15 @@ Result<Execution> Method::execute_async(executorch::runtime::TaskPool& pool) {
   ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState, "method '%s': an execution has begun", name());
   ET_CHECK_OR_RETURN_ERROR(!internal::tracing(event_tracer_), NotSupported,
                            "method '%s': an event tracer follows one thread; execute() it", name());
-  if (task_order_ == nullptr) {
+  if (async_state_ == nullptr) {
     internal::TaskOrder order = ET_UNWRAP(internal::load_task_order(*program_, *plan_, block_));
-    task_order_ = new (std::nothrow) internal::TaskOrder(std::move(order));
-    ET_CHECK_OR_RETURN_ERROR(task_order_ != nullptr, MemoryAllocationFailed,
+    async_state_ = new (std::nothrow) internal::AsyncState(std::move(order));
+    ET_CHECK_OR_RETURN_ERROR(async_state_ != nullptr, MemoryAllocationFailed,
                              "method '%s': no memory for the order of its tasks", name());
-    end_task_order_ = [](const internal::TaskOrder* held) { delete held; };
+    end_async_state_ = [](internal::AsyncState* held) { delete held; };
   }
   std::unique_ptr<internal::RunningTasks> running =
-      ET_UNWRAP(internal::RunningTasks::make(*this, *task_order_, pool));
+      ET_UNWRAP(internal::RunningTasks::make(*this, *async_state_, pool));
   ET_CHECK_OK_OR_RETURN_ERROR(begin());
   next_ = kElsewhere;
   running->start();

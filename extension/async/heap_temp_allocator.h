@@ -4,72 +4,112 @@
 
 #include <stdlib.h>
 
+#include <mutex>
+
 #include <executorch/runtime/core/memory_allocator.h>
 
 namespace executorch::runtime::internal {
 
-/// Takes blocks from the heap. reset() keeps the largest for what comes next: giving memory back to
-/// the system each time makes threads wait for each other.
+/// One piece of the heap, its bytes right behind it.
+struct TempBlock {
+  TempBlock* next;
+  size_t size;
+
+  uint8_t* bytes() { return reinterpret_cast<uint8_t*>(this + 1); }
+};
+
+/// The blocks that a method's executions keep for the next one: as many as tasks ever ran at the
+/// same time, each as large as what an instruction took. Giving memory back to the system each time
+/// makes threads wait for each other, and its pages be made again.
+class KeptTempBlocks final {
+ public:
+  KeptTempBlocks() = default;
+  KeptTempBlocks(const KeptTempBlocks&) = delete;
+  KeptTempBlocks& operator=(const KeptTempBlocks&) = delete;
+  ~KeptTempBlocks() {
+    while (TempBlock* const block = take()) free(block);
+  }
+
+  /// The block that was given last, now the caller's; null if there is none.
+  TempBlock* take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TempBlock* const block = first_;
+    if (block != nullptr) first_ = block->next;
+    return block;
+  }
+
+  void give(TempBlock* block) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    block->next = first_;
+    first_ = block;
+  }
+
+ private:
+  std::mutex mutex_;
+  TempBlock* first_ = nullptr;
+};
+
+/// Takes blocks from the heap. reset() keeps one for what comes next, where several were needed one
+/// as large as all of them. Begins with a kept block, and gives its own back at the end.
 class HeapTempAllocator final : public MemoryAllocator {
  public:
-  HeapTempAllocator() : MemoryAllocator(0, nullptr) {}
-  ~HeapTempAllocator() { keep(nullptr); }
+  /// `kept` must outlive the allocator.
+  explicit HeapTempAllocator(KeptTempBlocks& kept)
+      : MemoryAllocator(0, nullptr), kept_(kept), first_(kept.take()) {
+    if (first_ != nullptr) first_->next = nullptr;
+  }
+  ~HeapTempAllocator() {
+    HeapTempAllocator::reset();
+    if (first_ != nullptr) kept_.give(first_);
+  }
   HeapTempAllocator(const HeapTempAllocator&) = delete;
   HeapTempAllocator& operator=(const HeapTempAllocator&) = delete;
 
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 ||
-        size > SIZE_MAX - alignment - sizeof(Block)) {
+        size > SIZE_MAX - alignment - sizeof(TempBlock)) {
       return nullptr;
     }
     if (first_ == nullptr || !fits(size, alignment)) {
-      auto* const block = static_cast<Block*>(malloc(sizeof(Block) + alignment + size));
+      TempBlock* const block = make(size + alignment);
       if (block == nullptr) return nullptr;
-      *block = {first_, alignment + size};
+      block->next = first_;
       first_ = block;
       used_ = 0;
     }
-    const uintptr_t begin = aligned(alignment);
-    used_ = begin - reinterpret_cast<uintptr_t>(first_ + 1) + size;
-    return reinterpret_cast<void*>(begin);
+    uint8_t* const begin = alignPointer(first_->bytes() + used_, alignment);
+    used_ = static_cast<size_t>(begin - first_->bytes()) + size;
+    return begin;
   }
 
   void reset() override {
-    Block* largest = first_;
-    for (Block* block = first_; block != nullptr; block = block->next) {
-      if (block->size > largest->size) largest = block;
+    used_ = 0;
+    if (first_ == nullptr || first_->next == nullptr) return;
+    size_t total = 0;
+    while (first_ != nullptr) {
+      TempBlock* const block = first_;
+      first_ = block->next;
+      total += block->size;
+      free(block);
     }
-    keep(largest);
+    first_ = make(total);  // if there is no memory, whoever needs it will ask, and be told
   }
 
  private:
-  struct Block {
-    Block* next;
-    size_t size;
-  };
-
-  uintptr_t aligned(size_t alignment) const {
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(first_ + 1) + used_ + alignment - 1;
-    return begin & ~(static_cast<uintptr_t>(alignment) - 1);
+  static TempBlock* make(size_t bytes) {
+    auto* const block = static_cast<TempBlock*>(malloc(sizeof(TempBlock) + bytes));
+    if (block != nullptr) *block = {nullptr, bytes};
+    return block;
   }
 
   bool fits(size_t size, size_t alignment) const {
-    const uintptr_t offset = aligned(alignment) - reinterpret_cast<uintptr_t>(first_ + 1);
+    const auto offset =
+        static_cast<size_t>(alignPointer(first_->bytes() + used_, alignment) - first_->bytes());
     return offset <= first_->size && size <= first_->size - offset;
   }
 
-  void keep(Block* kept) {
-    while (first_ != nullptr) {
-      Block* const block = first_;
-      first_ = block->next;
-      if (block != kept) free(block);
-    }
-    if (kept != nullptr) kept->next = nullptr;
-    first_ = kept;
-    used_ = 0;
-  }
-
-  Block* first_ = nullptr;
+  KeptTempBlocks& kept_;
+  TempBlock* first_;
   size_t used_ = 0;
 };
 

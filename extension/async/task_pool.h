@@ -6,11 +6,23 @@
 
 namespace executorch::runtime {
 
+struct Task;
+
+/// What surrounds tasks where they run; it runs them.
+struct TaskScope {
+  /// When the task has run, the scope may be gone.
+  virtual void run(Task& task) = 0;
+
+ protected:
+  ~TaskScope() = default;
+};
+
 /// Something to be run once. It belongs to whoever posts it, and may be gone when run() returns.
 struct Task {
   virtual void run() = 0;
-  /// For the pool, while the task waits.
+  // For pools, while the task waits.
   Task* next = nullptr;
+  TaskScope* scope = nullptr;
 
  protected:
   ~Task() = default;

@@ -1,7 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/async/task_threads.h>
 
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/platform/log.h>
@@ -11,11 +16,52 @@ namespace executorch::extension {
 using runtime::Error;
 using runtime::Result;
 using runtime::Task;
+using runtime::TaskScope;
+
+/// What waits for a thread. Only the process that made it may destroy it: in a copy that fork()
+/// makes, threads that are not there wait for ever.
+struct TaskThreads::Queue {
+  std::mutex mutex;
+  std::condition_variable posted;
+  Task* first = nullptr;
+  Task* last = nullptr;
+  bool is_ending = false;
+
+  void add(Task& task) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      task.next = nullptr;
+      (first == nullptr ? first : last->next) = &task;
+      last = &task;
+    }
+    posted.notify_one();
+  }
+
+  /// Waits for a task; null at the end.
+  Task* take() {
+    std::unique_lock<std::mutex> lock(mutex);
+    posted.wait(lock, [this] { return first != nullptr || is_ending; });
+    Task* const task = first;
+    if (task != nullptr) first = task->next;
+    return task;
+  }
+
+  void end() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      is_ending = true;
+    }
+    posted.notify_all();
+  }
+};
+
+TaskThreads::TaskThreads(threadpool::ThreadPool* kernels, std::unique_ptr<Queue> queue)
+    : kernels_(kernels), process_(getpid()), queue_(std::move(queue)) {}
 
 Result<std::shared_ptr<TaskThreads>> TaskThreads::start(size_t count,
                                                         threadpool::ThreadPool* kernels) {
   ET_CHECK_OR_RETURN_ERROR(count > 0, InvalidArgument, "expected at least one thread, found 0");
-  std::shared_ptr<TaskThreads> pool(new TaskThreads(kernels));
+  std::shared_ptr<TaskThreads> pool(new TaskThreads(kernels, std::make_unique<Queue>()));
   for (size_t i = 0; i < count; ++i) {
     pthread_t thread;
     // std::thread tells of a failure by an exception.
@@ -27,32 +73,26 @@ Result<std::shared_ptr<TaskThreads>> TaskThreads::start(size_t count,
 }
 
 TaskThreads::~TaskThreads() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    is_ending_ = true;
+  if (!are_here()) {
+    (void)queue_.release();
+    return;
   }
-  posted_.notify_all();
+  queue_->end();
   for (const pthread_t thread : threads_) {
     pthread_join(thread, nullptr);
   }
 }
 
+bool TaskThreads::are_here() const { return getpid() == process_; }
+
 void TaskThreads::post(Task& task) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    task.next = nullptr;
-    (first_ == nullptr ? first_ : last_->next) = &task;
-    last_ = &task;
-  }
-  posted_.notify_one();
+  task.scope = nullptr;
+  queue_->add(task);
 }
 
-Task* TaskThreads::take() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  posted_.wait(lock, [this] { return first_ != nullptr || is_ending_; });
-  Task* const task = first_;
-  if (task != nullptr) first_ = task->next;
-  return task;
+void TaskThreads::post(Task& task, TaskScope& scope) {
+  task.scope = &scope;
+  queue_->add(task);
 }
 
 void* TaskThreads::serve(void* self) {
@@ -60,8 +100,12 @@ void* TaskThreads::serve(void* self) {
   const threadpool::ThreadPoolScope scope(pool.kernels_);
   std::optional<threadpool::NoThreadPoolGuard> guard;
   if (pool.kernels_ == nullptr) guard.emplace();
-  while (Task* const task = pool.take()) {
-    task->run();
+  while (Task* const task = pool.queue_->take()) {
+    if (task->scope != nullptr) {
+      task->scope->run(*task);
+    } else {
+      task->run();
+    }
   }
   return nullptr;
 }

@@ -4,10 +4,9 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/types.h>
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <executorch/extension/async/task_pool.h>
@@ -17,6 +16,8 @@
 namespace executorch::extension {
 
 /// Threads that run tasks in the order in which they are posted. All executions may share them.
+/// They wait for work until the object is destroyed: whoever executes often keeps it. A process
+/// that fork() makes has none of them, and starts its own.
 class TaskThreads final : public runtime::TaskPool {
  public:
   /// @param count How many, at least 1.
@@ -32,20 +33,21 @@ class TaskThreads final : public runtime::TaskPool {
   TaskThreads& operator=(const TaskThreads&) = delete;
 
   size_t count() const { return threads_.size(); }
+  /// Whether they are this process's, and not its parent's.
+  bool are_here() const;
   void post(runtime::Task& task) override;
+  /// The scope runs the task.
+  void post(runtime::Task& task, runtime::TaskScope& scope);
 
  private:
-  explicit TaskThreads(threadpool::ThreadPool* kernels) : kernels_(kernels) {}
+  struct Queue;
+
+  TaskThreads(threadpool::ThreadPool* kernels, std::unique_ptr<Queue> queue);
   static void* serve(void* self);
-  /// Waits for a task; null at the end.
-  runtime::Task* take();
 
   threadpool::ThreadPool* const kernels_;
-  std::mutex mutex_;
-  std::condition_variable posted_;
-  runtime::Task* first_ = nullptr;
-  runtime::Task* last_ = nullptr;
-  bool is_ending_ = false;
+  const pid_t process_;
+  std::unique_ptr<Queue> queue_;
   std::vector<pthread_t> threads_;
 };
 

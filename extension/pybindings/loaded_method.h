@@ -10,6 +10,7 @@
 
 #include <executorch/devtools/bundled_program/bundled_program.h>
 #include <executorch/extension/async/execution.h>
+#include <executorch/extension/async/task_threads.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/extension/pybindings/input_slot.h>
 #include <executorch/extension/pybindings/loaded_program.h>
@@ -53,6 +54,8 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   pybind11::list async_outputs(bool clone_outputs) { return collect_outputs(clone_outputs); }
   /// When the execution is gone.
   void end_async();
+  /// Keeps threads that executed it for further executions.
+  void keep_threads(std::shared_ptr<TaskThreads> threads) { task_threads_ = std::move(threads); }
 
   /// The bytes of each planned buffer that an execution with the inputs set last takes.
   std::vector<size_t> planned_buffer_sizes();
@@ -89,6 +92,7 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   std::string name_;
   std::shared_ptr<LoadedProgram::Turns> turns_;
   std::shared_ptr<threadpool::ThreadPool> pool_;
+  std::shared_ptr<TaskThreads> task_threads_;
   std::unique_ptr<MethodMemory> memory_;
   /// For outputs whose memory is the caller's to give.
   std::vector<HeapBlock> output_blocks_;

@@ -2,10 +2,9 @@
 #include <executorch/extension/pybindings/running_method.h>
 
 #include <pybind11/stl.h>
+#include <unistd.h>
 
-#include <limits>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include <executorch/extension/pybindings/raise.h>
@@ -20,14 +19,14 @@ using runtime::Result;
 
 namespace {
 
-/// Executions that ask for as many threads share them, for as long as one of them is there.
+/// Methods whose executions ask for as many threads share them, for as long as one of these methods
+/// is there.
 std::shared_ptr<TaskThreads> threads_of_size(size_t count) {
-  static auto* mutex = new std::mutex();
+  // Of a process that fork() makes, as of any other, only the thread that holds the GIL goes on.
   static auto* known = new std::map<size_t, std::weak_ptr<TaskThreads>>();
-  const std::lock_guard<std::mutex> lock(*mutex);
   std::weak_ptr<TaskThreads>& place = (*known)[count];
   std::shared_ptr<TaskThreads> threads = place.lock();
-  if (threads == nullptr) {
+  if (threads == nullptr || !threads->are_here()) {
     Result<std::shared_ptr<TaskThreads>> started = TaskThreads::start(count);
     if (!started.ok()) {
       raise_error(started.error(), "cannot start " + std::to_string(count) + " threads");
@@ -41,28 +40,18 @@ std::shared_ptr<TaskThreads> threads_of_size(size_t count) {
 }  // namespace
 
 /// The threads, with error messages of what they run for this execution going to its log.
-class RunningMethod::Pool final : public runtime::TaskPool {
+class RunningMethod::Pool final : public runtime::TaskPool, private runtime::TaskScope {
  public:
   Pool(std::shared_ptr<TaskThreads> threads, std::shared_ptr<SharedLog> log)
       : threads_(std::move(threads)), log_(std::move(log)) {}
 
-  void post(runtime::Task& task) override { threads_->post(*new Told(task, log_)); }
+  void post(runtime::Task& task) override { threads_->post(task, *this); }
 
  private:
-  /// Ends itself: when its task has run, the execution may be gone.
-  struct Told final : runtime::Task {
-    Told(runtime::Task& inner, std::shared_ptr<SharedLog> shared)
-        : task(inner), log(std::move(shared)) {}
-    void run() override {
-      {
-        const LogCapture capture(log);
-        task.run();
-      }
-      delete this;
-    }
-    runtime::Task& task;
-    std::shared_ptr<SharedLog> log;
-  };
+  void run(runtime::Task& task) override {
+    const LogCapture capture(log_);
+    task.run();
+  }
 
   std::shared_ptr<TaskThreads> threads_;
   std::shared_ptr<SharedLog> log_;
@@ -71,6 +60,7 @@ class RunningMethod::Pool final : public runtime::TaskPool {
 RunningMethod::RunningMethod(std::shared_ptr<LoadedMethod> method, bool clone_outputs)
     : method_(std::move(method)),
       clone_outputs_(clone_outputs),
+      process_(getpid()),
       log_(std::make_shared<SharedLog>()) {}
 
 std::shared_ptr<RunningMethod> RunningMethod::start(std::shared_ptr<LoadedMethod> method,
@@ -78,14 +68,23 @@ std::shared_ptr<RunningMethod> RunningMethod::start(std::shared_ptr<LoadedMethod
                                                     bool clone_outputs) {
   const size_t count = threads == 0 ? threadpool::usable_cores() : threads;
   std::shared_ptr<RunningMethod> running(new RunningMethod(std::move(method), clone_outputs));
-  running->pool_ = std::make_unique<Pool>(threads_of_size(count), running->log_);
+  const std::shared_ptr<TaskThreads> pool = threads_of_size(count);
+  running->method_->keep_threads(pool);
+  running->pool_ = std::make_unique<Pool>(pool, running->log_);
   running->execution_.emplace(running->method_->start_async(inputs, *running->pool_));
   running->task_count_ = running->execution_->task_count();
   return running;
 }
 
 RunningMethod::~RunningMethod() {
-  if (execution_.has_value()) end();
+  if (!execution_.has_value()) return;
+  if (getpid() == process_) {
+    end();
+  } else {
+    // Its threads are the parent's: to wait for them, or to give back what they use, has no end.
+    (void)new std::optional<runtime::Execution>(std::move(execution_));
+    (void)pool_.release();
+  }
 }
 
 void RunningMethod::end() {
@@ -104,6 +103,10 @@ void RunningMethod::cancel() {
 
 py::list RunningMethod::result(std::optional<double> timeout) {
   if (execution_.has_value()) {
+    if (getpid() != process_) {
+      raise_error(Error::InvalidState,
+                  method_->name() + "() is being executed by the process that forked this one");
+    }
     bool has_ended = true;
     {
       const py::gil_scoped_release release;

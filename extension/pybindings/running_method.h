@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <sys/types.h>
 
 #include <memory>
 #include <optional>
@@ -27,7 +28,8 @@ class RunningMethod final {
   void cancel();
   size_t task_count() const { return task_count_; }
   /// Waits, at most `timeout` seconds if there is a number: raises TimeoutError then. Returns the
-  /// outputs, or raises as LoadedMethod::call(); of a cancelled execution, CancelledError.
+  /// outputs, or raises as LoadedMethod::call(); of a cancelled execution, CancelledError; in a
+  /// process that was forked meanwhile, InvalidStateError.
   pybind11::list result(std::optional<double> timeout);
 
  private:
@@ -39,6 +41,7 @@ class RunningMethod final {
 
   std::shared_ptr<LoadedMethod> method_;
   const bool clone_outputs_;
+  const pid_t process_;
   std::shared_ptr<SharedLog> log_;
   std::unique_ptr<Pool> pool_;
   std::optional<runtime::Execution> execution_;

@@ -33,8 +33,8 @@ Method::Method(Method&& other) noexcept
       delegates_made_(std::exchange(other.delegates_made_, 0)),
       external_made_(std::exchange(other.external_made_, 0)),
       next_(other.next_),
-      task_order_(std::exchange(other.task_order_, nullptr)),
-      end_task_order_(other.end_task_order_) {
+      async_state_(std::exchange(other.async_state_, nullptr)),
+      end_async_state_(other.end_async_state_) {
   // Nothing that the other does can reach what is ours now.
   other.block_ = internal::MethodBlock();
   other.parametric_plan_ = internal::ParametricPlan();
@@ -48,8 +48,8 @@ Method::~Method() {
     block_.external[i].~FreeableBuffer();
   }
   internal::destroy_references(block_);
-  if (task_order_ != nullptr) {
-    end_task_order_(task_order_);
+  if (async_state_ != nullptr) {
+    end_async_state_(async_state_);
   }
 }
 

@@ -32,8 +32,8 @@ class Execution;
 class Program;
 
 namespace internal {
+struct AsyncState;
 class RunningTasks;
-struct TaskOrder;
 }  // namespace internal
 
 /// A method of a program, ready to run; made by Program::load_method(). Everything is resolved:
@@ -109,8 +109,8 @@ class Method final {
   /// Starts an execution on the pool's threads and returns; extension/async/execution.h has the
   /// future. Parts of the program that are independent run at the same time if it was planned for
   /// that (MemoryPlanningPass(concurrent=True)); else it is one task: docs/concurrent-execution.md.
-  /// Results are those of execute(). Temporary memory is the heap's. Linked with the target
-  /// extension_async. The pool must outlive the execution.
+  /// Results are those of execute(). Temporary memory is the heap's, kept until the method is
+  /// destroyed. Linked with the target extension_async. The pool must outlive the execution.
   /// @retval Error::InvalidState An input is not set, or an execution has begun.
   /// Error::NotSupported The method has an event tracer. Error::InvalidProgram The program's order
   /// of tasks is damaged.
@@ -191,8 +191,8 @@ class Method final {
   /// The instruction to run next; the number of instructions at the end.
   size_t next_ = 0;
   /// Made by the first execution on other threads; null before.
-  const internal::TaskOrder* task_order_ = nullptr;
-  void (*end_task_order_)(const internal::TaskOrder*) = nullptr;
+  internal::AsyncState* async_state_ = nullptr;
+  void (*end_async_state_)(internal::AsyncState*) = nullptr;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -1,11 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Two independent branches of equal work on one thread and on two, measured by turns.
 
-``python test/benchmark/concurrency.py [--rounds N]`` prints the best times of both and of sequential ``execute``, and
-how many times faster two threads are than one.
+``python test/benchmark/concurrency.py [--rounds N]`` prints the best times of both and of sequential ``execute``, how
+many times faster two threads are than one, and the median of what that is in each round.
 """
 
 import argparse
+import statistics
 import time
 
 import torch
@@ -45,15 +46,23 @@ def main() -> None:
         "execute_async, 1 thread": lambda: method.execute_async(inputs, threads=1, clone_outputs=False).result(),
         "execute_async, 2 threads": lambda: method.execute_async(inputs, threads=2, clone_outputs=False).result(),
     }
-    best = dict.fromkeys(ways, float("inf"))
+    times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
         for name, run in ways.items():
             start = time.perf_counter()
             run()
-            best[name] = min(best[name], time.perf_counter() - start)
-    one = best["execute_async, 1 thread"]
-    rows = [(name, seconds * 1e3, one / seconds) for name, seconds in best.items()]
-    print(tabulate(rows, headers=("way", "best (ms)", "1 thread / this"), floatfmt=".3f"))
+            times[name].append(time.perf_counter() - start)
+    one = times["execute_async, 1 thread"]
+    rows = [
+        (
+            name,
+            min(found) * 1e3,
+            min(one) / min(found),
+            statistics.median(a / b for a, b in zip(one, found, strict=True)),
+        )
+        for name, found in times.items()
+    ]
+    print(tabulate(rows, headers=("way", "best (ms)", "1 thread / this", "median"), floatfmt=".3f"))
 
 
 if __name__ == "__main__":

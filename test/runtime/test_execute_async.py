@@ -2,6 +2,8 @@
 """Executions on other threads: the bits of one thread, whatever runs beside what."""
 
 import gc
+import os
+import signal
 import threading
 
 import numpy as np
@@ -191,6 +193,52 @@ def test_methods_run_at_the_same_time_on_shared_threads() -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def threads_of_this_process() -> set[str]:
+    return set(os.listdir("/proc/self/task"))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted in /proc")
+def test_threads_live_as_long_as_a_method_that_ran_on_them() -> None:
+    data, x = lowered(Branches(), (torch.randn(8, 16),)), torch.randn(8, 16)
+    before = threads_of_this_process()
+    method, other = load(data, threads=1), load(data, threads=1)
+    method.execute_async([x], threads=7).result()
+    started = threads_of_this_process() - before
+    assert len(started) == 7
+    for user in (method, other, method):
+        user.execute_async([x], threads=7).result()
+    assert threads_of_this_process() - before == started
+    del method, user
+    assert threads_of_this_process() - before == started
+    del other
+    assert not threads_of_this_process() & started
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork()")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own_and_waits_for_none_of_its_parents() -> None:
+    data, x = lowered(Branches(), (torch.randn(8, 16),)), torch.randn(8, 16)
+    method, other = load(data, threads=1), load(data, threads=1)
+    expected = method.execute_async([x], threads=2).result()
+    running = other.execute_async([x], threads=2)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(60)  # instead of waiting for ever
+            with pytest.raises(InvalidStateError, match="forked"):
+                running.result()
+            del running, other
+            gc.collect()
+            assert_same_bits(method.execute_async([x], threads=2).result(), expected)
+            del method
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert_same_bits(running.result(), expected)
 
 
 @pytest.fixture(scope="module")
