@@ -151,22 +151,39 @@ inline __attribute__((always_inline)) void lane_sums(typename Vector<T, kBytes>:
   }
 }
 
-/// sum[i][j] += a vector of row i of `a` times one of row j of `b`.
-template <class T, int kBytes, int kRows, int kColumns>
-inline __attribute__((always_inline)) void add_products(
-    const T* a, int64_t lda, const T* b, int64_t ldb,
-    typename Vector<T, kBytes>::type (*sum)[kColumns]) {
-  using V = typename Vector<T, kBytes>::type;
-  V left[kRows];
+/// The rows of b that inner products are computed with, in groups of four: all four are found from
+/// the first. Compilers otherwise keep a pointer for each row, more than there are registers, and
+/// load them from the stack again and again.
+template <class T, int kColumns>
+struct RowGroups {
+  static constexpr int kRows = kColumns < 4 ? kColumns : 4;
+  static constexpr int kCount = kColumns / kRows;
+  static_assert(kCount * kRows == kColumns);
+
+  RowGroups(const T* b, int64_t ldb) : step(ldb) {
 #pragma GCC unroll 4
-  for (int i = 0; i < kRows; ++i) left[i] = *reinterpret_cast<const V*>(a + i * lda);
-#pragma GCC unroll 16
-  for (int j = 0; j < kColumns; ++j) {
-    const V right = *reinterpret_cast<const V*>(b + j * ldb);
-#pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i) sum[i][j] += left[i] * right;
+    for (int g = 0; g < kCount; ++g) first[g] = b + g * kRows * ldb;
   }
-}
+  __attribute__((always_inline)) const T* row(int j) const {
+    return first[j / kRows] + j % kRows * step;
+  }
+  __attribute__((always_inline)) void advance(int64_t count) {
+#pragma GCC unroll 4
+    for (int g = 0; g < kCount; ++g) {
+      first[g] += count;
+      asm("" : "+r"(first[g]));  // so that other rows are not given pointers of their own
+    }
+  }
+
+  __attribute__((always_inline)) RowGroups following() const {
+    RowGroups next = *this;
+    next.advance(kColumns * step);
+    return next;
+  }
+
+  const T* first[kCount];
+  int64_t step;
+};
 
 /// kColumns columns of few_rows_transposed().
 template <class T, int kBytes, int kRows, int kColumns>
@@ -176,19 +193,33 @@ inline void inner_products(int64_t k, const T* a, int64_t lda, const T* b, int64
   constexpr int kLanes = Vector<T, kBytes>::kLanes;
   constexpr int kLine = 64 / sizeof(T);
   V sum[kRows][kColumns] = {};
+  RowGroups<T, kColumns> rows(b, ldb);
   int64_t p = 0;
-  for (; p + kLine <= k; p += kLine) {
-    // The rows that come next: so many streams at a time are more than processors see coming.
-#pragma GCC unroll 16
-    for (int j = 0; j < kColumns; ++j) __builtin_prefetch(b + (j + kColumns) * ldb + p);
+  const auto add_products = [&]() __attribute__((always_inline)) {
+    V left[kRows];
 #pragma GCC unroll 4
-    for (int q = 0; q < kLine; q += kLanes) {
-      add_products<T, kBytes, kRows, kColumns>(a + p + q, lda, b + p + q, ldb, sum);
+    for (int i = 0; i < kRows; ++i) left[i] = *reinterpret_cast<const V*>(a + i * lda + p);
+#pragma GCC unroll 16
+    for (int j = 0; j < kColumns; ++j) {
+      const V right = *reinterpret_cast<const V*>(rows.row(j));
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) sum[i][j] += left[i] * right;
     }
+    rows.advance(kLanes);
+    p += kLanes;
+  };
+  while (p + kLine <= k) {
+    // The rows that come next: processors do not see so many streams coming. Of as many lines as a
+    // processor waits for at a time, asking for more is of no use.
+    if constexpr (kColumns < 16) {
+      const RowGroups<T, kColumns> next = rows.following();
+#pragma GCC unroll 16
+      for (int j = 0; j < kColumns; ++j) __builtin_prefetch(next.row(j));
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < kLine; q += kLanes) add_products();
   }
-  for (; p + kLanes <= k; p += kLanes) {
-    add_products<T, kBytes, kRows, kColumns>(a + p, lda, b + p, ldb, sum);
-  }
+  while (p + kLanes <= k) add_products();
 #pragma GCC unroll 4
   for (int i = 0; i < kRows; ++i) {
     lane_sums<T, kBytes, kColumns>(sum[i]);
