@@ -11,6 +11,8 @@
 # EXECUTORCH_PACKAGE_ROOT is the folder with codegen/, kernels/ and runtime/schema; EXECUTORCH_PYTHON_ROOT one from which
 # Python imports it as `executorch`. The generator needs Python 3.10 or newer with PyYAML.
 
+include(CheckCXXSourceCompiles)
+
 # executorch_generator(variable): the command that runs the generator, as a list.
 function(executorch_generator variable)
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
@@ -56,9 +58,18 @@ function(executorch_kernel_options target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3> -fno-math-errno -fno-trapping-math)
   # With fused multiplication, processors that have it would give other numbers than those that have not: for a seed; for a
   # difference of a product and the rounded mean of such products, of which nothing may be left; for quantized tensors,
-  # whose reference rounds after every step.
+  # whose reference rounds after every step. Where the compiler's target has none, loops that are compiled for AVX-512
+  # besides (kernels/loops/wide.h) keep to that as well.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    check_cxx_source_compiles("#if defined(__x86_64__) && !defined(__FMA__)\nint main() {}\n#endif"
+                              EXECUTORCH_FMA_IS_CHOSEN)
+  endif()
+  set(unfused_sources "portable/(random|normalize_backward)|quantized/.*")
+  if(EXECUTORCH_FMA_IS_CHOSEN)
+    set(unfused_sources "(portable|loops|quantized)/.*")
+  endif()
   get_target_property(unfused ${target} SOURCES)
-  list(FILTER unfused INCLUDE REGEX "[/]kernels/(portable/(random|normalize_backward)|quantized/.*)\\.cpp$")
+  list(FILTER unfused INCLUDE REGEX "[/]kernels/(${unfused_sources})\\.cpp$")
   foreach(source ${unfused})
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     if(NOT options MATCHES "-ffp-contract=off")  # several libraries of a folder may have it

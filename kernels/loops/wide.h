@@ -1,7 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the processor's vectors are used for. Loops that are compiled twice on x86-64: for what
-// every processor has, and for AVX2, chosen when they run. Without fused multiplication: both give
-// the same bits. A build for size has one of them, as has a build that is for AVX2 anyway.
+// What the processor's vectors are used for. Loops that are compiled thrice on x86-64: for what
+// every processor has, for AVX2 and for AVX-512, chosen when they run. Without fused multiplication
+// (cmake/kernel_libraries.cmake): all give the same bits. A build for size has one of them, as has
+// a build that is for AVX2 anyway.
 #pragma once
 
 // Whether the processor computes several numbers at once. Where it does not, compilers take vectors
@@ -13,18 +14,56 @@
 #define ET_HAS_VECTORS 0
 #endif
 
-namespace executorch::kernels {
-
 #if defined(__x86_64__) && !defined(__AVX2__) && !defined(__OPTIMIZE_SIZE__)
 #define ET_WIDE_VECTORS 1
+#include <atomic>
+#include <cstdint>
+#endif
+
+namespace executorch::kernels {
+
+#if ET_WIDE_VECTORS
+/// What loops are compiled for. The first is not a form: nobody has looked yet.
+enum class Vectors : uint8_t { Unknown, Every, Avx2, Avx512 };
+
+/// The best that the processor has. Tests set it to less.
+inline std::atomic<Vectors> vectors_used{Vectors::Unknown};
+
+inline Vectors best_vectors() {
+  if (!__builtin_cpu_supports("avx2")) return Vectors::Every;
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")
+             ? Vectors::Avx512
+             : Vectors::Avx2;
+}
+inline Vectors vectors() {
+  const Vectors known = vectors_used.load(std::memory_order_relaxed);
+  if (known != Vectors::Unknown) return known;
+  const Vectors best = best_vectors();
+  vectors_used.store(best, std::memory_order_relaxed);
+  return best;
+}
+
 template <class Loop, class... Arguments>
 __attribute__((target("avx2"), flatten)) void in_wide_vectors(Loop loop, Arguments... arguments) {
+  loop(arguments...);
+}
+template <class Loop, class... Arguments>
+__attribute__((target("avx2,avx512f,avx512vl,avx512dq,avx512bw"), flatten)) void in_widest_vectors(
+    Loop loop, Arguments... arguments) {
   loop(arguments...);
 }
 /// Calls loop(arguments...); all that it calls is compiled into it.
 template <class Loop, class... Arguments>
 inline void in_vectors(Loop loop, Arguments... arguments) {
-  __builtin_cpu_supports("avx2") ? in_wide_vectors(loop, arguments...) : loop(arguments...);
+  switch (vectors()) {
+    case Vectors::Avx512:
+      return in_widest_vectors(loop, arguments...);
+    case Vectors::Avx2:
+      return in_wide_vectors(loop, arguments...);
+    default:
+      return loop(arguments...);
+  }
 }
 
 /// A function for AVX2 with fused multiplication, or for AVX-512: for sums whose last bits may
@@ -46,11 +85,8 @@ struct FusedWidest<function> {
     function(arguments...);
   }
 };
-inline bool has_fused() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-inline bool has_fused_widest() {
-  return has_fused() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512dq");
-}
+inline bool has_fused() { return vectors() >= Vectors::Avx2 && __builtin_cpu_supports("fma"); }
+inline bool has_fused_widest() { return has_fused() && vectors() == Vectors::Avx512; }
 #else
 template <class Loop, class... Arguments>
 inline void in_vectors(Loop loop, Arguments... arguments) {

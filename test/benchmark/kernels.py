@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from operator_cases import Case, applied, best, functional_of, operator_cases
+from operator_cases import Case, applied, best, functional_of, operator_cases, room_for_outputs
 from oracle.kernel_entry import prepare_kernel
 
 R, TURNS = torch.randn, 4
@@ -101,19 +101,9 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
 }
 
 
-def _room_for(result: Any) -> Any:
-    return [torch.empty_like(r) for r in result] if isinstance(result, list) else torch.empty_like(result)
-
-
-def outputs(name: str, args: tuple[Any, ...]) -> list[Any]:
-    """Memory for the results of a call, in the order of the kernel's outputs."""
-    expected = applied(functional_of(name), args)
-    return [_room_for(e) for e in (expected if isinstance(expected, tuple) else (expected,))]
-
-
 def prepare(name: str, args: tuple[Any, ...]) -> Callable[[], Any]:
     """A call of our kernel. Raises ``RuntimeError`` if the kernel fails."""
-    run = prepare_kernel(name, *args, out=outputs(name, args))
+    run = prepare_kernel(name, *args, out=room_for_outputs(name, args))
     if (call := run()).error:
         raise RuntimeError(f"{name}: {call.message}")
     return run

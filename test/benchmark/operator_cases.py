@@ -103,6 +103,16 @@ def applied(operator: Any, args: tuple[Any, ...]) -> Any:
     return operator(*args[:positional], **dict(zip(names, args[positional:], strict=False)))
 
 
+def _room_for(result: Any) -> Any:
+    return [torch.empty_like(r) for r in result] if isinstance(result, list) else torch.empty_like(result)
+
+
+def room_for_outputs(name: str, args: tuple[Any, ...]) -> list[Any]:
+    """Memory for the results of a call, in the order of the kernel's outputs."""
+    expected = applied(functional_of(name), args)
+    return [_room_for(e) for e in (expected if isinstance(expected, tuple) else (expected,))]
+
+
 def best(run: Callable[[], Any], rounds: int = 8) -> float:
     """Seconds of the fastest call, in processor time: others may use the machine too."""
     run()

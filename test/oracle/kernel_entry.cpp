@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include "kernel_entry.h"
 
+#include <executorch/kernels/loops/wide.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/kernel/operator_registry.h>
@@ -177,6 +178,21 @@ int32_t call_kernel(const char* name, OracleValue* values, int64_t count, uint8_
   log.copy(message, length);
   message[length] = 0;
   return static_cast<int32_t>(run.error);
+}
+
+/// Kernels use vectors of at most that kind: 1 is every processor's, 2 AVX2, 3 AVX-512. Returns
+/// what they used before; 0 for a build or a processor without a choice of that kind.
+int32_t limit_vectors([[maybe_unused]] int32_t kind) {
+#if ET_WIDE_VECTORS
+  using executorch::kernels::Vectors;
+  const auto before = executorch::kernels::vectors();
+  const auto wanted = static_cast<Vectors>(kind);
+  if (wanted == Vectors::Unknown || wanted > executorch::kernels::best_vectors()) return 0;
+  executorch::kernels::vectors_used = wanted;
+  return static_cast<int32_t>(before);
+#else
+  return 0;
+#endif
 }
 
 /// Registered kernels, and the i-th one's name.

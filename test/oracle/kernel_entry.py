@@ -7,10 +7,11 @@ loader does, runs it, and returns the error and the messages. Outputs are writte
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,23 @@ def _library() -> ctypes.CDLL:
     library.kernel_count.restype = ctypes.c_int64
     library.kernel_name.argtypes = [ctypes.c_int64]
     library.kernel_name.restype = ctypes.c_char_p
+    if (kind := os.environ.get("EXECUTORCH_KERNEL_VECTORS")) and not library.limit_vectors(VECTORS.index(kind) + 1):
+        raise RuntimeError(f"EXECUTORCH_KERNEL_VECTORS={kind}: not in this build or on this processor")
     return library
+
+
+VECTORS = ("every", "avx2", "avx512")
+"""What loops are compiled for. ``EXECUTORCH_KERNEL_VECTORS`` names one that calls are to use instead of the best."""
+
+
+@contextlib.contextmanager
+def vectors(kind: str) -> Iterator[bool]:
+    """Kernels use the vectors of that kind. Gives whether this build and this processor have them."""
+    before = _library().limit_vectors(VECTORS.index(kind) + 1)
+    try:
+        yield before != 0
+    finally:
+        _library().limit_vectors(before)
 
 
 @functools.cache
