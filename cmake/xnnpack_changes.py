@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 from xnnpack_nan import keep_nan
 
-# What is added, and its folder within XNNPACK's sources.
+# What is added, its name in the folder of XNNPACK's sources for it, and that folder.
 _ADDITIONS = Path(__file__).resolve().parents[1] / "backends/xnnpack/xnnpack_additions"
-ADDED = tuple(sorted(_ADDITIONS.glob("*.[ch]")))
+_ROOT = _ADDITIONS.parents[2]
+ADDED = {path: path.name for path in sorted(_ADDITIONS.glob("*.*")) if path.suffix in (".c", ".cc", ".h")}
+ADDED |= {_ROOT / name: name for name in ("kernels/loops/float_math.h", "kernels/loops/wide.h")}
 ADDED_FOLDER = "xnnpack/src/executorch"
 _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_additions/tile_order.h says why"
 _CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack_additions/cached_weights.h"
@@ -19,6 +21,7 @@ _PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additio
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 _WIDE_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_8x32_avx512.h says why"
 _POOLING = "max pooling of more channels at once: backends/xnnpack/xnnpack_additions/max_pooling_avx.h"
+_ELEMENTARY = "elementary functions: backends/xnnpack/xnnpack_additions/elementary.h says why"
 _INTEGER_TILES = "products of integers: backends/xnnpack/xnnpack_additions/integer_product.h"
 
 
@@ -302,6 +305,27 @@ CHANGES = (
         "#endif",
         _LARGER_TILES,
     ),
+    Change(
+        "xnnpack/CMakeLists.txt",
+        "SET(REFERENCE_SRCS\n",
+        'SET_PROPERTY(SOURCE src/executorch/elementary.cc PROPERTY COMPILE_FLAGS "-std=c++17 -O3 -fno-math-errno '
+        '-fno-trapping-math -ffp-contract=off")\nSET(REFERENCE_SRCS\n  src/executorch/elementary.cc\n',
+        _ELEMENTARY,
+    ),
+    Change(
+        "xnnpack/src/operators/unary-elementwise-nc.c",
+        '#include "xnnpack/reference-config.h"\n',
+        '#include "xnnpack/reference-config.h"\n#include "executorch/elementary.h"\n',
+        _ELEMENTARY,
+    ),
+    Change(
+        "xnnpack/src/operators/unary-elementwise-nc.c",
+        "  enum xnn_datatype datatype = output_datatype;\n  if (datatype == xnn_datatype_qint8) {\n",
+        "  enum xnn_datatype datatype = output_datatype;\n"
+        "  const struct xnn_unary_elementwise_config* ours = executorch_elementary(op_type, datatype);\n"
+        "  if (ours != NULL) {\n    return ours;\n  }\n  if (datatype == xnn_datatype_qint8) {\n",
+        _ELEMENTARY,
+    ),
     Change("xnnpack/src/configs/gemm-config.c", _WIDE_BEFORE, _WIDE_AFTER, _WIDE_TILES),
     Change(
         "xnnpack/src/configs/maxpool-config.c",
@@ -333,9 +357,10 @@ class SourceChanged(RuntimeError):
 
 def change(sources: Path) -> None:
     """Adds our files and makes the changes below `sources`. Raises SourceChanged where a text is not there once."""
-    (sources / ADDED_FOLDER).mkdir()
-    for path in ADDED:
-        shutil.copy2(path, sources / ADDED_FOLDER)
+    for path, name in ADDED.items():
+        target = sources / ADDED_FOLDER / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, target)
     for each in CHANGES:
         path = sources / each.file
         text = path.read_text()

@@ -64,6 +64,8 @@ def _refuse(node: Node, program: ExportedProgram) -> str | None:
         return "more than one of its sizes is not fixed"
     if any(padding < 0 for padding in call.padding):
         return f"padding {call.padding} is negative"
+    if call.transposed and any(more >= stride for more, stride in zip(call.output_padding, call.stride, strict=True)):
+        return f"output padding {call.output_padding} is not below stride {call.stride}"
     return None
 
 

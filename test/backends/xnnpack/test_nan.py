@@ -77,3 +77,31 @@ def test_the_largest_of_a_window_is_nan_wherever_one_stands(channels: int, windo
     for x in images:
         (result,) = method.execute((x,))
         torch.testing.assert_close(result, model(x), rtol=0, atol=0, equal_nan=True)
+
+
+ELEMENTARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    **{name: getattr(torch, name) for name in ("exp", "log", "sin", "cos", "sqrt", "rsqrt", "sigmoid", "tanh", "sign")},
+    "silu": F.silu,
+    "elu": F.elu,
+    "reciprocal": torch.reciprocal,
+    "square": torch.square,
+    "vector norm": lambda x: torch.linalg.vector_norm(x.view(-1, 1), dim=1),
+}
+
+
+def _of_all_magnitudes(dtype: torch.dtype) -> torch.Tensor:
+    """Both signs, zeros, infinities, NaN; none whose square root, reciprocal or half is subnormal."""
+    exponents = torch.linspace(*((-120, 125, 300) if dtype == torch.float32 else (-13, 13, 60)))
+    sizes = torch.cat([torch.exp2(exponents), torch.tensor([0.0, torch.inf])])
+    return torch.cat([sizes, -sizes, torch.tensor([torch.nan])]).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("name", ELEMENTARY)
+def test_elementary_functions_are_right_for_all_magnitudes(name: str, dtype: torch.dtype) -> None:
+    x = _of_all_magnitudes(dtype)
+    model = Function(ELEMENTARY[name])
+    edge = to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=[XnnpackPartitioner()])
+    (result,) = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward").execute((x,))
+    relative, absolute = (1e-5, 1e-7) if dtype == torch.float32 else (2e-3, 1e-4)
+    torch.testing.assert_close(result, model(x), rtol=relative, atol=absolute, equal_nan=True)

@@ -251,6 +251,11 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
         "times [0.5, 0.5] are not the whole numbers",
     ),
     "largest of rows": (lambda x: x.amax(1), (_r(3, 4),), "it is not over height and width of images"),
+    "more rows than a stride": (
+        lambda x: F.conv_transpose2d(x, torch.ones(2, 2, 2, 2), output_padding=(1, 0), dilation=2),
+        (_r(1, 2, 3, 3),),
+        "output padding [1, 0] is not below stride [1, 1]",
+    ),
     "negative padding": (lambda x: F.pad(x, (-1, 0)), (_r(3, 4),), "not all fixed and positive"),
     "no elements": (lambda x: x * 2, (_r(0, 3),), "has no elements"),
 }
