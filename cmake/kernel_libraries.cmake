@@ -52,6 +52,14 @@ function(executorch_embedded_options target)
                                            $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables -fno-unwind-tables>)
 endfunction()
 
+# executorch_exceptions(targets...): what hosts alone use may hold containers of the standard library, whose errors are
+# exceptions; no_memory.h (extension/memory_allocator) makes them the runtime's.
+function(executorch_exceptions)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE -fexceptions -funwind-tables)
+  endforeach()
+endfunction()
+
 # executorch_kernel_options(target): loops over elements want the vectorizer's full cost model. Nobody reads errno or the
 # floating-point exception flags: without them, roots and rounding become instructions. Numbers stay the same.
 function(executorch_kernel_options target)

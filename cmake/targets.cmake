@@ -38,7 +38,7 @@ if(EXECUTORCH_SANITIZE)
   add_link_options(-fsanitize=${EXECUTORCH_SANITIZE})
 endif()
 
-# et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI.
+# et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI; see executorch_exceptions().
 function(et_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})

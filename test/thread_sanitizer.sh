@@ -9,11 +9,11 @@ make_venv
 cmake -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
   -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_SANITIZE=thread \
   -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
-cmake --build build/threads --parallel 2 --target runtime_executor_test extension_module_test extension_threadpool_test
+cmake --build build/threads --parallel 2 --target runtime_executor_test extension_async_test extension_module_test extension_threadpool_test
 programs=$(mktemp -d)
 trap 'rm -r "$programs"' EXIT
 python test/concurrent_programs.py "$programs"
 export TSAN_OPTIONS=halt_on_error=1
-for tests in runtime_executor extension_threadpool extension_module; do
+for tests in runtime_executor extension_async extension_threadpool extension_module; do
   EXECUTORCH_CONCURRENT_PROGRAMS=$programs "build/threads/test/${tests}_test" --gtest_brief=1
 done

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include <executorch/extension/async/touches.h>
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -16,6 +16,7 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 namespace fb = executorch_flatbuffer;
+using executorch::extension::or_no_memory;
 using executorch::runtime::internal::text;
 
 namespace {
@@ -53,27 +54,27 @@ class Before final {
   std::vector<uint64_t> bits_;
 };
 
-/// The words that the program has for the method; empty if there are none.
-Result<std::vector<uint32_t>> read_words(const Program& program, const char* method) {
+/// What the program says of the method's order; empty if it says nothing.
+Result<FreeableBuffer> stated_order(const Program& program, const char* method) {
   const Result<const NamedDataMap*> found = program.get_named_data_map();
-  if (!found.ok()) {
-    return std::vector<uint32_t>();
-  }
-  const NamedDataMap* const data = *found;
-  const std::string key = std::string(kTaskOrderPrefix) + method;
-  const uint32_t keys = ET_UNWRAP(data->get_num_keys());
+  const uint32_t keys = found.ok() ? ET_UNWRAP((*found)->get_num_keys()) : 0;
+  const size_t prefix = strlen(kTaskOrderPrefix);
   for (uint32_t i = 0; i < keys; ++i) {
-    if (key == ET_UNWRAP(data->get_key(i))) {
-      const FreeableBuffer bytes = ET_UNWRAP(data->get_data(key.c_str()));
-      std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
-      memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
-      ET_CHECK_OR_RETURN_ERROR(bytes.size() % sizeof(uint32_t) == 0 && words.size() >= kHeader,
-                               InvalidProgram, "method '%s', order of tasks: %zu bytes, damaged",
-                               method, bytes.size());
-      return words;
+    const char* const key = ET_UNWRAP((*found)->get_key(i));
+    if (strncmp(key, kTaskOrderPrefix, prefix) == 0 && strcmp(key + prefix, method) == 0) {
+      return (*found)->get_data(key);
     }
   }
-  return std::vector<uint32_t>();
+  return FreeableBuffer(nullptr, 0, nullptr);
+}
+
+Result<std::vector<uint32_t>> words_of(const FreeableBuffer& stated, const char* method) {
+  std::vector<uint32_t> words(stated.size() / sizeof(uint32_t));
+  memcpy(words.data(), stated.data(), words.size() * sizeof(uint32_t));
+  ET_CHECK_OR_RETURN_ERROR(stated.size() % sizeof(uint32_t) == 0 && words.size() >= kHeader,
+                           InvalidProgram, "method '%s', order of tasks: %zu bytes, damaged",
+                           method, stated.size());
+  return words;
 }
 
 /// Ends and pairs, which make sense in themselves.
@@ -174,13 +175,6 @@ TaskOrder make_order(std::vector<uint32_t> ends, std::vector<Pair> pairs) {
   return order;
 }
 
-TaskOrder undivided(const char* method, size_t instructions, const char* why) {
-  ET_LOG(Info, "method '%s': %s; all of its instructions are one task", method, why);
-  return one_task(instructions);
-}
-
-}  // namespace
-
 TaskOrder one_task(size_t instructions) {
   TaskOrder order;
   order.ends = {static_cast<uint32_t>(instructions)};
@@ -189,14 +183,19 @@ TaskOrder one_task(size_t instructions) {
   return order;
 }
 
-Result<TaskOrder> load_task_order(const Program& program, const fb::ExecutionPlan& plan,
-                                  const MethodBlock& block) {
+TaskOrder undivided(const char* method, size_t instructions, const char* why) {
+  ET_LOG(Info, "method '%s': %s; all of its instructions are one task", method, why);
+  return one_task(instructions);
+}
+
+Result<TaskOrder> order_from(const FreeableBuffer& stated, const fb::ExecutionPlan& plan,
+                             const MethodBlock& block) {
   const char* const method = text(plan.name());
   const size_t instructions = block.instructions.size();
-  const std::vector<uint32_t> words = ET_UNWRAP(read_words(program, method));
-  if (words.empty()) {
+  if (stated.size() == 0) {
     return undivided(method, instructions, "the program states no order of tasks");
   }
+  const std::vector<uint32_t> words = ET_UNWRAP(words_of(stated, method));
   std::vector<uint32_t> ends;
   std::vector<Pair> pairs;
   ET_CHECK_OK_OR_RETURN_ERROR(read_order(words, method, instructions, &ends, &pairs));
@@ -215,6 +214,14 @@ Result<TaskOrder> load_task_order(const Program& program, const fb::ExecutionPla
     return undivided(method, instructions, "it has too many tasks");
   }
   return make_order(std::move(ends), std::move(pairs));
+}
+
+}  // namespace
+
+Result<TaskOrder> load_task_order(const Program& program, const fb::ExecutionPlan& plan,
+                                  const MethodBlock& block) {
+  const FreeableBuffer stated = ET_UNWRAP(stated_order(program, text(plan.name())));
+  return or_no_memory("an order of tasks", [&] { return order_from(stated, plan, block); });
 }
 
 }  // namespace internal

@@ -30,13 +30,11 @@ struct TaskOrder {
   std::vector<uint32_t> followers;
 };
 
-/// One task with all instructions.
-TaskOrder one_task(size_t instructions);
-
-/// The order of a loaded method's tasks. One task, said in the log, if the program states no order,
-/// or the method is one that cannot be divided: see docs/concurrent-execution.md.
+/// The order of a loaded method's tasks. One task with all instructions, said in the log, if the
+/// program states no order, or the method is one that cannot be divided: see
+/// docs/concurrent-execution.md.
 /// @retval Error::InvalidProgram The order is damaged. Error::NotSupported It is of another
-/// version.
+/// version. Error::MemoryAllocationFailed There is no memory for it.
 Result<TaskOrder> load_task_order(const Program& program,
                                   const executorch_flatbuffer::ExecutionPlan& plan,
                                   const MethodBlock& block);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -61,7 +62,12 @@ TaskThreads::TaskThreads(threadpool::ThreadPool* kernels, std::unique_ptr<Queue>
 Result<std::shared_ptr<TaskThreads>> TaskThreads::start(size_t count,
                                                         threadpool::ThreadPool* kernels) {
   ET_CHECK_OR_RETURN_ERROR(count > 0, InvalidArgument, "expected at least one thread, found 0");
-  std::shared_ptr<TaskThreads> pool(new TaskThreads(kernels, std::make_unique<Queue>()));
+  std::shared_ptr<TaskThreads> pool;
+  ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("threads", [&] {
+    pool.reset(new TaskThreads(kernels, std::make_unique<Queue>()));
+    pool->threads_.reserve(count);
+    return Error::Ok;
+  }));
   for (size_t i = 0; i < count; ++i) {
     pthread_t thread;
     // std::thread tells of a failure by an exception.

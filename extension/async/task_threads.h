@@ -24,7 +24,7 @@ class TaskThreads final : public runtime::TaskPool {
   /// @param kernels What kernels divide their work on; null: they do not, a thread each is what
   /// they have. Must outlive the threads.
   /// @retval Error::InvalidArgument `count` is 0. Error::OutOfResources The system gives no more
-  /// threads.
+  /// threads. Error::MemoryAllocationFailed There is no memory for them.
   static runtime::Result<std::shared_ptr<TaskThreads>> start(
       size_t count, threadpool::ThreadPool* kernels = nullptr);
   /// What is posted still runs; no execution may be left.

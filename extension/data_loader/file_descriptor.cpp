@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <executorch/extension/data_loader/data_range.h>
 #include <executorch/extension/data_loader/file_descriptor.h>
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,7 +27,11 @@ Result<FileDescriptor> FileDescriptor::open(const char* path) {
 }
 
 Result<FileDescriptor> FileDescriptor::adopt(int fd, const char* name) {
-  FileDescriptor file(fd, name, 0);
+  FileDescriptor file(fd);
+  ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("a file's name", [&] {
+    file.name_ = name;
+    return Error::Ok;
+  }));
   struct stat status;
   ET_CHECK_OR_RETURN_ERROR(fstat(fd, &status) == 0, AccessFailed, "%s: no open file: %s", name,
                            strerror(errno));

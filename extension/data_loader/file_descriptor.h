@@ -40,11 +40,11 @@ class FileDescriptor final {
                                                                         size_t alignment) const;
 
  private:
-  FileDescriptor(int fd, const char* name, size_t size) : fd_(fd), name_(name), size_(size) {}
+  explicit FileDescriptor(int fd) : fd_(fd) {}
 
   int fd_;
   std::string name_;
-  size_t size_;
+  size_t size_ = 0;
 };
 
 /// Ok for a power of two, else InvalidArgument.

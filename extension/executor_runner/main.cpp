@@ -124,14 +124,7 @@ void run(const Program& program, const Options& options) {
   record.write();
 }
 
-}  // namespace
-}  // namespace executorch::extension::executor_runner
-
-int main(int argc, char** argv) {
-  using namespace executorch::extension;
-  using namespace executorch::extension::executor_runner;
-  executorch::runtime::runtime_init();
-  collect_messages();
+int run_as_asked(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   if (options.help) {
     print_help();
@@ -154,4 +147,19 @@ int main(int argc, char** argv) {
     run(program, options);
   }
   return 0;
+}
+
+}  // namespace
+}  // namespace executorch::extension::executor_runner
+
+int main(int argc, char** argv) {
+  using namespace executorch::extension::executor_runner;
+  executorch::runtime::runtime_init();
+  collect_messages();
+  try {
+    return run_as_asked(argc, argv);
+  } catch (const std::bad_alloc&) {
+    fputs("executor_runner: there is no memory left\n", stderr);
+    return EXIT_FAILURE;
+  }
 }

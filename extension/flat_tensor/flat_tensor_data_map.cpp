@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <executorch/extension/flat_tensor/serialize/flat_tensor_generated.h>
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/flatbuffer_structure.h>
 #include <executorch/runtime/executor/optional_vector.h>
@@ -70,7 +71,8 @@ Result<FlatTensorDataMap> FlatTensorDataMap::load(DataLoader* loader) {
         {static_cast<const uint8_t*>(head.data()), head.size()}, file_size));
   }
   FlatTensorDataMap map(loader, ET_UNWRAP(load_prefix(loader, header.flatbuffer_end)));
-  ET_CHECK_OK_OR_RETURN_ERROR(map.read_index(header));
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      or_no_memory("a data file's index", [&] { return map.read_index(header); }));
   return map;
 }
 

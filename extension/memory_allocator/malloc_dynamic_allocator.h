@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <map>
-
 #include <executorch/runtime/core/dynamic_allocator.h>
 
 namespace executorch::extension {
@@ -22,64 +20,93 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
   ~MallocDynamicAllocator() override { trim(); }
 
   void* allocate(size_t size, size_t alignment) override {
-    const auto kept = kept_.lower_bound(size);
-    if (kept != kept_.end() && kept->first / 2 <= size &&
-        reinterpret_cast<uintptr_t>(kept->second) % alignment == 0) {
-      void* const piece = kept->second;
-      kept_bytes_ -= kept->first;
-      take(piece, kept->first);
-      kept_.erase(kept);
-      return piece;
+    if (Piece* const piece = take_kept(size, alignment)) {
+      return given(piece);
     }
     // Pieces of sizes that do not come again are not kept for ever.
     if (kept_bytes_ > most_bytes_) {
       trim();
     }
-    void* piece = nullptr;
-    const size_t least = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-    if (posix_memalign(&piece, least, size == 0 ? 1 : size) != 0) {
+    Piece* piece = make(size, alignment);
+    if (piece == nullptr) {
       // What is kept may be what is missing.
       trim();
-      if (posix_memalign(&piece, least, size == 0 ? 1 : size) != 0) {
-        return nullptr;
-      }
+      piece = make(size, alignment);
     }
-    take(piece, size);
-    return piece;
+    return piece == nullptr ? nullptr : given(piece);
   }
 
   void free(void* memory) override {
-    const auto found = in_use_.find(memory);
-    kept_.emplace(found->second, found->first);
-    kept_bytes_ += found->second;
-    bytes_ -= found->second;
-    in_use_.erase(found);
+    Piece* const piece = static_cast<Piece*>(memory) - 1;
+    Piece** place = &kept_;
+    while (*place != nullptr && (*place)->size < piece->size) place = &(*place)->next;
+    piece->next = *place;
+    *place = piece;
+    kept_bytes_ += piece->size;
+    bytes_ -= piece->size;
+    --pieces_in_use_;
   }
 
   /// Gives what is kept back to the system.
   void trim() {
-    for (const auto& [size, piece] : kept_) {
-      ::free(piece);
+    while (kept_ != nullptr) {
+      Piece* const piece = kept_;
+      kept_ = piece->next;
+      ::free(piece->block);
     }
-    kept_.clear();
     kept_bytes_ = 0;
   }
 
   /// The pieces that have been allocated and not been freed.
-  size_t pieces_in_use() const { return in_use_.size(); }
+  size_t pieces_in_use() const { return pieces_in_use_; }
 
   /// The most bytes that were in use at one time.
   size_t most_bytes() const { return most_bytes_; }
 
  private:
-  void take(void* piece, size_t size) {
-    in_use_.emplace(piece, size);
-    bytes_ += size;
-    most_bytes_ = bytes_ > most_bytes_ ? bytes_ : most_bytes_;
+  /// Stands before the bytes: a table of pieces elsewhere would need memory of its own.
+  struct Piece {
+    void* block;
+    size_t size;
+    Piece* next;
+  };
+
+  /// The smallest that is kept and neither too small nor twice as large; null if there is none.
+  Piece* take_kept(size_t size, size_t alignment) {
+    Piece** place = &kept_;
+    while (*place != nullptr && (*place)->size < size) place = &(*place)->next;
+    Piece* const piece = *place;
+    if (piece == nullptr || piece->size / 2 > size ||
+        reinterpret_cast<uintptr_t>(piece + 1) % alignment != 0) {
+      return nullptr;
+    }
+    *place = piece->next;
+    kept_bytes_ -= piece->size;
+    return piece;
   }
 
-  std::map<void*, size_t> in_use_;
-  std::multimap<size_t, void*> kept_;
+  static Piece* make(size_t size, size_t alignment) {
+    const size_t least = alignment < alignof(Piece) ? alignof(Piece) : alignment;
+    const size_t before = (sizeof(Piece) + least - 1) / least * least;
+    void* block = nullptr;
+    if (size > SIZE_MAX - before || posix_memalign(&block, least, before + size) != 0) {
+      return nullptr;
+    }
+    auto* const piece = reinterpret_cast<Piece*>(static_cast<char*>(block) + before) - 1;
+    *piece = {block, size, nullptr};
+    return piece;
+  }
+
+  void* given(Piece* piece) {
+    bytes_ += piece->size;
+    most_bytes_ = bytes_ > most_bytes_ ? bytes_ : most_bytes_;
+    ++pieces_in_use_;
+    return piece + 1;
+  }
+
+  /// By size.
+  Piece* kept_ = nullptr;
+  size_t pieces_in_use_ = 0;
   size_t bytes_ = 0;
   size_t kept_bytes_ = 0;
   size_t most_bytes_ = 0;

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <vector>
-
 #include <executorch/runtime/core/memory_allocator.h>
 
 namespace executorch::extension {
@@ -22,19 +20,21 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
     // malloc aligns to no more than max_align_t: ask for what may be needed to align further.
     const size_t slack = alignment > alignof(max_align_t) ? alignment - 1 : 0;
     size_t bytes = 0;
-    if (!isPowerOf2(alignment) || executorch::runtime::add_overflows(size, slack, &bytes) ||
+    if (!isPowerOf2(alignment) ||
+        executorch::runtime::add_overflows(size, slack + sizeof(Piece), &bytes) ||
         bytes > static_cast<size_t>(PTRDIFF_MAX)) {  // no object is larger
       return nullptr;
     }
-    void* const piece = malloc(bytes == 0 ? 1 : bytes);
+    auto* const piece = static_cast<Piece*>(malloc(bytes));
     if (piece == nullptr) {
       return nullptr;
     }
-    pieces_.push_back(piece);
-    used_ += bytes;
+    piece->next = pieces_;
+    pieces_ = piece;
+    used_ += bytes - sizeof(Piece);
     in_block_ = (in_block_ + alignment - 1) / alignment * alignment + size;
     most_in_block_ = in_block_ > most_in_block_ ? in_block_ : most_in_block_;
-    return alignPointer(piece, alignment);
+    return alignPointer(piece + 1, alignment);
   }
 
   size_t used_size() const override { return used_; }
@@ -42,10 +42,11 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
   size_t free_size() const override { return SIZE_MAX; }
 
   void reset() override {
-    for (void* const piece : pieces_) {
+    while (pieces_ != nullptr) {
+      Piece* const piece = pieces_;
+      pieces_ = piece->next;
       free(piece);
     }
-    pieces_.clear();
     used_ = 0;
     in_block_ = 0;
   }
@@ -55,7 +56,12 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
   size_t most_in_block() const { return most_in_block_; }
 
  private:
-  std::vector<void*> pieces_;
+  /// Stands before each piece: a list of them elsewhere would need memory of its own.
+  struct alignas(max_align_t) Piece {
+    Piece* next;
+  };
+
+  Piece* pieces_ = nullptr;
   size_t used_ = 0;
   size_t in_block_ = 0;
   size_t most_in_block_ = 0;

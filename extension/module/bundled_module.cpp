@@ -5,6 +5,7 @@
 
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/memory_allocator/no_memory.h>
 
 namespace executorch::extension {
 
@@ -56,10 +57,12 @@ Result<std::unique_ptr<BundledModule>> BundledModule::from_file(
                             DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Program)));
   const void* bytes = file.data();
   const Bundle bundle = ET_UNWRAP(Bundle::open({static_cast<const uint8_t*>(bytes), file.size()}));
-  return std::unique_ptr<BundledModule>(
-      new BundledModule(bytes, std::make_unique<BundledFileLoader>(std::move(file), bundle),
-                        std::move(memory_allocator), std::move(temp_allocator),
-                        std::move(event_tracer), std::move(data_map_loader)));
+  return or_no_memory("a module", [&]() -> Result<std::unique_ptr<BundledModule>> {
+    return std::unique_ptr<BundledModule>(
+        new BundledModule(bytes, std::make_unique<BundledFileLoader>(std::move(file), bundle),
+                          std::move(memory_allocator), std::move(temp_allocator),
+                          std::move(event_tracer), std::move(data_map_loader)));
+  });
 }
 
 BundledModule::BundledModule(const void* bundle, std::unique_ptr<DataLoader> program_loader,
@@ -87,8 +90,12 @@ Result<std::vector<EValue>> BundledModule::execute(const std::string& method_nam
   runtime::Method* const method = ET_UNWRAP(this->method(method_name));
   const bundled_program::TestSuite suite =
       ET_UNWRAP(Bundle::of_accepted(bundle_).suite_of(method_name));
-  inputs_[method_name] =
+  bundled_program::InputMemory inputs =
       ET_UNWRAP(bundled_program::set_inputs(*method, ET_UNWRAP(suite.test_case(testset_idx))));
+  ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("a test case", [&] {
+    inputs_[method_name] = std::move(inputs);
+    return Error::Ok;
+  }));
   return Module::execute(method_name);
 }
 

@@ -17,8 +17,9 @@ class DataFiles final {
  public:
   /// @retval Error::InvalidExternalData A file is damaged, or none of this kind.
   /// @retval Error::InvalidArgument Two files have the same name for something.
+  /// @param loaders Left to the caller if it fails.
   static runtime::Result<std::unique_ptr<DataFiles>> load(
-      std::vector<std::unique_ptr<runtime::DataLoader>> loaders);
+      std::vector<std::unique_ptr<runtime::DataLoader>>&& loaders);
 
   const ET_RUNTIME_NAMESPACE::NamedDataMap* map() const { return &*merged_; }
 

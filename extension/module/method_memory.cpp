@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/core/overflow.h>
 
 namespace executorch::extension {
@@ -49,9 +50,14 @@ void* GrowingAllocator::allocate_growing(size_t size, size_t alignment) {
   if (!block.ok()) {
     return nullptr;
   }
-  overflow_.push_back(std::move(*block));
+  std::unique_ptr<Overflow> overflow(new (std::nothrow) Overflow{std::move(*block), nullptr});
+  if (overflow == nullptr) {
+    return nullptr;
+  }
+  overflow->next = std::move(overflow_);
+  overflow_ = std::move(overflow);
   overflow_size_ += size;
-  return overflow_.back().bytes().data();
+  return overflow_->block.bytes().data();
 }
 
 Result<std::unique_ptr<MethodMemory>> MethodMemory::allocate(const runtime::MethodMeta& meta,
@@ -61,6 +67,14 @@ Result<std::unique_ptr<MethodMemory>> MethodMemory::allocate(const runtime::Meth
                            "method '%s' needs %zu bytes for itself, more than an allocator has",
                            meta.name(), method_size);
   HeapBlock method_block = ET_UNWRAP(HeapBlock::allocate(method_size));
+  return or_no_memory("a method", [&]() -> Result<std::unique_ptr<MethodMemory>> {
+    return around(std::move(method_block), meta, given);
+  });
+}
+
+Result<std::unique_ptr<MethodMemory>> MethodMemory::around(HeapBlock method_block,
+                                                           const runtime::MethodMeta& meta,
+                                                           const Given& given) {
   const size_t buffers = given.planned != nullptr ? 0 : meta.num_memory_planned_buffers();
   std::vector<HeapBlock> blocks;
   std::vector<Span<uint8_t>> spans;
@@ -75,10 +89,8 @@ Result<std::unique_ptr<MethodMemory>> MethodMemory::allocate(const runtime::Meth
       spans.push_back(blocks.back().bytes());
     }
   }
-  std::unique_ptr<MethodMemory> memory(new (std::nothrow) MethodMemory(
-      std::move(method_block), std::move(blocks), std::move(spans), given));
-  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed, "no memory for a method");
-  return memory;
+  return std::unique_ptr<MethodMemory>(
+      new MethodMemory(std::move(method_block), std::move(blocks), std::move(spans), given));
 }
 
 Result<SharedArenas> SharedArenas::allocate(const runtime::Program& program) {
@@ -96,11 +108,14 @@ Result<SharedArenas> SharedArenas::allocate(const runtime::Program& program) {
       sizes[i] = size > sizes[i] ? size : sizes[i];
     }
   }
-  std::vector<HeapBlock> blocks;
-  for (const size_t size : sizes) {
-    blocks.push_back(ET_UNWRAP(HeapBlock::allocate(size), "no %zu bytes for a shared arena", size));
-  }
-  return SharedArenas(std::move(blocks));
+  return or_no_memory("shared arenas", [&]() -> Result<SharedArenas> {
+    std::vector<HeapBlock> blocks;
+    for (const size_t size : sizes) {
+      blocks.push_back(
+          ET_UNWRAP(HeapBlock::allocate(size), "no %zu bytes for a shared arena", size));
+    }
+    return SharedArenas(std::move(blocks));
+  });
 }
 
 namespace {

@@ -47,6 +47,7 @@ class HeapBlock final {
 class GrowingAllocator final : public runtime::MemoryAllocator {
  public:
   explicit GrowingAllocator(HeapBlock first);
+  ~GrowingAllocator() override { GrowingAllocator::reset(); }
 
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
     return allocate_growing(size, alignment);
@@ -57,7 +58,7 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
   size_t overflow_size() const { return overflow_size_; }
   void reset() override {
     MemoryAllocator::reset();
-    overflow_.clear();
+    while (overflow_ != nullptr) overflow_ = std::move(overflow_->next);
     overflow_size_ = 0;
   }
 
@@ -65,8 +66,13 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
   // Virtual functions are inline for the reason that MemoryAllocator gives.
   void* allocate_growing(size_t size, size_t alignment);
 
+  struct Overflow {
+    HeapBlock block;
+    std::unique_ptr<Overflow> next;
+  };
+
   HeapBlock first_;
-  std::vector<HeapBlock> overflow_;
+  std::unique_ptr<Overflow> overflow_;
   size_t overflow_size_ = 0;
 };
 
@@ -128,6 +134,9 @@ class MethodMemory final {
   }
 
  private:
+  static runtime::Result<std::unique_ptr<MethodMemory>> around(HeapBlock method_block,
+                                                               const runtime::MethodMeta& meta,
+                                                               const Given& given);
   MethodMemory(HeapBlock method_block, std::vector<HeapBlock> planned_blocks,
                std::vector<runtime::Span<uint8_t>> planned_spans, const Given& given);
 

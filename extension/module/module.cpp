@@ -3,6 +3,7 @@
 
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
 
 namespace executorch::extension {
@@ -18,6 +19,9 @@ namespace {
 
 /// A program and what it reads from; a shared pointer to the program owns both.
 struct OwnedProgram {
+  OwnedProgram(std::unique_ptr<runtime::DataLoader>&& its_loader, Program&& loaded)
+      : loader(std::move(its_loader)), program(std::move(loaded)) {}
+
   std::unique_ptr<runtime::DataLoader> loader;
   Program program;
 };
@@ -27,7 +31,9 @@ Result<std::unique_ptr<runtime::DataLoader>> on_heap(Result<Loader> loader) {
   if (!loader.ok()) {
     return loader.error();
   }
-  return std::unique_ptr<runtime::DataLoader>(std::make_unique<Loader>(std::move(*loader)));
+  std::unique_ptr<runtime::DataLoader> held(new (std::nothrow) Loader(std::move(*loader)));
+  ET_CHECK_OR_RETURN_ERROR(held != nullptr, MemoryAllocationFailed, "no memory for a data loader");
+  return held;
 }
 
 Result<std::unique_ptr<runtime::DataLoader>> open(const char* path, Module::LoadMode mode) {
@@ -45,13 +51,15 @@ Result<std::unique_ptr<runtime::DataLoader>> open(const char* path, Module::Load
   return Error::InvalidArgument;
 }
 
-std::vector<EValue> outputs_of(const Method& method) {
-  std::vector<EValue> outputs;
-  outputs.reserve(method.outputs_size());
-  for (size_t i = 0; i < method.outputs_size(); ++i) {
-    outputs.push_back(method.get_output(i));
-  }
-  return outputs;
+Result<std::vector<EValue>> outputs_of(const Method& method) {
+  return or_no_memory("a list of outputs", [&]() -> Result<std::vector<EValue>> {
+    std::vector<EValue> outputs;
+    outputs.reserve(method.outputs_size());
+    for (size_t i = 0; i < method.outputs_size(); ++i) {
+      outputs.push_back(method.get_output(i));
+    }
+    return outputs;
+  });
 }
 
 Result<EValue> first_of(Result<std::vector<EValue>> outputs) {
@@ -126,21 +134,26 @@ Error Module::load(Program::Verification verification) {
   }
   ET_CHECK_OK_OR_RETURN_ERROR(load_data_files());
   Program program = ET_UNWRAP(Program::load(data_loader_.get(), verification));
-  std::shared_ptr<OwnedProgram> owned(
-      new OwnedProgram{std::move(data_loader_), std::move(program)});
-  program_ = std::shared_ptr<Program>(owned, &owned->program);
-  return Error::Ok;
+  return or_no_memory("a program", [&] {
+    const auto owned = std::make_shared<OwnedProgram>(std::move(data_loader_), std::move(program));
+    program_ = std::shared_ptr<Program>(owned, &owned->program);
+    return Error::Ok;
+  });
 }
 
 Error Module::load_data_files() {
-  for (const std::string& path : data_paths_) {
-    data_map_loaders_.push_back(ET_UNWRAP(open(path.c_str(), load_mode_)));
+  if (data_files_ != nullptr || (data_paths_.empty() && data_map_loaders_.empty())) {
+    return Error::Ok;
   }
-  data_paths_.clear();
-  if (!data_map_loaders_.empty()) {
-    data_files_ = ET_UNWRAP(DataFiles::load(std::move(data_map_loaders_)));
-    data_map_loaders_.clear();
+  // What one call opens before it fails is there for the next.
+  ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("data files", [&] {
+    data_map_loaders_.reserve(data_paths_.size());
+    return Error::Ok;
+  }));
+  for (size_t i = data_map_loaders_.size(); i < data_paths_.size(); ++i) {
+    data_map_loaders_.push_back(ET_UNWRAP(open(data_paths_[i].c_str(), load_mode_)));
   }
+  data_files_ = ET_UNWRAP(DataFiles::load(std::move(data_map_loaders_)));
   return Error::Ok;
 }
 
@@ -151,11 +164,14 @@ Result<size_t> Module::num_methods() {
 
 Result<std::unordered_set<std::string>> Module::method_names() {
   ET_CHECK_OK_OR_RETURN_ERROR(load());
-  std::unordered_set<std::string> names;
-  for (size_t i = 0; i < program_->num_methods(); ++i) {
-    names.emplace(ET_UNWRAP(program_->get_method_name(i)));
-  }
-  return names;
+  using Names = std::unordered_set<std::string>;
+  return or_no_memory("the names of methods", [&]() -> Result<Names> {
+    Names names;
+    for (size_t i = 0; i < program_->num_methods(); ++i) {
+      names.emplace(ET_UNWRAP(program_->get_method_name(i)));
+    }
+    return names;
+  });
 }
 
 Error Module::load_method(const std::string& method_name,
@@ -209,9 +225,11 @@ Error Module::load_one(const std::string& method_name,
       method_name.c_str(), memory->manager(),
       event_tracer != nullptr ? event_tracer : event_tracer_.get(),
       data_files_ == nullptr ? nullptr : data_files_->map(), backend_options));
-  methods_.emplace(method_name,
-                   LoadedMethod{std::move(memory), std::move(thread_pool), std::move(method)});
-  return Error::Ok;
+  return or_no_memory("a method", [&] {
+    methods_.emplace(method_name,
+                     LoadedMethod{std::move(memory), std::move(thread_pool), std::move(method)});
+    return Error::Ok;
+  });
 }
 
 bool Module::unload_method(const std::string& method_name) {
@@ -238,11 +256,10 @@ Error Module::run(const std::string& method_name) {
   return loaded.method.execute();
 }
 
-Result<std::vector<EValue>> Module::execute(const std::string& method_name,
-                                            const std::vector<EValue>& input_values) {
+Result<std::vector<EValue>> Module::execute_with(const std::string& method_name,
+                                                 aten::ArrayRef<EValue> input_values) {
   Method* const method = ET_UNWRAP(this->method(method_name));
-  ET_CHECK_OK_OR_RETURN_ERROR(method->set_inputs(
-      executorch::aten::ArrayRef<EValue>(input_values.data(), input_values.size())));
+  ET_CHECK_OK_OR_RETURN_ERROR(method->set_inputs(input_values));
   ET_CHECK_OK_OR_RETURN_ERROR(run(method_name));
   return outputs_of(*method);
 }
@@ -253,9 +270,9 @@ Result<std::vector<EValue>> Module::execute(const std::string& method_name) {
   return outputs_of(*method);
 }
 
-Result<EValue> Module::get(const std::string& method_name,
-                           const std::vector<EValue>& input_values) {
-  return first_of(execute(method_name, input_values));
+Result<EValue> Module::get_with(const std::string& method_name,
+                                aten::ArrayRef<EValue> input_values) {
+  return first_of(execute_with(method_name, input_values));
 }
 
 Result<EValue> Module::get(const std::string& method_name) {

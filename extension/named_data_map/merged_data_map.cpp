@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/named_data_map/merged_data_map.h>
 
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -17,9 +18,14 @@ Result<MergedDataMap> MergedDataMap::load(runtime::Span<const NamedDataMap* cons
     const uint32_t count = ET_UNWRAP(map->get_num_keys());
     for (uint32_t i = 0; i < count; ++i) {
       const char* key = ET_UNWRAP(map->get_key(i));
-      ET_CHECK_OR_RETURN_ERROR(merged.maps_.emplace(key, map).second, InvalidArgument,
-                               "two data maps have something called '%s'", key);
-      merged.keys_.push_back(key);
+      bool is_new = false;
+      ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("a data map", [&] {
+        is_new = merged.maps_.emplace(key, map).second;
+        merged.keys_.push_back(key);
+        return Error::Ok;
+      }));
+      ET_CHECK_OR_RETURN_ERROR(is_new, InvalidArgument, "two data maps have something called '%s'",
+                               key);
     }
   }
   return merged;

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/pybindings/log_capture.h>
 
+#include <new>
 #include <utility>
 
 #include <executorch/runtime/platform/platform.h>
@@ -13,11 +14,10 @@ runtime::pal_emit_log_message_method previous_sink = nullptr;
 
 void sink(et_timestamp_t timestamp, et_pal_log_level_t level, const char* filename,
           const char* function, size_t line, const char* message, size_t length) {
-  if (level == kError && current_capture != nullptr) {
-    current_capture->add(message, length);
-  } else {
-    previous_sink(timestamp, level, filename, function, line, message, length);
+  if (level == kError && current_capture != nullptr && current_capture->add(message, length)) {
+    return;
   }
+  previous_sink(timestamp, level, filename, function, line, message, length);
 }
 
 }  // namespace
@@ -36,11 +36,16 @@ LogCapture::LogCapture(std::shared_ptr<SharedLog> shared)
 
 LogCapture* LogCapture::current() { return current_capture; }
 
-void LogCapture::add(const char* message, size_t length) {
-  if (shared_ != nullptr) {
-    shared_->add(message, length);
-  } else {
-    lines_.emplace_back(message, length);
+bool LogCapture::add(const char* message, size_t length) {
+  try {
+    if (shared_ != nullptr) {
+      shared_->add(message, length);
+    } else {
+      lines_.emplace_back(message, length);
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 

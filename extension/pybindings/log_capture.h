@@ -44,8 +44,8 @@ class LogCapture final {
   /// The messages of this thread's innermost capture, oldest first; they count as told.
   static std::vector<std::string> take();
 
-  /// Called by the sink.
-  void add(const char* message, size_t length);
+  /// Called by the sink, whose callers know no exceptions; false if there is no memory.
+  bool add(const char* message, size_t length);
   /// This thread's innermost capture; null if there is none.
   static LogCapture* current();
 

@@ -31,6 +31,9 @@ void check(int64_t count) {
 }
 
 std::shared_ptr<ThreadPool> with_all_threads(std::shared_ptr<ThreadPool> pool, int64_t count) {
+  if (pool == nullptr) {
+    raise_error(Error::MemoryAllocationFailed, "no memory for a thread pool");
+  }
   if (pool->get_thread_count() != static_cast<size_t>(count)) {
     refuse(count);
   }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/tensor/element_conversion.h>
 #include <executorch/runtime/core/exec_aten/util/borrowed_tensor.h>
 
@@ -49,11 +50,8 @@ Result<std::vector<size_t>> tensor_inputs(const runtime::MethodMeta& meta) {
   return indices;
 }
 
-}  // namespace
-
-Result<BufferCleanup> prepare_input_tensors(
-    runtime::Method& method, PrepareInputTensorsOptions options,
-    const std::vector<std::pair<char*, size_t>>& input_buffers) {
+Result<BufferCleanup> prepare(runtime::Method& method, const PrepareInputTensorsOptions& options,
+                              const std::vector<std::pair<char*, size_t>>& input_buffers) {
   const runtime::MethodMeta meta = method.method_meta();
   ET_CHECK_OR_RETURN_ERROR(meta.num_inputs() <= options.max_inputs, InvalidArgument,
                            "%zu inputs, more than the %zu allowed", meta.num_inputs(),
@@ -87,6 +85,14 @@ Result<BufferCleanup> prepare_input_tensors(
     buffers.push_back(std::move(buffer));
   }
   return BufferCleanup(std::move(buffers));
+}
+
+}  // namespace
+
+Result<BufferCleanup> prepare_input_tensors(
+    runtime::Method& method, PrepareInputTensorsOptions options,
+    const std::vector<std::pair<char*, size_t>>& input_buffers) {
+  return or_no_memory("a list of inputs", [&] { return prepare(method, options, input_buffers); });
 }
 
 }  // namespace executorch::extension

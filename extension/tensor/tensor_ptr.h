@@ -2,7 +2,8 @@
 // TensorPtr: a tensor that owns its sizes, dim order and strides, and, if asked to, its data.
 //
 // Arguments that contradict each other (sizes against the number of elements, strides against the
-// dim order) are programming errors and end the program with a message.
+// dim order) are programming errors and end the program with a message. Without memory,
+// std::bad_alloc is thrown, as by the std::vectors that they are given.
 #pragma once
 
 #include <functional>

@@ -2,14 +2,19 @@
 #include <executorch/extension/threadpool/threadpool.h>
 
 #include <map>
+#include <new>
 
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/threadpool/cores.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/extension/threadpool/workers.h>
+#include <executorch/runtime/core/result.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 namespace executorch::extension::threadpool {
 namespace {
+
+using runtime::Result;
 
 thread_local ThreadPool* chosen = nullptr;
 thread_local bool no_pool = false;
@@ -27,30 +32,21 @@ constexpr runtime::Parallel kForKernels = {
     }};
 [[maybe_unused]] const bool kOffered = (runtime::set_parallel(&kForKernels), true);
 
+/// Made once, without the heap, and never destroyed: static objects of others may use it.
+template <typename T>
+T& lasting() {
+  alignas(T) static unsigned char place[sizeof(T)];
+  static T* const object = new (place) T();
+  return *object;
+}
+
 struct PoolsBySize {
   std::mutex mutex;
   std::map<size_t, std::weak_ptr<ThreadPool>> pools;
 };
 
-PoolsBySize& pools_by_size() {
-  // Never destroyed: static objects of others may hold pools.
-  static auto* pools = new PoolsBySize();
-  return *pools;
-}
-
-}  // namespace
-
-ThreadPool::ThreadPool(size_t thread_count) : thread_count_(count_or_default(thread_count)) {}
-
-std::shared_ptr<ThreadPool> ThreadPool::of_size(size_t thread_count) {
-  const size_t count = count_or_default(thread_count);
-  if (count == 1 && thread_count != 0) {
-    return std::make_shared<ThreadPool>(1);
-  }
-  if (default_threadpool()->get_thread_count() == count) {
-    return default_threadpool();
-  }
-  PoolsBySize& known = pools_by_size();
+Result<std::shared_ptr<ThreadPool>> shared_of_size(size_t count) {
+  PoolsBySize& known = lasting<PoolsBySize>();
   const std::lock_guard<std::mutex> lock(known.mutex);
   std::weak_ptr<ThreadPool>& place = known.pools[count];
   std::shared_ptr<ThreadPool> pool = place.lock();
@@ -59,6 +55,23 @@ std::shared_ptr<ThreadPool> ThreadPool::of_size(size_t thread_count) {
     place = pool;
   }
   return pool;
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(size_t thread_count) : thread_count_(count_or_default(thread_count)) {}
+
+std::shared_ptr<ThreadPool> ThreadPool::of_size(size_t thread_count) {
+  const size_t count = count_or_default(thread_count);
+  const bool is_alone = count == 1 && thread_count != 0;
+  if (!is_alone && default_threadpool()->get_thread_count() == count) {
+    return default_threadpool();
+  }
+  Result<std::shared_ptr<ThreadPool>> pool =
+      or_no_memory("a thread pool", [&]() -> Result<std::shared_ptr<ThreadPool>> {
+        return is_alone ? std::make_shared<ThreadPool>(1) : shared_of_size(count);
+      });
+  return pool.ok() ? std::move(*pool) : nullptr;
 }
 
 size_t ThreadPool::get_thread_count() const {
@@ -120,9 +133,11 @@ void ThreadPool::_unsafe_destroy_threadpool() {
 }
 
 const std::shared_ptr<ThreadPool>& default_threadpool() {
-  // Never destroyed: static objects of others may use it.
-  static auto* pool = new std::shared_ptr<ThreadPool>(std::make_shared<ThreadPool>());
-  return *pool;
+  struct Default {
+    ThreadPool pool;
+    std::shared_ptr<ThreadPool> shared{std::shared_ptr<ThreadPool>(), &pool};  // owns nothing
+  };
+  return lasting<Default>().shared;
 }
 
 ThreadPool* get_threadpool() { return chosen == nullptr ? default_threadpool().get() : chosen; }

@@ -29,7 +29,8 @@ class ThreadPool final {
 
   /// The pool that all share who ask for this many threads, for as long as one of them holds it;
   /// the default pool if that has as many. A pool of one thread, which costs nothing and on which
-  /// nobody waits for anybody, is a new one each time.
+  /// nobody waits for anybody, is a new one each time. Null, after a log message, if there is no
+  /// memory.
   static std::shared_ptr<ThreadPool> of_size(size_t thread_count);
 
   /// With the thread that calls run().

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <pthreadpool.h>
 
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/threadpool/workers.h>
 
 #if defined(__SANITIZE_THREAD__)
@@ -50,7 +51,15 @@ const bool kHasWorkers = true;
 
 std::shared_ptr<pthreadpool> start_workers(size_t count) {
   pthreadpool_t pool = pthreadpool_create(count);
-  return pool == nullptr ? nullptr : std::shared_ptr<pthreadpool>(pool, pthreadpool_destroy);
+  std::shared_ptr<pthreadpool> workers;
+  if (pool != nullptr) {
+    // What does not fit is destroyed; then there are none.
+    (void)or_no_memory("threads", [&] {
+      workers.reset(pool, pthreadpool_destroy);
+      return runtime::Error::Ok;
+    });
+  }
+  return workers;
 }
 
 void run_on_workers(pthreadpool_t workers, runtime::FunctionRef<void(size_t)> fn, size_t range) {

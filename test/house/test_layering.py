@@ -56,8 +56,10 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
-    | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector", "extension/threadpool"},
-    "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"},
+    | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector"}
+    | {"extension/threadpool", "extension/memory_allocator/no_memory"},
+    "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"}
+    | {"extension/memory_allocator/no_memory"},
     "extension": {"extension", "runtime"},
     "extension/executor_runner": {"extension", "runtime", "devtools"},
     "extension/module/bundled_module": {"extension", "runtime", "devtools/bundled_program"},

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <executorch/extension/async/task_threads.h>
@@ -30,6 +32,7 @@ struct Case {
   std::vector<int32_t> sizes;
   Module::LoadMode mode;
   bool is_async = false;
+  const char* data_file = nullptr;
 };
 
 class EveryHeapRequest : public ::testing::TestWithParam<Case> {
@@ -54,15 +57,22 @@ class EveryHeapRequest : public ::testing::TestWithParam<Case> {
 
   /// Loads and executes while request `fails` fails; `first` is the output's first number.
   Error run(int64_t fails, bool* has_failed, float* first) const {
+    // What the caller makes is made before.
     const TensorPtr input = extension::ones(GetParam().sizes);
+    const std::vector<runtime::EValue> inputs = {input};
+    std::string path = path_;
+    std::vector<std::string> data_files;
+    if (GetParam().data_file != nullptr) {
+      data_files.push_back(std::string(TEST_DATA_DIR "/") + GetParam().data_file);
+    }
     std::shared_ptr<TaskThreads> threads;  // which end, and give back what they have, last
     if (GetParam().is_async) {
       threads = *TaskThreads::start(2);
     }
     const heap::FailingAt failing(fails);
-    Module module(path_, GetParam().mode);
-    const auto outputs = threads == nullptr ? module.execute(GetParam().method, input)
-                                            : execute_on(*threads, module, input);
+    Module module(std::move(path), std::move(data_files), GetParam().mode);
+    const auto outputs = threads == nullptr ? module.execute(GetParam().method, inputs)
+                                            : execute_on(*threads, module, inputs);
     if (outputs.ok()) {
       *first = outputs->at(0).toTensor().const_data_ptr<float>()[0];
     }
@@ -70,11 +80,10 @@ class EveryHeapRequest : public ::testing::TestWithParam<Case> {
     return outputs.error();
   }
 
-  static runtime::Result<std::vector<runtime::EValue>> execute_on(TaskThreads& threads,
-                                                                  Module& module,
-                                                                  const TensorPtr& input) {
+  static runtime::Result<std::vector<runtime::EValue>> execute_on(
+      TaskThreads& threads, Module& module, const std::vector<runtime::EValue>& inputs) {
     runtime::Execution execution =
-        ET_UNWRAP(module.execute_async(GetParam().method, {input}, threads));
+        ET_UNWRAP(module.execute_async(GetParam().method, inputs, threads));
     ET_CHECK_OK_OR_RETURN_ERROR(execution.wait());
     EXPECT_GT(execution.task_count(), 4u);
     return module.get_outputs(GetParam().method);
@@ -95,8 +104,6 @@ TEST_P(EveryHeapRequest, FailsWithAnErrorAndLeavesNothing) {
   int64_t requests = 0;
   for (;; ++requests) {
     const Error error = run(requests, &has_failed, &found);
-    EXPECT_EQ(heap::live_blocks(), alive) << "request " << requests;
-    alive = heap::live_blocks();  // a failure's message takes some
     if (!has_failed) {
       EXPECT_EQ(error, Error::Ok);
       break;
@@ -105,8 +112,29 @@ TEST_P(EveryHeapRequest, FailsWithAnErrorAndLeavesNothing) {
         << "request " << requests << ": " << runtime::to_string(error);
     ASSERT_EQ(run(kNone, &has_failed, &found), Error::Ok) << "after request " << requests;
     EXPECT_EQ(found, expected);
+    EXPECT_EQ(heap::live_blocks(), alive) << "request " << requests;
+    alive = heap::live_blocks();  // a failure's message takes some
   }
   EXPECT_GT(requests, 0);
+}
+
+TEST(TensorPtrWithoutMemory, ThrowsAndLeavesNothing) {
+  if (!heap::is_watched()) {
+    GTEST_SKIP() << "the heap cannot be watched in this build";
+  }
+  const int64_t alive = heap::live_blocks();
+  int64_t thrown = 0;
+  for (bool has_failed = true; has_failed; ++thrown) {
+    const heap::FailingAt failing(thrown);
+    try {
+      const TensorPtr tensor = extension::full({2, 3}, 4);
+      EXPECT_EQ(extension::clone_tensor_ptr(tensor)->const_data_ptr<float>()[5], 4);
+    } catch (const std::bad_alloc&) {
+    }
+    has_failed = failing.has_failed();
+  }
+  EXPECT_GT(thrown, 8);
+  EXPECT_EQ(heap::live_blocks(), alive);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -114,6 +142,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"peer/conv.pte", "forward", {1, 3, 16, 16}, Module::LoadMode::File},
         Case{"peer/mlp_dynamic.pte", "forward", {3, 8}, Module::LoadMode::Mmap},
+        Case{"peer/external.pte",
+             "forward",
+             {1, 3},
+             Module::LoadMode::File,
+             false,
+             "peer/external.ptd"},
         Case{"demo/cond_true.pte", "forward", {2, 2}, Module::LoadMode::File},
         Case{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File},
         Case{"int8/images.pte", "forward", {1, 3, 8, 8}, Module::LoadMode::File, true},

@@ -74,18 +74,16 @@ void* answer(const char* function, const Request& request) {
   return memory;
 }
 
-void* new_block(size_t size, size_t alignment) {
-  check_allowed("operator new");
-  void* const memory = __libc_memalign(alignment, size);
-  if (memory == nullptr) {
-    abort();
-  }
-  ++live;
-  return memory;
-}
-
 void* nothrow_block(size_t size, size_t alignment) {
   return answer("operator new", [&] { return __libc_memalign(alignment, size); });
+}
+
+void* new_block(size_t size, size_t alignment) {
+  void* const memory = nothrow_block(size, alignment);
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  return memory;
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ class Forbidden final {
 };
 
 /// While it lives, request `index` (from 0) to malloc, calloc, realloc, aligned_alloc,
-/// posix_memalign, memalign or operator new(std::nothrow) gives no memory. Those of the other
-/// operators new, which could not say so without exceptions, are not counted.
+/// posix_memalign, memalign or an operator new gives no memory.
 class FailingAt final {
  public:
   explicit FailingAt(int64_t index);

@@ -57,6 +57,7 @@ void return_to_reserve(const void*) {
   used = blocks == 0 ? 0 : used;
 }
 
+void note_shortage() { shortage = true; }
 bool has_run_out() { return shortage; }
 void forget_shortage() { shortage = false; }
 

@@ -16,6 +16,8 @@ size_t size_in_reserve(const void* memory);
 /// Gives back `memory`, which is in the reserve.
 void return_to_reserve(const void* memory);
 
+/// For memory that was missing elsewhere.
+void note_shortage();
 /// Whether memory was missing on this thread since forget_shortage(). What XNNPACK made meanwhile
 /// must not be used.
 bool has_run_out();

@@ -4,11 +4,25 @@
 #include <utility>
 
 #include <executorch/backends/xnnpack/runtime/large_pages.h>
+#include <executorch/backends/xnnpack/runtime/reserve.h>
+#include <executorch/extension/memory_allocator/no_memory.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
 
 constexpr size_t kNotFound = SIZE_MAX;
+
+/// What XNNPACK calls; `otherwise` where there is no memory: an exception must not pass through it.
+template <typename T, typename Answer>
+T answer(void* self, T otherwise, const Answer& of) {
+  const runtime::Result<T> found = extension::or_no_memory(
+      "xnnpack: packed weights",
+      [&]() -> runtime::Result<T> { return of(*static_cast<WeightsSession*>(self)); });
+  if (!found.ok()) {
+    note_shortage();
+  }
+  return found.ok() ? *found : otherwise;
+}
 
 }  // namespace
 
@@ -16,14 +30,16 @@ WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file
     : keys_(std::move(keys)), file_(std::move(file)), unpacked_(unpacked) {
   provider_.context = this;
   provider_.look_up = [](void* self, const xnn_weights_cache_look_up_key* key) {
-    return static_cast<WeightsSession*>(self)->look_up(*key);
+    return answer(self, kNotFound, [&](WeightsSession& session) { return session.look_up(*key); });
   };
   provider_.reserve_space = [](void* self, size_t size) {
-    return static_cast<WeightsSession*>(self)->reserve(size);
+    return answer(self, static_cast<void*>(nullptr),
+                  [&](WeightsSession& session) { return session.reserve(size); });
   };
   provider_.look_up_or_insert = [](void* self, const xnn_weights_cache_look_up_key* key,
                                    void* packed, size_t) {
-    return static_cast<WeightsSession*>(self)->look_up_or_insert(*key, packed);
+    return answer(self, kNotFound,
+                  [&](WeightsSession& session) { return session.look_up_or_insert(*key, packed); });
   };
   provider_.is_finalized = [](void* self) {
     return static_cast<WeightsSession*>(self)->is_finished_;

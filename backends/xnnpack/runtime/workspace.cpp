@@ -32,7 +32,13 @@ Result<std::shared_ptr<Workspace>> Workspace::create() {
   const xnn_status status = xnn_create_workspace(&created);
   ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, MemoryAllocationFailed,
                            "xnnpack: no workspace: %s", status_text(status));
-  return std::shared_ptr<Workspace>(new Workspace(created));
+  struct Release {
+    void operator()(xnn_workspace_t workspace) const { xnn_release_workspace(workspace); }
+  };
+  std::unique_ptr<xnn_workspace, Release> workspace(created);
+  std::unique_ptr<Workspace> held(new Workspace(created));
+  (void)workspace.release();
+  return std::shared_ptr<Workspace>(std::move(held));
 }
 
 xnn_status Workspace::reshape(xnn_runtime_t runtime) {

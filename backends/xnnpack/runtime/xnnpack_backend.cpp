@@ -4,6 +4,7 @@
 #include <executorch/backends/xnnpack/runtime/library.h>
 #include <executorch/backends/xnnpack/runtime/reserve.h>
 #include <executorch/backends/xnnpack/runtime/work_estimate.h>
+#include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
@@ -11,6 +12,7 @@
 
 namespace executorch::backends::xnnpack {
 
+using extension::or_no_memory;
 using runtime::BackendExecutionContext;
 using runtime::BackendInitContext;
 using runtime::BackendOption;
@@ -38,13 +40,15 @@ class XnnpackBackend final : public runtime::BackendInterface {
 
   [[nodiscard]] Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                              runtime::ArrayRef<CompileSpec>) const override {
-    const Payload payload = ET_UNWRAP(
-        Payload::parse({static_cast<const uint8_t*>(processed->data()), processed->size()}));
+    const Payload payload = ET_UNWRAP(or_no_memory("xnnpack: a delegate's payload", [&] {
+      return Payload::parse({static_cast<const uint8_t*>(processed->data()), processed->size()});
+    }));
     extension::threadpool::ThreadPool* const pool = extension::threadpool::get_threadpool();
     const runtime::EventTracer* const tracer = context.event_tracer();
     DelegateSurroundings surroundings;
     surroundings.names = context.get_named_data_map();
-    surroundings.settings = ET_UNWRAP(settings_with(context.runtime_specs()));
+    surroundings.settings = ET_UNWRAP(
+        or_no_memory("xnnpack: options", [&] { return settings_with(context.runtime_specs()); }));
     surroundings.workspace_user = {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
     surroundings.threads = gains_by_threads(payload) ? pool->workers() : nullptr;
@@ -56,7 +60,8 @@ class XnnpackBackend final : public runtime::BackendInterface {
             runtime::EventTracerProfilingLevel::kProfileAllEvents &&
         tracer->event_tracer_debug_level() == runtime::EventTracerDebugLogLevel::kNoLogging;
     forget_shortage();
-    Result<std::unique_ptr<Delegate>> delegate = Delegate::create(payload, std::move(surroundings));
+    Result<std::unique_ptr<Delegate>> delegate = or_no_memory(
+        "xnnpack: a delegate", [&] { return Delegate::create(payload, std::move(surroundings)); });
     ET_CHECK_OK_OR_RETURN_ERROR(check_memory());
     ET_CHECK_OK_OR_RETURN_ERROR(delegate.error());
     if ((*delegate)->packed_size() != 0) {
@@ -72,7 +77,9 @@ class XnnpackBackend final : public runtime::BackendInterface {
   [[nodiscard]] Error execute(BackendExecutionContext& context, DelegateHandle* handle,
                               Span<EValue*> args) const override {
     forget_shortage();
-    const Error error = static_cast<Delegate*>(handle)->run(args, context.event_tracer());
+    const Error error = or_no_memory("xnnpack: a delegate's execution", [&] {
+      return static_cast<Delegate*>(handle)->run(args, context.event_tracer());
+    });
     ET_CHECK_OK_OR_RETURN_ERROR(check_memory());
     return error;
   }

@@ -161,4 +161,15 @@ TEST(GrowingAllocatorTest, GoesOnBeyondItsBlock) {
   EXPECT_EQ(allocator.overflow_size(), 0u);
 }
 
+TEST_F(ModuleTest, ADataFileThatIsMissingIsTheErrorOfEveryLoadAndNotTheFilesBeforeIt) {
+  const std::string data = std::string(TEST_DATA_DIR) + "/peer/external.ptd";
+  const std::string program = std::string(TEST_DATA_DIR) + "/peer/external.pte";
+  Module module(program, std::vector<std::string>{data, "/no/such/file.ptd"});
+  EXPECT_EQ(module.load(), Error::NotFound);
+  EXPECT_EQ(module.load(), Error::NotFound);
+  Module same_twice(program, std::vector<std::string>{data, data});
+  EXPECT_EQ(same_twice.load(), Error::InvalidArgument);
+  EXPECT_EQ(same_twice.load(), Error::InvalidArgument);
+}
+
 }  // namespace
