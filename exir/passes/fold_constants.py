@@ -22,16 +22,17 @@ from executorch.exir.passes.program_constants import add_constant, constant_tens
 FREE_GROWTH = 64 * 1024
 # The same for what a backend reads as a constant, and would leave outside with all that depends on it.
 _FREE_GROWTH_FOR_BACKENDS = 1024 * 1024
-_PLAIN_NAMESPACES = ("aten::", "dim_order_ops::")
+# Quantizing makes a constant shorter: what a flow left to be quantized while running is stored as its integers.
+_FOLDED_FOR_BACKENDS = ("aten::", "dim_order_ops::", "quantized_decomposed::quantize_per_")
 _CONVERSIONS = ("aten::_to_copy", "dim_order_ops::_to_dim_order_copy")
 
 
 def fold_for_backends(program: ExportedProgram) -> None:
     """Makes constants of weights that are computed from parameters, of masks, places and tables read at fixed places,
     in place, before anything is partitioned: backends take weights that are constants. How weights are stored is left
-    to them: quantized, or as shorter floats."""
+    to them: quantized, or as shorter floats. Weights that the graph quantizes become integers."""
     nodes = [node for node in program.graph.nodes if isinstance(node.target, (OpOverload, EdgeOpOverload))]
-    others = {node.target for node in nodes if not node.target._schema.name.startswith(_PLAIN_NAMESPACES)}
+    others = {node.target for node in nodes if not node.target._schema.name.startswith(_FOLDED_FOR_BACKENDS)}
     fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS)
 
 

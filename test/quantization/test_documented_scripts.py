@@ -12,6 +12,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer import Quantizer
 from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
 
+from executorch.backends.transforms.duplicate_dynamic_quant_chain import DuplicateDynamicQuantChainPass
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer_utils import (
@@ -83,6 +84,38 @@ def test_the_flow_of_the_page_on_language_models() -> None:
     assert not any("linear" in name or "addmm" in name for name in names)
     found = _run(lowered.to_executorch(), *inputs)
     assert sqnr(eager_model(*inputs), found) > 35 and sqnr(exact, found) > 15
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_weights_left_to_be_quantized_while_running_are_integers_of_one_delegate(is_dynamic: bool) -> None:
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.image, self.queries, self.keys = nn.Conv2d(3, 8, 3, padding=1), nn.Linear(8, 64), nn.Linear(8, 64)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            rows = self.image(x).relu().flatten(2).transpose(1, 2)
+            return self.queries(rows) * self.keys(rows)
+
+    torch.manual_seed(0)
+    model, inputs = Attention().eval(), (torch.randn(1, 3, 6, 6),)
+    config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic)
+    m = prepare_pt2e(torch.export.export(model, inputs).module(), XNNPACKQuantizer().set_global(config))
+    m(*inputs)
+    m = convert_pt2e(m, fold_quantize=False)
+    DuplicateDynamicQuantChainPass()(m)
+    chosen = [node for node in m.graph.nodes if "choose_qparams" in str(node.target)]
+    assert len(chosen) == (3 if is_dynamic else 0)
+    lowered = to_edge_transform_and_lower(
+        torch.export.export(m, inputs),
+        partitioner=[XnnpackPartitioner()],
+        compile_config=get_xnnpack_edge_compile_config(),
+    )
+    names = [str(node.target) for node in lowered.exported_program().graph.nodes if node.op == "call_function"]
+    assert names == ["executorch_call_delegate", "<built-in function getitem>"]
+    program = lowered.to_executorch()
+    assert len(program.buffer) < 8_500  # the weights are 4,960 bytes in float32
+    assert sqnr(m(*inputs).detach(), _run(program, *inputs)) > 30
 
 
 @pytest.mark.parametrize("recipe", XNNPackRecipeType, ids=lambda each: each.name)

@@ -1,0 +1,65 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What quantizes while running, once for each reader: for backends that take such chains with the one call that reads
+them. XNNPACK's partitioner takes shared ones too.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.graph_module import all_graph_modules
+
+__all__ = ["DuplicateDynamicQuantChainPass"]
+
+_CHOOSE = "quantized_decomposed::choose_qparams"
+_QUANTIZE = "quantized_decomposed::quantize_per_t"  # tensor, token
+_DEQUANTIZE = "quantized_decomposed::dequantize_per_t"
+
+
+class DuplicateDynamicQuantChainPass(PassBase):
+    """Copies choose_qparams, quantize and dequantize for every reader after the first of a dequantized tensor. Of
+    captured and of edge graphs; readers of sizes count as none.
+    """
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for last in [node for node in held.graph.nodes if _chain(node)]:
+                readers = [user for user in last.users if user.target is not torch.ops.aten.sym_size.int]
+                for reader in readers[1:]:
+                    reader.replace_input_with(last, _copy(last, reader))
+                    modified = True
+            held.graph.eliminate_dead_code()
+            held.recompile()
+        return PassResult(graph_module, modified)
+
+
+def _is(node: Any, start: str) -> bool:
+    name = getattr(node.target, "name", None) if isinstance(node, Node) and node.op == "call_function" else None
+    return callable(name) and str(name()).startswith(start)
+
+
+def _chain(last: Node) -> list[Node]:
+    """The calls that make what `last` dequantizes, in order: of a chain that chooses its parameters, else none."""
+    if not _is(last, _DEQUANTIZE) or not _is(last.args[0], _QUANTIZE):
+        return []
+    quantize: Any = last.args[0]
+    parts = [each for each in quantize.args[1:3] if isinstance(each, Node) and each.target is operator.getitem]
+    if len(parts) != 2 or parts[0].args[0] is not parts[1].args[0] or not _is(parts[0].args[0], _CHOOSE):
+        return []
+    choose: Any = parts[0].args[0]
+    return [choose, *parts, quantize, last] if quantize.args[1:3] == last.args[1:3] else []
+
+
+def _copy(last: Node, reader: Node) -> Node:
+    """The chain again, in front of a reader; its end."""
+    copies: dict[Node, Node] = {}
+    with reader.graph.inserting_before(reader):
+        for node in _chain(last):
+            copies[node] = reader.graph.node_copy(node, lambda held: copies.get(held, held))
+    return copies[last]
