@@ -13,7 +13,11 @@ from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
 
 from executorch.backends.xnnpack.quantizer.captured_sizes import SizesChanged
-from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    XNNPACKQuantizer,
+    ZeroFactorsError,
+    get_symmetric_quantization_config,
+)
 from executorch.exir import to_edge
 from executorch.exir.error import VerificationError
 
@@ -76,6 +80,25 @@ def test_inputs_of_other_sizes_than_captured_are_explained(is_qat: bool) -> None
     for strict in (False, True):
         exported = torch.export.export(converted, (torch.ones(3, 4),), strict=strict)
         torch.testing.assert_close(exported.module()(torch.ones(3, 4)), converted(torch.ones(3, 4)))
+
+
+@pytest.mark.parametrize("in_float", [False, True])
+def test_factors_of_batch_norms_that_are_zero_are_refused_for_training(in_float: bool) -> None:
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Conv2d(4, 4, 3)), torch.randn(2, 3, 6, 6)
+    config = get_symmetric_quantization_config(is_qat=True)
+    with torch.no_grad():
+        model[1].weight[2] = 0
+    quantizer = XNNPACKQuantizer().set_global(config)
+    if in_float:
+        quantizer.set_module_name("0", None).set_module_name("1", None)
+    with pytest.raises(ZeroFactorsError, match=r"module 1\): 1 of its 4 factors .* channel 2: .* NaN\. Train in float"):
+        prepare_qat_pt2e(_captured(model, x), quantizer)
+    with torch.no_grad():
+        model[1].weight[model[1].weight == 0] = 1e-2
+    prepared = prepare_qat_pt2e(_captured(model, x), XNNPACKQuantizer().set_global(config))
+    prepared(x).square().mean().backward()
+    assert all(bool(each.grad.isfinite().all()) for each in prepared.parameters() if each.grad is not None)
 
 
 def test_a_batch_that_varies_is_calibrated_with_any() -> None:

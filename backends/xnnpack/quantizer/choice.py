@@ -40,8 +40,14 @@ class Choices:
 
     def are_empty(self) -> bool:
         """Whether nothing was configured."""
-        configured = [*self.names.values(), *self.types.values(), *self.operators.values(), self.everywhere]
-        return all(each is None for each in configured)
+        return all(each is None for each in self._all())
+
+    def for_training(self) -> bool:
+        """Whether a configuration is for `prepare_qat_pt2e`."""
+        return any(each is not None and each.is_qat for each in self._all())
+
+    def _all(self) -> list[QuantizationConfig | None]:
+        return [*self.names.values(), *self.types.values(), *self.operators.values(), self.everywhere]
 
     def of(self, node: Node) -> tuple[QuantizationConfig | None, str]:
         """The configuration of a call (None: it stays in float), and what chose it."""

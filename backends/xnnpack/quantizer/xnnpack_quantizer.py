@@ -24,6 +24,7 @@ from executorch.backends.xnnpack.quantizer.captured_sizes import explain_sizes
 from executorch.backends.xnnpack.quantizer.choice import Choices, described
 from executorch.backends.xnnpack.quantizer.patterns import PATTERN_OF, Kind, is_float32
 from executorch.backends.xnnpack.quantizer.symmetric_config import get_symmetric_quantization_config
+from executorch.backends.xnnpack.quantizer.zero_factors import ZeroFactorsError, check_factors
 
 _ARITHMETIC = (torch.ops.aten.add.Tensor, torch.ops.aten.sub.Tensor, torch.ops.aten.mul.Tensor)
 _HIGHER_ORDER = torch._ops.HigherOrderOperator
@@ -93,7 +94,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         return model
 
     def annotate(self, model: GraphModule) -> GraphModule:
-        """Decides for every call, in the order of the graph."""
+        """Decides for every call, in the order of the graph. ZeroFactorsError: where training would give NaN."""
         if self._choices.are_empty():
             raise NothingQuantizedError(
                 "the quantizer has no configuration: call set_global(get_symmetric_quantization_config()), or "
@@ -101,6 +102,8 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             )
         # Statistics of batch norms that nothing reads hide that a convolution has one reader.
         model.graph.eliminate_dead_code()
+        if self._choices.for_training():
+            check_factors(model)
         self._reasons = []
         explain_sizes(model)
         for node in model.graph.nodes:
@@ -191,4 +194,4 @@ def _as_tensors(model: GraphModule, node: Node, places: list[int]) -> None:
     node.args = tuple(args)
 
 
-__all__ = ["NothingQuantizedError", "XNNPACKQuantizer", "get_symmetric_quantization_config"]
+__all__ = ["NothingQuantizedError", "XNNPACKQuantizer", "ZeroFactorsError", "get_symmetric_quantization_config"]

@@ -1,0 +1,42 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Refuses to train with factors of batch norms that are zero: torchao's training graph divides by them.
+
+For training, torchao multiplies a convolution's weights by the factors of the batch norm behind it, quantizes the
+products and divides the result again, of quantized layers and of those left in float. A factor of zero gives 0 / 0.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import torch
+from torch.fx import GraphModule, Node
+
+from executorch.backends.xnnpack.quantizer.choice import described
+from executorch.backends.xnnpack.quantizer.patterns import BATCH_NORM, CONVOLUTIONS, TRANSPOSED, only_follower
+
+
+class ZeroFactorsError(ValueError):
+    """A batch norm behind a convolution has factors that are zero; the message says which, and what to do."""
+
+
+def check_factors(model: GraphModule) -> None:
+    """Raises `ZeroFactorsError` for a graph that was captured for training."""
+    for node in model.graph.nodes:
+        norm = only_follower(node, BATCH_NORM) if node.target in (*CONVOLUTIONS, *TRANSPOSED) else None
+        factors = _tensor(model, norm.args[1]) if norm is not None else None
+        zeros = torch.empty(0) if factors is None else (factors == 0).nonzero()
+        if norm is not None and factors is not None and len(zeros):
+            raise ZeroFactorsError(
+                f"{described(norm)}: {len(zeros)} of its {factors.numel()} factors (weight) are zero, the first of "
+                f"channel {int(zeros[0])}: training with quantization in sight divides by them and gives NaN. Train in "
+                "float until none is zero, or begin with small ones before torch.export.export: `with torch.no_grad(): "
+                "norm.weight[norm.weight == 0] = 1e-2`"
+            )
+
+
+def _tensor(model: GraphModule, node: object) -> torch.Tensor | None:
+    if not isinstance(node, Node) or node.op != "get_attr":
+        return None
+    found = reduce(getattr, str(node.target).split("."), model)
+    return found.detach() if isinstance(found, torch.Tensor) else None
