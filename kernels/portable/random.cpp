@@ -51,10 +51,14 @@ class Stream {
  private:
   // Several blocks of four words at a time: their rounds do not wait for each other.
   void make_words() {
+    in_vectors([](Stream* stream) { stream->make_blocks(); }, this);
+    index_ += kBlocks;
+  }
+  void make_blocks() {
     uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
     for (int i = 0; i < kBlocks; ++i) {
-      c0[i] = static_cast<uint32_t>(index_ + i);
-      c1[i] = static_cast<uint32_t>((index_ + i) >> 32);
+      c0[i] = static_cast<uint32_t>(index_ + static_cast<uint64_t>(i));
+      c1[i] = static_cast<uint32_t>((index_ + static_cast<uint64_t>(i)) >> 32);
       c2[i] = stream_;
       c3[i] = 0;
     }
@@ -72,10 +76,10 @@ class Stream {
       uint32_t* const block = words_ + 4 * i;
       block[0] = c0[i], block[1] = c1[i], block[2] = c2[i], block[3] = c3[i];
     }
-    index_ += kBlocks;
   }
 
-  static constexpr int kBlocks = 4, kWords = 4 * kBlocks;
+  // As many as a register of AVX-512 holds; on small devices, what their stacks hold.
+  static constexpr int kBlocks = is_bare_metal ? 4 : 32, kWords = 4 * kBlocks;
   uint32_t key_[2], stream_;
   uint64_t index_ = 0;
   uint32_t words_[kWords];

@@ -2,6 +2,7 @@
 // Operators of two tensors, or of a tensor and a number: arithmetic, comparison, logic, bits.
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/loops/float_power.h>
 #include <executorch/kernels/loops/integer_math.h>
 #include <executorch/kernels/loops/number.h>
 #include <executorch/kernels/loops/promote.h>
@@ -105,6 +106,9 @@ constexpr auto atan2_math =
                    const float a = std::fabs(y), b = std::fabs(x);
                    return a < 1e30f && b < 1e30f && (a > 1e-30f || b > 1e-30f);
                  }};
+constexpr auto pow_math = Approximated{[](auto x, auto y) { return power(x, y); },
+                                       [](float x, float y) { return float_power(x, y); },
+                                       [](float x, float y) { return has_power(x, y); }};
 
 }  // namespace
 
@@ -168,7 +172,6 @@ TENSORS(fmin,     Any,      (y != y) | (x < y) ? x : y)
 MATH(add,         plus(x, y))
 MATH(add_scaled,  plus(x, times(extra.a, y)))
 MATH(rsub,        minus(y, times(extra.a, x)))
-MATH(pow,         power(x, y))
 MATH(nextafter,   extra.a == 0 ? std::nextafter(x, y) : extra.a > 1 ? next_in<Half>(x, y) : next_in<BFloat16>(x, y))
 // clang-format on
 

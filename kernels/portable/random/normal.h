@@ -4,13 +4,15 @@
 // multiplication. Several pairs go on side by side: their series do not wait for each other.
 #pragma once
 
+#include <executorch/kernels/loops/types.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 namespace executorch::kernels::portable {
 
-inline constexpr int kPairs = 8, kNormals = 2 * kPairs;
+inline constexpr int kPairs = is_bare_metal ? 8 : 32, kNormals = 2 * kPairs;
 
 /// Of 0 < x ≤ 1, by log m = 2 artanh((m - 1) / (m + 1)).
 inline void natural_logs(const double* x, double* log) {

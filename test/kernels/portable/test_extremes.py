@@ -35,6 +35,20 @@ def test_gamma_has_its_logarithm_on_both_sides_of_zero(bounds: tuple[float, floa
     torch.testing.assert_close(found, expected, rtol=6e-7, atol=2e-6)
 
 
+@pytest.mark.parametrize("size", [1e-30, 1e-3, 1, 2.5, 1e30])
+def test_powers_of_every_number_are_rounded_once(size: float) -> None:
+    special = torch.tensor([0.0, -0.0, 1, -1, 2, -2, 0.5, 3, -3, 1e9, 16777217, 3e38, -3e38, 1e-38])
+    x = torch.cat([torch.randn(2000) * size, special * size, special])
+    for exponents in (torch.randn_like(x), (torch.randn_like(x) * 3).round(), special[torch.arange(len(x)) % 14]):
+        found = _result("aten::pow.Tensor_Tensor_out", x, exponents, out=torch.empty_like(x))
+        expected = torch.pow(x.double(), exponents.double()).float()
+        torch.testing.assert_close(found, expected, rtol=1.2e-7, atol=2e-45, equal_nan=True)
+        known = ~expected.isnan()
+        assert torch.equal(found[known].signbit(), expected[known].signbit())
+    found = _result("aten::pow.Tensor_Tensor_out", x, torch.ones_like(x), out=torch.empty_like(x))
+    assert torch.equal(found, x)
+
+
 @pytest.mark.parametrize("diagonal", ENDS)
 @pytest.mark.parametrize("lower", [True, False])
 def test_triangles_of_diagonals_far_outside_are_all_or_nothing(lower: bool, diagonal: int) -> None:
