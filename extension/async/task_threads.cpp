@@ -3,11 +3,13 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include <executorch/extension/async/processor_share.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/platform/log.h>
@@ -27,6 +29,7 @@ struct TaskThreads::Queue {
   Task* first = nullptr;
   Task* last = nullptr;
   bool is_ending = false;
+  std::atomic<size_t> started{0};
 
   void add(Task& task) {
     {
@@ -56,15 +59,16 @@ struct TaskThreads::Queue {
   }
 };
 
-TaskThreads::TaskThreads(threadpool::ThreadPool* kernels, std::unique_ptr<Queue> queue)
-    : kernels_(kernels), process_(getpid()), queue_(std::move(queue)) {}
+TaskThreads::TaskThreads(size_t count, threadpool::ThreadPool* kernels,
+                         std::unique_ptr<Queue> queue)
+    : count_(count), kernels_(kernels), process_(getpid()), queue_(std::move(queue)) {}
 
 Result<std::shared_ptr<TaskThreads>> TaskThreads::start(size_t count,
                                                         threadpool::ThreadPool* kernels) {
   ET_CHECK_OR_RETURN_ERROR(count > 0, InvalidArgument, "expected at least one thread, found 0");
   std::shared_ptr<TaskThreads> pool;
   ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("threads", [&] {
-    pool.reset(new TaskThreads(kernels, std::make_unique<Queue>()));
+    pool.reset(new TaskThreads(count, kernels, std::make_unique<Queue>()));
     pool->threads_.reserve(count);
     return Error::Ok;
   }));
@@ -103,6 +107,7 @@ void TaskThreads::post(Task& task, TaskScope& scope) {
 
 void* TaskThreads::serve(void* self) {
   TaskThreads& pool = *static_cast<TaskThreads*>(self);
+  keep_to_share_of_processors(pool.queue_->started.fetch_add(1), pool.count_);
   const threadpool::ThreadPoolScope scope(pool.kernels_);
   std::optional<threadpool::NoThreadPoolGuard> guard;
   if (pool.kernels_ == nullptr) guard.emplace();

@@ -16,6 +16,7 @@
 namespace executorch::extension {
 
 /// Threads that run tasks in the order in which they are posted. All executions may share them.
+/// Each keeps to its share of the processors that the process may use (processor_share.h).
 /// They wait for work until the object is destroyed: whoever executes often keeps it. A process
 /// that fork() makes has none of them, and starts its own.
 class TaskThreads final : public runtime::TaskPool {
@@ -42,9 +43,10 @@ class TaskThreads final : public runtime::TaskPool {
  private:
   struct Queue;
 
-  TaskThreads(threadpool::ThreadPool* kernels, std::unique_ptr<Queue> queue);
+  TaskThreads(size_t count, threadpool::ThreadPool* kernels, std::unique_ptr<Queue> queue);
   static void* serve(void* self);
 
+  const size_t count_;  // what threads_ is to have; they run before it does
   threadpool::ThreadPool* const kernels_;
   const pid_t process_;
   std::unique_ptr<Queue> queue_;

@@ -2,11 +2,13 @@
 #include <executorch/extension/async/task_threads.h>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <utility>
 
 namespace {
@@ -51,6 +53,37 @@ TEST(TaskThreadsTest, AScopeRunsTheTasksThatArePostedWithItAndNoOthers) {
   EXPECT_EQ(within.runs, 1);
   EXPECT_EQ(alone.runs, 1);
 }
+
+#ifdef __linux__
+// Waits until all have begun, so that each is on a thread of its own.
+struct SeesProcessors final : Task {
+  explicit SeesProcessors(std::atomic<int>& still) : to_begin(still) {}
+  void run() override {
+    --to_begin;
+    while (to_begin > 0) std::this_thread::yield();
+    sched_getaffinity(0, sizeof(processors), &processors);
+  }
+  std::atomic<int>& to_begin;
+  cpu_set_t processors;
+};
+
+TEST(TaskThreadsTest, EachThreadHasAShareOfTheProcessors) {
+  cpu_set_t usable, both, all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(usable), &usable), 0);
+  if (CPU_COUNT(&usable) < 2) GTEST_SKIP() << "the process has one processor";
+  std::atomic<int> to_begin{2};
+  SeesProcessors first(to_begin), second(to_begin);
+  {
+    auto threads = TaskThreads::start(2);
+    (*threads)->post(first);
+    (*threads)->post(second);
+  }
+  CPU_AND(&both, &first.processors, &second.processors);
+  CPU_OR(&all, &first.processors, &second.processors);
+  EXPECT_EQ(CPU_COUNT(&both), 0);
+  EXPECT_TRUE(CPU_EQUAL(&all, &usable));
+}
+#endif
 
 #ifndef __SANITIZE_THREAD__
 TEST(TaskThreadsTest, AProcessThatForkMakesDropsThemAndStartsItsOwn) {

@@ -1,0 +1,32 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/async/processor_share.h>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace executorch::extension {
+
+#ifdef __linux__
+void keep_to_share_of_processors(size_t index, size_t count) {
+  cpu_set_t usable;
+  // More processors than a set has room for: the system refuses, and the thread goes anywhere.
+  if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
+  const size_t processors = static_cast<size_t>(CPU_COUNT(&usable));
+  if (count < 2 || processors < count) return;
+  const size_t begin = index * processors / count, end = (index + 1) * processors / count;
+  cpu_set_t share;
+  CPU_ZERO(&share);
+  size_t found = 0;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &usable)) continue;
+    if (found >= begin && found < end) CPU_SET(cpu, &share);
+    ++found;
+  }
+  (void)sched_setaffinity(0, sizeof(share), &share);  // what it was is as right, but slower
+}
+#else
+void keep_to_share_of_processors(size_t, size_t) {}
+#endif
+
+}  // namespace executorch::extension
