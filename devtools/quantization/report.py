@@ -17,6 +17,7 @@ from torch.fx import GraphModule, Node
 
 from executorch.devtools.quantization.noise import CallKey, calls_by_key, noise_of_calls, operator_name
 from executorch.exir.backend.fallback import FALLBACK
+from executorch.exir.backend.in_float import IN_FLOAT
 from executorch.exir.error import module_name
 from executorch.exir.error import operator_name as edge_name
 from executorch.exir.graph_module import all_graph_modules
@@ -40,7 +41,8 @@ class LayerReport:
     """scheme: "static", "dynamic", "weights only" or "float". bits: of weights and of operands (32: float). sqnr: of
     the layer's result in dB, its operands being the float model's. runs: "" before lowering; else "delegated to …",
     "fused in …" (a kernel on the integers, of the installed runtime), "dequantized" or "in float"; why: a partitioner's
-    reason and why there is no kernel on the integers, or that the quantizer left it.
+    reason and why there is no kernel on the integers, or that the quantizer left it, or why a delegate computes it on
+    numbers.
     """
 
     layer: str
@@ -55,16 +57,30 @@ class LayerReport:
 
 
 @dataclass(frozen=True)
+class InFloat:
+    """An operator, with weights or without, that a delegate with integers in it computes on numbers, and why."""
+
+    layer: str
+    operator: str
+    runs: str
+    why: str
+
+
+@dataclass(frozen=True)
 class QuantizationReport:
-    """layers: in the order of the graph. sqnr: of the model's first result in dB, all noise together."""
+    """layers: in the order of the graph. sqnr: of the model's first result in dB, all noise together. in_float: after
+    lowering, in the order of the delegates.
+    """
 
     layers: tuple[LayerReport, ...]
     sqnr: float
+    in_float: tuple[InFloat, ...] = ()
 
     def to_json(self) -> str:
         """As an object; null for what has no noise."""
         layers = [{**asdict(layer), "sqnr": _finite(layer.sqnr)} for layer in self.layers]
-        return json.dumps({"layers": layers, "sqnr": _finite(self.sqnr)}, indent=2)
+        said = {"layers": layers, "sqnr": _finite(self.sqnr), "in_float": [asdict(one) for one in self.in_float]}
+        return json.dumps(said, indent=2)
 
     def __str__(self) -> str:
         rows = [
@@ -80,7 +96,11 @@ class QuantizationReport:
             for one in self.layers
         ]
         titles = ["layer", "operator", "scheme", "bits w/a", "SQNR dB", "runs", "why"]
-        return f"{tabulate(rows, titles)}\nresult: SQNR {self.sqnr:.1f} dB"
+        lines = [tabulate(rows, titles), f"result: SQNR {self.sqnr:.1f} dB"]
+        if self.in_float:
+            inside = [(one.layer, one.operator, one.runs, one.why) for one in self.in_float]
+            lines += ["", tabulate(inside, ["layer", "on numbers", "runs", "why"])]
+        return "\n".join(lines)
 
 
 def quantization_report(
@@ -104,7 +124,7 @@ def quantization_report(
             place = found[min(calls[key[0]], len(found) - 1)] if found else ("", "")
             calls[key[0]] += 1
             layers.append(_layer(key, node, noise.get(key, math.nan), place, lowered is not None))
-    return QuantizationReport(tuple(layers), whole)
+    return QuantizationReport(tuple(layers), whole, () if lowered is None else _in_float(lowered.exported_program()))
 
 
 def _finite(value: float) -> float | None:
@@ -168,13 +188,26 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
             if node in delegates:
                 inside = delegates[node].original_module.graph.nodes
                 for each in filter(_is_weighted, inside):
-                    found.setdefault(module_name(each), []).append((f"delegated to {delegates[node].backend_id}", ""))
+                    told = (f"delegated to {delegates[node].backend_id}", each.meta.get(IN_FLOAT, ""))
+                    found.setdefault(module_name(each), []).append(told)
             elif _is_weighted(node):
                 reasons = [f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ())]
                 place, why = _place(node, verdicts)
                 told = "" if place.startswith("fused") else "; ".join([*reasons, *filter(None, [why])])
                 found.setdefault(module_name(node), []).append((place, told))
     return found
+
+
+def _in_float(program: ExportedProgram) -> tuple[InFloat, ...]:
+    """What delegates with integers in them compute on numbers."""
+    found = []
+    for held in all_graph_modules(program.graph_module):
+        for _, delegate, _ in get_lowered_submodules(held):
+            runs = f"delegated to {delegate.backend_id}"
+            for node in delegate.original_module.graph.nodes:
+                if IN_FLOAT in node.meta:
+                    found.append(InFloat(module_name(node), edge_name(node.target), runs, node.meta[IN_FLOAT]))
+    return tuple(found)
 
 
 def _place(node: Node, verdicts: Mapping[Node, str]) -> tuple[str, str]:

@@ -84,6 +84,30 @@ def test_layers_on_integers_are_told_from_those_that_are_dequantized_with_the_re
     ]
 
 
+def test_what_a_delegate_computes_on_numbers_between_integers_is_told_with_the_reason() -> None:
+    class Between(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.gate, self.last = nn.Conv2d(3, 8, 3), nn.Hardsigmoid(), nn.Conv2d(8, 4, 1)
+            self.weights, self.left = nn.Softmax(1), nn.Conv2d(4, 4, 1)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.left(self.weights(self.last(self.gate(self.first(x)).relu())))
+
+    torch.manual_seed(0)
+    model, data = Between().eval(), _data()
+    graph = torch.export.export(model, data[0]).module()
+    converted = quantized(model, _quantizer().set_module_name("left", None), data)
+    report = quantization_report(graph, converted, data, lowered_on_xnnpack(converted, data[0]))
+    told = {(one.layer, one.operator.partition("::")[2].partition(".")[0]): one.why for one in report.in_float}
+    assert told["gate", "div"] == told["weights", "_softmax"] == "XNNPACK has no such operator on integers", told
+    assert "made with aten_clamp_default, is read as numbers" in told["gate", "add"]
+    assert told["left", "convolution"] == "its operand aten__softmax_default is not quantized"
+    assert not any(layer in ("first", "last") for layer, _ in told)
+    assert [one.why for one in report.layers if one.layer == "left"] == [told["left", "convolution"]]
+    assert "_softmax" in str(report) and len(json.loads(report.to_json())["in_float"]) == len(report.in_float)
+
+
 def test_each_call_of_one_module_is_told_for_itself() -> None:
     class Twice(nn.Module):
         def __init__(self) -> None:

@@ -14,9 +14,11 @@ from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
 from executorch.backends.xnnpack.partition.selection import Selection
 from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
+from executorch.backends.xnnpack.partition.why_in_float import why_in_float
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
 from executorch.exir.backend.constant_tagging import tag_constant_data
+from executorch.exir.backend.in_float import note_in_float
 from executorch.exir.backend.partition_report import WhyNoPartition
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.subgraph_programs import programs_of
@@ -105,6 +107,8 @@ class XnnpackPartitioner(Partitioner):
 
         found = largest_partitions(program.graph, is_supported)
         groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
+        reasons = [item for group in groups for item in why_in_float(program, group).items()]
+        note_in_float({piece: reason for node, reason in reasons for piece in layers.pieces_of(node)})
         return [[piece for node in nodes for piece in layers.pieces_of(node)] for nodes in groups]
 
 
