@@ -15,6 +15,7 @@ _ROOT = _ADDITIONS.parents[2]
 ADDED = {path: path.name for path in sorted(_ADDITIONS.glob("*.*")) if path.suffix in (".c", ".cc", ".h")}
 ADDED |= {_ROOT / name: name for name in ("kernels/loops/float_math.h", "kernels/loops/wide.h")}
 ADDED_FOLDER = "xnnpack/src/executorch"
+_ZEROS = "images that are quantized while running vary in number: backends/xnnpack/xnnpack_additions/zeros_of_images.h"
 _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_additions/tile_order.h says why"
 _CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack_additions/cached_weights.h"
 _PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additions/pack_convolution.h says why"
@@ -90,6 +91,28 @@ _WITHOUT_SIGN = (
     *_packing_of_convolutions("qs8_to_qu8"),
 )
 
+
+def _zeros_of_images(operator: str, of: str, parts: tuple[str, str, str], following: str) -> Change:
+    """parts: the beginning, the indentation and the end of what XNNPACK does. following: what is there once."""
+    begin, indent, end = parts
+    op = f"{operator}_op"
+    theirs = (
+        f"{indent}if ({op}->zero_buffers) {{\n{indent}  for (size_t i = 1; i < batch_size; ++i) {{\n"
+        f"{indent}    xnn_release_simd_memory({op}->zero_buffers[i]);\n{indent}  }}\n{indent}}}\n{of}"
+        f"{indent}{op}->zero_buffers = xnn_reallocate_memory({op}->zero_buffers, batch_size * sizeof(void*));\n"
+        f"{indent}{op}->zero_buffers[0] = {op}->zero_buffer;\n"
+        f"{indent}for (size_t i = 1; i < batch_size; ++i) {{\n"
+        f"{indent}  {op}->zero_buffers[i] = xnn_allocate_simd_memory({op}->zero_size);\n{indent}}}\n"
+    )
+    ours = (
+        f"  const enum xnn_status zeros_status = executorch_zeros_of_images({op}, batch_size);\n"
+        "  if (zeros_status != xnn_status_success) {\n    return zeros_status;\n  }\n"
+    )
+    file = f"xnnpack/src/operators/{operator}-nhwc.c"
+    return Change(file, f"{begin}{theirs}{end}{following}", f"{ours}{following}", _ZEROS)
+
+
+_IF_SIZES_CHANGED = ("  if (input_size_changed(convolution_op)) {\n", "    ", "  }\n")
 _WIDE_BEFORE = """\
         f32_gemm_config.mr = 7;
         f32_gemm_config.nr = 32;
@@ -159,7 +182,7 @@ CHANGES = (
     Change(
         "xnnpack/src/operators/convolution-nhwc.c",
         '#include "xnnpack.h"',
-        '#include "executorch/cached_weights.h"\n#include "xnnpack.h"',
+        '#include "executorch/cached_weights.h"\n#include "executorch/zeros_of_images.h"\n#include "xnnpack.h"',
         _CACHED_WEIGHTS,
     ),
     Change(
@@ -205,7 +228,7 @@ CHANGES = (
     Change(
         "xnnpack/src/operators/deconvolution-nhwc.c",
         '#include "xnnpack.h"',
-        '#include "executorch/cached_weights.h"\n#include "xnnpack.h"',
+        '#include "executorch/cached_weights.h"\n#include "executorch/zeros_of_images.h"\n#include "xnnpack.h"',
         _CACHED_WEIGHTS,
     ),
     Change(
@@ -343,6 +366,21 @@ CHANGES = (
         "    }\n"
         "#endif",
         _POOLING,
+    ),
+    *(
+        _zeros_of_images(
+            *("convolution", "", _IF_SIZES_CHANGED),
+            "  return reshape_convolution2d_nhwc(\n"
+            f"    convolution_op, xnn_operator_type_convolution_nhwc_qd8_{result}_qc8w,",
+        )
+        for result in ("f16", "f32")
+    ),
+    _zeros_of_images("deconvolution", "\n", ("", "  ", ""), "\n  return reshape_deconvolution2d_nhwc("),
+    Change(
+        "xnnpack/src/operator-utils.c",
+        "    for (size_t i = 1; i < op->batch_size; ++i) {",
+        "    for (size_t i = 1; i < op->valid_batch_size; ++i) {",
+        _ZEROS,
     ),
     _integer_tiles("qd8_f32_qc8w", "", "dq", _AVX2, _NUMBERS),
     _integer_tiles("qd8_f32_qc8w", "", "dq", _VNNI, _NUMBERS),

@@ -65,19 +65,22 @@ def test_each_image_of_a_batch_is_quantized_for_itself() -> None:
         assert sqnr(LAYERS["padded"](image[None]), result[None]) > 35
 
 
-def test_sizes_of_images_may_vary_and_where_their_number_does_they_are_quantized_outside() -> None:
+@pytest.mark.parametrize("dims", [(2,), (0,), (0, 2)], ids=["height", "number", "both"])
+def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...]) -> None:
     torch.manual_seed(0)
-    most = torch.randn(2, 3, 12, 12)
-    for dim, name in ((2, "height"), (0, "number")):
-        shapes = ({dim: Dim(name, min=1, max=12)},)
-        program = export(while_running(LAYERS["padded"], most, shapes=shapes), (most,), dynamic_shapes=shapes)
-        lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
-        assert any("choose_qparams" in call for call in calls(lowered.exported_program())) == (dim == 0)
-        method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
-        for size in (12, 3, 7, 12):
-            images = torch.randn(2, 3, size, 12) if dim else torch.randn(size, 3, 12, 12)
-            found = torch.as_tensor(method.execute([images])[0])
-            assert sqnr(LAYERS["padded"](images), found) > 35
+    most = torch.randn(12, 3, 12, 9)
+    shapes = ({dim: Dim(f"size_{dim}", min=1, max=12) for dim in dims},)
+    program = export(while_running(LAYERS["padded"], most, shapes=shapes), (most,), dynamic_shapes=shapes)
+    lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    assert len(calls(lowered.exported_program())) == 2
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for number, height in ((12, 12), (1, 3), (7, 12), (2, 5), (12, 5), (12, 12)):
+        images = torch.randn(number if 0 in dims else 12, 3, height if 2 in dims else 12, 9)
+        # Their zero points, and so the zeros beside them, differ.
+        images = images * torch.logspace(-2, 2, len(images)).reshape(-1, 1, 1, 1) + torch.randn(len(images), 1, 1, 1)
+        found = torch.as_tensor(method.execute([images])[0])
+        for image, result in zip(images, found, strict=True):
+            assert sqnr(LAYERS["padded"](image[None]), result[None]) > 35
 
 
 @pytest.mark.parametrize("layer", [nn.ConvTranspose2d(3, 4, 2, 2), nn.Conv2d(3, 6, 3, groups=3)])

@@ -142,8 +142,7 @@ def _weights_of_quantized_images(node: Node, program: ExportedProgram) -> Weight
     depthwise = call.groups > 1 and weights.values.shape[1] == 1
     constant_bias = call.bias is None or is_constant(program, call.bias)
     value = call.source.meta["val"]
-    # XNNPACK's batches are always as many.
-    images = value.dim() == 4 and value.dtype == torch.float32 and isinstance(value.shape[0], int)
+    images = value.dim() == 4 and value.dtype == torch.float32
     return weights if images and constant_bias and not (call.transposed or depthwise or before_norm) else None
 
 

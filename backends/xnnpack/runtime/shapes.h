@@ -13,6 +13,12 @@
 
 namespace executorch::backends::xnnpack {
 
+#ifdef EXECUTORCH_XNNPACK_CHANGED  // built with cmake/xnnpack_changes.py
+constexpr bool kRoomForAnyImages = true;
+#else
+constexpr bool kRoomForAnyImages = false;
+#endif
+
 /// The shapes while nodes are walked in order.
 class Shapes final {
  public:
@@ -33,10 +39,11 @@ class Shapes final {
   /// nullptr if the value has not been made.
   const Shape* operator[](uint32_t id) const { return known_[id]; }
 
-  /// Whether the value has as many rows or images as declared, or need not: XNNPACK makes room for
-  /// the zeros beside images that are quantized while running once.
+  /// Whether the value has as many images as declared, or need not: an XNNPACK without our changes
+  /// makes room for the zeros beside images that are quantized while running once.
   bool has_all_images(uint32_t id) const {
-    return datatypes_[id] != kQuantizedWhileRunning || known_[id]->dims[0] == declared_[id].dims[0];
+    return kRoomForAnyImages || datatypes_[id] != kQuantizedWhileRunning ||
+           known_[id]->dims[0] == declared_[id].dims[0];
   }
 
   /// Whether the value may have this shape now.
