@@ -20,9 +20,10 @@ _LIMITED = (
 _OF_TWO = ("f16-maxpool", "f16-vbinary", "f32-maxpool", "f32-vbinary")
 """Folders of kernels that compare data."""
 _LIMIT_SECOND = re.compile(r"(_mm(?:256|512)?_(?:max|min)_ps)\((\w+), (v(?:y_|output_)?(?:min|max|zero))\)")
+_COMPARED = re.compile(r"_mm(256|512)?_(max|min)_p[hs]\(")
 _HEADER = '#include "executorch/nan_stays.h"\n'
 
-WHAT = f"NaN is kept: {_LIMITED} {_OF_TWO} {_LIMIT_SECOND.pattern} {_HEADER}"
+WHAT = f"NaN is kept: {_LIMITED} {_OF_TWO} {_LIMIT_SECOND.pattern} {_COMPARED.pattern} {_HEADER}"
 """What the result depends on, as text."""
 
 
@@ -38,6 +39,6 @@ def keep_nan(kernels: Path) -> int:
     for folder in _OF_TWO:
         for path in sorted((kernels / folder).rglob("*.c")):
             text = path.read_text()
-            if re.search(r"_mm(256|512)?_(max|min)_ps", text):
+            if _COMPARED.search(text):
                 path.write_text(_HEADER + text)
     return swapped

@@ -48,3 +48,20 @@ static inline __m512 executorch_min_512(__m512 a, __m512 b) {
 #define _mm512_maskz_max_ps(mask, a, b) executorch_max_512((a), (b))
 #define _mm512_maskz_min_ps(mask, a, b) executorch_min_512((a), (b))
 #endif
+
+#ifdef __AVX512FP16__
+static inline __m512h executorch_nan_of_first_512h(__m512h a, __m512h chosen) {
+  return _mm512_castsi512_ph(_mm512_mask_mov_epi16(
+      _mm512_castph_si512(chosen), _mm512_cmp_ph_mask(a, a, _CMP_UNORD_Q), _mm512_castph_si512(a)));
+}
+static inline __m512h executorch_max_512h(__m512h a, __m512h b) {
+  return executorch_nan_of_first_512h(a, _mm512_max_ph(a, b));
+}
+static inline __m512h executorch_min_512h(__m512h a, __m512h b) {
+  return executorch_nan_of_first_512h(a, _mm512_min_ph(a, b));
+}
+#define _mm512_max_ph(a, b) executorch_max_512h((a), (b))
+#define _mm512_min_ph(a, b) executorch_min_512h((a), (b))
+#define _mm512_maskz_max_ph(mask, a, b) executorch_max_512h((a), (b))
+#define _mm512_maskz_min_ph(mask, a, b) executorch_min_512h((a), (b))
+#endif
