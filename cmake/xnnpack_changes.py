@@ -21,6 +21,7 @@ _CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack
 _PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additions/pack_convolution.h says why"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 _WIDE_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_8x32_avx512.h says why"
+_ADDING = "additions become parts of convolutions: backends/xnnpack/xnnpack_additions/added_to_convolution.h says why"
 _POOLING = "max pooling of more channels at once: backends/xnnpack/xnnpack_additions/max_pooling_avx.h"
 _ELEMENTARY = "elementary functions: backends/xnnpack/xnnpack_additions/elementary.h says why"
 _INTEGER_TILES = "products of integers: backends/xnnpack/xnnpack_additions/integer_product.h"
@@ -350,6 +351,51 @@ CHANGES = (
         _ELEMENTARY,
     ),
     Change("xnnpack/src/configs/gemm-config.c", _WIDE_BEFORE, _WIDE_AFTER, _WIDE_TILES),
+    Change(
+        "xnnpack/src/subgraph.c",
+        '#include "xnnpack/subgraph.h"\n',
+        '#include "executorch/added_to_convolution.h"\n#include "xnnpack/subgraph.h"\n',
+        _ADDING,
+    ),
+    Change(
+        "xnnpack/src/subgraph.c",
+        "      // Try to fuse Clamp Node upstream into producer Node\n",
+        "#if XNN_ARCH_X86_64\n"
+        "      if (executorch_fuse_addition(subgraph, value, producer_id, consumer_id)) {\n"
+        "        continue;\n"
+        "      }\n"
+        "#endif\n"
+        "      // Try to fuse Clamp Node upstream into producer Node\n",
+        _ADDING,
+    ),
+    Change(
+        "xnnpack/src/subgraph/convolution-2d.c",
+        '#include "xnnpack/subgraph.h"\n',
+        '#include "executorch/added_to_convolution.h"\n#include "xnnpack/subgraph.h"\n',
+        _ADDING,
+    ),
+    Change(
+        "xnnpack/src/subgraph/convolution-2d.c",
+        "  output_value->shape.num_dims = 4;\n",
+        "  output_value->shape.num_dims = 4;\n"
+        "#if XNN_ARCH_X86_64\n"
+        "  status = executorch_reshape_addition(opdata, values);\n"
+        "  if (status != xnn_status_success) {\n"
+        "    return status;\n"
+        "  }\n"
+        "#endif\n",
+        _ADDING,
+    ),
+    Change(
+        "xnnpack/src/subgraph/convolution-2d.c",
+        "    case xnn_operator_type_convolution_nhwc_f32:\n      return xnn_setup_convolution2d_nhwc_f32(\n",
+        "    case xnn_operator_type_convolution_nhwc_f32:\n"
+        "#if XNN_ARCH_X86_64\n"
+        "      executorch_setup_addition(opdata, values);\n"
+        "#endif\n"
+        "      return xnn_setup_convolution2d_nhwc_f32(\n",
+        _ADDING,
+    ),
     Change(
         "xnnpack/src/configs/maxpool-config.c",
         '#include "xnnpack/maxpool.h"',

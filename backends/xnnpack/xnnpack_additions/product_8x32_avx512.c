@@ -24,6 +24,13 @@ struct rows_of_a {
   int fetches;  // whether weights are asked for ahead
 };
 
+// What becomes of sums. `added`: bytes from a result to what is added to it before the limits.
+struct ending {
+  const float* limits;
+  int adds;
+  ptrdiff_t added;
+};
+
 static inline const float* moved(const float* pointer, size_t bytes) {
   return (const float*)((uintptr_t)pointer + bytes);
 }
@@ -65,7 +72,7 @@ static inline int are_new(const float* w, size_t bytes_of_row) {
 
 // A panel of columns: all of them, or only the first half.
 INLINE void panel(const struct rows_of_a* a, const float* w, float* c, size_t cm_stride, size_t nc,
-                  const float* limits, const size_t rows, const size_t halves) {
+                  const struct ending* end, const size_t rows, const size_t halves) {
   __m512 low[MOST_ROWS], high[MOST_ROWS];
   const __m512 bias0 = _mm512_load_ps(w), bias1 = _mm512_load_ps(w + HALF);
 #pragma GCC unroll 8
@@ -99,15 +106,23 @@ INLINE void panel(const struct rows_of_a* a, const float* w, float* c, size_t cm
       w += COLUMNS;
     }
   }
-  const __m512 least = _mm512_set1_ps(limits[0]), most = _mm512_set1_ps(limits[1]);
+  const __m512 least = _mm512_set1_ps(end->limits[0]), most = _mm512_set1_ps(end->limits[1]);
   const uint32_t columns = nc < COLUMNS ? (UINT32_C(1) << nc) - 1 : UINT32_MAX;
 #pragma GCC unroll 8
   for (size_t r = 0; r < rows; ++r) {
     if (r < a->count) {  // NaN stays
       float* const to = (float*)((uintptr_t)c + r * cm_stride);
+      const float* const added = (const float*)((uintptr_t)to + (uintptr_t)end->added);
+      if (end->adds) {
+        low[r] = _mm512_add_ps(low[r], _mm512_maskz_loadu_ps((__mmask16)columns, added));
+      }
       low[r] = _mm512_min_ps(most, _mm512_max_ps(least, low[r]));
       _mm512_mask_storeu_ps(to, (__mmask16)columns, low[r]);
       if (halves == 2) {
+        if (end->adds) {
+          const __mmask16 mask = (__mmask16)(columns >> HALF);
+          high[r] = _mm512_add_ps(high[r], _mm512_maskz_loadu_ps(mask, added + HALF));
+        }
         high[r] = _mm512_min_ps(most, _mm512_max_ps(least, high[r]));
         _mm512_mask_storeu_ps(to + HALF, (__mmask16)(columns >> HALF), high[r]);
       }
@@ -116,54 +131,77 @@ INLINE void panel(const struct rows_of_a* a, const float* w, float* c, size_t cm
 }
 
 INLINE void tile(const struct rows_of_a* a, size_t nc, const float* w, float* c, size_t cm_stride,
-                 size_t cn_stride, const float* limits, const size_t rows) {
+                 size_t cn_stride, const struct ending* end, const size_t rows) {
   const size_t bytes = (1 + a->parts * a->kc) * COLUMNS * sizeof(float);
   for (; nc > HALF; nc -= COLUMNS) {
-    panel(a, w, c, cm_stride, nc, limits, rows, 2);
+    panel(a, w, c, cm_stride, nc, end, rows, 2);
     if (nc <= COLUMNS) return;
     w = moved(w, bytes);
     c = (float*)((uintptr_t)c + cn_stride);
   }
-  panel(a, w, c, cm_stride, nc, limits, rows, 1);
+  panel(a, w, c, cm_stride, nc, end, rows, 1);
 }
 
 INLINE void product(const struct rows_of_a* a, size_t nc, const float* w, float* c,
-                    size_t cm_stride, size_t cn_stride, const float* limits, const size_t rows) {
-  if (rows == FEW_ROWS || a->count > FEW_ROWS) {
-    tile(a, nc, w, c, cm_stride, cn_stride, limits, rows);
+                    size_t cm_stride, size_t cn_stride, const struct ending* end,
+                    const size_t rows) {
+  if (rows <= FEW_ROWS || a->count > FEW_ROWS) {
+    tile(a, nc, w, c, cm_stride, cn_stride, end, rows);
   } else {
-    tile(a, nc, w, c, cm_stride, cn_stride, limits, FEW_ROWS);
+    tile(a, nc, w, c, cm_stride, cn_stride, end, FEW_ROWS);
   }
 }
 
-#define DEFINE(rows)                                                                          \
-  AVX512 EXECUTORCH_WINDOWS(executorch_f32_windows_##rows##x32_avx512) {                      \
-    const struct rows_of_a all = {.first = a,                                                 \
-                                  .stride = a_stride,                                         \
-                                  .part_stride = part_stride,                                 \
-                                  .parts = parts,                                             \
-                                  .kc = kc / sizeof(float),                                   \
-                                  .count = mr,                                                \
-                                  .fetches = are_new(w, parts * kc)};                         \
-    product(&all, nc, w, c, cm_stride, cn_stride, limits, rows);                              \
-  }                                                                                           \
-  EXECUTORCH_GEMM(executorch_f32_gemm_##rows##x32_avx512) {                                   \
-    executorch_f32_windows_##rows##x32_avx512(mr, nc, kc, 1, 0, a, a_stride, w, c, cm_stride, \
-                                              cn_stride, limits);                             \
-  }                                                                                           \
-  AVX512 EXECUTORCH_IGEMM(executorch_f32_igemm_##rows##x32_avx512) {                          \
-    const size_t parts = ks / (rows * sizeof(void*));                                         \
-    const struct rows_of_a all = {.table = a,                                                 \
-                                  .each = rows,                                               \
-                                  .parts = parts,                                             \
-                                  .offset = a_offset,                                         \
-                                  .zero = zero,                                               \
-                                  .kc = kc / sizeof(float),                                   \
-                                  .count = mr,                                                \
-                                  .fetches = are_new(w, parts * kc)};                         \
-    product(&all, nc, w, c, cm_stride, cn_stride, limits, rows);                              \
+// gemm and igemm; `adds` and `added` say how they end.
+#define DEFINE_PRODUCTS(gemm, igemm, rows, does_add, distance)                         \
+  AVX512 EXECUTORCH_GEMM(gemm) {                                                       \
+    const struct rows_of_a all = {.first = a,                                          \
+                                  .stride = a_stride,                                  \
+                                  .parts = 1,                                          \
+                                  .kc = kc / sizeof(float),                            \
+                                  .count = mr,                                         \
+                                  .fetches = are_new(w, kc)};                          \
+    const struct ending end = {.limits = limits, .adds = does_add, .added = distance}; \
+    product(&all, nc, w, c, cm_stride, cn_stride, &end, rows);                         \
+  }                                                                                    \
+  AVX512 EXECUTORCH_IGEMM(igemm) {                                                     \
+    const size_t parts = ks / (rows * sizeof(void*));                                  \
+    const struct rows_of_a all = {.table = a,                                          \
+                                  .each = rows,                                        \
+                                  .parts = parts,                                      \
+                                  .offset = a_offset,                                  \
+                                  .zero = zero,                                        \
+                                  .kc = kc / sizeof(float),                            \
+                                  .count = mr,                                         \
+                                  .fetches = are_new(w, parts * kc)};                  \
+    const struct ending end = {.limits = limits, .adds = does_add, .added = distance}; \
+    product(&all, nc, w, c, cm_stride, cn_stride, &end, rows);                         \
   }
+
+#define DEFINE(rows)                                                                               \
+  DEFINE_PRODUCTS(executorch_f32_gemm_##rows##x32_avx512, executorch_f32_igemm_##rows##x32_avx512, \
+                  rows, 0, 0)                                                                      \
+  AVX512 EXECUTORCH_WINDOWS(executorch_f32_windows_##rows##x32_avx512) {                           \
+    const struct rows_of_a all = {.first = a,                                                      \
+                                  .stride = a_stride,                                              \
+                                  .part_stride = part_stride,                                      \
+                                  .parts = parts,                                                  \
+                                  .kc = kc / sizeof(float),                                        \
+                                  .count = mr,                                                     \
+                                  .fetches = are_new(w, parts * kc)};                              \
+    const struct ending end = {.limits = limits};                                                  \
+    product(&all, nc, w, c, cm_stride, cn_stride, &end, rows);                                     \
+  }
+
+#define DEFINE_ADDING(rows)                                                \
+  DEFINE_PRODUCTS(executorch_f32_gemm_adding_##rows##x32_avx512,           \
+                  executorch_f32_igemm_adding_##rows##x32_avx512, rows, 1, \
+                  ((const struct executorch_adding*)limits)->added)
 
 DEFINE(4)
 DEFINE(7)
 DEFINE(8)
+DEFINE_ADDING(1)
+DEFINE_ADDING(4)
+DEFINE_ADDING(7)
+DEFINE_ADDING(8)

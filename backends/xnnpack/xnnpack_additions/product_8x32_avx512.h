@@ -37,3 +37,19 @@ EXECUTORCH_IGEMM(executorch_f32_igemm_8x32_avx512);
 EXECUTORCH_WINDOWS(executorch_f32_windows_4x32_avx512);
 EXECUTORCH_WINDOWS(executorch_f32_windows_7x32_avx512);
 EXECUTORCH_WINDOWS(executorch_f32_windows_8x32_avx512);
+
+/// Those that add to each product another matrix of its shape and strides, before the limits;
+/// their `limits` are these.
+struct executorch_adding {
+  float least, most;
+  ptrdiff_t added;  ///< bytes from C to the other matrix
+};
+
+EXECUTORCH_GEMM(executorch_f32_gemm_adding_1x32_avx512);
+EXECUTORCH_GEMM(executorch_f32_gemm_adding_4x32_avx512);
+EXECUTORCH_GEMM(executorch_f32_gemm_adding_7x32_avx512);
+EXECUTORCH_GEMM(executorch_f32_gemm_adding_8x32_avx512);
+EXECUTORCH_IGEMM(executorch_f32_igemm_adding_1x32_avx512);
+EXECUTORCH_IGEMM(executorch_f32_igemm_adding_4x32_avx512);
+EXECUTORCH_IGEMM(executorch_f32_igemm_adding_7x32_avx512);
+EXECUTORCH_IGEMM(executorch_f32_igemm_adding_8x32_avx512);

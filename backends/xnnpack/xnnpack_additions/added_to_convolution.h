@@ -1,0 +1,154 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The addition behind a convolution, as residual networks have it, becomes a part of it, with the
+// activation behind that. On its own it reads two images and writes one, and the activation reads
+// and writes that again: a twentieth of a ResNet-50's time. What is added lies as the result does,
+// at a distance that the convolution's kernels are told with the limits; every bit stays the same.
+#pragma once
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "xnnpack.h"
+#include "xnnpack/common.h"
+#include "xnnpack/config.h"
+#include "xnnpack/operator.h"
+#include "xnnpack/subgraph.h"
+
+#if XNN_ARCH_X86_64
+#include "product_8x32_avx512.h"
+
+// Where a convolution's node has what is added, after input, weights and bias.
+#define EXECUTORCH_ADDED 3
+
+// Whether convolutions are computed by the kernels that can add.
+static inline bool executorch_adds(uint32_t channels) {
+  const struct xnn_gemm_config* const config = xnn_init_f32_gemm_config();
+  // Of fewer channels than a tile has columns, XNNPACK has other kernels.
+  return config != NULL && channels >= config->nr &&
+         config->linear.gemm[config->mr - 1].function[XNN_UARCH_DEFAULT] == NULL &&
+         config->relu.gemm[config->mr - 1].function[XNN_UARCH_DEFAULT] == NULL &&
+         config->minmax.igemm[config->mr - 1].function[XNN_UARCH_DEFAULT] ==
+             (xnn_igemm_ukernel_fn)executorch_f32_igemm_8x32_avx512;
+}
+
+static inline bool executorch_is_added_image(const struct xnn_value* a, const struct xnn_value* b) {
+  if (a->datatype != xnn_datatype_fp32 || b->datatype != xnn_datatype_fp32 ||
+      a->shape.num_dims != 4 || b->shape.num_dims != 4) {
+    return false;
+  }
+  for (size_t d = 0; d < 4; ++d) {
+    if (a->shape.dim[d] != b->shape.dim[d]) return false;
+  }
+  return true;
+}
+
+// Lets the convolution `producer` do the addition `consumer`, the only one that reads `image`, its
+// result. False if it cannot.
+static inline bool executorch_fuse_addition(struct xnn_subgraph* subgraph, struct xnn_value* image,
+                                            uint32_t producer, uint32_t consumer) {
+  struct xnn_node* const convolution = &subgraph->nodes[producer];
+  struct xnn_node* const addition = &subgraph->nodes[consumer];
+  if (convolution->type != xnn_node_type_convolution_2d || convolution->num_inputs != 3 ||
+      convolution->params.convolution_2d.groups != 1 ||
+      convolution->activation.output_min != -INFINITY ||
+      convolution->activation.output_max != INFINITY ||
+      addition->type != xnn_node_type_binary_elementwise ||
+      addition->binary_operator != xnn_binary_add ||
+      subgraph->values[convolution->inputs[0]].datatype != xnn_datatype_fp32 ||
+      subgraph->values[convolution->inputs[1]].datatype != xnn_datatype_fp32 ||
+      !executorch_adds((uint32_t)convolution->params.convolution_2d.group_output_channels)) {
+    return false;
+  }
+  const uint32_t other = addition->inputs[addition->inputs[0] == image->id ? 1 : 0];
+  struct xnn_value* const added = &subgraph->values[other];
+  struct xnn_value* const sum = &subgraph->values[addition->outputs[0]];
+  // What is added must be there when the convolution runs.
+  if (other == image->id || !executorch_is_added_image(image, added) ||
+      !executorch_is_added_image(image, sum) ||
+      (added->producer != XNN_INVALID_NODE_ID && added->producer > producer)) {
+    return false;
+  }
+  convolution->inputs[EXECUTORCH_ADDED] = other;
+  convolution->num_inputs = EXECUTORCH_ADDED + 1;
+  convolution->outputs[0] = sum->id;
+  sum->producer = producer;
+  if (added->first_consumer == consumer) added->first_consumer = producer;
+  xnn_node_clear(addition);
+  xnn_value_clear(image);
+  return true;
+}
+
+// The kernel that adds in the place of one that was chosen; NULL for one that is not known.
+static inline xnn_gemm_ukernel_fn executorch_adding_gemm(xnn_gemm_ukernel_fn chosen) {
+  const xnn_gemm_ukernel_fn single =
+      xnn_init_f32_gemm_config()->minmax.gemm[0].function[XNN_UARCH_DEFAULT];
+  const xnn_gemm_ukernel_fn kernels[][2] = {
+      {single, (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_1x32_avx512},
+      {(xnn_gemm_ukernel_fn)executorch_f32_gemm_4x32_avx512,
+       (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_4x32_avx512},
+      {(xnn_gemm_ukernel_fn)executorch_f32_gemm_7x32_avx512,
+       (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_7x32_avx512},
+      {(xnn_gemm_ukernel_fn)executorch_f32_gemm_8x32_avx512,
+       (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_8x32_avx512}};
+  for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); ++i) {
+    if (chosen == kernels[i][0] || chosen == kernels[i][1]) return kernels[i][1];
+  }
+  return NULL;
+}
+
+static inline xnn_igemm_ukernel_fn executorch_adding_igemm(xnn_igemm_ukernel_fn chosen) {
+  const xnn_igemm_ukernel_fn single =
+      xnn_init_f32_gemm_config()->minmax.igemm[0].function[XNN_UARCH_DEFAULT];
+  const xnn_igemm_ukernel_fn kernels[][2] = {
+      {single, (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_1x32_avx512},
+      {(xnn_igemm_ukernel_fn)executorch_f32_igemm_4x32_avx512,
+       (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_4x32_avx512},
+      {(xnn_igemm_ukernel_fn)executorch_f32_igemm_7x32_avx512,
+       (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_7x32_avx512},
+      {(xnn_igemm_ukernel_fn)executorch_f32_igemm_8x32_avx512,
+       (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_8x32_avx512}};
+  for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); ++i) {
+    if (chosen == kernels[i][0] || chosen == kernels[i][1]) return kernels[i][1];
+  }
+  return NULL;
+}
+
+// After reshaping: what is added must have the sizes of the result, and the kernel must add.
+static inline enum xnn_status executorch_reshape_addition(
+    const struct xnn_operator_data* convolution, const struct xnn_value* values) {
+  if (convolution->num_inputs <= EXECUTORCH_ADDED) return xnn_status_success;
+  struct xnn_operator* const op = convolution->operator_objects[0];
+  if (!executorch_is_added_image(&values[convolution->inputs[EXECUTORCH_ADDED]],
+                                 &values[convolution->outputs[0]])) {
+    return xnn_status_invalid_parameter;
+  }
+  if (op->ukernel.type == xnn_microkernel_type_igemm) {
+    xnn_igemm_ukernel_fn* const kernel =
+        &op->context.igemm.igemm.ukernel.function[XNN_UARCH_DEFAULT];
+    *kernel = executorch_adding_igemm(*kernel);
+    return *kernel != NULL ? xnn_status_success : xnn_status_unsupported_parameter;
+  }
+  xnn_gemm_ukernel_fn* const kernel =
+      &op->context.gemm.gemm.gemm.ukernel.function[XNN_UARCH_DEFAULT];
+  *kernel = executorch_adding_gemm(*kernel);
+  return *kernel != NULL ? xnn_status_success : xnn_status_unsupported_parameter;
+}
+
+// After setting up: where what is added lies.
+static inline void executorch_setup_addition(const struct xnn_operator_data* convolution,
+                                             const struct xnn_value* values) {
+  if (convolution->num_inputs <= EXECUTORCH_ADDED) return;
+  struct xnn_operator* const op = convolution->operator_objects[0];
+  void* const params = op->ukernel.type == xnn_microkernel_type_igemm
+                           ? (void*)&op->context.igemm.igemm.params
+                           : (void*)&op->context.gemm.gemm.gemm.params;
+  _Static_assert(sizeof(op->context.igemm.igemm.params) >= sizeof(struct executorch_adding), "");
+  _Static_assert(sizeof(op->context.gemm.gemm.gemm.params) >= sizeof(struct executorch_adding), "");
+  const uintptr_t added = (uintptr_t)values[convolution->inputs[EXECUTORCH_ADDED]].data;
+  const ptrdiff_t distance = (ptrdiff_t)(added - (uintptr_t)values[convolution->outputs[0]].data);
+  memcpy((char*)params + offsetof(struct executorch_adding, added), &distance, sizeof(distance));
+}
+#endif
