@@ -212,6 +212,7 @@ void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride,
     if constexpr (is_widening<To, From> || is_widening<From, To>) {
       const int64_t done = convert_halves(target, source, n);
       target += done, source += done, n -= done;
+      if (n == 0) return;
     }
     if constexpr (is_half<To> || is_half<From> || std::is_same_v<To, float> ||
                   std::is_same_v<From, float>) {

@@ -86,11 +86,8 @@ struct WindowMax {
     std::fill_n(where, n, Place(-1));
   }
   void tap(const TapRow<T>& row) {
-    in_vectors(
-        [](T* values, Place* places, const TapRow<T>* taken) { take(values, places, *taken); },
-        best + row.at, where + row.at, &row);
-  }
-  static void take(T* values, Place* places, TapRow<T> row) {
+    T* const values = best + row.at;
+    Place* const places = where + row.at;
     const auto first = static_cast<Place>(row.input), step = static_cast<Place>(row.input_step);
     if (row.step == 1 && step == 0)
       return take_each(values, places, row.values, 1, row.n, first, 0);
@@ -108,8 +105,13 @@ struct WindowMax {
   }
   void end(const int64_t* at, int64_t n) {
     int64_t places[kBlock];
+    bool in_padding = false;
     for (int64_t q = 0; q < n; ++q) {
-      places[q] = where[q] < 0 ? first_place(at, at[2] + q) : where[q];
+      in_padding |= where[q] < 0;
+      places[q] = where[q];
+    }
+    for (int64_t q = 0; in_padding && q < n; ++q) {
+      if (where[q] < 0) places[q] = first_place(at, at[2] + q);
     }
     store_window_row(out, loops, store_row, at, best, n);
     store_window_row(indices, loops, store_index, at, places, n);
@@ -140,13 +142,22 @@ void for_each_part(const Images& images, const WindowLoops& loops, F&& f) {
   });
 }
 
+// Computes the rows [begin, end) of a plane.
+template <class T, class Work>
+void pool_rows(const Plane& from, const WindowLoops& loops, int64_t begin, int64_t end,
+               Work& work) {
+  in_vectors([](const Plane* plane, const WindowLoops* windows, int64_t first, int64_t last,
+                Work* pooling) { for_each_window_row<T>(*plane, *windows, first, last, *pooling); },
+             &from, &loops, begin, end, &work);
+}
+
 template <class T, class Place>
 void find_maxima(const Images& from, const Images& to, const Images& places,
                  const WindowLoops& loops) {
   for_each_part(from, loops, [&](int64_t image, int64_t channel, int64_t begin, int64_t end) {
     const Plane best = to.plane(image, channel), where = places.plane(image, channel);
     WindowMax<T, Place> work{loops, best, where};
-    for_each_window_row<T>(from.plane(image, channel), loops, begin, end, work);
+    pool_rows<T>(from.plane(image, channel), loops, begin, end, work);
   });
 }
 
@@ -218,7 +229,7 @@ Tensor& avg_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
     for_each_part(from, loops, [&](int64_t image, int64_t channel, int64_t begin, int64_t end) {
       const Plane result = to.plane(image, channel);
       WindowMean<T> work{loops, result, divisor};
-      for_each_window_row<T>(from.plane(image, channel), loops, begin, end, work);
+      pool_rows<T>(from.plane(image, channel), loops, begin, end, work);
     });
   });
   return out;
