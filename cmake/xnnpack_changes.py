@@ -23,6 +23,7 @@ _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/pr
 _WIDE_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_8x32_avx512.h says why"
 _ADDING = "additions become parts of convolutions: backends/xnnpack/xnnpack_additions/added_to_convolution.h says why"
 _POOLING = "max pooling of more channels at once: backends/xnnpack/xnnpack_additions/max_pooling_avx.h"
+_CHANNELS = "images with another number of channels have their pixels at other distances"
 _ELEMENTARY = "elementary functions: backends/xnnpack/xnnpack_additions/elementary.h says why"
 _INTEGER_TILES = "products of integers: backends/xnnpack/xnnpack_additions/integer_product.h"
 
@@ -132,6 +133,17 @@ _WIDE_AFTER = (
     + "        f32_gemm_config.mr = 8;\n#else\n"
     + _WIDE_BEFORE.replace("        f32_gemm_config.nr", "#endif\n        f32_gemm_config.nr")
 )
+
+
+def _remembers_channels(file: str, operator: str, channels: str) -> tuple[Change, Change]:
+    """Where windows lie is found anew when the channels change too, not only the height or width."""
+    path, last = f"xnnpack/src/operators/{file}", f"{operator}->last_input"
+    asked, kept = f"if (input_height != {last}_height ||", f"{last}_height = input_height;"
+    return (
+        Change(path, asked, f"if ({channels} != {last}_channels || input_height != {last}_height ||", _CHANNELS),
+        Change(path, kept, f"{last}_channels = {channels};\n    {kept}", _CHANNELS),
+    )
+
 
 CHANGES = (
     Change(
@@ -350,6 +362,8 @@ CHANGES = (
         "  if (ours != NULL) {\n    return ours;\n  }\n  if (datatype == xnn_datatype_qint8) {\n",
         _ELEMENTARY,
     ),
+    *_remembers_channels("max-pooling-nhwc.c", "max_pooling_op", "channels"),
+    *_remembers_channels("resize-bilinear-nhwc.c", "resize_op", "input_pixel_stride_in_bytes"),
     Change("xnnpack/src/configs/gemm-config.c", _WIDE_BEFORE, _WIDE_AFTER, _WIDE_TILES),
     Change(
         "xnnpack/src/subgraph.c",

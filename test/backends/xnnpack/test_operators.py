@@ -284,6 +284,25 @@ def test_a_batch_that_varies_is_run_without_a_rebuild() -> None:
         torch.testing.assert_close(method.execute(inputs)[0], module(*inputs), rtol=1e-5, atol=1e-5)
 
 
+CHANNELS_VARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "max pool": lambda x: F.max_pool2d(x, 3, 2, 1),
+    "average pool": lambda x: F.avg_pool2d(x, 2),
+    "bilinear": lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+}
+
+
+@pytest.mark.parametrize("name", CHANNELS_VARY)
+def test_channels_that_vary_are_found_where_they_are(name: str) -> None:
+    torch.manual_seed(0)
+    model, channels = Function(CHANNELS_VARY[name]), torch.export.Dim("channels", min=1, max=16)
+    exported = torch.export.export(model, (_r(2, 4, 6, 6),), dynamic_shapes=(({1: channels},),))
+    lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
+    for size in (16, 4, 1, 7):
+        x = _r(2, size, 6, 6)
+        torch.testing.assert_close(method.execute((x,))[0], model(x))
+
+
 @pytest.mark.filterwarnings("ignore:.*no upper bound")
 def test_sizes_without_bound_stay_out_and_say_why() -> None:
     batch = torch.export.Dim("batch", min=1)
