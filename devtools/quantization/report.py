@@ -188,8 +188,8 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
             if node in delegates:
                 inside = delegates[node].original_module.graph.nodes
                 for each in filter(_is_weighted, inside):
-                    told = (f"delegated to {delegates[node].backend_id}", each.meta.get(IN_FLOAT, ""))
-                    found.setdefault(module_name(each), []).append(told)
+                    backend = f"delegated to {delegates[node].backend_id}"
+                    found.setdefault(module_name(each), []).append((backend, each.meta.get(IN_FLOAT, "")))
             elif _is_weighted(node):
                 reasons = [f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ())]
                 place, why = _place(node, verdicts)
