@@ -263,22 +263,28 @@ bool expect_truth(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& o
 }
 
 // The places of the first `limit` elements that are not zero to the rows of out; gives how many
-// these are.
+// these are. What changes along a line is written for every element, and over again unless it was
+// one: which are is hard to foresee.
 int64_t write_places(const Strided& from, const Strided& to, int64_t limit) {
-  char* row = to.data;
-  int64_t left = limit;
-  for_each_truth(from, [&](int64_t* index, int64_t first, const char* truth, int64_t n) {
-    for (int64_t i = 0; i < n && left > 0; ++i) {
-      if (!element<bool>(truth, i)) continue;
-      --left;
-      if (from.rank > 0) index[from.rank - 1] = first + i;
-      for (int d = 0; d < from.rank; ++d) {
-        *reinterpret_cast<int64_t*>(row + d * to.strides[1]) = index[d];
-      }
-      row += to.strides[0];
+  const int last = from.rank - 1;
+  const int64_t row_step = to.strides[0], step = to.strides[1];
+  int64_t written = 0;
+  for_each_truth(from, [&](const int64_t* index, int64_t first, const char* truth, int64_t n) {
+    const int64_t before = written;
+    int64_t found = before;
+    for (int64_t i = 0; i < n && found < limit; ++i) {
+      char* const row = to.data + found * row_step;
+      if (last >= 0) *reinterpret_cast<int64_t*>(row + last * step) = first + i;
+      found += element<bool>(truth, i);
     }
+    for (int d = 0; d < last; ++d) {
+      for (int64_t k = before; k < found; ++k) {
+        *reinterpret_cast<int64_t*>(to.data + k * row_step + d * step) = index[d];
+      }
+    }
+    written = found;
   });
-  return limit - left;
+  return written;
 }
 
 }  // namespace
@@ -289,7 +295,7 @@ Tensor& nonzero_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) 
   Shape shape;
   shape.append(0);
   shape.append(from.rank);
-  for_each_truth(from, [&](int64_t*, int64_t, const char* truth, int64_t n) {
+  for_each_truth(from, [&](const int64_t*, int64_t, const char* truth, int64_t n) {
     for (int64_t i = 0; i < n; ++i) shape.sizes[0] += element<bool>(truth, i);
   });
   if (resize(ctx, out, shape)) write_places(from, Strided(out), shape.sizes[0]);
