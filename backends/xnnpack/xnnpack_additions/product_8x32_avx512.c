@@ -21,7 +21,7 @@ struct rows_of_a {
   size_t each, parts, offset;
   const float* zero;
   size_t kc, count;
-  int fetches;  // whether weights are asked for ahead
+  int are_few;  // weights that are in cache soon
 };
 
 // What becomes of sums. `added`: bytes from a result to what is added to it before the limits.
@@ -57,22 +57,58 @@ INLINE const float* row_of(const struct rows_of_a* a, size_t part, size_t row) {
     }                                                                   \
   }
 
-// Weights come once from the last cache or from memory, for the first rows that they are multiplied
-// with; then they are in the second. The processor alone asks too late for them. In shorter panels
-// what lies so far ahead is of no use.
-#define AHEAD 8192
+// Weights come from the last cache or from memory once, and stay in the second for all rows that
+// they are multiplied with. The processor alone asks too late for them, and the first rows would
+// wait for them all: so each tile asks for a part of those that the columns behind its own need. Of
+// how many tiles they will be the weights, the columns before tell.
+struct fetching {
+  const char* at;
+  size_t lines;  // for each STEP elements along K
+};
 
-// Whether the last product that this thread computed had other weights than these.
-static inline int are_new(const float* w, size_t bytes_of_row) {
-  static __thread const float* last;
-  const int differ = w != last;
-  last = w;
-  return differ && bytes_of_row * COLUMNS >= 2 * AHEAD;
+#define STEP 4
+#define LINE 64
+#define LINES_OF_STEP (STEP * COLUMNS * sizeof(float) / LINE)
+// How far ahead the first tile asks for its own, if no tile before it has. In shorter panels what
+// lies so far ahead is of no use.
+#define AHEAD 8192
+// Two such fit the second cache, with what else is read.
+#define MOST_AT_ONCE ((size_t)640 << 10)
+
+// bytes: of the weights of a tile; steps: how many of K's there are in it.
+static inline struct fetching what_to_fetch(const float* w, size_t bytes, size_t steps) {
+  static __thread struct {
+    const float* weights;
+    size_t tiles, tiles_before;
+    const char* fetched;  // the weights up to here were asked for by other tiles
+  } last;
+  const struct fetching nothing = {NULL, 0};
+  const int are_new = last.weights != w;
+  if (are_new) {
+    last.weights = w;
+    last.tiles_before = last.tiles;
+    last.tiles = 0;
+  }
+  const size_t tile = last.tiles++;
+  if (bytes < 2 * AHEAD || steps == 0) return nothing;
+  const char* const next = (const char*)w + bytes;
+  if (are_new && last.fetched != next) {
+    const struct fetching own = {(const char*)w + AHEAD, LINES_OF_STEP};
+    return own;
+  }
+  if (last.tiles_before < 2 || bytes > MOST_AT_ONCE) return nothing;
+  const size_t lines = (LINES_OF_STEP + last.tiles_before - 1) / last.tiles_before;
+  const size_t begin = tile * steps * lines * LINE;
+  if (begin >= bytes) return nothing;
+  last.fetched = next + bytes;
+  const struct fetching part = {next + begin, lines};
+  return part;
 }
 
 // A panel of columns: all of them, or only the first half.
-INLINE void panel(const struct rows_of_a* a, const float* w, float* c, size_t cm_stride, size_t nc,
-                  const struct ending* end, const size_t rows, const size_t halves) {
+INLINE void panel(const struct rows_of_a* a, struct fetching* fetching, const float* w, float* c,
+                  size_t cm_stride, size_t nc, const struct ending* end, const size_t rows,
+                  const size_t halves) {
   __m512 low[MOST_ROWS], high[MOST_ROWS];
   const __m512 bias0 = _mm512_load_ps(w), bias1 = _mm512_load_ps(w + HALF);
 #pragma GCC unroll 8
@@ -81,6 +117,8 @@ INLINE void panel(const struct rows_of_a* a, const float* w, float* c, size_t cm
     high[r] = bias1;
   }
   w += COLUMNS;
+  const char* fetched = fetching->at;
+  const size_t lines = fetching->lines;
   for (size_t part = 0; part < a->parts; ++part) {
     const float* row[MOST_ROWS];
 #pragma GCC unroll 8
@@ -88,24 +126,22 @@ INLINE void panel(const struct rows_of_a* a, const float* w, float* c, size_t cm
       row[r] = row_of(a, part, r);
     }
     size_t k = 0;
-    for (; k + 4 <= a->kc; k += 4) {
-      if (a->fetches) {
-#pragma GCC unroll 8
-        for (size_t line = 0; line < 4 * halves; ++line) {
-          _mm_prefetch(moved(w, AHEAD + line * sizeof(__m512)), _MM_HINT_T1);
-        }
+    for (; k + STEP <= a->kc; k += STEP) {
+      for (size_t line = 0; line < lines; ++line, fetched += LINE) {
+        _mm_prefetch(fetched, _MM_HINT_T1);
       }
       TIMES(k, w)
       TIMES(k + 1, w + COLUMNS)
       TIMES(k + 2, w + 2 * COLUMNS)
       TIMES(k + 3, w + 3 * COLUMNS)
-      w += 4 * COLUMNS;
+      w += STEP * COLUMNS;
     }
     for (; k < a->kc; ++k) {
       TIMES(k, w)
       w += COLUMNS;
     }
   }
+  fetching->at = fetched;
   const __m512 least = _mm512_set1_ps(end->limits[0]), most = _mm512_set1_ps(end->limits[1]);
   const uint32_t columns = nc < COLUMNS ? (UINT32_C(1) << nc) - 1 : UINT32_MAX;
 #pragma GCC unroll 8
@@ -133,13 +169,18 @@ INLINE void panel(const struct rows_of_a* a, const float* w, float* c, size_t cm
 INLINE void tile(const struct rows_of_a* a, size_t nc, const float* w, float* c, size_t cm_stride,
                  size_t cn_stride, const struct ending* end, const size_t rows) {
   const size_t bytes = (1 + a->parts * a->kc) * COLUMNS * sizeof(float);
+  const size_t panels = (nc + COLUMNS - 1) / COLUMNS;
+  struct fetching fetching = {NULL, 0};
+  if (!a->are_few) {
+    fetching = what_to_fetch(w, panels * bytes, panels * a->parts * (a->kc / STEP));
+  }
   for (; nc > HALF; nc -= COLUMNS) {
-    panel(a, w, c, cm_stride, nc, end, rows, 2);
+    panel(a, &fetching, w, c, cm_stride, nc, end, rows, 2);
     if (nc <= COLUMNS) return;
     w = moved(w, bytes);
     c = (float*)((uintptr_t)c + cn_stride);
   }
-  panel(a, w, c, cm_stride, nc, end, rows, 1);
+  panel(a, &fetching, w, c, cm_stride, nc, end, rows, 1);
 }
 
 INLINE void product(const struct rows_of_a* a, size_t nc, const float* w, float* c,
@@ -153,29 +194,24 @@ INLINE void product(const struct rows_of_a* a, size_t nc, const float* w, float*
 }
 
 // gemm and igemm; `adds` and `added` say how they end.
-#define DEFINE_PRODUCTS(gemm, igemm, rows, does_add, distance)                         \
-  AVX512 EXECUTORCH_GEMM(gemm) {                                                       \
-    const struct rows_of_a all = {.first = a,                                          \
-                                  .stride = a_stride,                                  \
-                                  .parts = 1,                                          \
-                                  .kc = kc / sizeof(float),                            \
-                                  .count = mr,                                         \
-                                  .fetches = are_new(w, kc)};                          \
-    const struct ending end = {.limits = limits, .adds = does_add, .added = distance}; \
-    product(&all, nc, w, c, cm_stride, cn_stride, &end, rows);                         \
-  }                                                                                    \
-  AVX512 EXECUTORCH_IGEMM(igemm) {                                                     \
-    const size_t parts = ks / (rows * sizeof(void*));                                  \
-    const struct rows_of_a all = {.table = a,                                          \
-                                  .each = rows,                                        \
-                                  .parts = parts,                                      \
-                                  .offset = a_offset,                                  \
-                                  .zero = zero,                                        \
-                                  .kc = kc / sizeof(float),                            \
-                                  .count = mr,                                         \
-                                  .fetches = are_new(w, parts * kc)};                  \
-    const struct ending end = {.limits = limits, .adds = does_add, .added = distance}; \
-    product(&all, nc, w, c, cm_stride, cn_stride, &end, rows);                         \
+#define DEFINE_PRODUCTS(gemm, igemm, rows, does_add, distance)                              \
+  AVX512 EXECUTORCH_GEMM(gemm) {                                                            \
+    const struct rows_of_a all = {                                                          \
+        .first = a, .stride = a_stride, .parts = 1, .kc = kc / sizeof(float), .count = mr}; \
+    const struct ending end = {.limits = limits, .adds = does_add, .added = distance};      \
+    product(&all, nc, w, c, cm_stride, cn_stride, &end, rows);                              \
+  }                                                                                         \
+  AVX512 EXECUTORCH_IGEMM(igemm) {                                                          \
+    const size_t parts = ks / (rows * sizeof(void*));                                       \
+    const struct rows_of_a all = {.table = a,                                               \
+                                  .each = rows,                                             \
+                                  .parts = parts,                                           \
+                                  .offset = a_offset,                                       \
+                                  .zero = zero,                                             \
+                                  .kc = kc / sizeof(float),                                 \
+                                  .count = mr};                                             \
+    const struct ending end = {.limits = limits, .adds = does_add, .added = distance};      \
+    product(&all, nc, w, c, cm_stride, cn_stride, &end, rows);                              \
   }
 
 #define DEFINE(rows)                                                                               \
@@ -188,7 +224,7 @@ INLINE void product(const struct rows_of_a* a, size_t nc, const float* w, float*
                                   .parts = parts,                                                  \
                                   .kc = kc / sizeof(float),                                        \
                                   .count = mr,                                                     \
-                                  .fetches = are_new(w, parts * kc)};                              \
+                                  .are_few = 1};                                                   \
     const struct ending end = {.limits = limits};                                                  \
     product(&all, nc, w, c, cm_stride, cn_stride, &end, rows);                                     \
   }
