@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """How much temporary memory a method's kernels and delegates ask for: measured by running it once in the installed
-runtime on one thread, with inputs as large as the program allows, through both branches of every condition. Where data
-decide on it, nothing is stated."""
+runtime on one thread, with inputs as large as the program allows, through both branches of every condition and once
+through every loop. Where data decide on sizes, nothing is stated."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ _MOST_FLOPS = 20_000_000_000
 """A run of more would take longer than who asks for a verdict wants to wait."""
 
 _MASKS = (torch.bool, torch.uint8)
+_ON_DATA = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, fl
     if why or runtime is None:
         return TempPeak(None, why)
     inputs = [largest_input(plan.values[index].val) for index in plan.inputs]
-    if any(node.target is torch.ops.higher_order.cond for node in _nodes(graph_module)):
+    if any(node.target in _ON_DATA for node in _nodes(graph_module)):
         file = with_every_branch(file, plan.name)
     try:
         peak = runtime.temp_memory_peak(file, plan.name, inputs)
@@ -67,8 +68,6 @@ def _why_not(plan: ExecutionPlan, graph_module: fx.GraphModule, flops: int) -> s
         if not isinstance(value, (Tensor, Null, Int, Bool, Double, String)):
             return f"an input is a {type(value).__name__}"
     for node in _nodes(graph_module):
-        if node.target is torch.ops.higher_order.while_loop:
-            return f"{node.name}: data decide which kernels run"
         if _depends_on_data(node.meta.get("val")):
             return f"{node.name}: its sizes depend on data"
         if _takes_mask(node):

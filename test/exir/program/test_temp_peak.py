@@ -74,11 +74,33 @@ def test_the_branch_that_takes_most_counts(function: Callable[..., Any]) -> None
 
 
 def _until_large(x: torch.Tensor) -> Any:
-    return torch.while_loop(lambda x: x.sum() < 9, lambda x: (x + 1,), (x,))
+    (y,) = torch.while_loop(lambda y: y.sum() < 900, lambda y: (y + _spectrum(y),), (x,))
+    return y + 1
+
+
+def _loop_over_slices(x: torch.Tensor) -> Any:
+    """Within one that data end: all that it collects counts for what comes then."""
+
+    def body(y: torch.Tensor) -> tuple[torch.Tensor]:
+        _, rows = torch._higher_order_ops.scan(lambda c, row: (c + 1, row * c), y.sum(0), y)
+        return (y + _spectrum(rows),)
+
+    (y,) = torch.while_loop(lambda y: y.sum() < 900, body, (x,))
+    return y + 1
+
+
+@pytest.mark.parametrize("function", [_until_large, _loop_over_slices])
+def test_a_loop_that_data_end_takes_what_its_body_takes(function: Callable[..., Any]) -> None:
+    x = torch.rand(8, 6)
+    program = _program(function, x)
+    method = Runtime.get().load_program(program.buffer).load_method("forward", threads=1)
+    assert method is not None
+    method.execute([x])
+    assert program.verdict.methods[0].temp_peak == TempPeak(method.temp_memory_peak())
+    assert method.temp_memory_peak() > 0
 
 
 UNKNOWN: dict[str, tuple[Callable[..., Any], str]] = {
-    "loops": (_until_large, "which kernels run"),
     "masks": (lambda x: torch.index_put(x, (x > 0,), torch.zeros(())), "its mask"),
     "sizes": (lambda x: torch.nonzero(x) + 1, "its sizes depend on data"),
 }
