@@ -31,6 +31,8 @@ namespace executorch::extension {
 /// Tensors in results refer to the method's memory: they are valid until the method runs again, is
 /// unloaded, or the module is gone. clone_tensor_ptr() makes copies.
 class Module {
+  using Values = aten::ArrayRef<runtime::EValue>;
+
  public:
   /// How the file is read.
   enum class LoadMode {
@@ -126,17 +128,17 @@ class Module {
   /// Runs a method with `input_values`, one for each input; returns all outputs.
   runtime::Result<std::vector<runtime::EValue>> execute(
       const std::string& method_name, const std::vector<runtime::EValue>& input_values) {
-    return execute_with(method_name, {input_values.data(), input_values.size()});
+    return execute_with(method_name, Values(input_values.data(), input_values.size()));
   }
   /// Runs a method with one input.
   runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name,
                                                         const runtime::EValue& input_value) {
-    return execute_with(method_name, {&input_value, 1});
+    return execute_with(method_name, Values(&input_value, 1));
   }
   /// Tells what `{tensor}` is: a list of one, and not the one itself.
   runtime::Result<std::vector<runtime::EValue>> execute(
       const std::string& method_name, std::initializer_list<runtime::EValue> input_values) {
-    return execute_with(method_name, {input_values.begin(), input_values.size()});
+    return execute_with(method_name, Values(input_values.begin(), input_values.size()));
   }
   /// Starts an execution on the pool's threads, as Method::execute_async(); nothing else may be
   /// done with the method before it ends, and get_outputs() has its outputs then. Linked with the
@@ -151,15 +153,15 @@ class Module {
   /// The same, returning the first output.
   runtime::Result<runtime::EValue> get(const std::string& method_name,
                                        const std::vector<runtime::EValue>& input_values) {
-    return get_with(method_name, {input_values.data(), input_values.size()});
+    return get_with(method_name, Values(input_values.data(), input_values.size()));
   }
   runtime::Result<runtime::EValue> get(const std::string& method_name,
                                        const runtime::EValue& input_value) {
-    return get_with(method_name, {&input_value, 1});
+    return get_with(method_name, Values(&input_value, 1));
   }
   runtime::Result<runtime::EValue> get(const std::string& method_name,
                                        std::initializer_list<runtime::EValue> input_values) {
-    return get_with(method_name, {input_values.begin(), input_values.size()});
+    return get_with(method_name, Values(input_values.begin(), input_values.size()));
   }
   runtime::Result<runtime::EValue> get(const std::string& method_name);
 
@@ -232,10 +234,9 @@ class Module {
     runtime::Method method;
   };
 
-  runtime::Result<std::vector<runtime::EValue>> execute_with(
-      const std::string& method_name, aten::ArrayRef<runtime::EValue> input_values);
-  runtime::Result<runtime::EValue> get_with(const std::string& method_name,
-                                            aten::ArrayRef<runtime::EValue> input_values);
+  runtime::Result<std::vector<runtime::EValue>> execute_with(const std::string& method_name,
+                                                             Values input_values);
+  runtime::Result<runtime::EValue> get_with(const std::string& method_name, Values input_values);
   runtime::Error load_data_files();
   runtime::Error load_one(const std::string& method_name,
                           runtime::HierarchicalAllocator* planned_memory,
