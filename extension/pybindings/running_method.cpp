@@ -88,9 +88,11 @@ RunningMethod::~RunningMethod() {
 }
 
 void RunningMethod::end() {
+  std::optional<runtime::Execution> ended(std::move(execution_));
+  execution_.reset();
   {
     const py::gil_scoped_release release;
-    execution_.reset();
+    ended.reset();
   }
   method_->end_async();
 }
@@ -108,6 +110,7 @@ py::list RunningMethod::result(std::optional<double> timeout) {
                   method_->name() + "() is being executed by the process that forked this one");
     }
     bool has_ended = true;
+    ++waiting_;
     {
       const py::gil_scoped_release release;
       if (timeout.has_value()) {
@@ -118,17 +121,18 @@ py::list RunningMethod::result(std::optional<double> timeout) {
         (void)execution_->wait();
       }
     }
+    --waiting_;
     if (!has_ended) {
       PyErr_SetString(PyExc_TimeoutError, (method_->name() + "() is still running").c_str());
       throw py::error_already_set();
     }
-    // Another thread may have taken it meanwhile.
-    if (execution_.has_value()) {
+    // Of several threads, the first takes what there is, and the last ends it.
+    if (!error_.has_value()) {
       error_ = execution_->wait();
       was_cancelled_ = execution_->was_cancelled();
       if (*error_ == Error::Ok) outputs_ = method_->async_outputs(clone_outputs_);
-      end();
     }
+    if (waiting_ == 0) end();
   }
   if (was_cancelled_) raise_cancelled(method_->name() + "() was cancelled");
   if (*error_ != Error::Ok) {

@@ -46,6 +46,8 @@ class RunningMethod final {
   std::unique_ptr<Pool> pool_;
   std::optional<runtime::Execution> execution_;
   size_t task_count_ = 0;
+  /// Threads within result().
+  size_t waiting_ = 0;
   pybind11::object outputs_;
   std::optional<runtime::Error> error_;
   bool was_cancelled_ = false;

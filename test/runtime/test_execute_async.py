@@ -141,6 +141,22 @@ def test_until_the_result_is_taken_the_method_does_nothing_else() -> None:
     assert_same_bits(method.execute([x]), first)
 
 
+def test_several_threads_may_wait_for_one_result() -> None:
+    x = torch.randn(8, 16)
+    method = load(lowered(Branches(), (x,)))
+    expected = method.execute([x])
+    for _ in range(20):
+        execution = method.execute_async([x], threads=2)
+        found: list = []
+        waiting = [threading.Thread(target=lambda: found.append(execution.result())) for _ in range(3)]  # noqa: B023
+        for thread in waiting:
+            thread.start()
+        for thread in waiting:
+            thread.join()
+        assert len(found) == 3 and all(each is found[0] for each in found)
+        assert_same_bits(found[0], expected)
+
+
 def test_a_cancelled_or_dropped_execution_leaves_the_method_usable() -> None:
     x = torch.randn(256, 256)
 
