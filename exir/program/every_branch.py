@@ -14,8 +14,8 @@ __all__ = ["with_every_branch"]
 
 
 def with_every_branch(file: bytes, method: str) -> bytes:
-    """The same program in which that method's jumps over branches, and those that data let end or repeat a loop, lead to
-    the next instruction. Loops over slices stay: what follows needs all that they collect."""
+    """The same program in which that method's jumps over branches, and those by which data end or repeat a loop, lead
+    to the next instruction. Loops over slices stay: what follows needs all that they collect."""
     pte = deserialize_pte(file)
     for plan in pte.program.execution_plan:
         if plan.name == method:
