@@ -106,9 +106,14 @@ constexpr auto atan2_math =
                    const float a = std::fabs(y), b = std::fabs(x);
                    return a < 1e30f && b < 1e30f && (a > 1e-30f || b > 1e-30f);
                  }};
-constexpr auto pow_math = Approximated{[](auto x, auto y) { return power(x, y); },
-                                       [](float x, float y) { return float_power(x, y); },
-                                       [](float x, float y) { return has_power(x, y); }};
+constexpr auto exact_power = [](auto x, auto y) { return power(x, y); };
+#if defined(__OPTIMIZE_SIZE__)  // where a formula of its own would cost more than it is worth
+constexpr auto pow_math = exact_power;
+#else
+constexpr auto pow_math =
+    Approximated{exact_power, [](float x, float y) { return float_power(x, y); },
+                 [](float x, float y) { return has_power(x, y); }};
+#endif
 
 }  // namespace
 
