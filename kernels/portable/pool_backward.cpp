@@ -180,6 +180,17 @@ void spread(KernelRuntimeContext& ctx, const Images& from, const Images& to, Win
                });
 }
 
+bool has_gaps(const Images& images) {
+  const int64_t *const sizes = images.sizes, *const strides = images.first.strides;
+  return strides[1] != sizes[2] * strides[2] ||
+         (sizes[0] != 1 && strides[0] != sizes[1] * strides[1]);
+}
+/// Of images without gaps: all rows of a plane as one.
+void join_rows(Images& images) {
+  images.sizes[2] *= images.sizes[0] * images.sizes[1];
+  images.sizes[0] = images.sizes[1] = 1;
+}
+
 /// To where the maxima were found.
 void max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& indices,
                   int spatial, Tensor& grad_input) {
@@ -190,7 +201,12 @@ void max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Te
       !expect_shape(ctx, "indices", indices, Shape(grad_output))) {
     return;
   }
-  const Images from(grad_output, spatial), places(indices, spatial), to(grad_input, spatial);
+  Images from(grad_output, spatial), places(indices, spatial);
+  const Images to(grad_input, spatial);
+  if (!has_gaps(from) && !has_gaps(places)) {
+    join_rows(from);
+    join_rows(places);
+  }
   for_each_run(
       ctx, from, to,
       [&](auto& sums, auto* values, int64_t n, const int64_t* q, int64_t image, int64_t channel) {
