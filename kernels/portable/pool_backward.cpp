@@ -9,6 +9,13 @@
 namespace executorch::kernels::portable {
 namespace {
 
+/// Whether flat indices of the plane's elements are not places at one distance.
+bool has_gaps(const Plane& plane, const int64_t* sizes) {
+  const int64_t* const strides = plane.strides;
+  return strides[1] != sizes[2] * strides[2] ||
+         (sizes[0] != 1 && strides[0] != sizes[1] * strides[1]);
+}
+
 /// The sums of one channel's gradient: in place where they stand as T, else in temporary memory.
 template <class T>
 class PlaneSums {
@@ -35,8 +42,7 @@ class PlaneSums {
     } else {
       sums_ = plane;
     }
-    even_ = sums_.strides[1] == sizes_[2] * sums_.strides[2] &&
-            (sizes_[0] == 1 || sums_.strides[0] == sizes_[1] * sums_.strides[1]);
+    even_ = !has_gaps(sums_, sizes_);
     packed_ = even_ && sums_.strides[2] == int64_t(sizeof(T));
     if (packed_) {
       std::fill_n(at(sums_.data, 0), size(), T(0));
@@ -180,11 +186,6 @@ void spread(KernelRuntimeContext& ctx, const Images& from, const Images& to, Win
                });
 }
 
-bool has_gaps(const Images& images) {
-  const int64_t *const sizes = images.sizes, *const strides = images.first.strides;
-  return strides[1] != sizes[2] * strides[2] ||
-         (sizes[0] != 1 && strides[0] != sizes[1] * strides[1]);
-}
 /// Of images without gaps: all rows of a plane as one.
 void join_rows(Images& images) {
   images.sizes[2] *= images.sizes[0] * images.sizes[1];
@@ -203,7 +204,7 @@ void max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Te
   }
   Images from(grad_output, spatial), places(indices, spatial);
   const Images to(grad_input, spatial);
-  if (!has_gaps(from) && !has_gaps(places)) {
+  if (!has_gaps(from.first, from.sizes) && !has_gaps(places.first, places.sizes)) {
     join_rows(from);
     join_rows(places);
   }
