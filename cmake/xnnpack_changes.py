@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from xnnpack_activations import ACTIVATIONS
 from xnnpack_change import Change
 from xnnpack_nan import keep_nan
 from xnnpack_tiles import TILES
@@ -334,6 +335,7 @@ CHANGES = (
         "    for (size_t i = 1; i < op->valid_batch_size; ++i) {",
         _ZEROS,
     ),
+    *ACTIVATIONS,
     *TILES,
 )
 

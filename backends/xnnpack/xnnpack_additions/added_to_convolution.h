@@ -52,6 +52,7 @@ static inline bool executorch_fuse_addition(struct xnn_subgraph* subgraph, struc
   struct xnn_node* const convolution = &subgraph->nodes[producer];
   struct xnn_node* const addition = &subgraph->nodes[consumer];
   if (convolution->type != xnn_node_type_convolution_2d || convolution->num_inputs != 3 ||
+      convolution->executorch_activation.function != NULL ||
       convolution->params.convolution_2d.groups != 1 ||
       convolution->activation.output_min != -INFINITY ||
       convolution->activation.output_max != INFINITY ||

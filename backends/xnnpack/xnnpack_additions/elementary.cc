@@ -35,6 +35,7 @@ FUNCTION(Log, FORMULA(float_log), std::log(x),
 FUNCTION(Sine, FORMULA(float_sin), std::sin(x), std::fabs(x) < 8192)  // digits are lost beyond
 FUNCTION(Cosine, FORMULA(float_cos), std::cos(x), std::fabs(x) < 8192)
 FUNCTION(Sigmoid, FORMULA(float_sigmoid), exact_sigmoid(x), x > -88)
+FUNCTION(Silu, x * FORMULA(float_sigmoid), x * exact_sigmoid(x), x > -88)
 FUNCTION(Gelu, FORMULA(float_gelu), exact_gelu(x), true)
 FUNCTION(Sqrt, std::sqrt(x), std::sqrt(x), true)
 FUNCTION(Rsqrt, 1 / std::sqrt(x), 1 / std::sqrt(x), true)
@@ -101,15 +102,23 @@ constexpr Row halves(xnn_unary_operator op) {
 }
 
 constexpr Row kRows[] = {
-    numbers<Exp>(xnn_unary_exp),          numbers<Sine>(xnn_unary_sine),
-    numbers<Cosine>(xnn_unary_cosine),    numbers<Sign>(xnn_unary_sign),
-    halves<Exp>(xnn_unary_exp),           halves<Log>(xnn_unary_log),
-    halves<Sine>(xnn_unary_sine),         halves<Cosine>(xnn_unary_cosine),
+    numbers<Exp>(xnn_unary_exp),
+    numbers<Sine>(xnn_unary_sine),
+    numbers<Cosine>(xnn_unary_cosine),
+    numbers<Sign>(xnn_unary_sign),
+    halves<Exp>(xnn_unary_exp),
+    halves<Log>(xnn_unary_log),
+    halves<Sine>(xnn_unary_sine),
+    halves<Cosine>(xnn_unary_cosine),
     halves<Gelu>(xnn_unary_gelu),
 #if defined(__x86_64__) || defined(__i386__)
-    numbers<Log>(xnn_unary_log),          numbers<Sigmoid>(xnn_unary_sigmoid),
-    numbers<Sqrt>(xnn_unary_square_root), numbers<Rsqrt>(xnn_unary_reciprocal_square_root),
-    halves<Sqrt>(xnn_unary_square_root),  halves<Rsqrt>(xnn_unary_reciprocal_square_root),
+    numbers<Log>(xnn_unary_log),
+    numbers<Sigmoid>(xnn_unary_sigmoid),
+    numbers<Silu>(executorch_unary_silu),
+    numbers<Sqrt>(xnn_unary_square_root),
+    numbers<Rsqrt>(xnn_unary_reciprocal_square_root),
+    halves<Sqrt>(xnn_unary_square_root),
+    halves<Rsqrt>(xnn_unary_reciprocal_square_root),
 #endif
 };
 
