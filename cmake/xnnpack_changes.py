@@ -10,6 +10,7 @@ from xnnpack_activations import ACTIVATIONS
 from xnnpack_change import Change
 from xnnpack_nan import keep_nan
 from xnnpack_tiles import TILES
+from xnnpack_winograd import WINOGRAD
 
 # What is added, its name in the folder of XNNPACK's sources for it, and that folder.
 _ADDITIONS = Path(__file__).resolve().parents[1] / "backends/xnnpack/xnnpack_additions"
@@ -337,6 +338,7 @@ CHANGES = (
     ),
     *ACTIVATIONS,
     *TILES,
+    *WINOGRAD,
 )
 
 

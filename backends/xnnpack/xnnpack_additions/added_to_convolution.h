@@ -19,6 +19,7 @@
 
 #if XNN_ARCH_X86_64
 #include "product_8x32_avx512.h"
+#include "winograd.h"
 
 // Where a convolution's node has what is added, after input, weights and bias.
 #define EXECUTORCH_ADDED 3
@@ -126,6 +127,7 @@ static inline enum xnn_status executorch_reshape_addition(
                                  &values[convolution->outputs[0]])) {
     return xnn_status_invalid_parameter;
   }
+  if (op->flags & EXECUTORCH_FLAG_WINOGRAD) return xnn_status_success;  // always can
   if (op->ukernel.type == xnn_microkernel_type_igemm) {
     xnn_igemm_ukernel_fn* const kernel =
         &op->context.igemm.igemm.ukernel.function[XNN_UARCH_DEFAULT];
@@ -143,6 +145,10 @@ static inline void executorch_setup_addition(const struct xnn_operator_data* con
                                              const struct xnn_value* values) {
   if (convolution->num_inputs <= EXECUTORCH_ADDED) return;
   struct xnn_operator* const op = convolution->operator_objects[0];
+  if (op->flags & EXECUTORCH_FLAG_WINOGRAD) {
+    op->context.winograd.added = values[convolution->inputs[EXECUTORCH_ADDED]].data;
+    return;
+  }
   void* const params = op->ukernel.type == xnn_microkernel_type_igemm
                            ? (void*)&op->context.igemm.igemm.params
                            : (void*)&op->context.gemm.gemm.gemm.params;
