@@ -94,19 +94,16 @@ Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
   const bool is_cached = surroundings.settings.caches_weights;
   const std::vector<bool> packed = packed_constants(payload_);
   constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
-  std::vector<Digest> digests;
-  if (is_cached) {
-    if (!surroundings.settings.cache_path.empty()) {
-      unsaved_ = PackedFile::at(surroundings.settings.cache_path);
-    }
-    digests = ET_UNWRAP(digest_constants(payload_, constants_, surroundings.names, unsaved_.get()));
+  if (is_cached && !surroundings.settings.cache_path.empty()) {
+    unsaved_ = PackedFile::at(surroundings.settings.cache_path);
   }
   const Subgraph graph = ET_UNWRAP(build_graph(payload_, constants_));
   std::unique_lock<std::mutex> creation;
   if (is_cached) {
     creation = PackedWeights::of_process().lock_creation();
-    weights_ = std::make_unique<WeightsSession>(WeightKeys(payload_, digests, constants_), unsaved_,
-                                                size_of(payload_, packed));
+    ConstantDigests digests(payload_, constants_, unsaved_);
+    weights_ = std::make_unique<WeightsSession>(
+        WeightKeys(payload_, constants_, std::move(digests)), unsaved_, size_of(payload_, packed));
   }
   xnn_runtime_t created = nullptr;
   xnn_status status = xnn_status_success;

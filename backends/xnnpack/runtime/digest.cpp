@@ -46,22 +46,30 @@ void Digester::add(const void* data, size_t size) {
   const auto* bytes = static_cast<const uint8_t*>(data);
   // Four lanes at once, none of which waits for another.
   uint64_t a = mix(lanes_[0], size), b = lanes_[1], c = lanes_[2], d = lanes_[3];
-  uint64_t words[8] = {};
-  size_t left = size;
-  const auto take = [&] {
-    a = mix(a, words[0], words[1]);
-    b = mix(b, words[2], words[3]);
-    c = mix(c, words[4], words[5]);
-    d = mix(d, words[6], words[7]);
+  constexpr size_t kWord = sizeof(uint64_t), kStep = 8 * kWord;
+  const auto take = [&](const uint8_t* from) {
+    uint64_t first = 0, second = 0;
+    memcpy(&first, from, kWord);
+    memcpy(&second, from + kWord, kWord);
+    a = mix(a, first, second);
+    memcpy(&first, from + 2 * kWord, kWord);
+    memcpy(&second, from + 3 * kWord, kWord);
+    b = mix(b, first, second);
+    memcpy(&first, from + 4 * kWord, kWord);
+    memcpy(&second, from + 5 * kWord, kWord);
+    c = mix(c, first, second);
+    memcpy(&first, from + 6 * kWord, kWord);
+    memcpy(&second, from + 7 * kWord, kWord);
+    d = mix(d, first, second);
   };
-  for (; left >= sizeof(words); left -= sizeof(words), bytes += sizeof(words)) {
-    memcpy(words, bytes, sizeof(words));
-    take();
+  size_t left = size;
+  for (; left >= kStep; left -= kStep, bytes += kStep) {
+    take(bytes);
   }
   if (left > 0) {
-    memset(words, 0, sizeof(words));
-    memcpy(words, bytes, left);
-    take();
+    uint8_t rest[kStep] = {};
+    memcpy(rest, bytes, left);
+    take(rest);
   }
   // What a lane has taken reaches all, so that the order of pieces counts.
   lanes_[0] = mix(a, rotate(d, 17));

@@ -31,6 +31,10 @@ class Digester final {
     add(&value, sizeof(value));
   }
   void add_float(float value) { add(&value, sizeof(value)); }
+  void add_digest(const Digest& digest) {
+    add_value(digest.low);
+    add_value(digest.high);
+  }
   Digest finish() const;
 
  private:

@@ -6,22 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/constant_digests.h>
 #include <executorch/backends/xnnpack/runtime/constants.h>
 #include <executorch/backends/xnnpack/runtime/digest.h>
-#include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
-#include <executorch/runtime/core/named_data_map.h>
-#include <executorch/runtime/core/result.h>
 
 namespace executorch::backends::xnnpack {
-
-/// The digest of each of a payload's constants. What `file` (may be null) knows of a file that is
-/// mapped is not read again. Loads others that are large and have names once more, one at a time,
-/// and gives them back: no more than one is in memory for this.
-/// @retval Error As Constants::load().
-runtime::Result<std::vector<Digest>> digest_constants(
-    const Payload& payload, const Constants& constants,
-    const ET_RUNTIME_NAMESPACE::NamedDataMap* names, PackedFile* file);
 
 /// Of each of a payload's constants, whether XNNPACK packs it when a runtime is created and reads
 /// it no more: filters and biases of convolutions and fully connected layers.
@@ -34,18 +24,22 @@ size_t size_of(const Payload& payload, const std::vector<bool>& chosen);
 /// and how its input and output are quantized.
 class WeightKeys final {
  public:
-  WeightKeys(const Payload& payload, const std::vector<Digest>& digests,
-             const Constants& constants);
+  /// @param payload, constants As ConstantDigests has them.
+  WeightKeys(const Payload& payload, const Constants& constants, ConstantDigests digests);
 
   /// False if nodes that are packed differently have this filter and bias, or none has.
-  bool find(uint32_t seed, const void* filter, const void* bias, Digest* key) const;
+  bool find(uint32_t seed, const void* filter, const void* bias, Digest* key);
 
  private:
-  struct Entry {
-    Digest digest;
-    bool is_ambiguous;
-  };
-  std::map<std::pair<const void*, const void*>, Entry> entries_;
+  /// The digest of a node's numbers and of what it packs.
+  Digest digest_of_node(const fb_xnnpack::XNode& node);
+  void add_quantization(const fb_xnnpack::XValue& value, Digester& digester);
+
+  ConstantDigests digests_;
+  /// The values of the payload by their ids.
+  std::vector<const fb_xnnpack::XValue*> values_;
+  /// The nodes that have this filter and bias.
+  std::map<std::pair<const void*, const void*>, std::vector<const fb_xnnpack::XNode*>> nodes_;
 };
 
 }  // namespace executorch::backends::xnnpack

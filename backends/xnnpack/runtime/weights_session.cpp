@@ -57,11 +57,16 @@ void WeightsSession::finish() {
     arena_.reset();
   }
   file_.reset();
+  keys_.reset();
+}
+
+bool WeightsSession::find_key(const xnn_weights_cache_look_up_key& asked, Digest* key) {
+  return keys_ && keys_->find(asked.seed, asked.kernel, asked.bias, key);
 }
 
 size_t WeightsSession::look_up(const xnn_weights_cache_look_up_key& asked) {
   Digest key;
-  if (!keys_.find(asked.seed, asked.kernel, asked.bias, &key)) {
+  if (!find_key(asked, &key)) {
     return kNotFound;
   }
   PackedWeights& all = PackedWeights::of_process();
@@ -111,7 +116,7 @@ size_t WeightsSession::look_up_or_insert(const xnn_weights_cache_look_up_key& as
     return kNotFound;
   }
   Digest key;
-  if (keys_.find(asked.seed, asked.kernel, asked.bias, &key)) {
+  if (find_key(asked, &key)) {
     PackedWeights::of_process().insert(key, reserved_);
     if (file_ != nullptr) {
       file_->add(key, reserved_);

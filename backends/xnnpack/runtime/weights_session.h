@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <xnnpack.h>
@@ -31,6 +32,8 @@ class WeightsSession final {
   size_t packed_size() const;
 
  private:
+  /// False if what is asked for is not to be shared.
+  bool find_key(const xnn_weights_cache_look_up_key& asked, Digest* key);
   size_t look_up(const xnn_weights_cache_look_up_key& asked);
   void* reserve(size_t size);
   /// Zeros; null if there is no memory.
@@ -41,7 +44,8 @@ class WeightsSession final {
   size_t use(std::shared_ptr<PackedBlock> block);
 
   xnn_weights_cache_provider provider_;
-  WeightKeys keys_;
+  /// None once the runtime is created: nothing is packed from then on.
+  std::optional<WeightKeys> keys_;
   std::shared_ptr<PackedFile> file_;
   size_t unpacked_;
   /// Null until weights that are worth it are packed.

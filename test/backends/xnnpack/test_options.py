@@ -45,14 +45,42 @@ def test_packed_weights_are_kept_in_a_file(tmp_path: Path) -> None:
         assert path.read_bytes()[:8] == b"ETPACKED"
 
 
+def _negate_in_place(program: Path, model: nn.Linear, as_if_untouched: bool) -> None:
+    weight = model.weight.detach().numpy()
+    before = program.stat()
+    with program.open("r+b") as file:
+        file.seek(program.read_bytes().index(weight.tobytes()))
+        file.write((-weight).tobytes())
+    if as_if_untouched:
+        os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with torch.no_grad():
+        model.weight.neg_()
+
+
+@pytest.mark.parametrize("as_if_untouched", [False, True])
+def test_what_the_process_knows_of_a_file_ends_when_it_is_changed(as_if_untouched: bool, tmp_path: Path) -> None:
+    model, inputs = nn.Linear(512, 640).eval(), (torch.rand(3, 512),)
+    edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
+    program = tmp_path / "model.pte"
+    program.write_bytes(edge.to_executorch().buffer)
+    methods = []
+    for _ in range(2):
+        for _ in range(2):
+            time.sleep(0.03)  # Of a file that has just changed nothing is believed.
+            methods.append(Runtime.get().load_program(program).load_method("forward"))
+            torch.testing.assert_close(methods[-1].execute(inputs)[0], model(*inputs), rtol=1e-5, atol=1e-5)
+        _negate_in_place(program, model, as_if_untouched)
+    first, again, changed, changed_again = (method.execute(inputs)[0] for method in methods)
+    assert torch.equal(first, again) and torch.equal(changed, changed_again) and not torch.equal(first, changed)
+
+
 @pytest.mark.parametrize("as_if_untouched", [False, True])
 def test_a_program_changed_in_place_is_not_taken_for_what_it_was(as_if_untouched: bool, tmp_path: Path) -> None:
     model, inputs = nn.Linear(64, 64).eval(), (torch.rand(3, 64),)
     edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
     program, cache = tmp_path / "model.pte", tmp_path / "weights"
     program.write_bytes(edge.to_executorch().buffer)
-    weight = model.weight.detach().numpy()
-    assert program.read_bytes().count(weight.tobytes()) == 1
+    assert program.read_bytes().count(model.weight.detach().numpy().tobytes()) == 1
 
     def start() -> None:
         time.sleep(0.03)  # Of a file that has just changed nothing is believed.
@@ -66,14 +94,7 @@ def test_a_program_changed_in_place_is_not_taken_for_what_it_was(as_if_untouched
     assert contents == (1 if sys.platform == "linux" else 0)
     start()
     assert cache.read_bytes() == known
-    before = program.stat()
-    with program.open("r+b") as file:
-        file.seek(program.read_bytes().index(weight.tobytes()))
-        file.write((-weight).tobytes())
-    if as_if_untouched:
-        os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))
-    with torch.no_grad():
-        model.weight.neg_()
+    _negate_in_place(program, model, as_if_untouched)
     start()
     assert int.from_bytes(cache.read_bytes()[64:72], "little") == 2 * contents
 
