@@ -9,6 +9,13 @@ _WHY = "activations become parts of what is before them: backends/xnnpack/xnnpac
 
 ACTIVATIONS = (
     Change(
+        "xnnpack/CMakeLists.txt",
+        "SET(REFERENCE_SRCS\n",
+        'SET_PROPERTY(SOURCE src/executorch/silu.cc PROPERTY COMPILE_FLAGS "-std=c++17 -O3 -fno-math-errno '
+        '-fno-trapping-math -ffp-contract=fast")\nSET(REFERENCE_SRCS\n  src/executorch/silu.cc\n',
+        _WHY,
+    ),
+    Change(
         "xnnpack/include/xnnpack.h",
         "  xnn_unary_sign,\n};",
         "  xnn_unary_sign,\n  executorch_unary_silu,\n};",

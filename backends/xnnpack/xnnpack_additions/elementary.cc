@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "silu.h"
 #include "xnnpack/fp16.h"
 
 namespace {
@@ -35,7 +36,6 @@ FUNCTION(Log, FORMULA(float_log), std::log(x),
 FUNCTION(Sine, FORMULA(float_sin), std::sin(x), std::fabs(x) < 8192)  // digits are lost beyond
 FUNCTION(Cosine, FORMULA(float_cos), std::cos(x), std::fabs(x) < 8192)
 FUNCTION(Sigmoid, FORMULA(float_sigmoid), exact_sigmoid(x), x > -88)
-FUNCTION(Silu, x * FORMULA(float_sigmoid), x * exact_sigmoid(x), x > -88)
 FUNCTION(Gelu, FORMULA(float_gelu), exact_gelu(x), true)
 FUNCTION(Sqrt, std::sqrt(x), std::sqrt(x), true)
 FUNCTION(Rsqrt, 1 / std::sqrt(x), 1 / std::sqrt(x), true)
@@ -114,7 +114,7 @@ constexpr Row kRows[] = {
 #if defined(__x86_64__) || defined(__i386__)
     numbers<Log>(xnn_unary_log),
     numbers<Sigmoid>(xnn_unary_sigmoid),
-    numbers<Silu>(executorch_unary_silu),
+    {executorch_unary_silu, xnn_datatype_fp32, {executorch_silu, nullptr}},
     numbers<Sqrt>(xnn_unary_square_root),
     numbers<Rsqrt>(xnn_unary_reciprocal_square_root),
     halves<Sqrt>(xnn_unary_square_root),
