@@ -59,6 +59,8 @@ uint32_t executorch_winograd_flag(const struct xnn_node* node, const struct xnn_
   for (size_t i = 0; i < sizeof(ones) / sizeof(*ones); ++i) {
     if (ones[i] != 1) return 0;
   }
+  // Activations are computed by the products' kernels.
+  if (node->executorch_activation.function != NULL) return 0;
   if (input->datatype != xnn_datatype_fp32 || input->shape.num_dims != 4 ||
       node->params.convolution_2d.group_input_channels < LEAST_CHANNELS ||
       node->params.convolution_2d.group_output_channels < LEAST_OUTPUTS ||
