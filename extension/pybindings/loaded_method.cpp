@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/pybindings/loaded_method.h>
 
+#include <atomic>
 #include <sstream>
 
 #include <executorch/extension/pybindings/log_capture.h>
@@ -17,6 +18,13 @@ using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
 using runtime::Tag;
+
+namespace {
+
+// What is smaller is copied sooner than memory is found for it.
+constexpr size_t kWorthLending = size_t{64} << 10;
+
+}  // namespace
 
 /// The right to use a method, of one thread at a time. It is waited for without the GIL, so that
 /// whoever has it may wait for the GIL.
@@ -113,6 +121,9 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
       continue;
     }
     const Result<runtime::TensorInfo> info = meta.output_tensor_meta(i);
+    if (info.ok() && info->nbytes() >= kWorthLending && method_->output_stands_alone(i)) {
+      large_outputs_.push_back({i, info->nbytes(), nullptr});
+    }
     if (!info.ok() || info->is_memory_planned()) {
       continue;
     }
@@ -136,8 +147,27 @@ py::list LoadedMethod::call(py::handle inputs, bool clone_outputs) {
     ~ReleaseInputs() { method.release_inputs(); }
   } release{*this};
   take_inputs(inputs);
+  lend_outputs(/*all=*/clone_outputs);
   run();
-  return collect_outputs(clone_outputs);
+  return collect_outputs(clone_outputs ? Leave::HandOut : Leave::Show);
+}
+
+void LoadedMethod::lend_outputs(bool all) {
+  for (LargeOutput& output : large_outputs_) {
+    const bool is_handed_out = output.memory.use_count() > 1;
+    if (!is_handed_out && (output.memory != nullptr || !all)) {
+      // Whoever had it has done with it.
+      std::atomic_thread_fence(std::memory_order_acquire);
+      continue;
+    }
+    std::shared_ptr<void> memory = output_memory(output.nbytes);
+    const Error error = method_->replace_output_data_ptr(memory.get(), output.nbytes, output.index);
+    if (error != Error::Ok) {
+      raise_error(error, name_ + "(): output " + std::to_string(output.index) +
+                             " cannot be written to memory of its own");
+    }
+    output.memory = std::move(memory);
+  }
 }
 
 void LoadedMethod::set_inputs(py::handle inputs) {
@@ -155,7 +185,7 @@ py::list LoadedMethod::outputs(bool clone_outputs) {
   if (!has_run_) {
     raise_error(Error::InvalidState, name_ + "() has not run: there are no outputs");
   }
-  return collect_outputs(clone_outputs);
+  return collect_outputs(clone_outputs ? Leave::Copy : Leave::Show);
 }
 
 runtime::Execution LoadedMethod::start_async(py::handle inputs, runtime::TaskPool& pool) {
@@ -165,6 +195,7 @@ runtime::Execution LoadedMethod::start_async(py::handle inputs, runtime::TaskPoo
                 name_ + "(): a method whose arenas others share is executed by the calling thread");
   }
   take_inputs(inputs);
+  lend_outputs(/*all=*/false);
   runtime::Result<runtime::Execution> execution = method_->execute_async(pool);
   if (!execution.ok()) {
     release_inputs();
@@ -268,6 +299,7 @@ void LoadedMethod::run() {
   if (!inputs_are_set_ && !slots_.empty()) {
     raise_error(Error::InvalidState, name_ + "(): the inputs are not set");
   }
+  lend_outputs(/*all=*/false);
   Error error = Error::Ok;
   {
     const py::gil_scoped_release release;
@@ -280,12 +312,12 @@ void LoadedMethod::run() {
   }
 }
 
-py::list LoadedMethod::collect_outputs(bool clone_outputs) {
+py::list LoadedMethod::collect_outputs(Leave leave) {
   const size_t count = method_->outputs_size();
   py::list outputs(count);
   for (size_t i = 0; i < count; ++i) {
     PyList_SET_ITEM(outputs.ptr(), static_cast<ssize_t>(i),
-                    to_python(method_->get_output(i), clone_outputs).release().ptr());
+                    to_python(method_->get_output(i), leave).release().ptr());
   }
   return outputs;
 }
@@ -299,9 +331,9 @@ py::list list_of(const Items& items, Convert&& convert) {
   return list;
 }
 
-py::object LoadedMethod::to_python(const EValue& value, bool clone) {
+py::object LoadedMethod::to_python(const EValue& value, Leave leave) {
   const auto convert_tensor = [&](const executorch::aten::Tensor& tensor) {
-    return tensor_to_python(tensor, clone);
+    return tensor_to_python(tensor, leave);
   };
   switch (value.tag) {
     case Tag::Tensor:
@@ -333,7 +365,7 @@ py::object LoadedMethod::to_python(const EValue& value, bool clone) {
   }
 }
 
-py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor, bool clone) {
+py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor, Leave leave) {
   StridedView view;
   view.type = element_type(tensor.scalar_type());
   if (view.type == nullptr) {
@@ -352,9 +384,14 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
   if (view.data == nullptr && view.count() != 0) {
     raise_error(Error::Internal, name_ + "(): an output tensor has no memory");
   }
+  for (const LargeOutput& output : large_outputs_) {
+    if (leave != Leave::Copy && output.memory != nullptr && output.memory.get() == view.data) {
+      return output_kind_.make_view(SharedTensor{view, output.memory});
+    }
+  }
   // A view may show the method's memory, which it keeps alive, but not that of an input, nor memory
   // that the next call gives back.
-  clone = clone || ET_RUNTIME_NAMESPACE::internal::has_growing_memory(tensor);
+  bool clone = leave != Leave::Show || ET_RUNTIME_NAMESPACE::internal::has_growing_memory(tensor);
   for (size_t i = 0; !clone && i < slots_.size(); ++i) {
     clone = slots_[i].lends(view.data);
   }
@@ -368,7 +405,7 @@ py::object LoadedMethod::attribute(const std::string& name) {
   if (!tensor.ok()) {
     raise_error(tensor.error(), name_ + "() has no attribute '" + name + "'");
   }
-  return tensor_to_python(*tensor, /*clone=*/false);
+  return tensor_to_python(*tensor, Leave::Show);
 }
 
 }  // namespace executorch::extension::pybindings

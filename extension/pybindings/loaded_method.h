@@ -51,7 +51,9 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
 
   // One execution on other threads; until end_async() every other use raises InvalidStateError.
   runtime::Execution start_async(pybind11::handle inputs, runtime::TaskPool& pool);
-  pybind11::list async_outputs(bool clone_outputs) { return collect_outputs(clone_outputs); }
+  pybind11::list async_outputs(bool clone_outputs) {
+    return collect_outputs(clone_outputs ? Leave::Copy : Leave::Show);
+  }
   /// When the execution is gone.
   void end_async();
   /// Keeps threads that executed it for further executions.
@@ -83,10 +85,16 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   void prepare(const runtime::MethodMeta& meta);
   void take_inputs(pybind11::handle inputs);
   void release_inputs();
+  /// Sees to it that the next run does not write to memory that was handed out. `all`: and that the
+  /// memory of each large output can be.
+  void lend_outputs(bool all);
   void run();
-  pybind11::list collect_outputs(bool clone_outputs);
-  pybind11::object to_python(const runtime::EValue& value, bool clone);
-  pybind11::object tensor_to_python(const executorch::aten::Tensor& tensor, bool clone);
+  /// How outputs leave: as copies, as the method's memory, or as what was lent for them (and
+  /// otherwise as copies).
+  enum class Leave { Copy, Show, HandOut };
+  pybind11::list collect_outputs(Leave leave);
+  pybind11::object to_python(const runtime::EValue& value, Leave leave);
+  pybind11::object tensor_to_python(const executorch::aten::Tensor& tensor, Leave leave);
 
   std::shared_ptr<LoadedProgram> program_;
   std::string name_;
@@ -96,6 +104,14 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   std::unique_ptr<MethodMemory> memory_;
   /// For outputs whose memory is the caller's to give.
   std::vector<HeapBlock> output_blocks_;
+  /// Large outputs that could as well be written elsewhere, so that nothing is copied for the
+  /// caller: where they are written now, null while that is planned memory.
+  struct LargeOutput {
+    size_t index;
+    size_t nbytes;
+    std::shared_ptr<void> memory;
+  };
+  std::vector<LargeOutput> large_outputs_;
   std::optional<runtime::Method> method_;
 
   std::vector<InputSlot> slots_;

@@ -107,19 +107,23 @@ py::bytes row_major_bytes(const SharedTensor& tensor) {
 
 }  // namespace
 
-SharedTensor copy_of(const StridedView& view) {
-  SharedTensor tensor{view, nullptr};
-  const size_t nbytes = tensor.nbytes();
+std::shared_ptr<void> output_memory(size_t nbytes) {
   void* memory = std::aligned_alloc(kAlignment, (nbytes / kAlignment + 1) * kAlignment);
   if (memory == nullptr) {
     raise_error(runtime::Error::MemoryAllocationFailed,
                 "no memory for an output of " + std::to_string(nbytes) + " bytes");
   }
-  tensor.owner = std::shared_ptr<void>(memory, std::free);
+  return std::shared_ptr<void>(memory, std::free);
+}
+
+SharedTensor copy_of(const StridedView& view) {
+  SharedTensor tensor{view, nullptr};
+  const size_t nbytes = tensor.nbytes();
+  tensor.owner = output_memory(nbytes);
   if (nbytes != 0) {
-    std::memcpy(memory, view.data, nbytes);
+    std::memcpy(tensor.owner.get(), view.data, nbytes);
   }
-  tensor.view.data = static_cast<const uint8_t*>(memory);
+  tensor.view.data = static_cast<const uint8_t*>(tensor.owner.get());
   return tensor;
 }
 

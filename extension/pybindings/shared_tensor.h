@@ -20,6 +20,9 @@ struct SharedTensor {
   size_t nbytes() const { return static_cast<size_t>(view.count()) * view.type->size; }
 };
 
+/// Memory for a tensor of so many bytes.
+std::shared_ptr<void> output_memory(size_t nbytes);
+
 /// A copy of `view`, which is dense, in memory of its own.
 SharedTensor copy_of(const StridedView& view);
 

@@ -1,10 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/input_lifetime.h>
 
-#include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
-#include <executorch/runtime/executor/tensor_source.h>
+#include <executorch/runtime/executor/planned_range.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
@@ -14,36 +13,14 @@ namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
 using executorch::runtime::internal::is_view;
 using executorch::runtime::internal::items;
-using executorch::runtime::internal::planned_offset;
+using executorch::runtime::internal::planned_range;
+using executorch::runtime::internal::PlannedRange;
 
 namespace {
 
 /// So many comparisons of an input with a written value are made; a program beyond that (none that
 /// an exporter writes) has all of its inputs consumed.
 constexpr size_t kMostComparisons = 1u << 22;
-
-struct Range {
-  uint32_t buffer = 0;
-  uint64_t begin = 0;
-  uint64_t end = 0;
-
-  bool overlaps(const Range& other) const {
-    return buffer != 0 && buffer == other.buffer && begin < other.end && other.begin < end;
-  }
-};
-
-/// Empty if the tensor has no planned memory.
-Range planned_range(const fb::Tensor& tensor) {
-  const fb::AllocationDetails* where = tensor.allocation_info();
-  if (where == nullptr) {
-    return {};
-  }
-  const auto sizes = items(tensor.sizes());
-  const auto bytes = etensor::safe_nbytes(static_cast<etensor::ScalarType>(tensor.scalar_type()),
-                                          sizes.data(), static_cast<ssize_t>(sizes.size()));
-  const uint64_t begin = planned_offset(*where);
-  return {where->memory_id(), begin, begin + (bytes.ok() ? *bytes : 0)};
-}
 
 class Marker final {
  public:
@@ -101,7 +78,7 @@ class Marker final {
   }
 
   void written_tensor(int32_t index) {
-    const Range range =
+    const PlannedRange range =
         planned_range(*plan_.values()->Get(static_cast<uint32_t>(index))->val_as_Tensor());
     const auto indices = items(plan_.inputs());
     for (size_t i = 0; i < inputs_.size() && range.buffer != 0; ++i) {

@@ -85,6 +85,12 @@ class Method final {
   /// most), the memory is not
   ///     aligned to its elements, or there is no such output.
   [[nodiscard]] Error set_output_data_ptr(void* buffer, size_t size, size_t output_idx);
+  /// Whether the plan has memory for the output, and no other value depends on where it is.
+  bool output_stands_alone(size_t output_idx) const;
+  /// As set_output_data_ptr(), for an output that the plan has memory for: from now on it is
+  /// written to the caller's memory in its place.
+  /// @retval Error::InvalidState Not output_stands_alone().
+  [[nodiscard]] Error replace_output_data_ptr(void* buffer, size_t size, size_t output_idx);
 
   /// Output `i`, which must exist. Tensors refer to the method's memory: valid until it is executed
   /// again.
@@ -148,6 +154,8 @@ class Method final {
   const char* name() const { return method_meta().name(); }
   EValue& output(size_t index) const;
   bool output_is_planned(size_t index) const;
+  /// The checks that any memory for an output has to pass.
+  Error give_output_memory(void* buffer, size_t size, size_t output_idx);
 
   Error check_tensor_input(const internal::Input& input, size_t index,
                            const executorch::aten::Tensor& given) const;

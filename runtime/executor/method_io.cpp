@@ -5,6 +5,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/executor/lone_output.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/tensor_source.h>
@@ -213,6 +214,24 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
                            "method '%s': the sizes of output %zu have no bound, the dynamic "
                            "allocator gives its memory",
                            name(), output_idx);
+  return give_output_memory(buffer, size, output_idx);
+}
+
+bool Method::output_stands_alone(size_t output_idx) const {
+  return output_idx < outputs_size() && !parametric_plan_.exists() &&
+         internal::is_lone_output(*plan_, output_idx);
+}
+
+Error Method::replace_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
+  ET_CHECK_OR_RETURN_ERROR(output_idx < outputs_size(), InvalidArgument,
+                           "method '%s': output %zu of %zu", name(), output_idx, outputs_size());
+  ET_CHECK_OR_RETURN_ERROR(output_stands_alone(output_idx), InvalidState,
+                           "method '%s': output %zu is not alone in planned memory", name(),
+                           output_idx);
+  return give_output_memory(buffer, size, output_idx);
+}
+
+Error Method::give_output_memory(void* buffer, size_t size, size_t output_idx) {
   const et::Tensor& own = output(output_idx).toTensor();
   const size_t element = elementSize(own.scalar_type());
   const size_t most = internal::capacity_bytes(own);
