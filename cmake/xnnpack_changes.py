@@ -230,7 +230,7 @@ CHANGES = (
         "  IF(CMAKE_SIZEOF_VOID_P EQUAL 8)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/max_pooling_avx.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_6x16_fma3.c)\n"
-        "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_8x32_avx512.c)\n"
+        "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_10x32_avx512.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/integer_product_6x16_avx2.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/integer_product_8x32_vnni.c)\n"
         "  ENDIF()",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xnnpack_change import Change
 
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
-_WIDE_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_8x32_avx512.h says why"
+_WIDE_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_10x32_avx512.h says why"
 _INTEGER_TILES = "products of integers: backends/xnnpack/xnnpack_additions/integer_product.h"
 
 
@@ -78,12 +78,14 @@ _WIDE_BEFORE = """\
 _WIDE_AFTER = (
     "#if XNN_ARCH_X86_64\n"
     + "".join(
-        f"        f32_gemm_config.minmax.{kind}[XNN_MR_TO_INDEX({rows})] = xnn_init_hmp_{kind}_ukernel("
-        f"(xnn_{kind}_ukernel_fn) executorch_f32_{kind}_{rows}x32_avx512);\n"
+        f"        f32_gemm_config.minmax.{kind}[XNN_MR_TO_INDEX({rows})] = xnn_init_hmp_{kind}_ukernel({kernel});\n"
         for kind in ("gemm", "igemm")
-        for rows in (4, 7, 8)
+        for rows, kernel in (
+            (7, "NULL"),
+            *((rows, f"(xnn_{kind}_ukernel_fn) executorch_f32_{kind}_{rows}x32_avx512") for rows in (5, 10)),
+        )
     )
-    + "        f32_gemm_config.mr = 8;\n#else\n"
+    + "        f32_gemm_config.mr = 10;\n#else\n"
     + _WIDE_BEFORE.replace("        f32_gemm_config.nr", "#endif\n        f32_gemm_config.nr")
 )
 
@@ -93,7 +95,7 @@ TILES = (
         '#include "xnnpack/gemm.h"',
         '#include "executorch/integer_product_6x16_avx2.h"\n#include "executorch/integer_product_8x32_vnni.h"\n'
         '#include "executorch/product_6x16_fma3.h"\n'
-        '#include "executorch/product_8x32_avx512.h"\n#include "xnnpack/gemm.h"',
+        '#include "executorch/product_10x32_avx512.h"\n#include "xnnpack/gemm.h"',
         _LARGER_TILES,
     ),
     Change(

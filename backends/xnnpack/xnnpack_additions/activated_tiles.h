@@ -12,47 +12,25 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "activated_results.h"
 #include "elementary.h"
 #include "xnnpack.h"
 #include "xnnpack/config.h"
 #include "xnnpack/operator.h"
 #include "xnnpack/subgraph.h"
 
-// What kernels are given in place of their parameters: their own lie at its beginning.
-struct executorch_activated {
-  float min, max;
-  const struct executorch_activation* activation;
-};
-
-static inline void executorch_activate(const struct executorch_activation* activation, size_t rows,
-                                       size_t row_bytes, void* results, size_t stride) {
-  const xnn_vunary_ukernel_fn function = (xnn_vunary_ukernel_fn)activation->function;
-  if (row_bytes == stride) {
-    row_bytes *= rows;
-    rows = 1;
-  }
-  for (size_t row = 0; row < rows; ++row) {
-    void* const at = (char*)results + row * stride;
-    function(row_bytes, at, at, NULL);
-  }
-}
-
-static inline const struct executorch_activation* executorch_activation_in(const void* params) {
-  return ((const struct executorch_activated*)params)->activation;
-}
-
-static void executorch_activated_gemm(size_t mr, size_t nc, size_t kc, const void* a,
-                                      size_t a_stride, const void* w, void* c, size_t cm_stride,
-                                      size_t cn_stride, const void* params) {
+void executorch_activated_gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride,
+                               const void* w, void* c, size_t cm_stride, size_t cn_stride,
+                               const void* params) {
   const struct executorch_activation* const activation = executorch_activation_in(params);
   ((xnn_gemm_ukernel_fn)activation->kernel)(mr, nc, kc, a, a_stride, w, c, cm_stride, cn_stride,
                                             params);
   executorch_activate(activation, mr, nc * sizeof(float), c, cm_stride);
 }
 
-static void executorch_activated_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a,
-                                       const void* w, void* c, size_t cm_stride, size_t cn_stride,
-                                       size_t a_offset, const void* zero, const void* params) {
+void executorch_activated_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a,
+                                const void* w, void* c, size_t cm_stride, size_t cn_stride,
+                                size_t a_offset, const void* zero, const void* params) {
   const struct executorch_activation* const activation = executorch_activation_in(params);
   ((xnn_igemm_ukernel_fn)activation->kernel)(mr, nc, kc, ks, a, w, c, cm_stride, cn_stride,
                                              a_offset, zero, params);

@@ -18,7 +18,7 @@
 #include "xnnpack/subgraph.h"
 
 #if XNN_ARCH_X86_64
-#include "product_8x32_avx512.h"
+#include "product_10x32_avx512.h"
 #include "winograd.h"
 
 // Where a convolution's node has what is added, after input, weights and bias.
@@ -32,7 +32,7 @@ static inline bool executorch_adds(uint32_t channels) {
          config->linear.gemm[config->mr - 1].function[XNN_UARCH_DEFAULT] == NULL &&
          config->relu.gemm[config->mr - 1].function[XNN_UARCH_DEFAULT] == NULL &&
          config->minmax.igemm[config->mr - 1].function[XNN_UARCH_DEFAULT] ==
-             (xnn_igemm_ukernel_fn)executorch_f32_igemm_8x32_avx512;
+             (xnn_igemm_ukernel_fn)executorch_f32_igemm_10x32_avx512;
 }
 
 static inline bool executorch_is_added_image(const struct xnn_value* a, const struct xnn_value* b) {
@@ -89,12 +89,10 @@ static inline xnn_gemm_ukernel_fn executorch_adding_gemm(xnn_gemm_ukernel_fn cho
       xnn_init_f32_gemm_config()->minmax.gemm[0].function[XNN_UARCH_DEFAULT];
   const xnn_gemm_ukernel_fn kernels[][2] = {
       {single, (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_1x32_avx512},
-      {(xnn_gemm_ukernel_fn)executorch_f32_gemm_4x32_avx512,
-       (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_4x32_avx512},
-      {(xnn_gemm_ukernel_fn)executorch_f32_gemm_7x32_avx512,
-       (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_7x32_avx512},
-      {(xnn_gemm_ukernel_fn)executorch_f32_gemm_8x32_avx512,
-       (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_8x32_avx512}};
+      {(xnn_gemm_ukernel_fn)executorch_f32_gemm_5x32_avx512,
+       (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_5x32_avx512},
+      {(xnn_gemm_ukernel_fn)executorch_f32_gemm_10x32_avx512,
+       (xnn_gemm_ukernel_fn)executorch_f32_gemm_adding_10x32_avx512}};
   for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); ++i) {
     if (chosen == kernels[i][0] || chosen == kernels[i][1]) return kernels[i][1];
   }
@@ -106,12 +104,10 @@ static inline xnn_igemm_ukernel_fn executorch_adding_igemm(xnn_igemm_ukernel_fn 
       xnn_init_f32_gemm_config()->minmax.igemm[0].function[XNN_UARCH_DEFAULT];
   const xnn_igemm_ukernel_fn kernels[][2] = {
       {single, (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_1x32_avx512},
-      {(xnn_igemm_ukernel_fn)executorch_f32_igemm_4x32_avx512,
-       (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_4x32_avx512},
-      {(xnn_igemm_ukernel_fn)executorch_f32_igemm_7x32_avx512,
-       (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_7x32_avx512},
-      {(xnn_igemm_ukernel_fn)executorch_f32_igemm_8x32_avx512,
-       (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_8x32_avx512}};
+      {(xnn_igemm_ukernel_fn)executorch_f32_igemm_5x32_avx512,
+       (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_5x32_avx512},
+      {(xnn_igemm_ukernel_fn)executorch_f32_igemm_10x32_avx512,
+       (xnn_igemm_ukernel_fn)executorch_f32_igemm_adding_10x32_avx512}};
   for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); ++i) {
     if (chosen == kernels[i][0] || chosen == kernels[i][1]) return kernels[i][1];
   }

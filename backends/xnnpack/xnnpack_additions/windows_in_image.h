@@ -16,18 +16,19 @@
 #include "xnnpack/operator.h"
 
 #if XNN_ARCH_X86_64
-#include "product_8x32_avx512.h"
+#include "activated_results.h"
+#include "product_10x32_avx512.h"
 
 typedef EXECUTORCH_WINDOWS((*executorch_windows));
 
 // What multiplies windows as the product's kernel multiplies rows of its table; NULL for others.
 static executorch_windows executorch_windows_of(const struct igemm_context* product) {
-  const xnn_igemm_ukernel_fn kernel = product->ukernel.function[XNN_UARCH_DEFAULT];
-  if (kernel == (xnn_igemm_ukernel_fn)executorch_f32_igemm_8x32_avx512) {
-    return executorch_f32_windows_8x32_avx512;
+  xnn_igemm_ukernel_fn kernel = product->ukernel.function[XNN_UARCH_DEFAULT];
+  if (kernel == (xnn_igemm_ukernel_fn)executorch_activated_igemm) {
+    kernel = (xnn_igemm_ukernel_fn)executorch_activation_in(&product->params)->kernel;
   }
-  if (kernel == (xnn_igemm_ukernel_fn)executorch_f32_igemm_7x32_avx512) {
-    return executorch_f32_windows_7x32_avx512;
+  if (kernel == (xnn_igemm_ukernel_fn)executorch_f32_igemm_10x32_avx512) {
+    return executorch_f32_windows_10x32_avx512;
   }
   return NULL;
 }
@@ -85,10 +86,10 @@ static void executorch_copy_padded(const struct xnn_operator* op, const char* im
   }
 }
 
-// As xnn_compute_batch_igemm.
-static void executorch_compute_batch_windows(const struct igemm_context* product, size_t image,
-                                             size_t row, size_t column, size_t rows,
-                                             size_t columns) {
+// As xnn_compute_batch_igemm, for windows of one line of points.
+static void executorch_compute_windows_of_line(const struct igemm_context* product, size_t image,
+                                               size_t row, size_t column, size_t rows,
+                                               size_t columns) {
   const struct xnn_operator* const op = executorch_operator_of(product);
   const size_t y = row / op->output_width, x = row % op->output_width;
   const struct executorch_points down = executorch_points_of(
@@ -99,8 +100,7 @@ static void executorch_compute_batch_windows(const struct igemm_context* product
   const bool is_inside = down.before + down.after + across.before + across.after == 0;
   const size_t pixel = product->kc;
   const size_t copied = op->kernel_height * across.count * pixel;
-  if (x + rows > op->output_width ||
-      (!is_inside && copied > EXECUTORCH_MOST_COPIED * sizeof(float))) {
+  if (!is_inside && copied > EXECUTORCH_MOST_COPIED * sizeof(float)) {
     xnn_compute_batch_igemm(product, image, row, column, rows, columns);
     return;
   }
@@ -120,6 +120,32 @@ static void executorch_compute_batch_windows(const struct igemm_context* product
       op->stride_width * pixel,
       (const float*)((uintptr_t)product->packed_w + column * product->w_stride), (float*)to,
       product->cm_stride, product->cn_stride, (const float*)&product->params);
+  if (product->ukernel.function[XNN_UARCH_DEFAULT] ==
+      (xnn_igemm_ukernel_fn)executorch_activated_igemm) {
+    executorch_activate(executorch_activation_in(&product->params), rows, columns * sizeof(float),
+                        (float*)to, product->cm_stride);
+  }
+}
+
+// As xnn_compute_batch_igemm.
+static void executorch_compute_batch_windows(const struct igemm_context* product, size_t image,
+                                             size_t row, size_t column, size_t rows,
+                                             size_t columns) {
+  const struct xnn_operator* const op = executorch_operator_of(product);
+  const size_t width = op->output_width, end = row + rows;
+  const size_t across = (rows - 1) * op->stride_width + op->kernel_width;
+  const bool can_copy =
+      op->kernel_height * across * product->kc <= EXECUTORCH_MOST_COPIED * sizeof(float);
+  if (row / width != (end - 1) / width && !can_copy) {  // the table has whole tiles only
+    xnn_compute_batch_igemm(product, image, row, column, rows, columns);
+    return;
+  }
+  while (row < end) {
+    const size_t behind = (row / width + 1) * width;
+    const size_t count = (behind < end ? behind : end) - row;
+    executorch_compute_windows_of_line(product, image, row, column, count, columns);
+    row += count;
+  }
 }
 
 // As xnn_compute_igemm.

@@ -1,9 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Matrix products of float32 in tiles of 8 rows and 32 columns, for processors with AVX-512.
+// Matrix products of float32 in tiles of 10 rows and 32 columns, for processors with AVX-512.
 // XNNPACK is built with them (cmake/xnnpack_changes.py) beside its own tile of one row, in the
 // place of that of 7. Its loop moves seven pointers for each element along K, and computes all rows
-// and columns where few are left; of these, no more than 4 rows and 16 columns are. The sums are
-// the same to the bit.
+// and columns where few are left; of these, no more columns than 16 are. Where there are two panels
+// of 32 columns, 5 or 6 rows of both are computed at once: an element of A is then loaded for four
+// multiplications, where XNNPACK's tile needs it for two. The sums are the same to the bit.
 #pragma once
 
 #include <stddef.h>
@@ -28,15 +29,11 @@
             size_t a_stride, const float* w, float* c, size_t cm_stride, size_t cn_stride,     \
             const float* limits)
 
-EXECUTORCH_GEMM(executorch_f32_gemm_4x32_avx512);
-EXECUTORCH_GEMM(executorch_f32_gemm_7x32_avx512);
-EXECUTORCH_GEMM(executorch_f32_gemm_8x32_avx512);
-EXECUTORCH_IGEMM(executorch_f32_igemm_4x32_avx512);
-EXECUTORCH_IGEMM(executorch_f32_igemm_7x32_avx512);
-EXECUTORCH_IGEMM(executorch_f32_igemm_8x32_avx512);
-EXECUTORCH_WINDOWS(executorch_f32_windows_4x32_avx512);
-EXECUTORCH_WINDOWS(executorch_f32_windows_7x32_avx512);
-EXECUTORCH_WINDOWS(executorch_f32_windows_8x32_avx512);
+EXECUTORCH_GEMM(executorch_f32_gemm_5x32_avx512);
+EXECUTORCH_GEMM(executorch_f32_gemm_10x32_avx512);
+EXECUTORCH_IGEMM(executorch_f32_igemm_5x32_avx512);
+EXECUTORCH_IGEMM(executorch_f32_igemm_10x32_avx512);
+EXECUTORCH_WINDOWS(executorch_f32_windows_10x32_avx512);
 
 /// Those that add to each product another matrix of its shape and strides, before the limits;
 /// their `limits` are these.
@@ -46,10 +43,31 @@ struct executorch_adding {
 };
 
 EXECUTORCH_GEMM(executorch_f32_gemm_adding_1x32_avx512);
-EXECUTORCH_GEMM(executorch_f32_gemm_adding_4x32_avx512);
-EXECUTORCH_GEMM(executorch_f32_gemm_adding_7x32_avx512);
-EXECUTORCH_GEMM(executorch_f32_gemm_adding_8x32_avx512);
+EXECUTORCH_GEMM(executorch_f32_gemm_adding_5x32_avx512);
+EXECUTORCH_GEMM(executorch_f32_gemm_adding_10x32_avx512);
 EXECUTORCH_IGEMM(executorch_f32_igemm_adding_1x32_avx512);
-EXECUTORCH_IGEMM(executorch_f32_igemm_adding_4x32_avx512);
-EXECUTORCH_IGEMM(executorch_f32_igemm_adding_7x32_avx512);
-EXECUTORCH_IGEMM(executorch_f32_igemm_adding_8x32_avx512);
+EXECUTORCH_IGEMM(executorch_f32_igemm_adding_5x32_avx512);
+EXECUTORCH_IGEMM(executorch_f32_igemm_adding_10x32_avx512);
+
+/// A product of any number of rows, as such a kernel for each tile of them gives it.
+struct executorch_product {
+  size_t rows, columns;
+  /// A: `parts` parts of K with kc elements each. Rows of a_stride bytes that begin at `a`,
+  /// part_stride bytes from part to part; or else, for each `each` rows, so many pointers for every
+  /// part.
+  size_t parts, kc;
+  const float* a;
+  size_t a_stride, part_stride;
+  const float** table;
+  size_t each, a_offset;
+  const float* zero;
+  const float* w;
+  float* c;
+  size_t cm_stride, cn_stride;
+  const float* limits;
+  int adds;              ///< `limits` are an executorch_adding's
+  int fetches;           ///< the weights may be far, and are asked for early
+  size_t bytes_of_next;  ///< of weights behind these, which are needed next
+};
+
+void executorch_f32_product_avx512(const struct executorch_product* product);

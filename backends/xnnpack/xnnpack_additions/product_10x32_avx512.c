@@ -1,0 +1,234 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include "product_10x32_avx512.h"
+
+#include <stdint.h>
+
+#include "tiles_10x32_avx512.h"
+
+// How far ahead the first tile asks for its own weights. In shorter panels what lies so far ahead
+// is of no use.
+#define AHEAD 8192
+
+static inline size_t least_of(size_t a, size_t b) { return a < b ? a : b; }
+
+static inline size_t quotient_up(size_t a, size_t b) { return (a + b - 1) / b; }
+
+// The weights of a product, or of a part of K.
+struct block {
+  size_t part, parts, first, kc;  // elements kc from `first` of each of the parts
+};
+
+// A panel of columns and its neighbour are kept in the second cache for all rows; where K is
+// longer, it is divided. C has the sums meanwhile.
+#define LONGEST 1536
+#define PART_OF_LONGER 1024
+
+// The block behind one; parts is 0 behind the last.
+static struct block next_block(const struct executorch_product* p, struct block last) {
+  struct block next = last;
+  if (p->parts * p->kc <= LONGEST) {
+    next = (struct block){.parts = last.parts == 0 ? p->parts : 0, .kc = p->kc};
+  } else if (p->kc <= PART_OF_LONGER) {
+    next.part += last.parts;
+    next.parts = least_of(p->parts - next.part, PART_OF_LONGER / p->kc);
+    next.kc = p->kc;
+  } else {
+    const size_t pieces = quotient_up(p->kc, PART_OF_LONGER);
+    const size_t piece = quotient_up(quotient_up(p->kc, pieces), STEP) * STEP;
+    next.first += last.kc;
+    if (next.first >= p->kc) {
+      next.first = 0;
+      ++next.part;
+    }
+    next.parts = next.part < p->parts;
+    next.kc = least_of(p->kc - next.first, piece);
+  }
+  return next;
+}
+
+static size_t bytes_of_panel(const struct executorch_product* p) {
+  return (1 + p->parts * p->kc) * COLUMNS * sizeof(float);
+}
+
+// What lies in a panel before a block's weights.
+static size_t bytes_before(const struct executorch_product* p, struct block block) {
+  return (1 + block.part * p->kc + block.first) * COLUMNS * sizeof(float);
+}
+
+static const float* weights_of(const struct executorch_product* p, struct block block,
+                               size_t panel) {
+  return moved(p->w, panel * bytes_of_panel(p) + bytes_before(p, block));
+}
+
+static size_t bytes_of(struct block block) {
+  return block.parts * block.kc * COLUMNS * sizeof(float);
+}
+
+// What all tiles of a block together ask for: the next block, or else the weights behind all.
+static struct fetching what_to_fetch(const struct executorch_product* p, struct block block,
+                                     struct block next) {
+  struct fetching fetching = {{NULL, NULL}, NULL, 0};
+  if (!p->fetches) return fetching;
+  const size_t panels = quotient_up(p->columns, COLUMNS);
+  size_t bytes = 0;
+  if (next.parts != 0) {
+    fetching.at[0] = (const char*)weights_of(p, next, 0);
+    fetching.at[1] = (const char*)weights_of(p, next, panels > 1);
+    bytes = bytes_of(next);
+  } else {
+    const char* const behind = (const char*)moved(p->w, panels * bytes_of_panel(p));
+    const int is_divided = block.parts * block.kc != p->parts * p->kc;
+    bytes = is_divided ? least_of(bytes_of(block), p->bytes_of_next) : p->bytes_of_next / 2;
+    fetching.at[0] = behind;
+    fetching.at[1] = behind + (is_divided ? bytes_of_panel(p) : bytes);
+  }
+  const size_t pairs = panels / 2, tiles = quotient_up(p->rows, MOST_ROWS);
+  const size_t calls = pairs * quotient_up(p->rows, MOST_ROWS_OF_PAIR) + panels % 2 * tiles;
+  const size_t steps = calls * block.parts * (block.kc / STEP);
+  fetching.end = fetching.at[0] + bytes;
+  fetching.lines = steps == 0 ? 0 : quotient_up(bytes / LINE, steps);
+  return fetching;
+}
+
+// Some rows: the block's products with all columns.
+static void rows_times(const struct executorch_product* p, const struct rows_of_a* all,
+                       struct columns_of_c to, struct block block, struct fetching* fetching) {
+  const size_t bytes = bytes_of_panel(p), skipped = bytes_before(p, block);
+  const float* w = p->w;
+  for (size_t left = p->columns; left != 0; left -= to.count) {
+    const int is_pair = left > COLUMNS;
+    to.count = least_of(left, is_pair ? 2 * COLUMNS : COLUMNS);
+    to.bias[0] = w;
+    to.bias[1] = is_pair ? moved(w, bytes) : w;
+    to.weights[0] = moved(to.bias[0], skipped);
+    to.weights[1] = moved(to.bias[1], skipped);
+    // No more than MOST_ROWS, and for a pair two parts that are about as large.
+    const int is_divided = is_pair && all->count > MOST_ROWS_OF_PAIR;
+    const size_t rows = is_divided ? (all->count + 1) / 2 : all->count;
+    const tile_function* const tiles = kTiles[(to.count + HALF - 1) / HALF - 1];
+    struct rows_of_a some = *all;
+    some.count = rows;
+    tiles[rows - 1](&some, fetching, &to);
+    if (is_divided) {
+      struct columns_of_c below = to;
+      below.c = (float*)((uintptr_t)to.c + rows * to.row);
+      some.count = all->count - rows;
+      some.first = moved(some.first, rows * some.stride);
+      if (some.table != NULL) some.table += rows;
+      tiles[some.count - 1](&some, fetching, &below);
+    }
+    w = moved(w, 2 * bytes);
+    to.c = (float*)((uintptr_t)to.c + 2 * to.panel);
+  }
+}
+
+static void block_of_product(const struct executorch_product* p, struct block block,
+                             struct block next) {
+  const size_t skipped = block.first * sizeof(float);
+  struct rows_of_a a = {.stride = p->a_stride,
+                        .part_stride = p->part_stride,
+                        .each = p->each,
+                        .parts = block.parts,
+                        .offset = p->a_offset + skipped,
+                        .zero = p->zero,
+                        .kc = block.kc};
+  struct columns_of_c to = {.row = p->cm_stride,
+                            .panel = p->cn_stride,
+                            .begins = block.part == 0 && block.first == 0,
+                            .ends = next.parts == 0,
+                            .limits = p->limits,
+                            .adds = p->adds};
+  if (p->adds) to.added = ((const struct executorch_adding*)p->limits)->added;
+  struct fetching of_next = what_to_fetch(p, block, next), fetching = of_next;
+  if (to.begins && p->fetches && bytes_of(block) >= 2 * AHEAD) {
+    const char* const own = (const char*)weights_of(p, block, 0);
+    fetching.at[0] = own + AHEAD;
+    fetching.at[1] = (const char*)weights_of(p, block, p->columns > COLUMNS) + AHEAD;
+    fetching.end = own + bytes_of(block);
+    fetching.lines = STEP * COLUMNS * sizeof(float) / LINE;
+  }
+  const size_t each = p->table != NULL ? p->each : MOST_ROWS;
+  for (size_t row = 0; row < p->rows; row += each) {
+    a.count = least_of(p->rows - row, each);
+    if (p->table != NULL) {
+      a.table = p->table + row * p->parts + block.part * p->each;
+    } else {
+      a.first = moved(p->a, row * p->a_stride + block.part * p->part_stride + skipped);
+    }
+    to.c = (float*)((uintptr_t)p->c + row * p->cm_stride);
+    rows_times(p, &a, to, block, &fetching);
+    if (row == 0) fetching = of_next;
+  }
+}
+
+void executorch_f32_product_avx512(const struct executorch_product* product) {
+  struct block block = next_block(product, (struct block){0});
+  while (block.parts != 0) {
+    const struct block next = next_block(product, block);
+    block_of_product(product, block, next);
+    block = next;
+  }
+}
+
+#define DEFINE_PRODUCTS(gemm, igemm, rows_of_tile, does_add)                                 \
+  EXECUTORCH_GEMM(gemm) {                                                                    \
+    const struct executorch_product product = {.rows = mr,                                   \
+                                               .columns = nc,                                \
+                                               .parts = 1,                                   \
+                                               .kc = kc / sizeof(float),                     \
+                                               .a = a,                                       \
+                                               .a_stride = a_stride,                         \
+                                               .w = w,                                       \
+                                               .c = c,                                       \
+                                               .cm_stride = cm_stride,                       \
+                                               .cn_stride = cn_stride,                       \
+                                               .limits = limits,                             \
+                                               .adds = does_add};                            \
+    executorch_f32_product_avx512(&product);                                                 \
+  }                                                                                          \
+  EXECUTORCH_IGEMM(igemm) {                                                                  \
+    const struct executorch_product product = {.rows = mr,                                   \
+                                               .columns = nc,                                \
+                                               .parts = ks / (rows_of_tile * sizeof(void*)), \
+                                               .kc = kc / sizeof(float),                     \
+                                               .table = a,                                   \
+                                               .each = rows_of_tile,                         \
+                                               .a_offset = a_offset,                         \
+                                               .zero = zero,                                 \
+                                               .w = w,                                       \
+                                               .c = c,                                       \
+                                               .cm_stride = cm_stride,                       \
+                                               .cn_stride = cn_stride,                       \
+                                               .limits = limits,                             \
+                                               .adds = does_add};                            \
+    executorch_f32_product_avx512(&product);                                                 \
+  }
+
+#define DEFINE(rows)                                                                               \
+  DEFINE_PRODUCTS(executorch_f32_gemm_##rows##x32_avx512, executorch_f32_igemm_##rows##x32_avx512, \
+                  rows, 0)
+#define DEFINE_ADDING(rows)                                      \
+  DEFINE_PRODUCTS(executorch_f32_gemm_adding_##rows##x32_avx512, \
+                  executorch_f32_igemm_adding_##rows##x32_avx512, rows, 1)
+
+DEFINE(5)
+DEFINE(10)
+DEFINE_ADDING(1)
+DEFINE_ADDING(5)
+DEFINE_ADDING(10)
+
+EXECUTORCH_WINDOWS(executorch_f32_windows_10x32_avx512) {
+  const struct executorch_product product = {.rows = mr,
+                                             .columns = nc,
+                                             .parts = parts,
+                                             .kc = kc / sizeof(float),
+                                             .a = a,
+                                             .a_stride = a_stride,
+                                             .part_stride = part_stride,
+                                             .w = w,
+                                             .c = c,
+                                             .cm_stride = cm_stride,
+                                             .cn_stride = cn_stride,
+                                             .limits = limits};
+  executorch_f32_product_avx512(&product);
+}
