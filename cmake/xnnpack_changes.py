@@ -24,6 +24,7 @@ _CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack
 _PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additions/pack_convolution.h says why"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 _ADDING = "additions become parts of convolutions: backends/xnnpack/xnnpack_additions/added_to_convolution.h says why"
+_TABLE = "a table of pointers that nothing reads is not filled: backends/xnnpack/xnnpack_additions/windows_table.h"
 _POOLING = "max pooling of more channels at once: backends/xnnpack/xnnpack_additions/max_pooling_avx.h"
 _CHANNELS = "images with another number of channels have their pixels at other distances"
 _ELEMENTARY = "elementary functions: backends/xnnpack/xnnpack_additions/elementary.h says why"
@@ -112,7 +113,8 @@ CHANGES = (
     Change(
         "xnnpack/src/operators/convolution-nhwc.c",
         '#include "xnnpack.h"',
-        '#include "executorch/cached_weights.h"\n#include "executorch/zeros_of_images.h"\n#include "xnnpack.h"',
+        '#include "executorch/cached_weights.h"\n#include "executorch/windows_table.h"\n'
+        '#include "executorch/zeros_of_images.h"\n#include "xnnpack.h"',
         _CACHED_WEIGHTS,
     ),
     Change(
@@ -154,6 +156,17 @@ CHANGES = (
         "  if (use_weights_cache(convolution_op)) {",
         "  if (use_weights_cache(convolution_op)) {",
         _CACHED_WEIGHTS,
+    ),
+    Change(
+        "xnnpack/src/operators/convolution-nhwc.c",
+        "      xnn_indirection_init_conv2d(\n",
+        "#if XNN_ARCH_X86_64\n"
+        "      if (executorch_needs_no_table(convolution_op, igemm_ukernel, mr)) {\n"
+        "        convolution_op->indirection_buffer[0] = NULL;\n"
+        "      } else\n"
+        "#endif\n"
+        "      xnn_indirection_init_conv2d(\n",
+        _TABLE,
     ),
     Change(
         "xnnpack/src/operators/deconvolution-nhwc.c",

@@ -145,6 +145,14 @@ static bool executorch_is_whole_product(void* task, void* context,
   return false;
 }
 
+// Before a product that is not of windows.
+static void executorch_prepare_table(void* task, void* context, size_t tile_rows) {
+  if ((task == (void*)xnn_compute_igemm || task == (void*)xnn_compute_batch_igemm) &&
+      !executorch_has_windows(context)) {
+    executorch_fill_table((struct xnn_operator*)executorch_operator_of(context), tile_rows);
+  }
+}
+
 static void executorch_parallelize_product(pthreadpool_t pool,
                                            struct executorch_whole_product* product, size_t images,
                                            size_t rows, size_t columns, size_t tile_rows,
@@ -179,6 +187,7 @@ static void executorch_parallelize_2d_tile_2d(pthreadpool_t pool,
                                               size_t tile_columns, uint32_t flags) {
   size_t tile = columns;
 #if XNN_ARCH_X86_64
+  executorch_prepare_table((void*)task, context, tile_rows);
   struct executorch_whole_product product = {0};
   if (executorch_is_whole_product((void*)task, context, &product) &&
       (product.igemm == NULL || !executorch_has_windows(context))) {
@@ -216,6 +225,7 @@ static void executorch_parallelize_3d_tile_2d(pthreadpool_t pool,
                                               uint32_t flags) {
   size_t tile = columns;
 #if XNN_ARCH_X86_64
+  executorch_prepare_table((void*)task, context, tile_rows);
   struct executorch_whole_product product = {0};
   if (executorch_is_whole_product((void*)task, context, &product) &&
       (product.igemm == NULL || !executorch_has_windows(context))) {

@@ -55,11 +55,11 @@ static inline const float* moved(const float* pointer, size_t bytes) {
 
 // Row `row` of a part; rows that are not there repeat the last one.
 INLINE const float* row_of(const struct rows_of_a* a, size_t part, size_t row) {
+  const size_t there = row < a->count ? row : a->count - 1;
   if (a->table == NULL) {
-    const size_t last = row < a->count ? row : a->count - 1;
-    return moved(a->first, part * a->part_stride + last * a->stride);
+    return moved(a->first, part * a->part_stride + there * a->stride);
   }
-  const float* const pointer = a->table[part * a->each + row];
+  const float* const pointer = a->table[part * a->each + there];
   return pointer == a->zero ? pointer : moved(pointer, a->offset);
 }
 

@@ -18,6 +18,7 @@
 #if XNN_ARCH_X86_64
 #include "activated_results.h"
 #include "product_10x32_avx512.h"
+#include "windows_table.h"
 
 typedef EXECUTORCH_WINDOWS((*executorch_windows));
 
@@ -38,16 +39,10 @@ static const struct xnn_operator* executorch_operator_of(const struct igemm_cont
                                       offsetof(struct xnn_operator, context.igemm.igemm));
 }
 
-// Of points with more elements it does not matter how they are found.
-#define EXECUTORCH_LARGEST_POINT (16 * sizeof(float))
-
 // Whether rows of windows are contiguous, of small points, and there is a kernel for them.
 static bool executorch_has_windows(const struct igemm_context* product) {
   if (executorch_windows_of(product) == NULL) return false;
-  const struct xnn_operator* const op = executorch_operator_of(product);
-  return op->type == xnn_operator_type_convolution_nhwc_f32 && op->groups == 1 &&
-         op->dilation_width == 1 && op->input_pixel_stride == op->group_input_channels &&
-         product->kc <= EXECUTORCH_LARGEST_POINT;
+  return executorch_has_small_points(executorch_operator_of(product));
 }
 
 // Points of the input along one dimension: those that some windows cover, of which the first few
@@ -65,9 +60,6 @@ static struct executorch_points executorch_points_of(size_t window, size_t windo
   const size_t after = end > limit ? end - (begin > limit ? begin : limit) : 0;
   return (struct executorch_points){begin + before - padding, count, before, after};
 }
-
-// The most elements of the image that are copied, with the padding around them.
-#define EXECUTORCH_MOST_COPIED 4096
 
 // Lays `columns` of pixels of some rows, `spacing` apart, one behind the other.
 static void executorch_copy_padded(const struct xnn_operator* op, const char* image,
@@ -133,10 +125,8 @@ static void executorch_compute_batch_windows(const struct igemm_context* product
                                              size_t columns) {
   const struct xnn_operator* const op = executorch_operator_of(product);
   const size_t width = op->output_width, end = row + rows;
-  const size_t across = (rows - 1) * op->stride_width + op->kernel_width;
-  const bool can_copy =
-      op->kernel_height * across * product->kc <= EXECUTORCH_MOST_COPIED * sizeof(float);
-  if (row / width != (end - 1) / width && !can_copy) {  // the table has whole tiles only
+  if (row / width != (end - 1) / width &&
+      !executorch_can_copy(op, rows)) {  // the table has whole tiles only
     xnn_compute_batch_igemm(product, image, row, column, rows, columns);
     return;
   }
