@@ -9,6 +9,7 @@ from pathlib import Path
 from xnnpack_activations import ACTIVATIONS
 from xnnpack_change import Change
 from xnnpack_nan import keep_nan
+from xnnpack_norms import NORMS
 from xnnpack_tiles import TILES
 from xnnpack_winograd import WINOGRAD
 
@@ -16,7 +17,11 @@ from xnnpack_winograd import WINOGRAD
 _ADDITIONS = Path(__file__).resolve().parents[1] / "backends/xnnpack/xnnpack_additions"
 _ROOT = _ADDITIONS.parents[2]
 ADDED = {path: path.name for path in sorted(_ADDITIONS.glob("*.*")) if path.suffix in (".c", ".cc", ".h")}
-ADDED |= {_ROOT / name: name for name in ("kernels/loops/float_math.h", "kernels/loops/wide.h")}
+_SHARED = (
+    *("kernels/loops/float_math.h", "kernels/loops/wide.h"),
+    *("kernels/optimized/row_loops.h", "kernels/optimized/vector_math.h"),
+)
+ADDED |= {_ROOT / name: name for name in _SHARED}
 ADDED_FOLDER = "xnnpack/src/executorch"
 _ZEROS = "images that are quantized while running vary in number: backends/xnnpack/xnnpack_additions/zeros_of_images.h"
 _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_additions/tile_order.h says why"
@@ -350,6 +355,7 @@ CHANGES = (
         _ZEROS,
     ),
     *ACTIVATIONS,
+    *NORMS,
     *TILES,
     *WINOGRAD,
 )

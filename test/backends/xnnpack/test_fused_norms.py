@@ -1,0 +1,153 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Layer norm, which is a dozen of XNNPACK's nodes in a payload, is computed as one, and is eager's."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from oracle.xnnpack_runtime import needs_xnnpack
+from torch import nn
+from torch.nn import functional as F
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.devtools import Inspector
+from executorch.exir import to_edge_transform_and_lower
+from executorch.extension.pybindings import portable_lib
+from executorch.runtime import Runtime
+
+pytestmark = needs_xnnpack
+
+Tensors = tuple[torch.Tensor, ...]
+
+
+def _method(model: nn.Module, inputs: Tensors, dynamic: object = None) -> Callable[[Tensors], list[torch.Tensor]]:
+    exported = torch.export.export(model.eval(), inputs, dynamic_shapes=dynamic)
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    return Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward").execute
+
+
+def _assert_close(result: torch.Tensor, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(result, expected, rtol=2e-5, atol=2e-5, equal_nan=True)
+
+
+class _Norm(nn.Module):
+    """What `f` makes of x and of its norm."""
+
+    def __init__(self, norm: nn.Module, f: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.norm = norm
+        self.f = f
+        with torch.no_grad():
+            for parameter in norm.parameters():
+                parameter.copy_(torch.randn(parameter.shape))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.f(x, self.norm(x))
+
+
+NORMS: dict[str, Callable[[], tuple[nn.Module, tuple[int, ...]]]] = {
+    "rows": lambda: (nn.LayerNorm(192), (3, 5, 192)),
+    "odd rows": lambda: (nn.LayerNorm(37), (7, 37)),
+    "one number": lambda: (nn.LayerNorm(1), (4, 1)),
+    "ones before": lambda: (nn.LayerNorm((1, 9)), (2, 5, 1, 9)),
+    "ones behind": lambda: (nn.LayerNorm((6, 1)), (2, 5, 6, 1)),
+    "several dimensions": lambda: (nn.LayerNorm((3, 4, 5)), (2, 6, 3, 4, 5)),
+    "all": lambda: (nn.LayerNorm((6, 7)), (6, 7)),
+    "no parameters": lambda: (nn.LayerNorm(20, elementwise_affine=False), (3, 20)),
+    "no bias": lambda: (nn.LayerNorm(20, bias=False), (3, 20)),
+    "another epsilon": lambda: (nn.LayerNorm(20, eps=0.7), (3, 20)),
+    "long rows": lambda: (nn.LayerNorm(20011), (2, 20011)),
+    "groups": lambda: (nn.GroupNorm(3, 12), (2, 12, 5, 7)),
+    "instances": lambda: (nn.InstanceNorm2d(6, affine=True), (1, 6, 5, 7)),
+}
+USES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "alone": lambda x, y: y,
+    "of a computed value": lambda x, y: y * 2,
+    "with a residual": lambda x, y: F.relu(x + y),
+    "used twice": lambda x, y: y * torch.sigmoid(y) - y,
+    "limited": lambda x, y: y.clamp(-0.5, 0.5),
+}
+
+
+@pytest.mark.parametrize("kind", NORMS)
+def test_norms_are_eagers(kind: str) -> None:
+    torch.manual_seed(0)
+    norm, shape = NORMS[kind]()
+    model, x = _Norm(norm, USES["alone"]), 3 * torch.randn(shape) + 1
+    _assert_close(_method(model, (x,))((x,))[0], model(x))
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_is_around_a_norm_is_eagers(use: str) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(9, 21), _Norm(nn.LayerNorm(21), USES[use]), nn.Linear(21, 4))
+    x = torch.randn(6, 9)
+    _assert_close(_method(model, (x,))((x,))[0], model(x))
+
+
+def test_rows_that_are_not_finite_and_large_ones_are_eagers() -> None:
+    torch.manual_seed(0)
+    model, x = _Norm(nn.LayerNorm(45), USES["alone"]), torch.randn(8, 45)
+    x[1, 7], x[2, 0], x[3, 44], x[4] = torch.nan, torch.inf, -torch.inf, 5
+    x[5], x[6, 3] = x[5] * 1e15, 1e25
+    _assert_close(_method(model, (x,))((x,))[0], model(x))
+
+
+def test_half_precision_is_eagers() -> None:
+    torch.manual_seed(0)
+    model, x = _Norm(nn.LayerNorm(45), USES["with a residual"]).half(), torch.randn(8, 45).half()
+    torch.testing.assert_close(_method(model, (x,))((x,))[0], model(x), rtol=5e-3, atol=5e-3)
+
+
+def test_norms_take_other_sizes_than_they_were_exported_with() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(9, 21), _Norm(nn.LayerNorm(21), USES["with a residual"]))
+    sizes = {0: torch.export.Dim("rows", min=1, max=40)}
+    execute = _method(model, (torch.randn(6, 9),), {"input": sizes})
+    for rows in (6, 1, 40, 2):
+        x = torch.randn(rows, 9)
+        _assert_close(execute((x,))[0], model(x))
+
+
+class _ByHand(nn.Module):
+    """A norm's parts, one of which is another than in a norm, or is shown."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__()
+        self.part = part
+
+    def forward(self, x: torch.Tensor) -> Tensors:
+        centered = x - x.mean(-1, keepdim=True)
+        variance = (centered * centered if self.part == "product" else centered**2).mean(-1, keepdim=True)
+        scale = torch.rsqrt(variance + 1e-3)
+        if self.part == "of x":
+            return (x * scale,)
+        if self.part == "reversed":
+            return ((x.mean(-1, keepdim=True) - x) * scale,)
+        if self.part == "another mean":
+            return ((x - x.mean(0, keepdim=True)) * scale,)
+        y = centered * scale
+        return (y, {"centered": centered, "scale": scale, "variance": variance}.get(self.part, x))
+
+
+@pytest.mark.parametrize(
+    "part", ["product", "of x", "reversed", "another mean", "centered", "scale", "variance", "whole"]
+)
+def test_what_is_like_a_norm_is_eagers(part: str) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(12, 12)
+    for result, expected in zip(_method(_ByHand(part), (x,))((x,)), _ByHand(part)(x), strict=True):
+        _assert_close(result, expected)
+
+
+def test_a_norm_is_one_operator(tmp_path: Path) -> None:
+    x = torch.randn(16, 64)
+    exported = torch.export.export(_Norm(nn.LayerNorm(64), USES["alone"]).eval(), (x,))
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    module = portable_lib._load_for_executorch_from_buffer(edge.to_executorch().buffer, enable_etdump=True)
+    module.run_method("forward", [x])
+    module.write_etdump_result_to_file(str(tmp_path / "run.etdp"))
+    frame = Inspector(etdump_path=str(tmp_path / "run.etdp")).to_dataframe()
+    operators = [name for name in frame["event_name"] if "(N" in name]
+    assert len(operators) == 1
