@@ -70,8 +70,8 @@ CONVOLUTIONS = {
     "3 x 3": (20, 72, 3, 1, 7, 7),
     "3 x 3 in parts": (200, 96, 3, 1, 5, 10),
     "long 3 x 3": (1100, 32, 3, 2, 3, 9),
-    "five points": (20, 30, 3, 1, 1, 5),
-    "fifteen points": (20, 24, 3, 1, 3, 5),
+    "five points": (20, 32, 3, 1, 1, 5),
+    "fifteen points": (20, 32, 3, 1, 3, 5),
     "1 x 1 with a stride": (40, 100, 1, 2, 13, 9),
 }
 
