@@ -12,6 +12,8 @@ using runtime::Error;
 using runtime::FreeableBuffer;
 using runtime::Result;
 
+namespace {
+
 Result<FreeableBuffer> load_named_constant(const fb_xnnpack::ConstantDataOffset& entry,
                                            const ET_RUNTIME_NAMESPACE::NamedDataMap* names) {
   const char* key = entry.named_key()->c_str();
@@ -28,6 +30,8 @@ Result<FreeableBuffer> load_named_constant(const fb_xnnpack::ConstantDataOffset&
                            data->size(), entry.size());
   return data;
 }
+
+}  // namespace
 
 Result<Constants> Constants::load(const Payload& payload,
                                   const ET_RUNTIME_NAMESPACE::NamedDataMap* names) {

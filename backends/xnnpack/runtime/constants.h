@@ -36,8 +36,4 @@ class Constants final {
   std::vector<runtime::FreeableBuffer> loaded_;
 };
 
-/// The bytes of a constant that is to be had by its name; errors as Constants::load().
-runtime::Result<runtime::FreeableBuffer> load_named_constant(
-    const fb_xnnpack::ConstantDataOffset& entry, const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
-
 }  // namespace executorch::backends::xnnpack
