@@ -8,6 +8,7 @@ from pathlib import Path
 
 from xnnpack_activations import ACTIVATIONS
 from xnnpack_change import Change
+from xnnpack_depthwise import DEPTHWISE
 from xnnpack_nan import keep_nan
 from xnnpack_norms import NORMS
 from xnnpack_tiles import TILES
@@ -355,6 +356,7 @@ CHANGES = (
         _ZEROS,
     ),
     *ACTIVATIONS,
+    *DEPTHWISE,
     *NORMS,
     *TILES,
     *WINOGRAD,

@@ -1,0 +1,92 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Depthwise convolutions are eager's, and each point of the result is the same wherever in a row it is computed."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from oracle.xnnpack_runtime import needs_xnnpack
+from torch import nn
+from torch.export import Dim
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.extension.pybindings import portable_lib
+from executorch.runtime import Runtime
+
+pytestmark = needs_xnnpack
+
+MOST = 40
+# Channels of several vectors with each part of one left, and of less than one.
+MANY, FEW = 45, 7
+# Kernel, stride, padding, dilation: those that have a kernel of their own, and their neighbours.
+WINDOWS = {
+    "3x3": (3, 1, 1, 1),
+    "3x3, no padding": (3, 1, 0, 1),
+    "3x3, stride 2": (3, 2, 1, 1),
+    "3x3, stride 1 and 2": (3, (1, 2), (2, 1), 1),
+    "3x3, dilated": (3, 1, 2, 2),
+    "5x5": (5, 1, 2, 1),
+    "5x5, stride 2": (5, 2, (2, 1), 1),
+    "5x5, stride 2 and 1": (5, (2, 1), (0, 3), 1),
+    "5x5, stride 3": (5, 3, 2, 1),
+    "4x5": ((4, 5), 1, 2, 1),
+    "1x9, stride 3": ((1, 9), (1, 3), (0, 4), 1),
+    "9x1": ((9, 1), 1, (4, 0), 1),
+    "2x4": ((2, 4), 1, (1, 2), 1),
+    "2x4, stride 3": ((2, 4), (1, 3), (1, 2), 1),
+}
+
+
+def _model(channels: int, name: str) -> nn.Module:
+    """Beside another layer: alone it would be computed in another way (test_plane_convolution.py)."""
+    kernel, stride, padding, dilation = WINDOWS[name]
+    layer = nn.Conv2d(channels, channels, kernel, stride, padding, dilation, groups=channels)
+    return nn.Sequential(nn.Conv2d(channels, channels, 1), layer, nn.Hardtanh(-0.9, 0.8)).eval()
+
+
+def _lowered(model: nn.Module, image: torch.Tensor, sizes: dict[int, object]) -> bytes:
+    exported = torch.export.export(model, (image,), dynamic_shapes=(sizes,))
+    return to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
+
+
+@pytest.fixture
+def set_threads() -> Iterator[Callable[[int], object]]:
+    before = portable_lib._threadpool_get_thread_count()
+    yield portable_lib._unsafe_reset_threadpool
+    portable_lib._unsafe_reset_threadpool(before)
+
+
+@pytest.mark.parametrize(
+    ("name", "channels"), [*((name, MANY) for name in WINDOWS), ("3x3", FEW), ("5x5, stride 2", FEW)]
+)
+def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Callable[[int], object]) -> None:
+    torch.manual_seed(0)
+    model = _model(channels, name)
+    sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MOST), 3: Dim("w", min=9, max=MOST)}
+    program = Runtime.get().load_program(_lowered(model, torch.randn(2, channels, 20, 20), sizes))
+    images = [torch.randn(n, channels, h, w) for n, h, w in ((2, 20, 20), (1, 9, MOST), (3, 10, 9), (1, 12, 37))]
+    expected = [model.double()(image.double()).float() for image in images]
+    for threads in (1, 3):
+        set_threads(threads)
+        method = program.load_method("forward")
+        for image, result in zip(images, expected, strict=True):
+            torch.testing.assert_close(method.execute([image])[0], result, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["3x3, no padding", "5x5", "5x5, stride 2"])
+def test_a_point_has_the_same_bits_wherever_it_is_in_a_row(name: str) -> None:
+    torch.manual_seed(0)
+    model = _model(MANY, name)
+    stride = model[1].stride[1]
+    model[1].padding = (0, 0)
+    sizes = {3: Dim("w", min=9, max=MOST)}
+    image = torch.randn(1, MANY, 9, MOST)
+    image[0, 3, 4, 11], image[0, 17, 2, 30] = torch.nan, torch.inf
+    method = Runtime.get().load_program(_lowered(model, image, sizes)).load_method("forward")
+    (whole,) = method.execute([image])
+    whole = whole.clone()
+    assert whole.isnan().any()
+    for skipped in range(9):
+        (found,) = method.execute([image[..., skipped * stride :].contiguous()])
+        torch.testing.assert_close(found, whole[..., skipped:], rtol=0, atol=0, equal_nan=True)
