@@ -32,6 +32,7 @@ _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/pr
 _ADDING = "additions become parts of convolutions: backends/xnnpack/xnnpack_additions/added_to_convolution.h says why"
 _TABLE = "a table of pointers that nothing reads is not filled: backends/xnnpack/xnnpack_additions/windows_table.h"
 _POOLING = "max pooling of more channels at once: backends/xnnpack/xnnpack_additions/max_pooling_avx.h"
+_LATE_WORKERS = "nobody waits for threads that have not begun: backends/xnnpack/xnnpack_additions/late_workers.c"
 _CHANNELS = "images with another number of channels have their pixels at other distances"
 _ELEMENTARY = "elementary functions: backends/xnnpack/xnnpack_additions/elementary.h says why"
 
@@ -97,6 +98,14 @@ CHANGES = (
         "threads that wait spin for tens of milliseconds: on a machine with other work, two threads are then many "
         "times slower than one, and several pools starve each other. A fraction of one bridges what lies between "
         "operators",
+    ),
+    Change(
+        "pthreadpool/CMakeLists.txt",
+        "    LIST(APPEND PTHREADPOOL_SRCS src/pthreads.c)\n",
+        '    IF(CMAKE_SYSTEM_NAME STREQUAL "Linux")\n'
+        "      LIST(APPEND PTHREADPOOL_SRCS ../xnnpack/src/executorch/late_workers.c)\n"
+        "    ELSE()\n      LIST(APPEND PTHREADPOOL_SRCS src/pthreads.c)\n    ENDIF()\n",
+        _LATE_WORKERS,
     ),
     Change(
         "xnnpack/src/runtime.c",

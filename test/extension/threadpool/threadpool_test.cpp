@@ -2,6 +2,7 @@
 #include <executorch/extension/threadpool/threadpool.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 #include <vector>
@@ -24,6 +25,33 @@ TEST(ThreadPool, RunsEachTaskOnceAndReturnsAfterAll) {
   for (const int count : counts) {
     EXPECT_EQ(count, 4);
   }
+}
+
+// More threads than cores: most calls are over before all threads have begun.
+TEST(ThreadPool, RunsEachTaskOnceWhoeverComesLate) {
+  ThreadPool pool(7);
+  std::vector<std::thread> users;
+  for (int u = 0; u < 2; ++u) {
+    users.emplace_back([&pool] {
+      for (size_t round = 0; round < 3000; ++round) {
+        std::vector<int> counts(2 + round % 50, 0);
+        pool.run([&counts](size_t i) { ++counts[i]; }, counts.size());
+        ASSERT_EQ(counts, std::vector<int>(counts.size(), 1));
+        if (round % 1000 == 0) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));  // workers fall asleep
+        }
+      }
+    });
+  }
+  for (std::thread& user : users) {
+    user.join();
+  }
+}
+
+TEST(ThreadPool, MoreThreadsThanThereCanBeAreRefused) {
+  ThreadPool pool(1);
+  EXPECT_FALSE(pool._unsafe_reset_threadpool(1u << 20));
+  EXPECT_EQ(pool.get_thread_count(), 1u);
 }
 
 TEST(ThreadPool, RunsNoMoreThreadsThanItHasWhenSeveralUseIt) {
