@@ -204,6 +204,7 @@ static void executorch_parallelize_2d_tile_2d(pthreadpool_t pool,
 #if XNN_ARCH_X86_64
     if (executorch_has_windows(context)) {
       task = (pthreadpool_task_2d_tile_2d_t)executorch_compute_windows;
+      tile_rows = executorch_rows_of_windows(context, tile_rows);
     }
 #endif
   }
@@ -243,6 +244,7 @@ static void executorch_parallelize_3d_tile_2d(pthreadpool_t pool,
     if (task == (pthreadpool_task_3d_tile_2d_t)xnn_compute_batch_igemm &&
         executorch_has_windows(context)) {
       task = (pthreadpool_task_3d_tile_2d_t)executorch_compute_batch_windows;
+      tile_rows = executorch_rows_of_windows(context, tile_rows);
     }
 #endif
   }

@@ -20,6 +20,9 @@
 #include "product_10x32_avx512.h"
 #include "windows_table.h"
 
+// The fewest windows of a task: some tiles, so that finding their place costs little.
+#define EXECUTORCH_ROWS_OF_TASK 64
+
 typedef EXECUTORCH_WINDOWS((*executorch_windows));
 
 // What multiplies windows as the product's kernel multiplies rows of its table; NULL for others.
@@ -119,23 +122,44 @@ static void executorch_compute_windows_of_line(const struct igemm_context* produ
   }
 }
 
+// How many windows of a line, from x on and no more than `left`, are computed at once: those that
+// reach into padding apart from those inside of the image, of which nothing is copied.
+static size_t executorch_windows_at_once(const struct xnn_operator* op, size_t x, size_t left,
+                                         size_t tile) {
+  const size_t stride = op->stride_width, end = op->padding_left + op->input_width;
+  const size_t inside = end < op->kernel_width ? 0 : (end - op->kernel_width) / stride + 1;
+  const size_t most = executorch_most_windows(op);
+  size_t count = x * stride < op->padding_left || x >= inside ? tile : inside - x;
+  count = count < most ? count : most;
+  return count < left ? count : left;
+}
+
 // As xnn_compute_batch_igemm.
 static void executorch_compute_batch_windows(const struct igemm_context* product, size_t image,
                                              size_t row, size_t column, size_t rows,
                                              size_t columns) {
   const struct xnn_operator* const op = executorch_operator_of(product);
-  const size_t width = op->output_width, end = row + rows;
-  if (row / width != (end - 1) / width &&
-      !executorch_can_copy(op, rows)) {  // the table has whole tiles only
+  const size_t width = op->output_width, end = row + rows, tile = op->ukernel.igemm.mr;
+  const bool is_copied = executorch_can_copy(op, tile);
+  if (row / width != (end - 1) / width && !is_copied) {  // the table has whole tiles only
     xnn_compute_batch_igemm(product, image, row, column, rows, columns);
     return;
   }
   while (row < end) {
     const size_t behind = (row / width + 1) * width;
-    const size_t count = (behind < end ? behind : end) - row;
+    size_t count = (behind < end ? behind : end) - row;
+    if (is_copied) count = executorch_windows_at_once(op, row % width, count, tile);
     executorch_compute_windows_of_line(product, image, row, column, count, columns);
     row += count;
   }
+}
+
+// Rows of a task: some whole lines of points.
+static size_t executorch_rows_of_windows(const struct igemm_context* product, size_t tile_rows) {
+  const struct xnn_operator* const op = executorch_operator_of(product);
+  if (!executorch_can_copy(op, op->ukernel.igemm.mr)) return tile_rows;
+  const size_t width = op->output_width;
+  return (EXECUTORCH_ROWS_OF_TASK + width - 1) / width * width;
 }
 
 // As xnn_compute_igemm.

@@ -29,11 +29,16 @@ static inline bool executorch_has_small_points(const struct xnn_operator* op) {
          executorch_point_size(op) <= EXECUTORCH_LARGEST_POINT;
 }
 
+// The most neighbouring windows that can be copied, wherever they are.
+static inline size_t executorch_most_windows(const struct xnn_operator* op) {
+  const size_t line = op->kernel_height * executorch_point_size(op);
+  const size_t across = EXECUTORCH_MOST_COPIED * sizeof(float) / line;
+  return across < op->kernel_width ? 0 : (across - op->kernel_width) / op->stride_width + 1;
+}
+
 // Whether the windows of so many points can be copied, wherever they are.
 static inline bool executorch_can_copy(const struct xnn_operator* op, size_t points) {
-  const size_t across = (points - 1) * op->stride_width + op->kernel_width;
-  return op->kernel_height * across * executorch_point_size(op) <=
-         EXECUTORCH_MOST_COPIED * sizeof(float);
+  return points <= executorch_most_windows(op);
 }
 
 static inline bool executorch_needs_no_table(const struct xnn_operator* op,
