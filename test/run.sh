@@ -6,6 +6,26 @@ cd "$root"
 need_packages g++ g++-multilib make git ccache libgtest-dev chromium gcc-arm-none-eabi libnewlib-arm-none-eabi \
   libstdc++-arm-none-eabi-newlib qemu-system-arm
 make_venv
+
+# compile_sanitized: for the C++ tests, and for replaying kernel calls, the portable kernels' on 32 bits too.
+compile_sanitized() {
+  local options=(-G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1"
+    -DEXECUTORCH_SANITIZE=address,undefined -DPython3_EXECUTABLE="$venv/bin/python")
+  cmake -S . -B build/sanitized "${options[@]}" -DEXECUTORCH_BUILD_TESTS=ON
+  cmake --build build/sanitized --parallel 2
+  cmake -S . -B build/bits32 "${options[@]}" -DCMAKE_CXX_FLAGS="-m32 -msse2 -mfpmath=sse" -DEXECUTORCH_BUILD_REPLAY=ON
+  cmake --build build/bits32 --parallel 2 --target replay_portable
+}
+
+# It needs no torch: beside pip, linkers and linters, which leave a core free; with what waits for it goes what it started.
+install_build_tools
+mkdir -p build
+set -m
+(renice -n 10 "$BASHPID"; compile_sanitized) </dev/null >build/beside.log 2>&1 &
+compiling=$!
+set +m
+trap 'kill -- "-$compiling" 2>/dev/null || true' EXIT
+
 install_for_tests
 step "the build with the tests"
 cmake --build build/editable --parallel 2
@@ -17,16 +37,8 @@ bash .ci/typecheck.sh
 git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror
 
 step "sanitizers: C++ tests and fuzzing under ASan and UBSan"
-cmake -S . -B build/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
-  -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_SANITIZE=address,undefined -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
-cmake --build build/sanitized --parallel 2
+wait "$compiling" || { cat build/beside.log; exit 1; }
 ctest --test-dir build/sanitized --output-on-failure --parallel 2
-
-step "32 bits: the portable kernels under ASan and UBSan"
-cmake -S . -B build/bits32 -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
-  -DCMAKE_CXX_FLAGS="-m32 -msse2 -mfpmath=sse" -DEXECUTORCH_BUILD_REPLAY=ON -DEXECUTORCH_SANITIZE=address,undefined \
-  -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
-cmake --build build/bits32 --parallel 2 --target replay_portable
 
 step "ATen mode: the same sources with at::Tensor"
 cmake -S . -B build/aten -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
@@ -37,6 +49,7 @@ cmake --install build/aten --prefix "$root" --component aten_python >/dev/null
 build/aten/test/aten_mode_test --gtest_brief=1
 export EXECUTORCH_ATEN_RUNNER=$root/build/aten/extension/executor_runner_aten
 
+export OMP_NUM_THREADS=1  # torch's: either worker has a core, on which more of its threads would only wait for each other
 step "pytest: the portable kernels that the optimized ones hide"
 EXECUTORCH_KERNEL_ENTRY=$root/build/editable/test/libkernel_entry_portable.so \
   python -m pytest -q -n 2 test/kernels/portable -k "matmul or convolution or normalize or activation"
