@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <sstream>
+#include <utility>
 
 #include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/extension/pybindings/python_text.h>
@@ -122,7 +123,7 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
     }
     const Result<runtime::TensorInfo> info = meta.output_tensor_meta(i);
     if (info.ok() && info->nbytes() >= kWorthLending && method_->output_stands_alone(i)) {
-      large_outputs_.push_back({i, info->nbytes(), nullptr});
+      large_outputs_.push_back({i, info->nbytes(), nullptr, nullptr});
     }
     if (!info.ok() || info->is_memory_planned()) {
       continue;
@@ -160,13 +161,18 @@ void LoadedMethod::lend_outputs(bool all) {
       std::atomic_thread_fence(std::memory_order_acquire);
       continue;
     }
-    std::shared_ptr<void> memory = output_memory(output.nbytes);
+    std::shared_ptr<void> memory = std::move(output.memory_before);
+    if (memory.use_count() == 1) {
+      std::atomic_thread_fence(std::memory_order_acquire);
+    } else {
+      memory = output_memory(output.nbytes);
+    }
     const Error error = method_->replace_output_data_ptr(memory.get(), output.nbytes, output.index);
     if (error != Error::Ok) {
       raise_error(error, name_ + "(): output " + std::to_string(output.index) +
                              " cannot be written to memory of its own");
     }
-    output.memory = std::move(memory);
+    output.memory_before = std::exchange(output.memory, std::move(memory));
   }
 }
 

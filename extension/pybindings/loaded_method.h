@@ -110,6 +110,9 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
     size_t index;
     size_t nbytes;
     std::shared_ptr<void> memory;
+    /// That of the call before: who keeps a result until the next one is there, as in a loop, has
+    /// done with it by then.
+    std::shared_ptr<void> memory_before;
   };
   std::vector<LargeOutput> large_outputs_;
   std::optional<runtime::Method> method_;

@@ -96,6 +96,15 @@ def test_outputs_of_earlier_calls_stay_what_they_were(kind: type[nn.Module], as_
         torch.testing.assert_close(values_of(outputs), values)
 
 
+def test_a_loop_that_keeps_the_last_output_needs_memory_for_two() -> None:
+    method, places = loaded(Product()), set()
+    x = np.ones((N, N), np.float32)
+    for _ in range(6):
+        output = method.execute([x])[0]
+        places.add(np.asarray(output).ctypes.data)
+    assert len(places) == 2
+
+
 def test_an_output_can_be_the_next_input() -> None:
     method, x = loaded(Turned()), np.arange(N * N, dtype=np.float32).reshape(N, N)
     first = x
