@@ -7,6 +7,8 @@ from xnnpack_change import Change
 
 _WHY = "depthwise convolutions of several points at once: backends/xnnpack/xnnpack_additions/depthwise_rows.h says why"
 _SETTINGS = "xnnpack/src/configs/dwconv-config.c"
+_OPERATOR = "xnnpack/src/operators/convolution-nhwc.c"
+_TAPS = "points that windows do not have are zeros: backends/xnnpack/xnnpack_additions/filled_taps.h says why"
 
 
 def _kernel(points: str, theirs: str, ours: str) -> Change:
@@ -38,4 +40,45 @@ DEPTHWISE = (
     _kernel("25p16c", "avx512f", "avx512"),
     _kernel("9p16c", "fma3", "fma3"),
     _kernel("25p8c", "fma3", "fma3"),
+    Change(
+        _OPERATOR,
+        '#include "xnnpack/operator.h"\n',
+        '#include "executorch/filled_taps.h"\n#include "xnnpack/operator.h"\n',
+        _TAPS,
+    ),
+    Change(
+        _OPERATOR,
+        "  if (any_padding || tf_same_padding) {\n    convolution_op->zero_size",
+        "  if (any_padding || tf_same_padding ||\n"
+        "      executorch_fills_taps(convolution_op, operator_type, ukernel_type, kernel_size)) {\n"
+        "    convolution_op->zero_size",
+        _TAPS,
+    ),
+    Change(
+        _OPERATOR,
+        "  const size_t step_height = kernel_size + (output_width - 1) * step_width * kernel_height;\n"
+        "  const struct xnn_ukernel_dwconv dwconv_ukernel",
+        "  const bool fills_taps = executorch_fills_taps(\n"
+        "      convolution_op, convolution_op->type, convolution_op->ukernel.type, kernel_size) &&\n"
+        "      !(convolution_op->flags & XNN_FLAG_TRANSIENT_INDIRECTION_BUFFER);\n"
+        "  const size_t step_height = fills_taps ? output_width * convolution_op->ukernel.dwconv.tile_size :\n"
+        "      kernel_size + (output_width - 1) * step_width * kernel_height;\n"
+        "  const struct xnn_ukernel_dwconv dwconv_ukernel",
+        _TAPS,
+    ),
+    Change(
+        _OPERATOR,
+        "      xnn_indirection_init_dwconv2d(\n",
+        "      if (fills_taps) {\n"
+        "        executorch_point_at_windows(\n"
+        "            convolution_op, convolution_op->input_pixel_stride << log2_input_element_size);\n"
+        "      } else xnn_indirection_init_dwconv2d(\n",
+        _TAPS,
+    ),
+    Change(
+        _OPERATOR,
+        "(kernel_height * step_width - extra_input_advanced) * sizeof(void*)",
+        "(fills_taps ? tile_size : kernel_height * step_width - extra_input_advanced) * sizeof(void*)",
+        _TAPS,
+    ),
 )

@@ -45,8 +45,8 @@ def _model(channels: int, name: str) -> nn.Module:
     return nn.Sequential(nn.Conv2d(channels, channels, 1), layer, nn.Hardtanh(-0.9, 0.8)).eval()
 
 
-def _lowered(model: nn.Module, image: torch.Tensor, sizes: dict[int, object]) -> bytes:
-    exported = torch.export.export(model, (image,), dynamic_shapes=(sizes,))
+def _lowered(model: nn.Module, image: torch.Tensor, sizes: dict[int, object] | None) -> bytes:
+    exported = torch.export.export(model, (image,), dynamic_shapes=(sizes,) if sizes else None)
     return to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
 
 
@@ -90,3 +90,26 @@ def test_a_point_has_the_same_bits_wherever_it_is_in_a_row(name: str) -> None:
     for skipped in range(9):
         (found,) = method.execute([image[..., skipped * stride :].contiguous()])
         torch.testing.assert_close(found, whole[..., skipped:], rtol=0, atol=0, equal_nan=True)
+
+
+# Of fewer points than a kernel takes, what lies behind a window was multiplied by zero.
+@pytest.mark.parametrize(
+    ("window", "stride", "padding"),
+    [((1, 1), (1, 2), (1, 0)), ((2, 7), 3, (0, 7)), ((4, 4), 1, 1), ((1, 2), 1, 0), ((5, 1), (2, 1), 0)],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_what_is_not_finite_stays_within_its_windows(
+    window: tuple[int, int], stride: int | tuple[int, int], padding: int | tuple[int, int], dtype: torch.dtype
+) -> None:
+    torch.manual_seed(0)
+    layer = nn.Conv2d(13, 13, window, stride, padding, groups=13)
+    model = nn.Sequential(nn.Conv2d(13, 13, 1), layer).eval().to(dtype)
+    image = torch.randn(2, 13, 10, 11).to(dtype)
+    image[0, 0, 0, 0], image[1, 3, 6, 4] = torch.nan, torch.inf
+    program = Runtime.get().load_program(_lowered(model, image, None))
+    (found,) = program.load_method("forward").execute([image])
+    expected = model(image)
+    assert (found.isfinite() == expected.isfinite()).all()
+    tolerance = 1e-5 if dtype == torch.float32 else 3e-3
+    at = expected.isfinite()
+    torch.testing.assert_close(found[at], expected[at], rtol=tolerance, atol=tolerance)
