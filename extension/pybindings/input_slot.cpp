@@ -81,6 +81,12 @@ std::optional<int64_t> checked_count(const StridedView& view) {
   return count;
 }
 
+/// Whether what lies behind the memory is there too: delegates may load whole vectors.
+bool may_be_read_beyond(const uint8_t* data, size_t bytes) {
+  constexpr uintptr_t kPage = 4096, kMostBeyond = 256;
+  return (reinterpret_cast<uintptr_t>(data) + bytes - 1) % kPage + kMostBeyond < kPage;
+}
+
 }  // namespace
 
 InputSlot::InputSlot(const runtime::MethodMeta& meta, size_t index, const EValue& unset) {
@@ -144,7 +150,8 @@ bool InputSlot::lends(const void* address) const {
   return byte >= view_.data && byte < view_.data + view_.count() * view_.type->size;
 }
 
-EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind& kind) {
+EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind& kind,
+                       bool lends_planned) {
   object_ = py::reinterpret_borrow<py::object>(object);
   view_.type = nullptr;
   if (tag_ == Tag::Tensor) {
@@ -157,7 +164,7 @@ EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind
     }
     kind.saw_input(object, type);
     view_ = view_tensor(object, type, place, keep_alive_);
-    return tensor_value(place);
+    return tensor_value(place, lends_planned);
   }
   return scalar_value(place);
 }
@@ -206,7 +213,7 @@ EValue InputSlot::tensor_over(const uint8_t* data, size_t rank, size_t bytes) {
   return EValue(ET_RUNTIME_NAMESPACE::internal::tensor_in(*tensor_));
 }
 
-EValue InputSlot::tensor_value(const ArgumentPlace& place) {
+EValue InputSlot::tensor_value(const ArgumentPlace& place, bool lends_planned) {
   if (type_ != view_.type || view_.rank != rank_) {
     refuse(runtime::Error::InvalidArgument, place, expected(), found());
   }
@@ -222,8 +229,9 @@ EValue InputSlot::tensor_value(const ArgumentPlace& place) {
     step *= sizes_[dim] > 1 ? sizes_[dim] : 1;
   }
   // Memory that must not be written is not lent: a program may update its inputs in place.
-  is_lent_ = !is_planned_ && !view_.read_only && is_dense(view_, dim_order_.data());
   const size_t bytes = static_cast<size_t>(*count) * type_->size;
+  is_lent_ = (!is_planned_ || (lends_planned && may_be_read_beyond(view_.data, bytes))) &&
+             !view_.read_only && is_dense(view_, dim_order_.data());
   const uint8_t* data = view_.data;
   if (!is_lent_ && (!is_planned_ || !is_dense(view_, dim_order_.data()))) {
     copy_.resize(bytes);

@@ -27,7 +27,13 @@ class InputSlot final {
 
   /// Makes a value of `object`, which is held until release(). Raises InvalidArgumentError (or
   /// InvalidTypeError) that names `place`, what is expected and what was found.
-  runtime::EValue read(pybind11::handle object, const ArgumentPlace& place, OutputKind& kind);
+  /// `lends_planned`: the value may be the object's own memory although the plan has memory for it,
+  /// which is_lent() says then.
+  runtime::EValue read(pybind11::handle object, const ArgumentPlace& place, OutputKind& kind,
+                       bool lends_planned);
+
+  /// Whether the plan has memory for the input, and the value is the object's own memory.
+  bool is_lent_planned() const { return is_planned_ && is_lent_; }
 
   /// Lets go of the object.
   void release() {
@@ -45,7 +51,7 @@ class InputSlot final {
   std::string found() const;
 
  private:
-  runtime::EValue tensor_value(const ArgumentPlace& place);
+  runtime::EValue tensor_value(const ArgumentPlace& place, bool lends_planned);
   /// The tensor of what the members say, over `data`.
   runtime::EValue tensor_over(const uint8_t* data, size_t rank, size_t bytes);
   runtime::EValue scalar_value(const ArgumentPlace& place);

@@ -115,6 +115,8 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
   slots_.reserve(meta.num_inputs());
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
     slots_.emplace_back(meta, i, method_->get_input(i));
+    can_lend_.push_back(method_->input_stands_alone(i) &&
+                        meta.input_tensor_meta(i)->nbytes() >= kWorthLending);
   }
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     const Result<Tag> tag = meta.output_tag(i);
@@ -147,7 +149,7 @@ py::list LoadedMethod::call(py::handle inputs, bool clone_outputs) {
     LoadedMethod& method;
     ~ReleaseInputs() { method.release_inputs(); }
   } release{*this};
-  take_inputs(inputs);
+  take_inputs(inputs, /*lends=*/true);
   lend_outputs(/*all=*/clone_outputs);
   run();
   return collect_outputs(clone_outputs ? Leave::HandOut : Leave::Show);
@@ -178,7 +180,7 @@ void LoadedMethod::lend_outputs(bool all) {
 
 void LoadedMethod::set_inputs(py::handle inputs) {
   const Turn turn(*this);
-  take_inputs(inputs);
+  take_inputs(inputs, /*lends=*/false);
 }
 
 void LoadedMethod::execute() {
@@ -200,7 +202,7 @@ runtime::Execution LoadedMethod::start_async(py::handle inputs, runtime::TaskPoo
     raise_error(Error::NotSupported,
                 name_ + "(): a method whose arenas others share is executed by the calling thread");
   }
-  take_inputs(inputs);
+  take_inputs(inputs, /*lends=*/false);
   lend_outputs(/*all=*/false);
   runtime::Result<runtime::Execution> execution = method_->execute_async(pool);
   if (!execution.ok()) {
@@ -267,7 +269,7 @@ void LoadedMethod::release_inputs() {
   }
 }
 
-void LoadedMethod::take_inputs(py::handle inputs) {
+void LoadedMethod::take_inputs(py::handle inputs, bool lends) {
   release_inputs();
   output_kind_ = OutputKind();
   // One tensor stands for a sequence of it.
@@ -292,10 +294,13 @@ void LoadedMethod::take_inputs(py::handle inputs) {
       raise_error(Error::InvalidArgument, name_ + "(): the list of inputs changed meanwhile");
     }
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.ptr(), static_cast<ssize_t>(i));
-    const Error error = method_->set_input(slots_[i].read(item, place, output_kind_), i);
+    InputSlot& slot = slots_[i];
+    const runtime::EValue value = slot.read(item, place, output_kind_, lends && can_lend_[i]);
+    const Error error =
+        slot.is_lent_planned() ? method_->lend_input(value, i) : method_->set_input(value, i);
     if (error != Error::Ok) {
-      raise_error(error, place.text() + ": expected " + slots_[i].expected() + ", found " +
-                             slots_[i].found());
+      raise_error(error,
+                  place.text() + ": expected " + slot.expected() + ", found " + slot.found());
     }
   }
   inputs_are_set_ = true;

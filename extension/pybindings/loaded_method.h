@@ -83,7 +83,8 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
 
   /// Describes the inputs, and gives outputs memory that the plan does not.
   void prepare(const runtime::MethodMeta& meta);
-  void take_inputs(pybind11::handle inputs);
+  /// `lends`: they are there until the method has run, and may be read where they are.
+  void take_inputs(pybind11::handle inputs, bool lends);
   void release_inputs();
   /// Sees to it that the next run does not write to memory that was handed out. `all`: and that the
   /// memory of each large output can be.
@@ -115,6 +116,8 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
     std::shared_ptr<void> memory_before;
   };
   std::vector<LargeOutput> large_outputs_;
+  /// Whether each input is large and could as well be read where it is.
+  std::vector<bool> can_lend_;
   std::optional<runtime::Method> method_;
 
   std::vector<InputSlot> slots_;

@@ -69,6 +69,34 @@ size_t results(const fb::ExecutionPlan& plan, const fb::Instruction& instruction
   return named == last ? 1 : 2;
 }
 
+/// Whether an instruction does no more with the value than to hand it to a delegate.
+bool only_delegates_read(const fb::Instruction& instruction, int32_t value) {
+  if (const fb::KernelCall* call = instruction.instr_args_as_KernelCall()) {
+    return !has(items(call->args()), value);
+  }
+  const fb::DelegateCall* call = instruction.instr_args_as_DelegateCall();
+  if (call == nullptr) {
+    // As above: jumps, moves and what frees memory.
+    return false;
+  }
+  const auto values = items(call->args());
+  return !has(values, value) || values[values.size() - 1] != value;
+}
+
+/// Whether no other tensor has a part of the value's planned memory.
+bool is_alone(const fb::ExecutionPlan& plan, int32_t value) {
+  const PlannedRange range =
+      planned_range(*plan.values()->Get(static_cast<uint32_t>(value))->val_as_Tensor());
+  for (uint32_t i = 0; i < count(plan.values()); ++i) {
+    const fb::Tensor* other = plan.values()->Get(i)->val_as_Tensor();
+    if (other != nullptr && i != static_cast<uint32_t>(value) &&
+        range.overlaps(planned_range(*other))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_lone_output(const fb::ExecutionPlan& plan, size_t index) {
@@ -86,18 +114,29 @@ bool is_lone_output(const fb::ExecutionPlan& plan, size_t index) {
     }
   }
   const auto outputs = items(plan.outputs());
-  if (uses != 1 || std::count(outputs.begin(), outputs.end(), value) != 1) {
+  return uses == 1 && std::count(outputs.begin(), outputs.end(), value) == 1 &&
+         is_alone(plan, value);
+}
+
+bool is_lone_input(const fb::ExecutionPlan& plan, size_t index) {
+  const auto inputs = items(plan.inputs());
+  const int32_t value = inputs[index];
+  const fb::Tensor* tensor = plan.values()->Get(static_cast<uint32_t>(value))->val_as_Tensor();
+  if (tensor == nullptr || tensor_source(*tensor) != TensorSource::Planned ||
+      tensor->shape_dynamism() != fb::TensorShapeDynamism::STATIC ||
+      has(items(plan.outputs()), value) || is_listed(plan, value) ||
+      std::count(inputs.begin(), inputs.end(), value) != 1) {
     return false;
   }
-  const PlannedRange range = planned_range(*tensor);
-  for (uint32_t i = 0; i < count(plan.values()); ++i) {
-    const fb::Tensor* other = plan.values()->Get(i)->val_as_Tensor();
-    if (other != nullptr && i != static_cast<uint32_t>(value) &&
-        range.overlaps(planned_range(*other))) {
-      return false;
+  for (uint32_t c = 0; c < count(plan.chains()); ++c) {
+    const auto* instructions = plan.chains()->Get(c)->instructions();
+    for (uint32_t i = 0; i < count(instructions); ++i) {
+      if (!only_delegates_read(*instructions->Get(i), value)) {
+        return false;
+      }
     }
   }
-  return true;
+  return is_alone(plan, value);
 }
 
 }  // namespace internal

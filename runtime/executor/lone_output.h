@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which outputs could as well be written elsewhere than where the plan has them.
+// Which inputs and outputs could as well be elsewhere than where the plan has them.
 #pragma once
 
 #include <stddef.h>
@@ -16,6 +16,10 @@ namespace internal {
 /// memory. Then no value depends on where it is. (Arguments of kernels and delegates end with what
 /// they write.)
 bool is_lone_output(const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
+
+/// Whether the tensor that is input `index` of the method has constant sizes, is read by delegates
+/// only, and is alone in its planned memory. (A kernel may write to any of its arguments.)
+bool is_lone_input(const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
 
 }  // namespace internal
 }  // namespace ET_RUNTIME_NAMESPACE

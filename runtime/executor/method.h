@@ -74,6 +74,12 @@ class Method final {
   /// further executions, except where the plan uses its memory for other values as well.
   /// @retval Error::InvalidArgument After a log message with what was expected and found.
   [[nodiscard]] Error set_input(const EValue& input_evalue, size_t input_idx);
+  /// Whether the plan has memory for the input, and no value depends on where the input is.
+  bool input_stands_alone(size_t input_idx) const;
+  /// As set_input(), for an input that the plan has memory for: it is not copied there. The method
+  /// reads the tensor where it is, which must stay as it is until execution has ended.
+  /// @retval Error::InvalidState Not input_stands_alone(), or step() has begun an execution.
+  [[nodiscard]] Error lend_input(const EValue& input_evalue, size_t input_idx);
   /// Sets all inputs.
   [[nodiscard]] Error set_inputs(const executorch::aten::ArrayRef<EValue>& input_evalues);
 

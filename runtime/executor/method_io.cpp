@@ -115,6 +115,10 @@ Error Method::check_tensor_input(const internal::Input& input, size_t index,
 Error Method::set_tensor_input(internal::Input& input, size_t index, const et::Tensor& given) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_tensor_input(input, index, given));
   const et::Tensor own = internal::tensor_of(input.impl);
+  if (input.planned != nullptr) {
+    ET_CHECK_OK_OR_RETURN_ERROR(internal::rebind_tensor(own, given.sizes(), input.planned));
+    input.planned = nullptr;
+  }
   if (tensor_source(*input.tensor) != TensorSource::None) {
     ET_CHECK_OK_OR_RETURN_ERROR(resize_tensor(own, given.sizes()));
     return internal::copy_tensor_data(own, given);
@@ -151,6 +155,34 @@ Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
                            input_idx, static_cast<unsigned>(input_evalue.tag));
   ET_CHECK_OK_OR_RETURN_ERROR(set_tensor_input(input, input_idx, input_evalue.toTensor()));
   *input.value = EValue(internal::tensor_of(input.impl));
+  input.is_set = true;
+  return Error::Ok;
+}
+
+bool Method::input_stands_alone(size_t input_idx) const {
+  return input_idx < inputs_size() && !parametric_plan_.exists() &&
+         internal::is_lone_input(*plan_, input_idx);
+}
+
+Error Method::lend_input(const EValue& input_evalue, size_t input_idx) {
+  ET_CHECK_OR_RETURN_ERROR(input_idx < inputs_size(), InvalidArgument,
+                           "method '%s': input %zu of %zu", name(), input_idx, inputs_size());
+  ET_CHECK_OR_RETURN_ERROR(!in_progress() && input_stands_alone(input_idx), InvalidState,
+                           "method '%s': input %zu is not alone in planned memory, or step() has "
+                           "begun an execution",
+                           name(), input_idx);
+  ET_CHECK_OR_RETURN_ERROR(input_evalue.isTensor(), InvalidArgument,
+                           "method '%s', input %zu: a value of tag %u, expected a tensor", name(),
+                           input_idx, static_cast<unsigned>(input_evalue.tag));
+  internal::Input& input = block_.inputs[input_idx];
+  const et::Tensor& given = input_evalue.toTensor();
+  ET_CHECK_OK_OR_RETURN_ERROR(check_tensor_input(input, input_idx, given));
+  const et::Tensor own = internal::tensor_of(input.impl);
+  void* const planned = input.planned != nullptr ? input.planned : own.mutable_data_ptr();
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      internal::rebind_tensor(own, given.sizes(), given.mutable_data_ptr()));
+  input.planned = planned;
+  *input.value = EValue(own);
   input.is_set = true;
   return Error::Ok;
 }

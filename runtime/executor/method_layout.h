@@ -71,6 +71,8 @@ struct Input {
   bool is_set;
   /// Executing destroys it: the plan uses its memory for other values too.
   bool is_consumed;
+  /// Its planned memory while it is elsewhere; else null.
+  void* planned;
 };
 
 /// The arrays of a method. Elements are not constructed by laying the block out.

@@ -110,7 +110,8 @@ void MethodLoader::bind_inputs() {
     executorch::aten::TensorImpl* impl =
         tensor == nullptr ? nullptr : value->toTensor().unsafeGetTensorImpl();
     // What is no tensor has its value from the program.
-    new (&method_.block_.inputs[i]) internal::Input{value, tensor, impl, tensor == nullptr, false};
+    new (&method_.block_.inputs[i])
+        internal::Input{value, tensor, impl, tensor == nullptr, false, nullptr};
   }
 }
 

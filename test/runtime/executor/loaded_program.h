@@ -109,9 +109,9 @@ class MethodMemory final {
 /// "forward" of a program that is expected to load.
 class LoadedMethod final {
  public:
-  explicit LoadedMethod(const TestProgram& source)
+  explicit LoadedMethod(const TestProgram& source, size_t for_backends = 0)
       : program_(source),
-        memory_(*program_->method_meta("forward")),
+        memory_(*program_->method_meta("forward"), for_backends),
         method_(program_->load_method("forward", &memory_.manager())) {}
 
   runtime::Method& operator*() { return *method_; }
