@@ -228,8 +228,8 @@ EValue InputSlot::tensor_value(const ArgumentPlace& place, bool lends_planned) {
     strides_[dim] = step;
     step *= sizes_[dim] > 1 ? sizes_[dim] : 1;
   }
-  // Memory that must not be written is not lent: a program may update its inputs in place.
   const size_t bytes = static_cast<size_t>(*count) * type_->size;
+  // Memory that must not be written is not lent: a program may update its inputs in place.
   is_lent_ = (!is_planned_ || (lends_planned && may_be_read_beyond(view_.data, bytes))) &&
              !view_.read_only && is_dense(view_, dim_order_.data());
   const uint8_t* data = view_.data;

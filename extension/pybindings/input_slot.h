@@ -28,7 +28,7 @@ class InputSlot final {
   /// Makes a value of `object`, which is held until release(). Raises InvalidArgumentError (or
   /// InvalidTypeError) that names `place`, what is expected and what was found.
   /// `lends_planned`: the value may be the object's own memory although the plan has memory for it,
-  /// which is_lent() says then.
+  /// which is_lent_planned() says then.
   runtime::EValue read(pybind11::handle object, const ArgumentPlace& place, OutputKind& kind,
                        bool lends_planned);
 

@@ -167,14 +167,16 @@ bool Method::input_stands_alone(size_t input_idx) const {
 Error Method::lend_input(const EValue& input_evalue, size_t input_idx) {
   ET_CHECK_OR_RETURN_ERROR(input_idx < inputs_size(), InvalidArgument,
                            "method '%s': input %zu of %zu", name(), input_idx, inputs_size());
-  ET_CHECK_OR_RETURN_ERROR(!in_progress() && input_stands_alone(input_idx), InvalidState,
+  internal::Input& input = block_.inputs[input_idx];
+  // What is lent already need not be looked at again.
+  const bool can_lend = input.planned != nullptr || input_stands_alone(input_idx);
+  ET_CHECK_OR_RETURN_ERROR(!in_progress() && can_lend, InvalidState,
                            "method '%s': input %zu is not alone in planned memory, or step() has "
                            "begun an execution",
                            name(), input_idx);
   ET_CHECK_OR_RETURN_ERROR(input_evalue.isTensor(), InvalidArgument,
                            "method '%s', input %zu: a value of tag %u, expected a tensor", name(),
                            input_idx, static_cast<unsigned>(input_evalue.tag));
-  internal::Input& input = block_.inputs[input_idx];
   const et::Tensor& given = input_evalue.toTensor();
   ET_CHECK_OK_OR_RETURN_ERROR(check_tensor_input(input, input_idx, given));
   const et::Tensor own = internal::tensor_of(input.impl);
