@@ -11,6 +11,7 @@ from xnnpack_change import Change
 from xnnpack_depthwise import DEPTHWISE
 from xnnpack_nan import keep_nan
 from xnnpack_norms import NORMS
+from xnnpack_packing import PACKING
 from xnnpack_tiles import TILES
 from xnnpack_winograd import WINOGRAD
 
@@ -27,7 +28,6 @@ ADDED_FOLDER = "xnnpack/src/executorch"
 _ZEROS = "images that are quantized while running vary in number: backends/xnnpack/xnnpack_additions/zeros_of_images.h"
 _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_additions/tile_order.h says why"
 _CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack_additions/cached_weights.h"
-_PACKING = "convolutions are packed by columns: backends/xnnpack/xnnpack_additions/pack_convolution.h says why"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 _ADDING = "additions become parts of convolutions: backends/xnnpack/xnnpack_additions/added_to_convolution.h says why"
 _TABLE = "a table of pointers that nothing reads is not filled: backends/xnnpack/xnnpack_additions/windows_table.h"
@@ -222,18 +222,6 @@ CHANGES = (
         _CACHED_WEIGHTS,
     ),
     Change(
-        "xnnpack/src/reference/packing.cc",
-        '#include "xnnpack/pack.h"',
-        '#include "executorch/pack_convolution.h"\n#include "xnnpack/pack.h"',
-        _PACKING,
-    ),
-    Change(
-        "xnnpack/src/reference/packing.cc",
-        "void xnn_pack_f32_conv_goki_w(",
-        "static void executorch_pack_f32_conv_one_by_one(",
-        _PACKING,
-    ),
-    Change(
         "xnnpack/src/operator-run.c",
         '#include "pthreadpool.h"\n',
         '#include "executorch/tile_order.h"\n',
@@ -257,6 +245,7 @@ CHANGES = (
         "LIST(APPEND PROD_MICROKERNEL_SRCS ${PROD_FMA3_MICROKERNEL_SRCS})\n"
         "  IF(CMAKE_SIZEOF_VOID_P EQUAL 8)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/max_pooling_avx.c)\n"
+        "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/pack_columns_avx512.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_6x16_fma3.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_10x32_avx512.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/integer_product_6x16_avx2.c)\n"
@@ -367,6 +356,7 @@ CHANGES = (
     *ACTIVATIONS,
     *DEPTHWISE,
     *NORMS,
+    *PACKING,
     *TILES,
     *WINOGRAD,
 )

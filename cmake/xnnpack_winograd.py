@@ -28,9 +28,9 @@ WINOGRAD = (
     Change(
         "xnnpack/CMakeLists.txt",
         "SET(REFERENCE_SRCS\n",
-        "SET_PROPERTY(SOURCE src/executorch/winograd_transforms.cc PROPERTY COMPILE_FLAGS "
-        '"-std=c++17 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast")\n'
-        "SET(REFERENCE_SRCS\n  src/executorch/winograd_transforms.cc\n",
+        "SET_PROPERTY(SOURCE src/executorch/winograd_transforms.cc src/executorch/winograd_weights.cc PROPERTY "
+        'COMPILE_FLAGS "-std=c++17 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast")\n'
+        "SET(REFERENCE_SRCS\n  src/executorch/winograd_transforms.cc\n  src/executorch/winograd_weights.cc\n",
         _WHY,
     ),
     Change(

@@ -15,6 +15,17 @@ constexpr size_t kAlignment = 64;
 // Kernels read a little beyond what they need.
 constexpr size_t kReadBeyond = 128;
 
+/// Lets the system give the large pages of a range now. Of two threads that packed into the same
+/// one, each would get a page of zeros for it, and one of them in vain.
+void touch(char* begin, const char* end) {
+  for (char* at = begin; at < end; at += kLargePage) {
+    *static_cast<volatile char*>(at) = 0;
+  }
+  if (begin < end) {
+    *static_cast<volatile char*>(begin + (end - begin - 1)) = 0;
+  }
+}
+
 uintptr_t rounded(uintptr_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -51,6 +62,7 @@ void* PackedArena::take(size_t size) {
   last_ = used_;
   used_ = rounded(used_ + size, kAlignment);
   used_ = used_ < capacity_ ? used_ : capacity_;
+  touch(data_ + last_, data_ + used_);
   return data_ + last_;
 }
 

@@ -21,6 +21,9 @@ using Kind = fb::XNodeUnion;
 
 namespace {
 
+// A thread that begins late finds less to do.
+constexpr size_t kSharesOfThread = 8;
+
 // Of more taps, or of narrower images, XNNPACK makes up for bringing channels together (measured).
 constexpr size_t kMostTaps = 9;
 constexpr size_t kLeastWidth = 96, kLeastSquareWidth = 40;
@@ -307,8 +310,10 @@ xnn_status PlaneConvolution::run(const float* in, const size_t* sizes, float* ou
   }
   const Layout layout = layout_of(sizes[2], sizes[3]);
   const size_t images = sizes[0] * channels_;
-  const size_t parts =
-      std::min(std::max<size_t>(images, 1), pthreadpool_get_threads_count(threads));
+  // Where there is a plane, each part has its own.
+  const size_t of_thread = is_square() ? kSharesOfThread : 1;
+  const size_t shares = pthreadpool_get_threads_count(threads) * of_thread;
+  const size_t parts = std::min(std::max<size_t>(images, 1), shares);
   if (!reserve(is_square() ? layout.in_columns : parts * layout.size)) {
     return xnn_status_out_of_memory;
   }

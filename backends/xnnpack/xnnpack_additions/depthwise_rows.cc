@@ -4,29 +4,13 @@
 #include "xnnpack/common.h"
 
 #if XNN_ARCH_X86_64
+#include "float_lanes.h"
 #include "xnnpack/dwconv.h"
-
-#define INLINE static inline __attribute__((always_inline))
-#define FMA3 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f")))
 
 namespace {
 
-template <size_t kLanes>
-struct Of {
-  typedef float Vector __attribute__((vector_size(4 * kLanes)));
-  typedef float Unaligned __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
-};
-template <>
-struct Of<1> {
-  using Vector = float;
-  using Unaligned = float;
-};
-
-template <size_t kLanes>
-INLINE const typename Of<kLanes>::Unaligned& at(const float* place) {
-  return *reinterpret_cast<const typename Of<kLanes>::Unaligned*>(place);
-}
+using executorch_lanes::at;
+using executorch_lanes::Of;
 
 // What a row of points is computed from.
 struct Row {
@@ -80,7 +64,7 @@ INLINE void sum_windows(const Row& row, const float* const* in, const float* wei
     V v = sum[point] < least ? least : sum[point];
     v = v > most ? most : v;
     float* const to = row.output + point * row.output_stride + channel;
-    *reinterpret_cast<typename Of<kLanes>::Unaligned*>(to) = v;
+    at<kLanes>(to) = v;
   }
 }
 
@@ -152,6 +136,6 @@ INLINE void compute_row(Row row, size_t width) {
 
 KERNEL(9p16c_avx512, AVX512, 16, 3, 16, xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f)
 KERNEL(25p16c_avx512, AVX512, 16, 5, 16, xnn_f32_dwconv_minmax_ukernel_25p16c__avx512f)
-KERNEL(9p16c_fma3, FMA3, 8, 3, 16, xnn_f32_dwconv_minmax_ukernel_9p16c__fma3)
-KERNEL(25p8c_fma3, FMA3, 8, 5, 8, xnn_f32_dwconv_minmax_ukernel_25p8c__fma3)
+KERNEL(9p16c_fma3, AVX2, 8, 3, 16, xnn_f32_dwconv_minmax_ukernel_9p16c__fma3)
+KERNEL(25p8c_fma3, AVX2, 8, 5, 8, xnn_f32_dwconv_minmax_ukernel_25p8c__fma3)
 #endif

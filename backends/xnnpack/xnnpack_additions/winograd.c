@@ -76,81 +76,12 @@ uint32_t executorch_winograd_flag(const struct xnn_node* node, const struct xnn_
   return tiles < LEAST_TILES ? 0 : EXECUTORCH_FLAG_WINOGRAD;
 }
 
-// Packed weights: for each panel of outputs and each frequency biases and [channel, output], as
-// products have them; then for each panel [channel, output] of the kernels' middle points.
-static size_t floats_of_frequency(size_t channels, size_t panel) { return (1 + channels) * panel; }
-
-static size_t floats_of_panel(size_t channels, size_t panel) {
-  return EXECUTORCH_FREQUENCIES * floats_of_frequency(channels, panel);
-}
-
 static bool can_be_transformed(const float* weights, size_t count) {
   bool are_small = true;
   for (size_t i = 0; i < count; ++i) {
     are_small &= fabsf(weights[i]) <= LARGEST_WEIGHT;  // false for NaN
   }
   return are_small;
-}
-
-// Half of a sum and of a difference differ where what was added is not zero, though rounded: its
-// sign decides what becomes of an infinite number.
-static void keep_apart(float* of_sum, float* of_difference, float between) {
-  if (between != 0 && *of_sum == *of_difference) {
-    float* const larger = between > 0 ? of_sum : of_difference;
-    *larger = nextafterf(*larger, INFINITY);
-  }
-}
-
-// G g G^T; points of g are `stride` apart.
-static void transform_kernel(const float* g, size_t stride, float u[EXECUTORCH_FREQUENCIES]) {
-  double rows[4][3];
-  for (size_t x = 0; x < 3; ++x) {
-    const double a = g[x * stride], b = g[(3 + x) * stride], c = g[(6 + x) * stride];
-    rows[0][x] = a;
-    rows[1][x] = (a + b + c) / 2;
-    rows[2][x] = (a - b + c) / 2;
-    rows[3][x] = c;
-  }
-  for (size_t y = 0; y < 4; ++y) {
-    const double a = rows[y][0], b = rows[y][1], c = rows[y][2];
-    u[4 * y] = (float)a;
-    u[4 * y + 1] = (float)((a + b + c) / 2);
-    u[4 * y + 2] = (float)((a - b + c) / 2);
-    u[4 * y + 3] = (float)c;
-  }
-  keep_apart(&u[1], &u[2], g[stride]);
-  keep_apart(&u[4], &u[8], g[3 * stride]);
-  keep_apart(&u[7], &u[11], g[5 * stride]);
-  keep_apart(&u[13], &u[14], g[7 * stride]);
-}
-
-// One output's weights, kernel: [point, channel].
-static void pack_output(const float* kernel, size_t channels, size_t panel, float* packed,
-                        float* centres) {
-  const size_t apart = floats_of_frequency(channels, panel);
-  for (size_t channel = 0; channel < channels; ++channel) {
-    float u[EXECUTORCH_FREQUENCIES];
-    transform_kernel(kernel + channel, channels, u);
-    for (size_t i = 0; i < EXECUTORCH_FREQUENCIES; ++i) {
-      packed[i * apart + (1 + channel) * panel] = u[i];
-    }
-    centres[channel * panel] = kernel[4 * channels + channel];
-  }
-}
-
-static void pack(const float* kernel, const float* bias, size_t channels, size_t outputs,
-                 size_t panel, float* packed) {
-  float* const centres =
-      packed + divide_round_up(outputs, panel) * floats_of_panel(channels, panel);
-  for (size_t output = 0; output < outputs; ++output) {
-    const size_t number = output / panel, column = output % panel;
-    float* const to = packed + number * floats_of_panel(channels, panel) + column;
-    if (bias != NULL) {
-      to[EXECUTORCH_CONSTANT * floats_of_frequency(channels, panel)] = bias[output];
-    }
-    pack_output(kernel + output * 9 * channels, channels, panel, to,
-                centres + number * channels * panel + column);
-  }
 }
 
 enum xnn_status executorch_create_winograd(xnn_operator_t convolution, uint32_t* flags,
@@ -170,12 +101,12 @@ enum xnn_status executorch_create_winograd(xnn_operator_t convolution, uint32_t*
     *flags &= ~EXECUTORCH_FLAG_WINOGRAD;
     return xnn_status_success;
   }
-  const size_t floats =
-      divide_round_up(outputs, panel) * (floats_of_panel(channels, panel) + channels * panel);
+  const size_t floats = divide_round_up(outputs, panel) *
+                        (executorch_floats_of_panel(channels, panel) + channels * panel);
   const size_t bytes = round_up_po2(floats * sizeof(float), XNN_ALLOCATION_ALIGNMENT);
   float* const packed = xnn_get_pointer_to_write_weights(convolution, bytes, 0);
   if (packed == NULL) return xnn_status_out_of_memory;
-  pack(kernel, bias, channels, outputs, panel, packed);
+  executorch_pack_winograd(kernel, bias, channels, outputs, panel, packed);
   if (is_cached) {
     convolution->packed_weights.offset =
         xnn_look_up_or_insert_weights_cache(convolution->weights_cache, &key, packed, bytes);
@@ -194,7 +125,7 @@ static void multiply(const op_t* op, const struct executorch_tiles* tiles, const
                   tiles->out + i * tiles->out_apart + tile * op->panel, of_panel, of_panel,
                   &unlimited);
     }
-    weights += floats_of_frequency(op->channels, op->panel);
+    weights += executorch_floats_of_frequency(op->channels, op->panel);
   }
 }
 
@@ -226,13 +157,15 @@ static void compute(void* context, size_t thread, size_t block, size_t part) {
   const struct executorch_tiles tiles = tiles_of(op, thread, block);
   executorch_transform_input(op, &tiles);
   const bool has_exceptional = memchr(tiles.are_exceptional, 1, tiles.count) != NULL;
-  const float* const centres = op->weights + divide_round_up(op->outputs, op->panel) *
-                                                 floats_of_panel(op->channels, op->panel);
+  const float* const centres =
+      op->weights +
+      divide_round_up(op->outputs, op->panel) * executorch_floats_of_panel(op->channels, op->panel);
   const size_t begin = part * op->panels_at_once * op->panel;
   const size_t end = min(op->outputs, begin + op->panels_at_once * op->panel);
   for (size_t column = begin; column < end; column += op->panel) {
     const size_t columns = min(op->panel, end - column), number = column / op->panel;
-    const float* const weights = op->weights + number * floats_of_panel(op->channels, op->panel);
+    const float* const weights =
+        op->weights + number * executorch_floats_of_panel(op->channels, op->panel);
     multiply(op, &tiles, weights, columns);
     executorch_transform_output(op, &tiles, column, columns);
     if (has_exceptional) {

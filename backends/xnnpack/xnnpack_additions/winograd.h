@@ -64,6 +64,18 @@ struct executorch_tiles {
   unsigned char* are_exceptional;
 };
 
+/// Packed weights: for each panel of outputs and each frequency biases and [channel, output], as
+/// products have them; then for each panel [channel, output] of the kernels' middle points.
+static inline size_t executorch_floats_of_frequency(size_t channels, size_t panel) {
+  return (1 + channels) * panel;
+}
+static inline size_t executorch_floats_of_panel(size_t channels, size_t panel) {
+  return EXECUTORCH_FREQUENCIES * executorch_floats_of_frequency(channels, panel);
+}
+/// kernel: [output, point, channel], at least 16 channels; bias may be NULL. `packed` is zeros.
+void executorch_pack_winograd(const float* kernel, const float* bias, size_t channels,
+                              size_t outputs, size_t panel, float* packed);
+
 /// The flag if a node should be computed so: it gains, and this processor can.
 uint32_t executorch_winograd_flag(const struct xnn_node* node, const struct xnn_value* input);
 /// Packs weights; takes the flag back where they cannot be used so.

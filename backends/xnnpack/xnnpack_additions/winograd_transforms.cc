@@ -8,28 +8,22 @@
 #if XNN_ARCH_X86_64
 #include <executorch/kernels/loops/wide.h>
 
-#define INLINE static inline __attribute__((always_inline))
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f")))
+#include "float_lanes.h"
 
 namespace {
 
+using executorch_lanes::at;
+using executorch_lanes::Of;
 using Op = executorch_winograd;
 using Tiles = executorch_tiles;
 
-template <size_t kLanes>
-struct Of {
-  typedef float Vector __attribute__((vector_size(4 * kLanes)));
-  typedef float Unaligned __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
-};
-
 template <size_t kLanes, class V>
 INLINE void load(const float* from, V& to) {
-  to = *reinterpret_cast<const typename Of<kLanes>::Unaligned*>(from);
+  to = at<kLanes>(from);
 }
 template <size_t kLanes, class V>
 INLINE void store(const V& from, float* to) {
-  *reinterpret_cast<typename Of<kLanes>::Unaligned*>(to) = from;
+  at<kLanes>(to) = from;
 }
 
 struct Place {
