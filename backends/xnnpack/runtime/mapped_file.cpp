@@ -40,13 +40,17 @@ MappedFiles::MappedFiles() {
 }
 
 void MappedFiles::add(const char* line) {
+  // Most are of other kinds, and a process may have a thousand.
+  const char* const kind = strchr(line, ' ');
+  if (kind == nullptr || strncmp(kind, " r--p ", 6) != 0) {
+    return;
+  }
   uintptr_t begin = 0, end = 0;
   uint64_t offset = 0, inode = 0;
-  char access[5] = {};
   int path = 0;
-  if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %*x:%*x %" SCNu64 " %n", &begin, &end,
-             access, &offset, &inode, &path) != 5 ||
-      strcmp(access, "r--p") != 0 || line[path] != '/') {
+  if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %" SCNx64 " %*x:%*x %" SCNu64 " %n", &begin, &end,
+             &offset, &inode, &path) != 4 ||
+      line[path] != '/') {
     return;
   }
   std::string name(line + path);

@@ -41,10 +41,19 @@ INLINE void transpose(__m512 line[SIDE]) {
   }
 }
 
+// Asks for what comes next of a row: so many streams the processor does not follow alone.
+INLINE void fetch(const float* from) {
+  const size_t ahead = 3 * SIDE;
+  _mm_prefetch((const char*)(from + ahead), _MM_HINT_T0);
+}
+
 INLINE void load(const float* from, size_t rows, size_t stride, size_t count, __m512 line[SIDE]) {
   if (rows == SIDE && count == SIDE) {
 #pragma GCC unroll 16
-    for (size_t i = 0; i < SIDE; ++i) line[i] = _mm512_loadu_ps(from + i * stride);
+    for (size_t i = 0; i < SIDE; ++i) {
+      line[i] = _mm512_loadu_ps(from + i * stride);
+      fetch(from + i * stride);
+    }
     return;
   }
   for (size_t i = 0; i < SIDE; ++i) {

@@ -2,7 +2,6 @@
 #include "winograd.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "pthreadpool.h"
 #include "xnnpack/cache.h"
