@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <stdio.h>
+
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,11 +17,13 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The files that are mapped into this process now, for reading only. There are none where the
-/// system does not tell (anywhere but on Linux).
+/// The files that are mapped into this process, for reading only, as they are asked for. There are
+/// none where the system does not tell (anywhere but on Linux).
 class MappedFiles final {
  public:
-  MappedFiles();
+  /// @param answers_singly Whether the system is asked about single addresses, if it answers that;
+  /// otherwise all that is mapped is read.
+  explicit MappedFiles(bool answers_singly = true);
 
   /// Says from where in which file `size` bytes at `data` come, and the file's state: device,
   /// inode, size, times of the last write and of the last change of its inode. Nothing for other
@@ -31,17 +36,31 @@ class MappedFiles final {
     uintptr_t begin;
     uintptr_t end;
     uint64_t offset;
+    uint64_t device;
     uint64_t inode;
     std::string path;
-    bool is_asked = false;
+  };
+
+  /// What was found of a file, which may have a mapping for each constant.
+  struct File {
+    uint64_t device;
+    uint64_t inode;
     std::optional<Digest> state;
   };
 
-  void add(const char* line);
-  static std::optional<Digest> state_of(const View& view);
+  struct Close {
+    void operator()(FILE* file) const { fclose(file); }
+  };
 
-  /// By address.
-  std::vector<View> views_;
+  std::optional<View> view_at(uintptr_t address);
+  std::optional<View> ask(uintptr_t address);
+  void read_all();
+  const std::optional<Digest>& state_of(const View& view);
+
+  std::unique_ptr<FILE, Close> maps_;
+  /// Of systems that do not answer for one address: all there are, by address.
+  std::optional<std::vector<View>> views_;
+  std::vector<File> files_;
 };
 
 }  // namespace executorch::backends::xnnpack

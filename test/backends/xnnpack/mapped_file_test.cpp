@@ -1,0 +1,114 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Which memory is known to show a file, and when that is not believed.
+#ifdef __linux__
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <executorch/backends/xnnpack/runtime/mapped_file.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+/// A file of three pages, and the second and third of them mapped. The parameter: whether the
+/// system is asked about single addresses.
+class MappedFilesTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "mapped file, with spaces";
+    std::ofstream(path_, std::ios::binary) << std::string(3 * kPage, 'x');
+    settle();
+    mapped_ = map(PROT_READ, MAP_PRIVATE);
+  }
+  void TearDown() override {
+    munmap(mapped_, 2 * kPage);
+    std::filesystem::remove(path_);
+  }
+
+  /// Of a file that has just changed nothing is believed.
+  static void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
+
+  char* map(int access, int kind) const {
+    const int file = open(path_.c_str(), O_RDWR);
+    void* const pages = mmap(nullptr, 2 * kPage, access, kind, file, kPage);
+    close(file);
+    EXPECT_NE(pages, MAP_FAILED);
+    return static_cast<char*>(pages);
+  }
+
+  static std::optional<Digest> place(const void* data, size_t size) {
+    return MappedFiles(GetParam()).place_of(data, size);
+  }
+
+  std::string path_;
+  char* mapped_ = nullptr;
+};
+
+TEST_P(MappedFilesTest, PlacesAreByFileOffsetAndSize) {
+  const std::optional<Digest> whole = place(mapped_, 2 * kPage);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(place(mapped_, 2 * kPage), whole);
+  EXPECT_NE(place(mapped_, kPage), whole);
+  EXPECT_NE(place(mapped_ + 64, kPage), place(mapped_, kPage));
+  char* const again = map(PROT_READ, MAP_PRIVATE);
+  EXPECT_EQ(place(again + 64, kPage), place(mapped_ + 64, kPage));
+  munmap(again, 2 * kPage);
+}
+
+TEST_P(MappedFilesTest, OneObjectAnswersForManyPlaces) {
+  MappedFiles files(GetParam());
+  for (size_t i = 0; i < kPage; i += 64) {
+    EXPECT_EQ(files.place_of(mapped_ + i, 64), place(mapped_ + i, 64)) << i;
+  }
+}
+
+TEST_P(MappedFilesTest, OtherMemoryHasNoPlace) {
+  const std::string heap(kPage, 'x');
+  EXPECT_FALSE(place(heap.data(), heap.size()));
+  EXPECT_FALSE(place(nullptr, 1));
+  EXPECT_FALSE(place(mapped_ + 1, 2 * kPage));
+  // Such memory may not be what the file has, or change with it.
+  for (const auto& [access, kind] :
+       {std::pair(PROT_READ | PROT_WRITE, MAP_PRIVATE), std::pair(PROT_READ, MAP_SHARED),
+        std::pair(PROT_READ | PROT_EXEC, MAP_PRIVATE)}) {
+    char* const other = map(access, kind);
+    EXPECT_FALSE(place(other, kPage)) << access << " " << kind;
+    munmap(other, 2 * kPage);
+  }
+}
+
+TEST_P(MappedFilesTest, AFileThatChangesHasOtherPlaces) {
+  const std::optional<Digest> before = place(mapped_, kPage);
+  std::fstream(path_, std::ios::binary | std::ios::in | std::ios::out) << 'y';
+  EXPECT_FALSE(place(mapped_, kPage));
+  settle();
+  const std::optional<Digest> after = place(mapped_, kPage);
+  EXPECT_TRUE(after);
+  EXPECT_NE(after, before);
+}
+
+TEST_P(MappedFilesTest, AFileThatIsReplacedOrDeletedHasNone) {
+  std::filesystem::rename(path_, path_ + ".old");
+  std::ofstream(path_, std::ios::binary) << std::string(3 * kPage, 'x');
+  std::filesystem::remove(path_ + ".old");
+  settle();
+  EXPECT_FALSE(place(mapped_, kPage));
+  std::filesystem::remove(path_);
+  EXPECT_FALSE(place(mapped_, kPage));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, MappedFilesTest, testing::Bool());
+
+}  // namespace
+}  // namespace executorch::backends::xnnpack
+#endif
