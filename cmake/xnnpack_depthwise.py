@@ -9,6 +9,20 @@ _WHY = "depthwise convolutions of several points at once: backends/xnnpack/xnnpa
 _SETTINGS = "xnnpack/src/configs/dwconv-config.c"
 _OPERATOR = "xnnpack/src/operators/convolution-nhwc.c"
 _TAPS = "points that windows do not have are zeros: backends/xnnpack/xnnpack_additions/filled_taps.h says why"
+_SIZES = ("input", "output", "kernel", "stride", "dilation")
+_ROWS = "rows of windows follow from each other: backends/xnnpack/xnnpack_additions/depthwise_table.h says why"
+_TABLE_ARGUMENTS = "".join(
+    f"        {line},\n"
+    for line in (
+        "/*output_y_start=*/0, /*output_y_end=*/convolution_op->output_height",
+        "convolution_op->indirection_buffer",
+        "convolution_op->input",
+        "convolution_op->input_pixel_stride << log2_input_element_size",
+        "convolution_op->zero_buffer",
+        *(f"convolution_op->{of}_height, convolution_op->{of}_width" for of in _SIZES),
+        "convolution_op->padding_top, convolution_op->padding_left",
+    )
+)
 
 
 def _kernel(points: str, theirs: str, ours: str) -> Change:
@@ -43,7 +57,7 @@ DEPTHWISE = (
     Change(
         _OPERATOR,
         '#include "xnnpack/operator.h"\n',
-        '#include "executorch/filled_taps.h"\n#include "xnnpack/operator.h"\n',
+        '#include "executorch/depthwise_table.h"\n#include "executorch/filled_taps.h"\n#include "xnnpack/operator.h"\n',
         _TAPS,
     ),
     Change(
@@ -68,12 +82,15 @@ DEPTHWISE = (
     ),
     Change(
         _OPERATOR,
-        "      xnn_indirection_init_dwconv2d(\n",
+        f"      xnn_indirection_init_dwconv2d(\n{_TABLE_ARGUMENTS}        step_height, step_width, tile_size);\n",
+        "      const size_t pixel_bytes = convolution_op->input_pixel_stride << log2_input_element_size;\n"
+        "      const struct executorch_depthwise_table table = {step_height, step_width, tile_size};\n"
         "      if (fills_taps) {\n"
-        "        executorch_point_at_windows(\n"
-        "            convolution_op, convolution_op->input_pixel_stride << log2_input_element_size);\n"
-        "      } else xnn_indirection_init_dwconv2d(\n",
-        _TAPS,
+        "        executorch_point_at_windows(convolution_op, pixel_bytes);\n"
+        "      } else {\n"
+        "        executorch_fill_depthwise_table(convolution_op, pixel_bytes, &table);\n"
+        "      }\n",
+        _ROWS,
     ),
     Change(
         _OPERATOR,
