@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from xnnpack_activations import ACTIVATIONS
+from xnnpack_cached_weights import CACHED_WEIGHTS
 from xnnpack_change import Change
 from xnnpack_depthwise import DEPTHWISE
 from xnnpack_nan import keep_nan
@@ -27,7 +28,6 @@ ADDED |= {_ROOT / name: name for name in _SHARED}
 ADDED_FOLDER = "xnnpack/src/executorch"
 _ZEROS = "images that are quantized while running vary in number: backends/xnnpack/xnnpack_additions/zeros_of_images.h"
 _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_additions/tile_order.h says why"
-_CACHED_WEIGHTS = "cached weights are not packed again: backends/xnnpack/xnnpack_additions/cached_weights.h"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 _ADDING = "additions become parts of convolutions: backends/xnnpack/xnnpack_additions/added_to_convolution.h says why"
 _TABLE = "a table of pointers that nothing reads is not filled: backends/xnnpack/xnnpack_additions/windows_table.h"
@@ -119,59 +119,7 @@ CHANGES = (
         "    memset(new_workspace_data, 0, persistent_size);\n    runtime->workspace->data = new_workspace_data;",
         "state that lasts from call to call does begin as zeros",
     ),
-    Change(
-        "xnnpack/src/operator-utils.c",
-        "  memset(weights_ptr, padding_byte, aligned_weights_size);",
-        "  if (!use_weights_cache(op) || padding_byte != 0) memset(weights_ptr, padding_byte, aligned_weights_size);",
-        "a cache gives memory of zeros (weights_session.cpp)",
-    ),
-    Change(
-        "xnnpack/src/operators/convolution-nhwc.c",
-        '#include "xnnpack.h"',
-        '#include "executorch/cached_weights.h"\n#include "executorch/windows_table.h"\n'
-        '#include "executorch/zeros_of_images.h"\n#include "xnnpack.h"',
-        _CACHED_WEIGHTS,
-    ),
-    Change(
-        "xnnpack/src/operators/convolution-nhwc.c",
-        "  void* weights_ptr = xnn_get_pointer_to_write_weights(\n"
-        "      convolution_op, aligned_total_weights_size, packed_weights_padding_byte);\n"
-        "  if (weights_ptr == NULL) {\n"
-        '    xnn_log_error("failed to reserve or allocated %zu bytes for %s operator dwconv packed weights",',
-        "  uint32_t cache_seed = primary_tile ^ dwconv_ukernel->middle_tile ^ dwconv_ukernel->last_tile ^ kernel_height"
-        " ^ kernel_width ^ groups ^ dwconv_ukernel->channel_tile ^ dwconv_ukernel->channel_subtile "
-        "^ dwconv_ukernel->channel_round ^ extra_weights_bytes;\n"
-        "  if (flags & XNN_FLAG_DEPTHWISE_CONVOLUTION) {\n"
-        "    cache_seed = ~cache_seed;\n"
-        "  }\n"
-        "  void* const cached = executorch_cached_weights(convolution_op, cache_seed, kernel, bias);\n"
-        "  void* weights_ptr = cached != NULL ? cached : xnn_get_pointer_to_write_weights(\n"
-        "      convolution_op, aligned_total_weights_size, packed_weights_padding_byte);\n"
-        "  if (weights_ptr == NULL) {\n"
-        '    xnn_log_error("failed to reserve or allocated %zu bytes for %s operator dwconv packed weights",',
-        _CACHED_WEIGHTS,
-    ),
-    Change(
-        "xnnpack/src/operators/convolution-nhwc.c",
-        "  if (flags & XNN_FLAG_DEPTHWISE_CONVOLUTION) {\n    pack_dwconv_hwg_w(",
-        "  if (cached != NULL) {\n"
-        "    scale_params = NULL;\n"
-        "  } else if (flags & XNN_FLAG_DEPTHWISE_CONVOLUTION) {\n"
-        "    pack_dwconv_hwg_w(",
-        _CACHED_WEIGHTS,
-    ),
-    Change(
-        "xnnpack/src/operators/convolution-nhwc.c",
-        "  uint32_t cache_seed = primary_tile ^ dwconv_ukernel->middle_tile ^ dwconv_ukernel->last_tile ^ kernel_height"
-        " ^ kernel_width\n      ^ groups ^ dwconv_ukernel->channel_tile ^ dwconv_ukernel->channel_subtile "
-        "^ dwconv_ukernel->channel_round ^ extra_weights_bytes;\n"
-        "  if (flags & XNN_FLAG_DEPTHWISE_CONVOLUTION) {\n"
-        "    cache_seed = ~cache_seed;\n"
-        "  }\n"
-        "  if (use_weights_cache(convolution_op)) {",
-        "  if (use_weights_cache(convolution_op)) {",
-        _CACHED_WEIGHTS,
-    ),
+    *CACHED_WEIGHTS,
     Change(
         "xnnpack/src/operators/convolution-nhwc.c",
         "      xnn_indirection_init_conv2d(\n",
@@ -182,44 +130,6 @@ CHANGES = (
         "#endif\n"
         "      xnn_indirection_init_conv2d(\n",
         _TABLE,
-    ),
-    Change(
-        "xnnpack/src/operators/deconvolution-nhwc.c",
-        '#include "xnnpack.h"',
-        '#include "executorch/cached_weights.h"\n#include "executorch/zeros_of_images.h"\n#include "xnnpack.h"',
-        _CACHED_WEIGHTS,
-    ),
-    Change(
-        "xnnpack/src/operators/deconvolution-nhwc.c",
-        "  void* weights_ptr = xnn_get_pointer_to_write_weights(\n"
-        "      deconvolution_op, aligned_total_weights_size, packed_weights_padding_byte);",
-        "  const uint32_t cache_seed =\n"
-        "      groups ^ group_input_channels ^ group_output_channels ^ kernel_size ^ nr ^ kr ^ sr ^ ukernel_type;\n"
-        "  void* const cached = executorch_cached_weights(deconvolution_op, cache_seed, kernel, bias);\n"
-        "  void* weights_ptr = cached != NULL ? cached : xnn_get_pointer_to_write_weights(\n"
-        "      deconvolution_op, aligned_total_weights_size, packed_weights_padding_byte);",
-        _CACHED_WEIGHTS,
-    ),
-    Change(
-        "xnnpack/src/operators/deconvolution-nhwc.c",
-        "  switch (ukernel_type) {\n    case xnn_microkernel_type_igemm:\n      pack_conv_goki_w(",
-        "  if (cached != NULL) {\n"
-        "    scale_params = kernel_scale_params = NULL;\n"
-        "    if (ukernel_type == xnn_microkernel_type_subconv2d) {\n"
-        "      executorch_place_parts(\n"
-        "          deconvolution_op->subconvolution_buffer, weights_ptr, kernel_height, kernel_width,\n"
-        "          stride_height, stride_width, (size_t) k_stride << log2_filter_element_size,\n"
-        "          bias_element_size + extra_weights_bytes, n_stride);\n"
-        "    }\n"
-        "  } else switch (ukernel_type) {\n    case xnn_microkernel_type_igemm:\n      pack_conv_goki_w(",
-        _CACHED_WEIGHTS,
-    ),
-    Change(
-        "xnnpack/src/operators/deconvolution-nhwc.c",
-        "    cache_key.seed = groups ^ group_input_channels ^ group_output_channels ^ kernel_size ^ nr ^ kr ^ sr "
-        "^ ukernel_type;",
-        "    cache_key.seed = cache_seed;",
-        _CACHED_WEIGHTS,
     ),
     Change(
         "xnnpack/src/operator-run.c",

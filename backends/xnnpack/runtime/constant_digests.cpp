@@ -86,6 +86,9 @@ Digest ConstantDigests::find(const void* data, size_t size) {
   KnownContents& process = KnownContents::of_process();
   const std::optional<Digest> in_file = file_ != nullptr ? file_->content_at(*place) : std::nullopt;
   std::optional<Digest> content = in_file ? in_file : process.find(*place);
+  if (!content && file_ == nullptr) {
+    return *place;
+  }
   if (!content) {
     content = digest_of(data, size);
   }

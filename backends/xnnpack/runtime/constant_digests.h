@@ -13,9 +13,10 @@
 
 namespace executorch::backends::xnnpack {
 
-/// The digests of a payload's constants, each taken when it is asked for: what is packed next is
-/// then in the cache. What the process, or a file of packed weights, knows of a file that is mapped
-/// is not read again.
+/// What tells a payload's constants apart, found when it is asked for: what is packed next is then
+/// in the cache. It is the digest of their bytes; without a file of packed weights, of those in a
+/// mapped file it is the digest of their place, for which they need not be read. What the process,
+/// or a file of packed weights, knows of a file that is mapped is not read again.
 class ConstantDigests final {
  public:
   /// @param payload, constants Must outlive this, and the constants must not be freed before they

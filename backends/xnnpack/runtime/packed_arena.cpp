@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <mutex>
+#include <utility>
+
 #include <executorch/backends/xnnpack/runtime/large_pages.h>
 
 namespace executorch::backends::xnnpack {
@@ -26,13 +29,67 @@ void touch(char* begin, const char* end) {
   }
 }
 
+struct Pages {
+  char* data = nullptr;
+  size_t size = 0;
+};
+
+/// The pages of the last arena that ended. The system would have to clear others for the next one,
+/// which lasts about as long as packing into them.
+class SparePages final {
+ public:
+  static SparePages& of_process() {
+    // Never destroyed: arenas may end after static objects do.
+    static auto* all = new SparePages();
+    return *all;
+  }
+
+  /// None if they are fewer than `least` bytes: those are given back to the system.
+  Pages take(size_t least) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Pages found = std::exchange(pages_, {});
+    if (found.size >= least) {
+      return found;
+    }
+    unmap(found);
+    return {};
+  }
+
+  void keep(const Pages& pages) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const bool is_kept = pages.size <= kMost && pages.size > pages_.size;
+    unmap(is_kept ? std::exchange(pages_, pages) : pages);
+  }
+
+ private:
+#if defined(__ANDROID__) || defined(__APPLE__)
+  // Phones have a better use for them.
+  static constexpr size_t kMost = 0;
+#else
+  static constexpr size_t kMost = size_t{32} << 20;
+#endif
+
+  static void unmap(const Pages& pages) {
+    if (pages.data != nullptr) {
+      munmap(pages.data, pages.size);
+    }
+  }
+
+  std::mutex mutex_;
+  Pages pages_;
+};
+
 uintptr_t rounded(uintptr_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
 
-std::shared_ptr<PackedArena> PackedArena::create(size_t capacity) {
+std::shared_ptr<PackedArena> PackedArena::create(size_t capacity, size_t least) {
   if (capacity > SIZE_MAX / 2) {
     return nullptr;
+  }
+  const Pages spare = SparePages::of_process().take(least + kReadBeyond);
+  if (spare.data != nullptr) {
+    return std::shared_ptr<PackedArena>(new PackedArena(spare.data, spare.size, false));
   }
   const size_t size = rounded(capacity + kReadBeyond, kLargePage);
   void* const pages = mmap(nullptr, size + kLargePage, PROT_READ | PROT_WRITE,
@@ -50,12 +107,12 @@ std::shared_ptr<PackedArena> PackedArena::create(size_t capacity) {
     munmap(begin + before + size, kLargePage - before);
   }
   prefer_large_pages(begin + before, size);
-  return std::shared_ptr<PackedArena>(new PackedArena(begin + before, size));
+  return std::shared_ptr<PackedArena>(new PackedArena(begin + before, size, true));
 }
 
-PackedArena::~PackedArena() { munmap(data_, capacity_); }
+PackedArena::~PackedArena() { SparePages::of_process().keep({data_, capacity_}); }
 
-void* PackedArena::take(size_t size) {
+void* PackedArena::take(size_t size, bool overwritten) {
   if (capacity_ - used_ < kReadBeyond || size > capacity_ - used_ - kReadBeyond) {
     return nullptr;
   }
@@ -63,12 +120,15 @@ void* PackedArena::take(size_t size) {
   used_ = rounded(used_ + size, kAlignment);
   used_ = used_ < capacity_ ? used_ : capacity_;
   touch(data_ + last_, data_ + used_);
+  if (!is_zeros_ && !overwritten) {
+    memset(data_ + last_, 0, used_ - last_);
+  }
   return data_ + last_;
 }
 
 void PackedArena::give_back(void* piece) {
   if (piece == data_ + last_) {
-    memset(piece, 0, used_ - last_);
+    is_zeros_ = false;
     used_ = last_;
   }
 }

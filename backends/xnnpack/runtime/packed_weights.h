@@ -40,6 +40,9 @@ class PackedWeights final {
   /// Null if nobody holds one. Needs the lock.
   std::shared_ptr<PackedBlock> find(const Digest& key) const;
   void insert(const Digest& key, const std::shared_ptr<PackedBlock>& block);
+  /// The block with the bytes of `packed` that somebody holds already, by another key; or else
+  /// `packed`, with which those to come are compared. Needs the lock.
+  std::shared_ptr<PackedBlock> one_of_equal(const std::shared_ptr<PackedBlock>& packed);
 
   struct Size {
     size_t blocks = 0;
@@ -50,7 +53,12 @@ class PackedWeights final {
 
  private:
   std::mutex creation_;
-  std::map<Digest, std::weak_ptr<PackedBlock>> blocks_;
+  /// Beyond so many keys, those of blocks that nobody holds any more are forgotten.
+  static constexpr size_t kFull = 1024;
+  size_t full_ = kFull;
+  std::map<Digest, std::weak_ptr<PackedBlock>> by_key_;
+  /// By a digest of samples of their bytes.
+  std::map<Digest, std::weak_ptr<PackedBlock>> by_sample_;
 };
 
 }  // namespace executorch::backends::xnnpack

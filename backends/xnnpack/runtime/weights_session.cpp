@@ -5,6 +5,9 @@
 
 #include <executorch/backends/xnnpack/runtime/large_pages.h>
 #include <executorch/backends/xnnpack/runtime/reserve.h>
+#ifdef EXECUTORCH_XNNPACK_CHANGED
+#include <executorch/backends/xnnpack/xnnpack_additions/packing.h>
+#endif
 #include <executorch/extension/memory_allocator/no_memory.h>
 
 namespace executorch::backends::xnnpack {
@@ -88,11 +91,16 @@ void* WeightsSession::reserve(size_t size) {
 }
 
 std::shared_ptr<PackedBlock> WeightsSession::allocate(size_t size) {
+#ifdef EXECUTORCH_XNNPACK_CHANGED
+  const bool overwritten = executorch_is_overwritten();
+#else
+  const bool overwritten = false;
+#endif
   if (arena_ == nullptr && unpacked_ >= kLargePage) {
-    // Packing adds biases, and columns up to whole tiles.
-    arena_ = PackedArena::create(unpacked_ + unpacked_ / 2);
+    // Packing adds biases, and columns up to whole tiles; weights that are not packed count, too.
+    arena_ = PackedArena::create(unpacked_ + unpacked_ / 2, unpacked_ - unpacked_ / 4);
   }
-  void* const piece = arena_ == nullptr ? nullptr : arena_->take(size);
+  void* const piece = arena_ == nullptr ? nullptr : arena_->take(size, overwritten);
   return piece == nullptr ? PackedBlock::allocate(size)
                           : std::make_shared<PackedBlock>(piece, size, arena_);
 }
@@ -115,14 +123,21 @@ size_t WeightsSession::look_up_or_insert(const xnn_weights_cache_look_up_key& as
   if (reserved_ == nullptr || reserved_->data() != packed) {
     return kNotFound;
   }
+  PackedWeights& all = PackedWeights::of_process();
+  std::shared_ptr<PackedBlock> block = all.one_of_equal(reserved_);
+  if (block == reserved_) {
+    reserved_.reset();
+  } else {
+    drop_reserved();
+  }
   Digest key;
   if (find_key(asked, &key)) {
-    PackedWeights::of_process().insert(key, reserved_);
+    all.insert(key, block);
     if (file_ != nullptr) {
-      file_->add(key, reserved_);
+      file_->add(key, block);
     }
   }
-  return use(std::move(reserved_));
+  return use(std::move(block));
 }
 
 size_t WeightsSession::use(std::shared_ptr<PackedBlock> block) {

@@ -36,7 +36,7 @@ class WeightsSession final {
   bool find_key(const xnn_weights_cache_look_up_key& asked, Digest* key);
   size_t look_up(const xnn_weights_cache_look_up_key& asked);
   void* reserve(size_t size);
-  /// Zeros; null if there is no memory.
+  /// Zeros, where they are not going to be overwritten; null if there is no memory.
   std::shared_ptr<PackedBlock> allocate(size_t size);
   void drop_reserved();
   size_t look_up_or_insert(const xnn_weights_cache_look_up_key& asked, const void* packed);

@@ -2,10 +2,14 @@
 #include "pack_columns_avx512.h"
 
 #include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #define AVX512 __attribute__((target("avx512f")))
 #define INLINE AVX512 static inline __attribute__((always_inline))
 #define SIDE EXECUTORCH_PACKED_ROWS
+// What is not read again before the caches have forgotten it.
+#define BYTES_BEYOND_CACHES ((size_t)1 << 14)
 #define MASK_OF(count) ((__mmask16)((1u << (count)) - 1))
 
 // Lane l of line c of a group of four becomes column 4 l + c of those four rows.
@@ -62,7 +66,12 @@ INLINE void load(const float* from, size_t rows, size_t stride, size_t count, __
   }
 }
 
-INLINE void store(const __m512 line[SIDE], size_t count, float* to, size_t panel) {
+INLINE void store(const __m512 line[SIDE], size_t count, float* to, size_t panel,
+                  bool past_caches) {
+  if (past_caches) {
+    for (size_t i = 0; i < count; ++i) _mm512_stream_ps(to + i * panel, line[i]);
+    return;
+  }
   if (count == SIDE) {
 #pragma GCC unroll 16
     for (size_t i = 0; i < SIDE; ++i) _mm512_storeu_ps(to + i * panel, line[i]);
@@ -73,6 +82,8 @@ INLINE void store(const __m512 line[SIDE], size_t count, float* to, size_t panel
 
 AVX512 void executorch_pack_columns_avx512(const float* from, size_t rows, size_t length, float* to,
                                            size_t panel) {
+  const bool past_caches = (uintptr_t)to % sizeof(__m512) == 0 &&
+                           length * panel * sizeof(float) >= BYTES_BEYOND_CACHES;
   for (size_t k = 0; k < length; k += SIDE) {
     const size_t count = length - k < SIDE ? length - k : SIDE;
     for (size_t row = 0; row < rows; row += SIDE) {
@@ -80,7 +91,11 @@ AVX512 void executorch_pack_columns_avx512(const float* from, size_t rows, size_
       __m512 line[SIDE];
       load(from + row * length + k, there, length, count, line);
       transpose(line);
-      store(line, count, to + k * panel + row, panel);
+      store(line, count, to + k * panel + row, panel, past_caches);
     }
+  }
+  if (past_caches) {
+    // Before other threads hear that it is done.
+    _mm_sfence();
   }
 }

@@ -15,6 +15,16 @@ static _Thread_local pthreadpool_t packing_threads = NULL;
 
 void executorch_pack_with(pthreadpool_t threads) { packing_threads = threads; }
 
+int executorch_padding_of(void* pack, int padding) {
+  return pack == (void*)executorch_pack_f32_goi ? EXECUTORCH_NO_PADDING : padding;
+}
+
+static _Thread_local bool next_is_overwritten = false;
+
+void executorch_overwrite_next(bool wholly) { next_is_overwritten = wholly; }
+
+bool executorch_is_overwritten(void) { return next_is_overwritten; }
+
 void executorch_pack_parts(pthreadpool_task_1d_t pack, void* context, size_t parts, size_t bytes) {
   const pthreadpool_t threads = bytes < BYTES_WORTH_THREADS ? NULL : packing_threads;
   pthreadpool_parallelize_1d(threads, pack, context, parts, /*flags=*/0);
@@ -52,7 +62,7 @@ static void pack_panel(void* context, size_t number) {
   const size_t rows = min(all->outputs - first, all->panel);
   const size_t output = group * all->outputs + first;
   float* const to = (float*)(all->packed + number * all->bytes);
-  memset(to, 0, all->panel * sizeof(float));
+  memset(to, 0, rows == all->panel ? all->panel * sizeof(float) : all->bytes);
   if (all->biases != NULL) memcpy(to, all->biases + output, rows * sizeof(float));
   executorch_pack_columns(all->weights + output * all->inputs, rows, all->inputs, to + all->panel,
                           all->panel);

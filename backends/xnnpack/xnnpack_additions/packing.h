@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pthreadpool.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -13,6 +14,15 @@ extern "C" {
 
 /// What this thread packs from now on, it packs with `threads`; NULL for alone.
 void executorch_pack_with(pthreadpool_t threads);
+
+/// What stands for the byte that memory is filled with before weights are packed into it: none.
+#define EXECUTORCH_NO_PADDING (-1)
+/// That, if `pack` writes to all of the memory; otherwise `padding`.
+int executorch_padding_of(void* pack, int padding);
+/// Says whether the next memory that this thread asks a cache of weights for is written to wholly.
+/// If not, it has to be zeros.
+void executorch_overwrite_next(bool wholly);
+bool executorch_is_overwritten(void);
 
 /// pack(context, part) for each part; of `bytes` in all, which decide whether threads are worth it.
 void executorch_pack_parts(pthreadpool_task_1d_t pack, void* context, size_t parts, size_t bytes);
@@ -23,7 +33,8 @@ void executorch_pack_columns(const float* from, size_t rows, size_t length, floa
                              size_t panel);
 
 /// For each group and each nr of its nc outputs their biases (zeros for NULL), and for each of kc
-/// inputs their weights, as xnn_packw_gemm_goi_ukernel_fn does for kr = sr = 1.
+/// inputs their weights, as xnn_packw_gemm_goi_ukernel_fn does for kr = sr = 1. Columns of the last
+/// panel that have no output are zeros.
 void executorch_pack_f32_goi(size_t g, size_t nc, size_t kc, size_t nr, size_t kr, size_t sr,
                              const float* k, const float* b, const void* scale, float* packed,
                              size_t extra_bytes, const void* params);

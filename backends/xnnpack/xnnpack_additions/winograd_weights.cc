@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <algorithm>
-#include <cstring>
 
 #include "packing.h"
 #include "winograd.h"

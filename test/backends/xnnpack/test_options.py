@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Options of the XNNPACK backend from Python and the runner: files of packed weights, scratch memory, wrong options."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -72,6 +73,24 @@ def test_what_the_process_knows_of_a_file_ends_when_it_is_changed(as_if_untouche
         _negate_in_place(program, model, as_if_untouched)
     first, again, changed, changed_again = (method.execute(inputs)[0] for method in methods)
     assert torch.equal(first, again) and torch.equal(changed, changed_again) and not torch.equal(first, changed)
+
+
+def test_copies_of_a_program_share_weights_whoever_packed_them(tmp_path: Path) -> None:
+    model, inputs = nn.Sequential(nn.Linear(512, 1000), nn.ReLU(), nn.Linear(1000, 71)).eval(), (torch.rand(3, 512),)
+    edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
+    content = edge.to_executorch().buffer
+    files = [tmp_path / name for name in ("one.pte", "two.pte")]
+    for file in files:
+        file.write_bytes(content)
+    time.sleep(0.03)
+    expected = model(*inputs)
+    for order in itertools.permutations([*files, content]):
+        methods = [Runtime.get().load_program(source).load_method("forward") for source in order]
+        while methods:
+            # What the first has packed outlives it.
+            for method in methods:
+                torch.testing.assert_close(method.execute(inputs)[0], expected, rtol=1e-5, atol=1e-5)
+            del methods[0], method
 
 
 @pytest.mark.parametrize("as_if_untouched", [False, True])
