@@ -66,7 +66,7 @@ class SparePages final {
   // Phones have a better use for them.
   static constexpr size_t kMost = 0;
 #else
-  static constexpr size_t kMost = size_t{32} << 20;
+  static constexpr size_t kMost = size_t{64} << 20;
 #endif
 
   static void unmap(const Pages& pages) {

@@ -9,7 +9,7 @@ namespace executorch::backends::xnnpack {
 
 /// Memory for the packed weights of one runtime, in large pages where the system has them: taking
 /// it page by page would last longer than packing. All of it goes when nobody holds it any more;
-/// up to 32 MiB, as allocators have it, are kept for the next arena.
+/// up to 64 MiB, which is what glibc keeps, stay for the next arena.
 class PackedArena final {
  public:
   /// Memory is only used up as it is written to. Null if there is none.
