@@ -86,10 +86,10 @@ Digest ConstantDigests::find(const void* data, size_t size) {
   KnownContents& process = KnownContents::of_process();
   const std::optional<Digest> in_file = file_ != nullptr ? file_->content_at(*place) : std::nullopt;
   std::optional<Digest> content = in_file ? in_file : process.find(*place);
-  if (!content && file_ == nullptr) {
-    return *place;
-  }
   if (!content) {
+    if (file_ == nullptr) {
+      return *place;
+    }
     content = digest_of(data, size);
   }
   process.add(*place, *content);
