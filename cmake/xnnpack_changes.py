@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from xnnpack_activations import ACTIVATIONS
+from xnnpack_adding import ADDING
 from xnnpack_cached_weights import CACHED_WEIGHTS
 from xnnpack_change import Change
 from xnnpack_depthwise import DEPTHWISE
@@ -29,7 +30,6 @@ ADDED_FOLDER = "xnnpack/src/executorch"
 _ZEROS = "images that are quantized while running vary in number: backends/xnnpack/xnnpack_additions/zeros_of_images.h"
 _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_additions/tile_order.h says why"
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
-_ADDING = "additions become parts of convolutions: backends/xnnpack/xnnpack_additions/added_to_convolution.h says why"
 _TABLE = "a table of pointers that nothing reads is not filled: backends/xnnpack/xnnpack_additions/windows_table.h"
 _POOLING = "max pooling of more channels at once: backends/xnnpack/xnnpack_additions/max_pooling_avx.h"
 _LATE_WORKERS = "nobody waits for threads that have not begun: backends/xnnpack/xnnpack_additions/late_workers.c"
@@ -115,6 +115,26 @@ CHANGES = (
     ),
     Change(
         "xnnpack/src/runtime.c",
+        "    if (output->num_consumers == 1) {\n",
+        "    if (output->num_consumers != 0) {\n",
+        "what several nodes read can lie where its only operand lay, too: the planner knows the last of them. "
+        "Otherwise the reshaped queries, keys and values of an attention are copied",
+    ),
+    Change(
+        "xnnpack/src/runtime.c",
+        "      assert(tracker->usage[reuse_id].last_node < output->first_consumer);\n",
+        "      const uint32_t last_consumer = tracker->usage[output->id].last_node;\n"
+        "      assert(tracker->usage[reuse_id].last_node < output->first_consumer);\n",
+        "see above",
+    ),
+    Change(
+        "xnnpack/src/runtime.c",
+        "      xnn_mark_tensor_as_reuse(tracker, output->id, reuse_id, output->first_consumer);\n",
+        "      xnn_mark_tensor_as_reuse(tracker, output->id, reuse_id, last_consumer);\n",
+        "see above",
+    ),
+    Change(
+        "xnnpack/src/runtime.c",
         "    runtime->workspace->data = new_workspace_data;",
         "    memset(new_workspace_data, 0, persistent_size);\n    runtime->workspace->data = new_workspace_data;",
         "state that lasts from call to call does begin as zeros",
@@ -187,51 +207,6 @@ CHANGES = (
     *_remembers_channels("max-pooling-nhwc.c", "max_pooling_op", "channels"),
     *_remembers_channels("resize-bilinear-nhwc.c", "resize_op", "input_pixel_stride_in_bytes"),
     Change(
-        "xnnpack/src/subgraph.c",
-        '#include "xnnpack/subgraph.h"\n',
-        '#include "executorch/added_to_convolution.h"\n#include "xnnpack/subgraph.h"\n',
-        _ADDING,
-    ),
-    Change(
-        "xnnpack/src/subgraph.c",
-        "      // Try to fuse Clamp Node upstream into producer Node\n",
-        "#if XNN_ARCH_X86_64\n"
-        "      if (executorch_fuse_addition(subgraph, value, producer_id, consumer_id)) {\n"
-        "        continue;\n"
-        "      }\n"
-        "#endif\n"
-        "      // Try to fuse Clamp Node upstream into producer Node\n",
-        _ADDING,
-    ),
-    Change(
-        "xnnpack/src/subgraph/convolution-2d.c",
-        '#include "xnnpack/subgraph.h"\n',
-        '#include "executorch/added_to_convolution.h"\n#include "xnnpack/subgraph.h"\n',
-        _ADDING,
-    ),
-    Change(
-        "xnnpack/src/subgraph/convolution-2d.c",
-        "  output_value->shape.num_dims = 4;\n",
-        "  output_value->shape.num_dims = 4;\n"
-        "#if XNN_ARCH_X86_64\n"
-        "  status = executorch_reshape_addition(opdata, values);\n"
-        "  if (status != xnn_status_success) {\n"
-        "    return status;\n"
-        "  }\n"
-        "#endif\n",
-        _ADDING,
-    ),
-    Change(
-        "xnnpack/src/subgraph/convolution-2d.c",
-        "    case xnn_operator_type_convolution_nhwc_f32:\n      return xnn_setup_convolution2d_nhwc_f32(\n",
-        "    case xnn_operator_type_convolution_nhwc_f32:\n"
-        "#if XNN_ARCH_X86_64\n"
-        "      executorch_setup_addition(opdata, values);\n"
-        "#endif\n"
-        "      return xnn_setup_convolution2d_nhwc_f32(\n",
-        _ADDING,
-    ),
-    Change(
         "xnnpack/src/configs/maxpool-config.c",
         '#include "xnnpack/maxpool.h"',
         '#include "executorch/max_pooling_avx.h"\n#include "xnnpack/maxpool.h"',
@@ -264,6 +239,7 @@ CHANGES = (
         _ZEROS,
     ),
     *ACTIVATIONS,
+    *ADDING,
     *DEPTHWISE,
     *NORMS,
     *PACKING,

@@ -90,12 +90,12 @@ static struct fetching what_to_fetch(const struct executorch_product* p, struct 
   return fetching;
 }
 
-// Some rows: the block's products with all columns.
+// Some rows: the block's products with to.count columns, which begin at `w`.
 static void rows_times(const struct executorch_product* p, const struct rows_of_a* all,
-                       struct columns_of_c to, struct block block, struct fetching* fetching) {
+                       struct columns_of_c to, const float* w, struct block block,
+                       struct fetching* fetching) {
   const size_t bytes = bytes_of_panel(p), skipped = bytes_before(p, block);
-  const float* w = p->w;
-  for (size_t left = p->columns; left != 0; left -= to.count) {
+  for (size_t left = to.count; left != 0; left -= to.count) {
     const int is_pair = left > COLUMNS;
     to.count = least_of(left, is_pair ? 2 * COLUMNS : COLUMNS);
     to.bias[0] = w;
@@ -122,9 +122,13 @@ static void rows_times(const struct executorch_product* p, const struct rows_of_
   }
 }
 
-static void block_of_product(const struct executorch_product* p, struct block block,
-                             struct block next) {
-  const size_t skipped = block.first * sizeof(float);
+// All rows: the block's products with the columns from `first`, to.count of them, in tiles of no
+// more than `most` rows, of which some follow each other with the same columns. Rows of a table are
+// `each` at once; others are divided so that all tiles have about as many.
+static void columns_times(const struct executorch_product* p, struct block block,
+                          struct columns_of_c to, size_t first, size_t most, size_t tiles_at_once,
+                          struct fetching* fetching, const struct fetching* of_next) {
+  const size_t skipped = block.first * sizeof(float), panel = first / COLUMNS;
   struct rows_of_a a = {.stride = p->a_stride,
                         .part_stride = p->part_stride,
                         .each = p->each,
@@ -132,6 +136,24 @@ static void block_of_product(const struct executorch_product* p, struct block bl
                         .offset = p->a_offset + skipped,
                         .zero = p->zero,
                         .kc = block.kc};
+  const float* const w = moved(p->w, panel * bytes_of_panel(p));
+  const size_t tiles = quotient_up(p->rows, most);
+  for (size_t row = 0, tile = 0; row < p->rows; row += a.count) {
+    tile = least_of(tile + tiles_at_once, tiles);
+    a.count = p->table != NULL ? least_of(p->each, p->rows - row) : p->rows * tile / tiles - row;
+    if (p->table != NULL) {
+      a.table = p->table + row * p->parts + block.part * p->each;
+    } else {
+      a.first = moved(p->a, row * p->a_stride + block.part * p->part_stride + skipped);
+    }
+    to.c = (float*)((uintptr_t)p->c + row * p->cm_stride + panel * p->cn_stride);
+    rows_times(p, &a, to, w, block, fetching);
+    if (first == 0 && row == 0) *fetching = *of_next;
+  }
+}
+
+static void block_of_product(const struct executorch_product* p, struct block block,
+                             struct block next) {
   struct columns_of_c to = {.row = p->cm_stride,
                             .panel = p->cn_stride,
                             .begins = block.part == 0 && block.first == 0,
@@ -147,17 +169,15 @@ static void block_of_product(const struct executorch_product* p, struct block bl
     fetching.end = own + bytes_of(block);
     fetching.lines = STEP * COLUMNS * sizeof(float) / LINE;
   }
-  const size_t each = p->table != NULL ? p->each : MOST_ROWS;
-  for (size_t row = 0; row < p->rows; row += each) {
-    a.count = least_of(p->rows - row, each);
-    if (p->table != NULL) {
-      a.table = p->table + row * p->parts + block.part * p->each;
-    } else {
-      a.first = moved(p->a, row * p->a_stride + block.part * p->part_stride + skipped);
-    }
-    to.c = (float*)((uintptr_t)p->c + row * p->cm_stride);
-    rows_times(p, &a, to, block, &fetching);
-    if (row == 0) fetching = of_next;
+  // A last panel without a neighbour takes more rows at once.
+  const size_t rest = p->columns % (2 * COLUMNS), alone = rest <= COLUMNS ? rest : 0;
+  to.count = p->columns - alone;
+  if (to.count != 0) {
+    columns_times(p, block, to, 0, MOST_ROWS_OF_PAIR, 2, &fetching, &of_next);
+  }
+  to.count = alone;
+  if (to.count != 0) {
+    columns_times(p, block, to, p->columns - alone, MOST_ROWS, 1, &fetching, &of_next);
   }
 }
 

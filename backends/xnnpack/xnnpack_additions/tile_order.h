@@ -58,6 +58,7 @@ static size_t executorch_igemm_columns(const struct igemm_context* product, size
 // some columns: where K is long, these are computed in parts, and while one is used, the next one
 // is fetched.
 #define EXECUTORCH_COLUMNS_OF_PAIR ((size_t)64)
+#define EXECUTORCH_ROWS_OF_TWO_TILES ((size_t)12)
 // Tasks for a thread, so that those that begin late or are interrupted need not be waited for.
 #define EXECUTORCH_TASKS_OF_THREAD ((size_t)4)
 
@@ -172,7 +173,8 @@ static void executorch_parallelize_product(pthreadpool_t pool,
   }
   if (threads > 1 && tiles < 2 * threads) {
     const size_t parts = divide_round_up(threads * EXECUTORCH_TASKS_OF_THREAD, tiles);
-    const size_t part = divide_round_up(divide_round_up(rows, parts), tile_rows) * tile_rows;
+    const size_t step = product->gemm != NULL ? EXECUTORCH_ROWS_OF_TWO_TILES : tile_rows;
+    const size_t part = divide_round_up(divide_round_up(rows, parts), step) * step;
     rows_of_task = part < rows_of_task ? part : rows_of_task;
   }
   pthreadpool_parallelize_3d_tile_2d(pool, executorch_part_of_product, product, images, columns,

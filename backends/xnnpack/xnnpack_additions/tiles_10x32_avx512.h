@@ -108,26 +108,48 @@ INLINE void begin(const struct rows_of_a* a, const struct columns_of_c* to,
   }
 }
 
-INLINE void end(const struct rows_of_a* a, const struct columns_of_c* to,
-                __m512 (*sums)[MOST_HALVES], const size_t rows, const size_t halves) {
+// The flags are constants where this is expanded, but for those of the rare tiles that are not
+// whole.
+INLINE void store(const struct rows_of_a* a, const struct columns_of_c* to,
+                  __m512 (*sums)[MOST_HALVES], const size_t rows, const size_t halves,
+                  const int is_whole, const int ends, const int adds) {
   const __m512 least = _mm512_set1_ps(to->limits[0]), most = _mm512_set1_ps(to->limits[1]);
 #pragma GCC unroll 4
   for (size_t half = 0; half < halves; ++half) {
-    const __mmask16 mask = mask_of(to, half);
+    const __mmask16 mask = is_whole ? 0xffff : mask_of(to, half);
 #pragma GCC unroll 10
     for (size_t r = 0; r < rows; ++r) {
-      if (r >= a->count) break;
+      if (!is_whole && r >= a->count) break;
       float* const place = place_of(to, r, half);
       __m512 sum = sums[r][half];
-      if (to->ends) {  // NaN stays
-        if (to->adds) {
+      if (ends) {  // NaN stays
+        if (adds) {
           const float* const added = (const float*)((uintptr_t)place + (uintptr_t)to->added);
-          sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, added));
+          const __m512 term =
+              is_whole ? _mm512_loadu_ps(added) : _mm512_maskz_loadu_ps(mask, added);
+          sum = _mm512_add_ps(sum, term);
         }
         sum = _mm512_min_ps(most, _mm512_max_ps(least, sum));
       }
-      _mm512_mask_storeu_ps(place, mask, sum);
+      if (is_whole) {
+        _mm512_storeu_ps(place, sum);
+      } else {
+        _mm512_mask_storeu_ps(place, mask, sum);
+      }
     }
+  }
+}
+
+INLINE void end(const struct rows_of_a* a, const struct columns_of_c* to,
+                __m512 (*sums)[MOST_HALVES], const size_t rows, const size_t halves) {
+  if (a->count < rows || to->count < halves * HALF) {
+    store(a, to, sums, rows, halves, 0, to->ends, to->adds);
+  } else if (!to->ends) {
+    store(a, to, sums, rows, halves, 1, 0, 0);
+  } else if (to->adds) {
+    store(a, to, sums, rows, halves, 1, 1, 1);
+  } else {
+    store(a, to, sums, rows, halves, 1, 1, 0);
   }
 }
 
