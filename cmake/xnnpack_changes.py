@@ -32,6 +32,7 @@ _TILE_ORDER = "products in another order of tiles: backends/xnnpack/xnnpack_addi
 _LARGER_TILES = "products in larger tiles: backends/xnnpack/xnnpack_additions/product_6x16_fma3.h says why"
 _TABLE = "a table of pointers that nothing reads is not filled: backends/xnnpack/xnnpack_additions/windows_table.h"
 _POOLING = "max pooling of more channels at once: backends/xnnpack/xnnpack_additions/max_pooling_avx.h"
+_PLANES = "images of colours have their channels last sooner: backends/xnnpack/xnnpack_additions/three_planes_sse.h"
 _LATE_WORKERS = "nobody waits for threads that have not begun: backends/xnnpack/xnnpack_additions/late_workers.c"
 _CHANNELS = "images with another number of channels have their pixels at other distances"
 _ELEMENTARY = "elementary functions: backends/xnnpack/xnnpack_additions/elementary.h says why"
@@ -180,6 +181,7 @@ CHANGES = (
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/product_10x32_avx512.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/integer_product_6x16_avx2.c)\n"
         "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/integer_product_8x32_vnni.c)\n"
+        "    LIST(APPEND PROD_MICROKERNEL_SRCS src/executorch/three_planes_sse.c)\n"
         "  ENDIF()",
         _LARGER_TILES,
     ),
@@ -222,6 +224,22 @@ CHANGES = (
         "    }\n"
         "#endif",
         _POOLING,
+    ),
+    Change(
+        "xnnpack/src/configs/transpose-config.c",
+        '#include "xnnpack/transpose.h"\n',
+        '#include "executorch/three_planes_sse.h"\n#include "xnnpack/transpose.h"\n',
+        _PLANES,
+    ),
+    Change(
+        "xnnpack/src/configs/transpose-config.c",
+        "        .const_size_ukernel = (xnn_transposec_ukernel_fn) xnn_x32_transposec_ukernel__8x8_reuse_multi_avx,\n",
+        "#if XNN_ARCH_X86_64\n"
+        "        .const_size_ukernel = (xnn_transposec_ukernel_fn) executorch_x32_transpose,\n"
+        "#else\n"
+        "        .const_size_ukernel = (xnn_transposec_ukernel_fn) xnn_x32_transposec_ukernel__8x8_reuse_multi_avx,\n"
+        "#endif\n",
+        _PLANES,
     ),
     *(
         _zeros_of_images(

@@ -185,6 +185,8 @@ CASES: dict[str, Callable[[], tuple[nn.Module, tuple[torch.Tensor, ...]]]] = {
     ),
     "pad": lambda: (Function(lambda x: F.pad(x, (1, 2, 0, 3), value=0.5)), (_r(2, 3, 4),)),
     "permute": lambda: (Function(lambda x: x.permute(2, 0, 1) + 0), (_r(2, 3, 4),)),
+    "three planes": lambda: (Function(lambda x: x.permute(0, 2, 3, 1) + 0), (_r(2, 3, 5, 11),)),
+    "rows of three": lambda: (Function(lambda x: x.permute(0, 2, 3, 1) + 0), (_r(3, 7, 3, 3),)),
     "views": lambda: (Function(lambda x: (x.reshape(6, 4).unsqueeze(0) + 1).squeeze(0)), (_r(2, 3, 4),)),
     "image's own order": lambda: (
         nn.Sequential(nn.Conv2d(3, 4, 1), Function(lambda x: x.permute(0, 2, 3, 1).reshape(1, -1, 4))),
