@@ -9,7 +9,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from time import sleep
 from typing import NamedTuple
+
+# Seconds before an engine's turn: threads of the one before may spin for a while after its last call.
+_SETTLING = 0.1
 
 WORKER = Path(__file__).with_name("engine_worker.py")
 
@@ -70,6 +74,7 @@ class EngineProcess:
     def time(self, least: float) -> None:
         """One more figure: the median seconds of a call, over at least ``least`` seconds."""
         assert self._process.stdin
+        sleep(_SETTLING)
         print(least, file=self._process.stdin, flush=True)
         self.times.append(float(self._answer()))
 
