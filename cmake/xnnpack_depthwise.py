@@ -9,8 +9,10 @@ _WHY = "depthwise convolutions of several points at once: backends/xnnpack/xnnpa
 _SETTINGS = "xnnpack/src/configs/dwconv-config.c"
 _OPERATOR = "xnnpack/src/operators/convolution-nhwc.c"
 _TAPS = "points that windows do not have are zeros: backends/xnnpack/xnnpack_additions/filled_taps.h says why"
+_SOURCES = ("src/executorch/depthwise_rows.cc", "src/executorch/depthwise_large.cc")
 _SIZES = ("input", "output", "kernel", "stride", "dilation")
 _ROWS = "rows of windows follow from each other: backends/xnnpack/xnnpack_additions/depthwise_table.h says why"
+_LARGE = "windows of more points than XNNPACK has kernels for: backends/xnnpack/xnnpack_additions/depthwise_large.h"
 _TABLE_ARGUMENTS = "".join(
     f"        {line},\n"
     for line in (
@@ -40,8 +42,9 @@ DEPTHWISE = (
     Change(
         "xnnpack/CMakeLists.txt",
         "SET(REFERENCE_SRCS\n",
-        'SET_PROPERTY(SOURCE src/executorch/depthwise_rows.cc PROPERTY COMPILE_FLAGS "-std=c++17 -O3 -fno-math-errno '
-        '-fno-trapping-math -ffp-contract=fast")\nSET(REFERENCE_SRCS\n  src/executorch/depthwise_rows.cc\n',
+        f"SET_PROPERTY(SOURCE {' '.join(_SOURCES)} PROPERTY COMPILE_FLAGS "
+        '"-std=c++17 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi")\n'
+        f"SET(REFERENCE_SRCS\n  {' '.join(_SOURCES)}\n",
         _WHY,
     ),
     Change(
@@ -57,7 +60,8 @@ DEPTHWISE = (
     Change(
         _OPERATOR,
         '#include "xnnpack/operator.h"\n',
-        '#include "executorch/depthwise_table.h"\n#include "executorch/filled_taps.h"\n#include "xnnpack/operator.h"\n',
+        '#include "executorch/depthwise_large_operator.h"\n#include "executorch/depthwise_table.h"\n'
+        '#include "executorch/filled_taps.h"\n#include "xnnpack/operator.h"\n',
         _TAPS,
     ),
     Change(
@@ -97,5 +101,68 @@ DEPTHWISE = (
         "(kernel_height * step_width - extra_input_advanced) * sizeof(void*)",
         "(fills_taps ? tile_size : kernel_height * step_width - extra_input_advanced) * sizeof(void*)",
         _TAPS,
+    ),
+    Change("xnnpack/src/xnnpack/operator.h", "  uint8_t primary_tile;\n", "  uint32_t primary_tile;\n", _LARGE),
+    Change(
+        "xnnpack/src/xnnpack/config-types.h",
+        "this is the tile size for first pass.\n  uint8_t primary_tile;\n",
+        "this is the tile size for first pass.\n  uint32_t primary_tile;\n",
+        _LARGE,
+    ),
+    Change(_OPERATOR, "  const uint8_t primary_tile = ", "  const uint32_t primary_tile = ", _LARGE),
+    Change(
+        _OPERATOR,
+        "  enum xnn_microkernel_type ukernel_type = xnn_microkernel_type_default;\n",
+        "  struct xnn_dwconv_config large_windows;\n"
+        "  const struct xnn_dwconv_config* const larger = executorch_find_large_windows(\n"
+        "      operator_type, kernel_size, dwconv_ukernel, groups, group_input_channels, group_output_channels, "
+        "&large_windows);\n"
+        "  if (larger != NULL) {\n"
+        "    dwconv_ukernel = larger;\n"
+        "    dwconv_params = gemm_params;\n"
+        "    dwconv_params_size = gemm_params_size;\n"
+        "  }\n"
+        "  enum xnn_microkernel_type ukernel_type = xnn_microkernel_type_default;\n",
+        _LARGE,
+    ),
+    Change(
+        _OPERATOR,
+        "  } else if (group_input_channels == 1 && group_output_channels == 1 && dwconv_ukernel != NULL) {\n",
+        "  } else if (larger != NULL || (group_input_channels == 1 && group_output_channels == 1 && "
+        "dwconv_ukernel != NULL)) {\n",
+        _LARGE,
+    ),
+    Change(
+        _OPERATOR,
+        "          kernel_height, kernel_width,\n          groups, kernel, bias, flags,\n",
+        "          kernel_height, kernel_width,\n          groups * group_output_channels, kernel, bias, flags,\n",
+        _LARGE,
+    ),
+    Change(
+        _OPERATOR,
+        "  const size_t groups = convolution_op->groups;\n  int32_t extra_input_advanced",
+        "  const size_t groups = convolution_op->groups * convolution_op->group_output_channels;\n"
+        "  int32_t extra_input_advanced",
+        _LARGE,
+    ),
+    Change(
+        _OPERATOR,
+        "&convolution_op->params, sizeof(convolution_op->context.dwconv.dwconv.params));\n",
+        "&convolution_op->params, sizeof(convolution_op->context.dwconv.dwconv.params));\n"
+        "  executorch_tell_of_windows(convolution_op, kernel_size);\n",
+        _LARGE,
+    ),
+    Change(
+        "xnnpack/src/xnnpack/compute.h",
+        '#include "xnnpack/microfnptr.h"\n',
+        '#include "executorch/depthwise_large.h"\n#include "xnnpack/microfnptr.h"\n',
+        _LARGE,
+    ),
+    Change(
+        "xnnpack/src/xnnpack/compute.h",
+        "    union xnn_f32_minmax_params f32;\n  } params;\n  union {\n    xnn_dwconv_unipass",
+        "    union xnn_f32_minmax_params f32;\n    struct executorch_windows executorch;\n  } params;\n"
+        "  union {\n    xnn_dwconv_unipass",
+        _LARGE,
     ),
 )

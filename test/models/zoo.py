@@ -104,6 +104,8 @@ _BUILDERS: dict[str, Callable[[], Example]] = {
 _LARGE_BUILDERS: dict[str, Callable[[], Example]] = {
     "resnet50": _timm("resnet50"),
     "efficientnet_b0": _timm("efficientnet_b0"),
+    "convnext_atto": _timm("convnext_atto"),
+    "fastvit_t8": _timm("fastvit_t8"),
     "unet": lambda: Example(UNet(), (torch.randn(1, 3, 128, 128),)),
     "detector": lambda: Example(Detector(), (torch.randn(1, 3, 224, 224),)),
     "whisper_encoder": _whisper_encoder,

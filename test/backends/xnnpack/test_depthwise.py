@@ -2,6 +2,7 @@
 """Depthwise convolutions are eager's, and each point of the result is the same wherever in a row it is computed."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -35,6 +36,12 @@ WINDOWS = {
     "9x1": ((9, 1), 1, (4, 0), 1),
     "2x4": ((2, 4), 1, (1, 2), 1),
     "2x4, stride 3": ((2, 4), (1, 3), (1, 2), 1),
+    "7x7": (7, 1, 3, 1),
+    "7x7, stride 2 and 1": (7, (2, 1), (3, 0), 1),
+    "6x5, dilated": ((6, 5), 1, 5, (2, 3)),
+    "1x31": ((1, 31), 1, (0, 15), 1),
+    "31x1, stride 3": ((31, 1), (3, 2), (15, 0), 1),
+    "17x17": (17, 1, 8, 1),
 }
 
 
@@ -58,7 +65,8 @@ def set_threads() -> Iterator[Callable[[int], object]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "channels"), [*((name, MANY) for name in WINDOWS), ("3x3", FEW), ("5x5, stride 2", FEW)]
+    ("name", "channels"),
+    [*((name, MANY) for name in WINDOWS), *((name, FEW) for name in ("3x3", "7x7"))],
 )
 def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Callable[[int], object]) -> None:
     torch.manual_seed(0)
@@ -74,7 +82,7 @@ def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Ca
             torch.testing.assert_close(method.execute([image])[0], result, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["3x3, no padding", "5x5", "5x5, stride 2"])
+@pytest.mark.parametrize("name", ["3x3, no padding", "5x5", "5x5, stride 2", "7x7"])
 def test_a_point_has_the_same_bits_wherever_it_is_in_a_row(name: str) -> None:
     torch.manual_seed(0)
     model = _model(MANY, name)
@@ -95,11 +103,18 @@ def test_a_point_has_the_same_bits_wherever_it_is_in_a_row(name: str) -> None:
 # Of fewer points than a kernel takes, what lies behind a window was multiplied by zero.
 @pytest.mark.parametrize(
     ("window", "stride", "padding"),
-    [((1, 1), (1, 2), (1, 0)), ((2, 7), 3, (0, 7)), ((4, 4), 1, 1), ((1, 2), 1, 0), ((5, 1), (2, 1), 0)],
+    [
+        ((1, 1), (1, 2), (1, 0)),
+        ((2, 7), 3, (0, 7)),
+        ((4, 4), 1, 1),
+        ((1, 2), 1, 0),
+        ((5, 1), (2, 1), 0),
+        ((5, 6), 2, 3),
+    ],
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 def test_what_is_not_finite_stays_within_its_windows(
-    window: tuple[int, int], stride: int | tuple[int, int], padding: int | tuple[int, int], dtype: torch.dtype
+    window: int | tuple[int, int], stride: int | tuple[int, int], padding: int | tuple[int, int], dtype: torch.dtype
 ) -> None:
     torch.manual_seed(0)
     layer = nn.Conv2d(13, 13, window, stride, padding, groups=13)
@@ -113,3 +128,47 @@ def test_what_is_not_finite_stays_within_its_windows(
     tolerance = 1e-5 if dtype == torch.float32 else 3e-3
     at = expected.isfinite()
     torch.testing.assert_close(found[at], expected[at], rtol=tolerance, atol=tolerance)
+
+
+# Channels, and results of each: of few channels or of more results, XNNPACK computes products of matrices.
+@pytest.mark.parametrize(("channels", "each"), [(64, 2), (37, 3), (16, 8), (21, 5), (45, 2), (9, 2), (17, 9)])
+@pytest.mark.parametrize("window", [1, 3, 7])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_a_channel_may_have_several_results(channels: int, each: int, window: int, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    layer = nn.Conv2d(channels, channels * each, window, (2, 1), window // 2, groups=channels)
+    model = nn.Sequential(nn.Conv2d(channels, channels, 1), layer, nn.ReLU6()).eval().to(dtype)
+    images = [torch.randn(n, channels, h, w).to(dtype) for n, h, w in ((2, 12, 10), (1, 9, 15), (3, 20, 9))]
+    sizes = {0: Dim("n", max=3), 2: Dim("h", min=9, max=MOST), 3: Dim("w", min=9, max=MOST)}
+    method = Runtime.get().load_program(_lowered(model, images[0], sizes)).load_method("forward")
+    tolerance = 1e-5 if dtype == torch.float32 else 3e-3
+    for image in images:
+        expected = model.double()(image.double()).to(dtype)
+        torch.testing.assert_close(method.execute([image])[0], expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_half_precision_is_summed_in_single(name: str) -> None:
+    torch.manual_seed(0)
+    model = _model(MANY, name)[1:].half()
+    image = torch.randn(2, MANY, 11, 23).half()
+    (found,) = Runtime.get().load_program(_lowered(model, image, None)).load_method("forward").execute([image])
+    expected = model.double()(image.double())
+    torch.testing.assert_close(found.double(), expected, rtol=2**-11, atol=1e-5)
+
+
+def test_programs_share_the_weights_of_large_windows(tmp_path: Path) -> None:
+    """Packed for another kernel, they would be others: in memory, and in the file that the next start maps."""
+    torch.manual_seed(0)
+    weight = torch.randn(32, 1, 7, 7)
+    results = []
+    for each in (1, 2, 1, 2):
+        layer = nn.Conv2d(32 // each, 32, 7, groups=32 // each, bias=False).eval()
+        layer.weight.data = weight
+        image = torch.randn(1, 32 // each, 9, 12)
+        content = _lowered(nn.Sequential(layer, nn.Sigmoid()), image, None)
+        for options in ({}, {"XnnpackBackend": {"packed_cache_path": str(tmp_path / "weights")}}):
+            method = Runtime.get().load_program(content, backend_options=options).load_method("forward")
+            results.append((method.execute([image])[0].clone(), layer(image).sigmoid()))
+    for found, expected in results:
+        torch.testing.assert_close(found, expected)

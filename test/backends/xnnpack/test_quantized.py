@@ -71,8 +71,10 @@ def _linear(axis: int | None = 0, bias: bool = True, most: int = 127) -> nn.Modu
     return _Weights(nn.Linear(10, 6, bias=bias), F.linear, axis, most)
 
 
-def _convolution(axis: int | None = 0, **options: object) -> nn.Module:
-    layer = nn.Conv2d(4, 8, 3, groups=options.get("groups", 1))  # type: ignore[arg-type]
+def _convolution(
+    axis: int | None = 0, channels: tuple[int, int] = (4, 8), window: int = 3, **options: object
+) -> nn.Module:
+    layer = nn.Conv2d(*channels, window, groups=options.get("groups", 1))  # type: ignore[arg-type]
     return _Weights(layer, lambda x, w, b: F.conv2d(x, w, b, **options), axis)
 
 
@@ -93,6 +95,14 @@ CASES: dict[str, tuple[Callable[[], Case], type]] = {
     "grouped": (lambda: (_convolution(groups=2), (_r(*IMAGE),)), g.Conv2d),
     "depthwise": (lambda: (_convolution(groups=4), (_r(*IMAGE),)), g.DepthwiseConv2d),
     "depthwise of one scale": (lambda: (_convolution(None, groups=4), (_r(*IMAGE),)), g.DepthwiseConv2d),
+    "depthwise, large windows": (
+        lambda: (_convolution(0, (21, 21), 7, groups=21, padding=3), (_r(2, 21, 9, 10),)),
+        g.DepthwiseConv2d,
+    ),
+    "depthwise, several results": (
+        lambda: (nn.Sequential(_convolution(0, (45, 90), groups=45, padding=1), nn.ReLU6()), (_r(2, 45, 6, 5),)),
+        g.DepthwiseConv2d,
+    ),
     "convolution and relu6": (lambda: (nn.Sequential(_convolution(), nn.ReLU6()), (_r(*IMAGE),)), g.Conv2d),
     "transposed": (lambda: (_transposed(1), (_r(*IMAGE),)), g.ConvTranspose2d),
     "transposed of one scale": (lambda: (_transposed(None), (_r(*IMAGE),)), g.ConvTranspose2d),
