@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include "depthwise_large.h"
 
+#include "depthwise_rows.h"
 #include "float_lanes.h"
 #include "xnnpack/hardware-config.h"
 #include "xnnpack/microparams.h"
@@ -225,4 +226,15 @@ extern "C" executorch_row_of_windows* executorch_find_row_of_windows(
 #else
   return type == executorch_floats ? plain::sum_row<Floats, 4, 4> : nullptr;
 #endif
+}
+
+extern "C" executorch_row_of_windows* executorch_find_row_of_single_windows(
+    enum executorch_windows_type type, size_t points) {
+#if XNN_ARCH_X86_64
+  const struct xnn_hardware_config* const has = xnn_init_hardware_config();
+  if (has != nullptr && has->use_x86_avx512f && type == executorch_floats && points == 49) {
+    return reinterpret_cast<executorch_row_of_windows*>(executorch_f32_depthwise_49p16c_avx512);
+  }
+#endif
+  return executorch_find_row_of_windows(type);
 }

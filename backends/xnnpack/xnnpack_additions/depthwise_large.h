@@ -36,6 +36,9 @@ enum executorch_windows_type { executorch_floats, executorch_halves, executorch_
 
 /// The kernel for this processor; NULL where XNNPACK's convolution of the type does not run.
 executorch_row_of_windows* executorch_find_row_of_windows(enum executorch_windows_type type);
+/// The same for so many points, where each channel has one result.
+executorch_row_of_windows* executorch_find_row_of_single_windows(enum executorch_windows_type type,
+                                                                 size_t points);
 
 #ifdef __cplusplus
 }

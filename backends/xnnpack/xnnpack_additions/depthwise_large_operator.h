@@ -35,17 +35,20 @@ static inline bool executorch_wants_large_windows(enum xnn_operator_type type,
 static inline const struct xnn_dwconv_config* executorch_find_large_windows(
     enum xnn_operator_type type, size_t points, const struct xnn_dwconv_config* theirs,
     size_t groups, size_t inputs, size_t outputs, struct xnn_dwconv_config* to) {
-  executorch_row_of_windows* row = NULL;
   if (!executorch_wants_large_windows(type, theirs, groups, inputs, outputs)) return NULL;
-  if (type == xnn_operator_type_convolution_nhwc_f32) {
-    row = executorch_find_row_of_windows(executorch_floats);
-  } else if (type == xnn_operator_type_convolution_nhwc_f16) {
-    row = executorch_find_row_of_windows(executorch_halves);
-  } else if ((type == xnn_operator_type_convolution_nhwc_qs8 ||
-              type == xnn_operator_type_convolution_nhwc_qc8) &&
-             points <= EXECUTORCH_MOST_POINTS_OF_INTEGERS) {
-    row = executorch_find_row_of_windows(executorch_integers);
+  enum executorch_windows_type numbers = executorch_floats;
+  if (type == xnn_operator_type_convolution_nhwc_f16) {
+    numbers = executorch_halves;
+  } else if (type == xnn_operator_type_convolution_nhwc_qs8 ||
+             type == xnn_operator_type_convolution_nhwc_qc8) {
+    numbers = executorch_integers;
+    if (points > EXECUTORCH_MOST_POINTS_OF_INTEGERS) return NULL;
+  } else if (type != xnn_operator_type_convolution_nhwc_f32) {
+    return NULL;
   }
+  executorch_row_of_windows* const row =
+      outputs == 1 ? executorch_find_row_of_single_windows(numbers, points)
+                   : executorch_find_row_of_windows(numbers);
   if (row == NULL || points > UINT32_MAX) return NULL;
   *to = (struct xnn_dwconv_config){.minmax.unipass = (xnn_dwconv_unipass_ukernel_fn)row,
                                    .channel_tile = EXECUTORCH_PACKED_CHANNELS,

@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include "depthwise_rows.h"
 
+#include "depthwise_large.h"
+
 #include "xnnpack/common.h"
 
 #if XNN_ARCH_X86_64
@@ -105,9 +107,14 @@ INLINE void compute_row(Row row, size_t width) {
   for (; width != 0; --width) compute_points<kLanes, 1, W>(row);
 }
 
+executorch_depthwise_rows* for_any_window() {
+  return reinterpret_cast<executorch_depthwise_rows*>(
+      executorch_find_row_of_windows(executorch_floats));
+}
+
 }  // namespace
 
-// kLanes: of the processor's vectors. theirs: XNNPACK's for the same packing.
+// kLanes: of the processor's vectors. theirs: for other windows of as many points, packed alike.
 #define KERNEL(name, processor, kLanes, kSize, kPacked, theirs)                                    \
   extern "C" processor void executorch_f32_depthwise_##name(                                       \
       size_t channels, size_t width, const float** input, const float* weights, float* output,     \
@@ -126,7 +133,7 @@ INLINE void compute_row(Row row, size_t width) {
     const intptr_t column = kSize * sizeof(void*);                                                 \
     if (input_stride == column) {                                                                  \
       compute_row<kLanes, Window<kSize, 1, kPacked>>(row, width);                                  \
-    } else if (kSize == 5 && input_stride == 2 * column) {                                         \
+    } else if (kSize >= 5 && input_stride == 2 * column) {                                         \
       compute_row<kLanes, Window<kSize, 2, kPacked>>(row, width);                                  \
     } else {                                                                                       \
       theirs(channels, width, input, weights, output, input_stride, increment, input_offset, zero, \
@@ -136,6 +143,7 @@ INLINE void compute_row(Row row, size_t width) {
 
 KERNEL(9p16c_avx512, AVX512, 16, 3, 16, xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f)
 KERNEL(25p16c_avx512, AVX512, 16, 5, 16, xnn_f32_dwconv_minmax_ukernel_25p16c__avx512f)
+KERNEL(49p16c_avx512, AVX512, 16, 7, 16, for_any_window())
 KERNEL(9p16c_fma3, AVX2, 8, 3, 16, xnn_f32_dwconv_minmax_ukernel_9p16c__fma3)
 KERNEL(25p8c_fma3, AVX2, 8, 5, 8, xnn_f32_dwconv_minmax_ukernel_25p8c__fma3)
 #endif
