@@ -168,15 +168,18 @@ INLINE void end(const struct rows_of_a* a, const struct columns_of_c* to,
     }                                                                                    \
   }
 
-// Asks for some lines. Where it is stays in memory: the rows of a tile need all registers.
+// Asks for some lines. Where it is stays in memory: the rows of a tile need all registers. It is
+// written once for all lines, since each would wait until the one before can be read again.
 INLINE void fetch(struct fetching* fetching) {
-  for (size_t line = 0; line < fetching->lines; ++line) {
-    _mm_prefetch(fetching->at[0], _MM_HINT_T1);
-    _mm_prefetch(fetching->at[1], _MM_HINT_T1);
-    fetching->at[0] += LINE;
-    fetching->at[1] += LINE;
-    __asm__ volatile("" ::: "memory");
+  const char *first = fetching->at[0], *second = fetching->at[1];
+  const char* const end = first + fetching->lines * LINE;
+  for (; first != end; first += LINE, second += LINE) {
+    _mm_prefetch(first, _MM_HINT_T1);
+    _mm_prefetch(second, _MM_HINT_T1);
   }
+  fetching->at[0] = first;
+  fetching->at[1] = second;
+  __asm__ volatile("" ::: "memory");
 }
 
 // Some rows of a panel of columns or of two, of which the last may be only the first half.
