@@ -63,22 +63,22 @@ template <size_t rows>
 EXECUTORCH_INLINE void edge(const SquareWindow& window, const SquareImage& image,
                             const float* const* in, size_t column, float* out) {
   using V = typename Vector<rows>::Type;
-  float elements[kTaps][rows + kTaps - 1];
+  V sum = V{} + window.bias;
 #pragma GCC unroll 3
   for (size_t x = 0; x < kTaps; ++x) {
     const size_t from = column + x - image.columns_before;  // wraps before the image
-    const bool is_inside = from < image.in_columns;
-#pragma GCC unroll 6
-    for (size_t y = 0; y < rows + kTaps - 1; ++y) {
-      elements[x][y] = is_inside ? in[y][from] : 0.0f;
+    if (from >= image.in_columns) {
+      continue;
     }
-  }
-  V sum = V{} + window.bias;
+    // In registers: a vector cannot be read from memory that was just written in parts.
 #pragma GCC unroll 3
-  for (size_t y = 0; y < kTaps; ++y) {
-#pragma GCC unroll 3
-    for (size_t x = 0; x < kTaps; ++x) {
-      sum += window.weights[y * kTaps + x] * *reinterpret_cast<const V*>(elements[x] + y);
+    for (size_t y = 0; y < kTaps; ++y) {
+      V elements;
+#pragma GCC unroll 4
+      for (size_t r = 0; r < rows; ++r) {
+        elements[r] = in[y + r][from];
+      }
+      sum += window.weights[y * kTaps + x] * elements;
     }
   }
   const V min = V{} + window.min, max = V{} + window.max;
@@ -143,10 +143,14 @@ EXECUTORCH_WIDE void wide(const SquareWindow& window, const SquareImage& image) 
   all_rows<8>(window, image);
 }
 
+EXECUTORCH_WIDEST void widest(const SquareWindow& window, const SquareImage& image) {
+  all_rows<16>(window, image);
+}
+
 }  // namespace
 
 void convolve(const SquareWindow& window, const SquareImage& image) {
-  static const auto function = for_this_processor(wide, plain);
+  static const auto function = for_this_processor(widest, wide, plain);
   function(window, image);
 }
 
