@@ -90,43 +90,47 @@ static struct fetching what_to_fetch(const struct executorch_product* p, struct 
   return fetching;
 }
 
-// Some rows: the block's products with to.count columns, which begin at `w`.
-static void rows_times(const struct executorch_product* p, const struct rows_of_a* all,
-                       struct columns_of_c to, const float* w, struct block block,
+// Some rows of A, a->count of them: the block's products with to->count columns, which begin at `w`.
+// What tiles are told is changed in its place: of a copy that was just written in parts, processors
+// wait for the parts.
+static void rows_times(const struct executorch_product* p, struct rows_of_a* a,
+                       struct columns_of_c* to, const float* w, struct block block,
                        struct fetching* fetching) {
   const size_t bytes = bytes_of_panel(p), skipped = bytes_before(p, block);
-  for (size_t left = to.count; left != 0; left -= to.count) {
+  const size_t rows = a->count, columns = to->count;
+  const float* const first = a->first;
+  const float** const table = a->table;
+  uintptr_t c = (uintptr_t)to->c;
+  for (size_t left = columns; left != 0; left -= to->count) {
     const int is_pair = left > COLUMNS;
-    to.count = least_of(left, is_pair ? 2 * COLUMNS : COLUMNS);
-    to.bias[0] = w;
-    to.bias[1] = is_pair ? moved(w, bytes) : w;
-    to.weights[0] = moved(to.bias[0], skipped);
-    to.weights[1] = moved(to.bias[1], skipped);
+    to->count = least_of(left, is_pair ? 2 * COLUMNS : COLUMNS);
+    to->bias[0] = w;
+    to->bias[1] = is_pair ? moved(w, bytes) : w;
+    to->weights[0] = moved(to->bias[0], skipped);
+    to->weights[1] = moved(to->bias[1], skipped);
+    const tile_function* const tiles = kTiles[(to->count + HALF - 1) / HALF - 1];
     // No more than MOST_ROWS, and for a pair two parts that are about as large.
-    const int is_divided = is_pair && all->count > MOST_ROWS_OF_PAIR;
-    const size_t rows = is_divided ? (all->count + 1) / 2 : all->count;
-    const tile_function* const tiles = kTiles[(to.count + HALF - 1) / HALF - 1];
-    struct rows_of_a some = *all;
-    some.count = rows;
-    tiles[rows - 1](&some, fetching, &to);
-    if (is_divided) {
-      struct columns_of_c below = to;
-      below.c = (float*)((uintptr_t)to.c + rows * to.row);
-      some.count = all->count - rows;
-      some.first = moved(some.first, rows * some.stride);
-      if (some.table != NULL) some.table += rows;
-      tiles[some.count - 1](&some, fetching, &below);
+    a->count = is_pair && rows > MOST_ROWS_OF_PAIR ? (rows + 1) / 2 : rows;
+    for (size_t row = 0; row < rows; row += a->count, a->count = rows - row) {
+      if (table != NULL) {
+        a->table = table + row;
+      } else {
+        a->first = moved(first, row * a->stride);
+      }
+      to->c = (float*)(c + row * to->row);
+      tiles[a->count - 1](a, fetching, to);
     }
     w = moved(w, 2 * bytes);
-    to.c = (float*)((uintptr_t)to.c + 2 * to.panel);
+    c += 2 * to->panel;
   }
+  to->count = columns;
 }
 
-// All rows: the block's products with the columns from `first`, to.count of them, in tiles of no
+// All rows: the block's products with the columns from `first`, to->count of them, in tiles of no
 // more than `most` rows, of which some follow each other with the same columns. Rows of a table are
 // `each` at once; others are divided so that all tiles have about as many.
 static void columns_times(const struct executorch_product* p, struct block block,
-                          struct columns_of_c to, size_t first, size_t most, size_t tiles_at_once,
+                          struct columns_of_c* to, size_t first, size_t most, size_t tiles_at_once,
                           struct fetching* fetching, const struct fetching* of_next) {
   const size_t skipped = block.first * sizeof(float), panel = first / COLUMNS;
   struct rows_of_a a = {.stride = p->a_stride,
@@ -138,15 +142,16 @@ static void columns_times(const struct executorch_product* p, struct block block
                         .kc = block.kc};
   const float* const w = moved(p->w, panel * bytes_of_panel(p));
   const size_t tiles = quotient_up(p->rows, most);
-  for (size_t row = 0, tile = 0; row < p->rows; row += a.count) {
+  for (size_t row = 0, tile = 0, count; row < p->rows; row += count) {
     tile = least_of(tile + tiles_at_once, tiles);
-    a.count = p->table != NULL ? least_of(p->each, p->rows - row) : p->rows * tile / tiles - row;
+    count = p->table != NULL ? least_of(p->each, p->rows - row) : p->rows * tile / tiles - row;
+    a.count = count;
     if (p->table != NULL) {
       a.table = p->table + row * p->parts + block.part * p->each;
     } else {
       a.first = moved(p->a, row * p->a_stride + block.part * p->part_stride + skipped);
     }
-    to.c = (float*)((uintptr_t)p->c + row * p->cm_stride + panel * p->cn_stride);
+    to->c = (float*)((uintptr_t)p->c + row * p->cm_stride + panel * p->cn_stride);
     rows_times(p, &a, to, w, block, fetching);
     if (first == 0 && row == 0) *fetching = *of_next;
   }
@@ -173,11 +178,11 @@ static void block_of_product(const struct executorch_product* p, struct block bl
   const size_t rest = p->columns % (2 * COLUMNS), alone = rest <= COLUMNS ? rest : 0;
   to.count = p->columns - alone;
   if (to.count != 0) {
-    columns_times(p, block, to, 0, MOST_ROWS_OF_PAIR, 2, &fetching, &of_next);
+    columns_times(p, block, &to, 0, MOST_ROWS_OF_PAIR, 2, &fetching, &of_next);
   }
   to.count = alone;
   if (to.count != 0) {
-    columns_times(p, block, to, p->columns - alone, MOST_ROWS, 1, &fetching, &of_next);
+    columns_times(p, block, &to, p->columns - alone, MOST_ROWS, 1, &fetching, &of_next);
   }
 }
 
