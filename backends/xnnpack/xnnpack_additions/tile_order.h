@@ -171,10 +171,13 @@ static void executorch_parallelize_product(pthreadpool_t pool,
     const size_t fitting = EXECUTORCH_WEIGHTS_AT_ONCE / sizeof(float) / product->tile_columns;
     rows_of_task = fitting > tile_rows ? fitting / tile_rows * tile_rows : tile_rows;
   }
-  if (threads > 1 && tiles < 2 * threads) {
+  const bool is_uneven = tiles % threads != 0 && tiles < EXECUTORCH_TASKS_OF_THREAD * threads;
+  if (threads > 1 && (tiles < 2 * threads || is_uneven)) {
     const size_t parts = divide_round_up(threads * EXECUTORCH_TASKS_OF_THREAD, tiles);
     const size_t step = product->gemm != NULL ? EXECUTORCH_ROWS_OF_TWO_TILES : tile_rows;
-    const size_t part = divide_round_up(divide_round_up(rows, parts), step) * step;
+    size_t part = divide_round_up(divide_round_up(rows, parts), step) * step;
+    // Not a few rows that are left, which take as long as some more.
+    if (product->gemm != NULL) part = divide_round_up(rows, divide_round_up(rows, part));
     rows_of_task = part < rows_of_task ? part : rows_of_task;
   }
   pthreadpool_parallelize_3d_tile_2d(pool, executorch_part_of_product, product, images, columns,
