@@ -66,7 +66,7 @@ def set_threads() -> Iterator[Callable[[int], object]]:
 
 @pytest.mark.parametrize(
     ("name", "channels"),
-    [*((name, MANY) for name in WINDOWS), *((name, FEW) for name in ("3x3", "7x7"))],
+    [*((name, MANY) for name in WINDOWS), *((name, FEW) for name in ("3x3", "5x5, stride 2", "7x7"))],
 )
 def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Callable[[int], object]) -> None:
     torch.manual_seed(0)
