@@ -9,6 +9,7 @@
 #include <executorch/kernels/recurrent/sequence.h>
 
 #include <algorithm>
+#include <memory>
 #include <type_traits>
 
 namespace executorch::kernels {
@@ -45,8 +46,13 @@ class Direction {
     s_ = sizes;
     const int64_t units = s_.batch * s_.hidden;
     const auto take = [&](T** memory, int64_t count) {
-      if (count > 0) *memory = kernels::allocate<T>(ctx, count);
-      return count == 0 || *memory != nullptr;
+      if (count == 0) return true;
+      constexpr int64_t kSize = sizeof(T);
+      size_t room = (count + kLine / kSize) * kSize;
+      void* at = kernels::allocate<T>(ctx, count + kLine / kSize);
+      if (at == nullptr) return false;
+      *memory = static_cast<T*>(std::align(kLine, count * kSize, at, room));
+      return true;
     };
     return take(&from_input_, s_.steps_together * s_.batch * s_.rows()) &&
            take(&from_hidden_, s_.batch * s_.rows()) && take(&bias_, s_.rows() + s_.hidden) &&
@@ -223,6 +229,8 @@ class Direction {
       }
     }
   }
+  /// Where vectors of states begin: such a vector across two lines takes as long as two.
+  static constexpr int64_t kLine = 64;
   static constexpr int64_t kCachedBytes = 16 << 10;
   static constexpr int64_t kTurnedBytes = 64 << 10;
 
