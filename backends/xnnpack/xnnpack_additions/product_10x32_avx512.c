@@ -108,7 +108,9 @@ static void rows_times(const struct executorch_product* p, struct rows_of_a* a,
     to->bias[1] = is_pair ? moved(w, bytes) : w;
     to->weights[0] = moved(to->bias[0], skipped);
     to->weights[1] = moved(to->bias[1], skipped);
-    const tile_function* const tiles = kTiles[(to->count + HALF - 1) / HALF - 1];
+    const size_t halves = (to->count + HALF - 1) / HALF;
+    const tile_function* const tiles =
+        (to->count % HALF == HALF / 2 ? kSharedTiles : kTiles)[halves - 1];
     // No more than MOST_ROWS, and for a pair two parts that are about as large.
     a->count = is_pair && rows > MOST_ROWS_OF_PAIR ? (rows + 1) / 2 : rows;
     for (size_t row = 0; row < rows; row += a->count, a->count = rows - row) {
@@ -121,7 +123,7 @@ static void rows_times(const struct executorch_product* p, struct rows_of_a* a,
       tiles[a->count - 1](a, fetching, to);
     }
     w = moved(w, 2 * bytes);
-    c += 2 * to->panel;
+    c += 2 * COLUMNS * sizeof(float);
   }
   to->count = columns;
 }
@@ -151,7 +153,7 @@ static void columns_times(const struct executorch_product* p, struct block block
     } else {
       a.first = moved(p->a, row * p->a_stride + block.part * p->part_stride + skipped);
     }
-    to->c = (float*)((uintptr_t)p->c + row * p->cm_stride + panel * p->cn_stride);
+    to->c = (float*)((uintptr_t)p->c + row * p->cm_stride + first * sizeof(float));
     rows_times(p, &a, to, w, block, fetching);
     if (first == 0 && row == 0) *fetching = *of_next;
   }
@@ -160,7 +162,6 @@ static void columns_times(const struct executorch_product* p, struct block block
 static void block_of_product(const struct executorch_product* p, struct block block,
                              struct block next) {
   struct columns_of_c to = {.row = p->cm_stride,
-                            .panel = p->cn_stride,
                             .begins = block.part == 0 && block.first == 0,
                             .ends = next.parts == 0,
                             .limits = p->limits,
@@ -206,7 +207,6 @@ void executorch_f32_product_avx512(const struct executorch_product* product) {
                                                .w = w,                                       \
                                                .c = c,                                       \
                                                .cm_stride = cm_stride,                       \
-                                               .cn_stride = cn_stride,                       \
                                                .limits = limits,                             \
                                                .adds = does_add};                            \
     executorch_f32_product_avx512(&product);                                                 \
@@ -223,7 +223,6 @@ void executorch_f32_product_avx512(const struct executorch_product* product) {
                                                .w = w,                                       \
                                                .c = c,                                       \
                                                .cm_stride = cm_stride,                       \
-                                               .cn_stride = cn_stride,                       \
                                                .limits = limits,                             \
                                                .adds = does_add};                            \
     executorch_f32_product_avx512(&product);                                                 \
@@ -253,7 +252,6 @@ EXECUTORCH_WINDOWS(executorch_f32_windows_10x32_avx512) {
                                              .w = w,
                                              .c = c,
                                              .cm_stride = cm_stride,
-                                             .cn_stride = cn_stride,
                                              .limits = limits};
   executorch_f32_product_avx512(&product);
 }

@@ -4,7 +4,8 @@
 // place of that of 7. Its loop moves seven pointers for each element along K, and computes all rows
 // and columns where few are left; of these, no more columns than 16 are. Where there are two panels
 // of 32 columns, 5 or 6 rows of both are computed at once: an element of A is then loaded for four
-// multiplications, where XNNPACK's tile needs it for two. The sums are the same to the bit.
+// multiplications, where XNNPACK's tile needs it for two. Where the last columns are eight, a
+// vector has those of two rows. The sums are the same to the bit.
 #pragma once
 
 #include <stddef.h>

@@ -61,6 +61,8 @@ LAYERS = {
     "linear, of few columns": lambda: (nn.Linear(40, 5), (13, 40)),
     "linear, without bias": lambda: (nn.Linear(48, 130, bias=False), (3, 1, 7, 48)),
     "linear, with long rows": lambda: (nn.Linear(3001, 70), (14, 3001)),
+    "linear, to 24 columns": lambda: (nn.Linear(40, 24), (13, 40)),
+    "linear, with long rows to 72 columns": lambda: (nn.Linear(3001, 72), (15, 3001)),
     "linear, to one column": lambda: (nn.Linear(24, 1), (9, 24)),
     "linear, without rows": lambda: (nn.Linear(24, 40), (0, 24)),
 }

@@ -39,11 +39,13 @@ def threads(request: pytest.FixtureRequest) -> object:
     portable_lib._unsafe_reset_threadpool(before)
 
 
-# Columns of one panel and of several, with halves and parts of them left; lengths that are a step, and not, and that
-# are computed in parts.
-@pytest.mark.parametrize(
-    ("length", "columns"), [(1, 32), (6, 40), (64, 64), (37, 100), (130, 177), (1541, 65), (3100, 48)]
-)
+# Columns of one panel and of several, with halves and parts of them left, eight of which two rows share; lengths that
+# are a step, and not, and that are computed in parts.
+SINGLE = [(1, 32), (6, 40), (64, 64), (37, 100), (130, 177), (1541, 65), (3100, 48)]
+SHARED = [(1, 8), (37, 24), (64, 56), (130, 72), (1541, 88), (3100, 40), (3100, 120)]
+
+
+@pytest.mark.parametrize(("length", "columns"), SINGLE + SHARED)
 def test_rows_together_are_the_rows_alone(threads: int, length: int, columns: int) -> None:
     torch.manual_seed(0)
     layer = nn.Sequential(nn.Linear(length, columns), nn.Hardtanh(-0.4, 0.3))
@@ -73,6 +75,8 @@ CONVOLUTIONS = {
     "five points": (20, 32, 3, 1, 1, 5),
     "fifteen points": (20, 32, 3, 1, 3, 5),
     "1 x 1 with a stride": (40, 100, 1, 2, 13, 9),
+    "first, to 56 channels": (3, 56, 3, 2, 11, 27),
+    "3 x 3 to 88 channels": (20, 88, 3, 1, 7, 7),
 }
 
 
