@@ -9,9 +9,10 @@ _WHY = "depthwise convolutions of several points at once: backends/xnnpack/xnnpa
 _SETTINGS = "xnnpack/src/configs/dwconv-config.c"
 _OPERATOR = "xnnpack/src/operators/convolution-nhwc.c"
 _TAPS = "points that windows do not have are zeros: backends/xnnpack/xnnpack_additions/filled_taps.h says why"
-_SOURCES = ("src/executorch/depthwise_rows.cc", "src/executorch/depthwise_large.cc")
+_SOURCES = tuple(f"src/executorch/depthwise_{name}.cc" for name in ("bands", "large", "rows"))
 _SIZES = ("input", "output", "kernel", "stride", "dilation")
 _ROWS = "rows of windows follow from each other: backends/xnnpack/xnnpack_additions/depthwise_table.h says why"
+_BANDS = "rows of points in bands: backends/xnnpack/xnnpack_additions/depthwise_bands.h says why"
 _LARGE = "windows of more points than XNNPACK has kernels for: backends/xnnpack/xnnpack_additions/depthwise_large.h"
 _TABLE_ARGUMENTS = "".join(
     f"        {line},\n"
@@ -101,6 +102,18 @@ DEPTHWISE = (
         "(kernel_height * step_width - extra_input_advanced) * sizeof(void*)",
         "(fills_taps ? tile_size : kernel_height * step_width - extra_input_advanced) * sizeof(void*)",
         _TAPS,
+    ),
+    Change(
+        "xnnpack/src/operator-run.c",
+        '#include "xnnpack/operator.h"\n',
+        '#include "executorch/band_tasks.h"\n#include "xnnpack/operator.h"\n',
+        _BANDS,
+    ),
+    Change(
+        "xnnpack/src/operator-run.c",
+        "        pthreadpool_parallelize_2d(\n",
+        "        executorch_parallelize_2d(\n",
+        _BANDS,
     ),
     Change("xnnpack/src/xnnpack/operator.h", "  uint8_t primary_tile;\n", "  uint32_t primary_tile;\n", _LARGE),
     Change(

@@ -30,10 +30,14 @@ static inline const struct executorch_activation* executorch_activation_in(const
   return ((const struct executorch_activated*)params)->activation;
 }
 
-// In the place of a product's kernel; what they are told says which that is.
+// In the place of kernels; what they are told says of which.
 void executorch_activated_gemm(size_t mr, size_t nc, size_t kc, const void* a, size_t a_stride,
                                const void* w, void* c, size_t cm_stride, size_t cn_stride,
                                const void* params);
 void executorch_activated_igemm(size_t mr, size_t nc, size_t kc, size_t ks, const void** a,
                                 const void* w, void* c, size_t cm_stride, size_t cn_stride,
                                 size_t a_offset, const void* zero, const void* params);
+void executorch_activated_depthwise(size_t channels, size_t width, const void** input,
+                                    const void* weights, void* output, intptr_t input_stride,
+                                    size_t increment, size_t input_offset, const void* zero,
+                                    const void* params);

@@ -37,10 +37,10 @@ void executorch_activated_igemm(size_t mr, size_t nc, size_t kc, size_t ks, cons
   executorch_activate(activation, mr, nc * sizeof(float), c, cm_stride);
 }
 
-static void executorch_activated_depthwise(size_t channels, size_t width, const void** input,
-                                           const void* weights, void* output, intptr_t input_stride,
-                                           size_t increment, size_t input_offset, const void* zero,
-                                           const void* params) {
+void executorch_activated_depthwise(size_t channels, size_t width, const void** input,
+                                    const void* weights, void* output, intptr_t input_stride,
+                                    size_t increment, size_t input_offset, const void* zero,
+                                    const void* params) {
   const struct executorch_activation* const activation = executorch_activation_in(params);
   ((xnn_dwconv_unipass_ukernel_fn)activation->kernel)(
       channels, width, input, weights, output, input_stride, increment, input_offset, zero, params);

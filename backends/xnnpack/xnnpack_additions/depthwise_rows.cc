@@ -2,6 +2,7 @@
 #include "depthwise_rows.h"
 
 #include "depthwise_large.h"
+#include "depthwise_window.h"
 
 #include "xnnpack/common.h"
 
@@ -24,14 +25,6 @@ struct Row {
   size_t offset;
   const float* zero;
   float least, most;
-};
-
-// Windows of kSize x kSize points, kStep apart, whose weights are packed for kPacked channels.
-template <size_t kSize, size_t kStep, size_t kPacked>
-struct Window {
-  static constexpr size_t size = kSize, step = kStep, packed = kPacked;
-  static constexpr size_t block = (1 + kSize * kSize) * kPacked;
-  static constexpr size_t columns_of(size_t points) { return (points - 1) * kStep + kSize; }
 };
 
 // Channels of kPoints points. in: where their columns are; weights: those of the first channel.
@@ -133,7 +126,7 @@ executorch_depthwise_rows* for_any_window() {
     const intptr_t column = kSize * sizeof(void*);                                                 \
     if (input_stride == column) {                                                                  \
       compute_row<kLanes, Window<kSize, 1, kPacked>>(row, width);                                  \
-    } else if (kSize >= 5 && input_stride == 2 * column) {                                         \
+    } else if (input_stride == 2 * column) {                                                       \
       compute_row<kLanes, Window<kSize, 2, kPacked>>(row, width);                                  \
     } else {                                                                                       \
       theirs(channels, width, input, weights, output, input_stride, increment, input_offset, zero, \

@@ -23,9 +23,8 @@ typedef void executorch_depthwise_rows(size_t channels, size_t width, const floa
                                        size_t increment, size_t input_offset, const float* zero,
                                        const void* limits);
 
-/// Of windows of 3 x 3 points that are 1 apart, and of 5 x 5 and 7 x 7 that are 1 or 2 apart. What
-/// else they are given is computed by XNNPACK's, which take as long for 3 x 3 that are 2 apart, and
-/// by those of depthwise_large.h.
+/// Of windows of 3 x 3, 5 x 5 and 7 x 7 points that are 1 or 2 apart. What else they are given is
+/// computed by XNNPACK's, and by those of depthwise_large.h.
 executorch_depthwise_rows executorch_f32_depthwise_9p16c_avx512,
     executorch_f32_depthwise_9p16c_fma3, executorch_f32_depthwise_25p16c_avx512,
     executorch_f32_depthwise_25p8c_fma3, executorch_f32_depthwise_49p16c_avx512;

@@ -58,6 +58,8 @@ LAYERS: dict[str, Callable[[], tuple[nn.Module, tuple[int, ...]]]] = {
     "with a stride": lambda: (nn.Conv2d(3, 37, 3, 2, 1), (1, 3, 13, 14)),
     "3 x 3": lambda: (nn.Conv2d(4, 33, 3, padding=1), (1, 4, 6, 7)),
     "depthwise": lambda: (nn.Conv2d(19, 19, 3, padding=1, groups=19), (2, 19, 7, 9)),
+    "depthwise, rows together": lambda: (nn.Conv2d(24, 24, 3, padding=1, groups=24), (2, 24, 8, 9)),
+    "depthwise 5 x 5, rows together": lambda: (nn.Conv2d(40, 40, 5, padding=2, groups=40), (1, 40, 7, 8)),
     "depthwise 5 x 5": lambda: (nn.Conv2d(35, 35, 5, 2, 2, groups=35), (1, 35, 9, 8)),
     "depthwise 9 x 9": lambda: (nn.Conv2d(18, 18, 9, padding=4, groups=18), (1, 18, 9, 8)),
     "depthwise, twice as many": lambda: (nn.Conv2d(6, 12, 3, padding=1, groups=6), (1, 6, 9, 8)),

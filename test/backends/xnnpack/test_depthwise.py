@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Depthwise convolutions are eager's, and each point of the result is the same wherever in a row it is computed."""
+"""Depthwise convolutions are eager's, and each point of the result is the same wherever in an image it is computed."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,8 +18,8 @@ from executorch.runtime import Runtime
 pytestmark = needs_xnnpack
 
 MOST = 40
-# Channels of several vectors with each part of one left, and of less than one.
-MANY, FEW = 45, 7
+# Channels of several vectors with each part of one left, of less than one, and such that rows are computed together.
+MANY, FEW, TOGETHER = 45, 7, 40
 # Kernel, stride, padding, dilation: those that have a kernel of their own, and their neighbours.
 WINDOWS = {
     "3x3": (3, 1, 1, 1),
@@ -66,7 +66,11 @@ def set_threads() -> Iterator[Callable[[int], object]]:
 
 @pytest.mark.parametrize(
     ("name", "channels"),
-    [*((name, MANY) for name in WINDOWS), *((name, FEW) for name in ("3x3", "5x5, stride 2", "7x7"))],
+    [
+        *((name, MANY) for name in WINDOWS),
+        *((name, FEW) for name in ("3x3", "5x5, stride 2", "7x7")),
+        *((name, TOGETHER) for name in WINDOWS if name.startswith(("3x3", "5x5", "1x9"))),
+    ],
 )
 def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Callable[[int], object]) -> None:
     torch.manual_seed(0)
@@ -82,22 +86,24 @@ def test_rows_of_any_length_are_eagers(name: str, channels: int, set_threads: Ca
             torch.testing.assert_close(method.execute([image])[0], result, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["3x3, no padding", "5x5", "5x5, stride 2", "7x7"])
-def test_a_point_has_the_same_bits_wherever_it_is_in_a_row(name: str) -> None:
+@pytest.mark.parametrize("channels", [MANY, TOGETHER])
+@pytest.mark.parametrize("name", ["3x3, no padding", "3x3, stride 2", "5x5", "5x5, stride 2", "7x7"])
+def test_a_point_has_the_same_bits_wherever_it_is(name: str, channels: int) -> None:
     torch.manual_seed(0)
-    model = _model(MANY, name)
+    model = _model(channels, name)
     stride = model[1].stride[1]
     model[1].padding = (0, 0)
-    sizes = {3: Dim("w", min=9, max=MOST)}
-    image = torch.randn(1, MANY, 9, MOST)
+    sizes = {2: Dim("h", min=9, max=MOST), 3: Dim("w", min=9, max=MOST)}
+    image = torch.randn(1, channels, 26, MOST)
     image[0, 3, 4, 11], image[0, 17, 2, 30] = torch.nan, torch.inf
     method = Runtime.get().load_program(_lowered(model, image, sizes)).load_method("forward")
     (whole,) = method.execute([image])
     whole = whole.clone()
     assert whole.isnan().any()
     for skipped in range(9):
-        (found,) = method.execute([image[..., skipped * stride :].contiguous()])
-        torch.testing.assert_close(found, whole[..., skipped:], rtol=0, atol=0, equal_nan=True)
+        above = skipped % 5
+        (found,) = method.execute([image[..., above * stride :, skipped * stride :].contiguous()])
+        torch.testing.assert_close(found, whole[..., above:, skipped:], rtol=0, atol=0, equal_nan=True)
 
 
 # Of fewer points than a kernel takes, what lies behind a window was multiplied by zero.
