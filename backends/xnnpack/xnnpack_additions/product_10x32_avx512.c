@@ -128,6 +128,12 @@ static void rows_times(const struct executorch_product* p, struct rows_of_a* a,
   to->count = columns;
 }
 
+// Where tile `tile` ends, if all have about as many rows; tiles of one panel have even numbers.
+static size_t end_of_tile(size_t rows, size_t tile, size_t tiles, size_t most) {
+  const size_t end = rows * tile / tiles;
+  return most == MOST_ROWS ? least_of((end + 1) / 2 * 2, rows) : end;
+}
+
 // All rows: the block's products with the columns from `first`, to->count of them, in tiles of no
 // more than `most` rows, of which some follow each other with the same columns. Rows of a table are
 // `each` at once; others are divided so that all tiles have about as many.
@@ -146,7 +152,8 @@ static void columns_times(const struct executorch_product* p, struct block block
   const size_t tiles = quotient_up(p->rows, most);
   for (size_t row = 0, tile = 0, count; row < p->rows; row += count) {
     tile = least_of(tile + tiles_at_once, tiles);
-    count = p->table != NULL ? least_of(p->each, p->rows - row) : p->rows * tile / tiles - row;
+    count = p->table != NULL ? least_of(p->each, p->rows - row)
+                             : end_of_tile(p->rows, tile, tiles, most) - row;
     a.count = count;
     if (p->table != NULL) {
       a.table = p->table + row * p->parts + block.part * p->each;

@@ -178,7 +178,12 @@ AVX512 __attribute__((noinline)) static void store_part(size_t rows, const struc
       if (to->ends && to->adds) {
         sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, moved(place, (size_t)to->added)));
       }
-      _mm512_mask_storeu_ps(place, mask, to->ends ? limited(limits, sum) : sum);
+      if (to->ends) sum = limited(limits, sum);
+      if (mask == 0xffff) {  // a mask makes a store several times as long
+        _mm512_storeu_ps(place, sum);
+      } else {
+        _mm512_mask_storeu_ps(place, mask, sum);
+      }
     }
   }
 }
