@@ -63,8 +63,9 @@ void check_product(const GemmTile<T>& tile, KernelRuntimeContext& ctx, int64_t m
 
 void check_all(const GemmTiles& tiles, KernelRuntimeContext& ctx, MemoryAllocator* allocator) {
   const std::tuple<int, int, int> shapes[] = {
-      {1, 1, 1},    {1, 40, 70}, {3, 33, 5},   {4, 300, 9},  {5, 17, 0},   {13, 31, 300},
-      {6, 32, 257}, {12, 64, 8}, {25, 500, 3}, {200, 7, 20}, {14, 241, 40}};
+      {1, 1, 1},    {1, 40, 70},  {3, 33, 5},   {4, 300, 9},  {5, 17, 0},    {13, 31, 300},
+      {6, 32, 257}, {12, 64, 8},  {25, 500, 3}, {200, 7, 20}, {14, 241, 40}, {1, 37, 150},
+      {2, 21, 261}, {3, 19, 130}, {4, 35, 157}, {1, 9, 75}};
   for (const auto& [m, n, k] : shapes) {
     for (const bool transposed : {false, true}) {
       check_product(tiles.f32, ctx, m, n, k, transposed);
