@@ -73,7 +73,7 @@ EXECUTORCH_INLINE void edge(const SquareWindow& window, const SquareImage& image
     // In registers: a vector cannot be read from memory that was just written in parts.
 #pragma GCC unroll 3
     for (size_t y = 0; y < kTaps; ++y) {
-      V elements;
+      V elements{};
 #pragma GCC unroll 4
       for (size_t r = 0; r < rows; ++r) {
         elements[r] = in[y + r][from];
