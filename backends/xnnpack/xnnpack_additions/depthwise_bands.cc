@@ -38,7 +38,7 @@ INLINE void find_columns(const executorch_band& band, const float** table, size_
       const size_t row = y / W::step < B::rows ? y / W::step : B::rows - 1;
       const float* const point =
           moved(table, row * band.table_row)[column * W::size + y - row * W::step];
-      *to++ = point == band.zero ? point : moved(point, band.offset);
+      *to++ = place_of_point(point, band.zero, band.offset);
     }
   }
 }
@@ -86,11 +86,9 @@ INLINE void sum_block(const executorch_band& band, const float* const* in, size_
 #pragma GCC unroll 4
   for (size_t row = 0; row < B::rows; ++row) {
 #pragma GCC unroll 8
-    for (size_t point = 0; point < B::points; ++point) {  // NaN stays
-      V v = sum[row][point] < least ? least : sum[row][point];
-      v = v > most ? most : v;
+    for (size_t point = 0; point < B::points; ++point) {
       const size_t place = row * band.output_row + point * band.output_point;
-      at<kLanes>(moved(output, place) + channel) = v;
+      store_limited<kLanes>(moved(output, place) + channel, sum[row][point], least, most);
     }
   }
 }

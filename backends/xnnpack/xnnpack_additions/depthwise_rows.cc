@@ -2,11 +2,11 @@
 #include "depthwise_rows.h"
 
 #include "depthwise_large.h"
-#include "depthwise_window.h"
 
 #include "xnnpack/common.h"
 
 #if XNN_ARCH_X86_64
+#include "depthwise_window.h"
 #include "float_lanes.h"
 #include "xnnpack/dwconv.h"
 
@@ -55,11 +55,9 @@ INLINE void sum_windows(const Row& row, const float* const* in, const float* wei
   }
   const V least = V{} + row.least, most = V{} + row.most;
 #pragma GCC unroll 8
-  for (size_t point = 0; point < kPoints; ++point) {  // NaN stays
-    V v = sum[point] < least ? least : sum[point];
-    v = v > most ? most : v;
-    float* const to = row.output + point * row.output_stride + channel;
-    at<kLanes>(to) = v;
+  for (size_t point = 0; point < kPoints; ++point) {
+    store_limited<kLanes>(row.output + point * row.output_stride + channel, sum[point], least,
+                          most);
   }
 }
 
@@ -77,8 +75,7 @@ INLINE void compute_points(Row& row) {
   constexpr size_t kInputs = W::columns_of(kPoints) * W::size;
   const float* in[kInputs];
   for (size_t i = 0; i < kInputs; ++i) {
-    const uintptr_t moved = row.input[i] == row.zero ? 0 : row.offset;
-    in[i] = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(row.input[i]) + moved);
+    in[i] = place_of_point(row.input[i], row.zero, row.offset);
   }
   size_t channel = 0;
   sum_channels<kLanes, kPoints, W>(row, in, channel);

@@ -64,7 +64,7 @@ struct executorch_product {
   const float* zero;
   const float* w;
   float* c;
-  size_t cm_stride, cn_stride;
+  size_t cm_stride;  ///< panels of 32 columns lie next to each other
   const float* limits;
   int adds;              ///< `limits` are an executorch_adding's
   int fetches;           ///< the weights may be far, and are asked for early

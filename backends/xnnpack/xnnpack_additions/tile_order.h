@@ -90,7 +90,6 @@ static void executorch_part_of_product(void* opaque, size_t image, size_t column
     product.w = (const float*)((uintptr_t)gemm->packed_w + column * gemm->w_stride);
     product.c = (float*)((uintptr_t)gemm->c + row * gemm->cm_stride + (column << gemm->log2_csize));
     product.cm_stride = gemm->cm_stride;
-    product.cn_stride = gemm->cn_stride;
     product.limits = gemm->fused_params;
   } else {
     const struct igemm_context* const igemm = self->igemm;
@@ -105,7 +104,6 @@ static void executorch_part_of_product(void* opaque, size_t image, size_t column
     product.c = (float*)((uintptr_t)igemm->c + image * igemm->bc_stride + row * igemm->cm_stride +
                          (column << igemm->log2_csize));
     product.cm_stride = igemm->cm_stride;
-    product.cn_stride = igemm->cn_stride;
     product.limits = (const float*)&igemm->params;
   }
   product.bytes_of_next = next * bytes_of_column;

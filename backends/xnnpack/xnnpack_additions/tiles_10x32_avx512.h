@@ -320,44 +320,41 @@ typedef void (*tile_function)(const struct rows_of_a*, struct fetching*,
                                                     const struct columns_of_c* to) {               \
     tile(a, f, to, (struct shape){rows, halves, shares});                                          \
   }
-#define DEFINE_TILES(rows) DEFINE_TILE(rows, 1, , 0) DEFINE_TILE(rows, 2, , 0)
-#define DEFINE_PAIRS(rows) DEFINE_TILE(rows, 3, , 0) DEFINE_TILE(rows, 4, , 0)
-DEFINE_TILES(1)
-DEFINE_TILES(2)
-DEFINE_TILES(4)
-DEFINE_TILES(6)
-DEFINE_TILES(8)
-DEFINE_TILES(10)
-DEFINE_PAIRS(1)
-DEFINE_PAIRS(2)
-DEFINE_PAIRS(3)
-DEFINE_PAIRS(4)
-DEFINE_PAIRS(5)
-DEFINE_PAIRS(6)
-#define DEFINE_SHARED_TILES(rows) DEFINE_TILE(rows, 1, s, 1) DEFINE_TILE(rows, 2, s, 1)
-#define DEFINE_SHARED_PAIRS(rows) DEFINE_TILE(rows, 3, s, 1) DEFINE_TILE(rows, 4, s, 1)
-DEFINE_SHARED_TILES(2)
-DEFINE_SHARED_TILES(4)
-DEFINE_SHARED_TILES(6)
-DEFINE_SHARED_TILES(8)
-DEFINE_SHARED_TILES(10)
-DEFINE_SHARED_PAIRS(2)
-DEFINE_SHARED_PAIRS(4)
-DEFINE_SHARED_PAIRS(6)
+#define DEFINE_TILES(rows, suffix, shares) \
+  DEFINE_TILE(rows, 1, suffix, shares) DEFINE_TILE(rows, 2, suffix, shares)
+#define DEFINE_PAIRS(rows, suffix, shares) \
+  DEFINE_TILE(rows, 3, suffix, shares) DEFINE_TILE(rows, 4, suffix, shares)
+DEFINE_TILES(1, , 0)
+DEFINE_TILES(2, , 0)
+DEFINE_TILES(4, , 0)
+DEFINE_TILES(6, , 0)
+DEFINE_TILES(8, , 0)
+DEFINE_TILES(10, , 0)
+DEFINE_PAIRS(1, , 0)
+DEFINE_PAIRS(2, , 0)
+DEFINE_PAIRS(3, , 0)
+DEFINE_PAIRS(4, , 0)
+DEFINE_PAIRS(5, , 0)
+DEFINE_PAIRS(6, , 0)
+DEFINE_TILES(2, s, 1)
+DEFINE_TILES(4, s, 1)
+DEFINE_TILES(6, s, 1)
+DEFINE_TILES(8, s, 1)
+DEFINE_TILES(10, s, 1)
+DEFINE_PAIRS(2, s, 1)
+DEFINE_PAIRS(4, s, 1)
+DEFINE_PAIRS(6, s, 1)
 
-// For so many rows, less one, and the next halves.
-#define ALL_TILES(h)                                            \
-  {tile_1x##h, tile_2x##h, tile_4x##h, tile_4x##h,  tile_6x##h, \
-   tile_6x##h, tile_8x##h, tile_8x##h, tile_10x##h, tile_10x##h}
-#define ALL_PAIRS(h) {tile_1x##h, tile_2x##h, tile_3x##h, tile_4x##h, tile_5x##h, tile_6x##h}
-static const tile_function kTiles[MOST_HALVES][MOST_ROWS] = {ALL_TILES(1), ALL_TILES(2),
-                                                             ALL_PAIRS(3), ALL_PAIRS(4)};
-
-// Where the last half has eight columns.
-#define SHARED_TILES(h)                                                        \
+// For so many rows, less one, and the next halves. A row alone shares nothing, and pairs of panels
+// have odd numbers of rows where rows do not share.
+#define ALL_TILES(h, s)                                                        \
   {tile_1x##h,    tile_2x##h##s, tile_4x##h##s, tile_4x##h##s,  tile_6x##h##s, \
    tile_6x##h##s, tile_8x##h##s, tile_8x##h##s, tile_10x##h##s, tile_10x##h##s}
+#define ALL_PAIRS(h) {tile_1x##h, tile_2x##h, tile_3x##h, tile_4x##h, tile_5x##h, tile_6x##h}
 #define SHARED_PAIRS(h) \
   {tile_1x##h, tile_2x##h##s, tile_4x##h##s, tile_4x##h##s, tile_6x##h##s, tile_6x##h##s}
+static const tile_function kTiles[MOST_HALVES][MOST_ROWS] = {ALL_TILES(1, ), ALL_TILES(2, ),
+                                                             ALL_PAIRS(3), ALL_PAIRS(4)};
+// Where the last half has eight columns.
 static const tile_function kSharedTiles[MOST_HALVES][MOST_ROWS] = {
-    SHARED_TILES(1), SHARED_TILES(2), SHARED_PAIRS(3), SHARED_PAIRS(4)};
+    ALL_TILES(1, s), ALL_TILES(2, s), SHARED_PAIRS(3), SHARED_PAIRS(4)};
