@@ -28,6 +28,7 @@ FOLDERS = {
     "extension/data_loader": (
         "file_data_loader mmap_data_loader buffer_data_loader shared_ptr_data_loader file_descriptor_data_loader"
     ),
+    "extension/image": "image_processor image_processor_config",
     "extension/module": "module",
     "extension/tensor": "tensor tensor_ptr tensor_ptr_maker",
     "extension/runner_util": "inputs",

@@ -63,15 +63,20 @@ class KernelCall:
     outputs: list[torch.Tensor]
 
 
+def newest_library(name: str) -> Path:
+    """The library ``name`` of the newest build in the repository that this process can load."""
+    found = sorted(_REPOSITORY.glob(f"build/*/test/{name}"), key=lambda p: p.stat().st_mtime)
+    usable = [p for p in found if not _OTHERS & set(p.parts)]
+    if not usable:
+        raise FileNotFoundError(f"no build/*/test/{name}: build with -DEXECUTORCH_BUILD_TESTS=ON")
+    return usable[-1]
+
+
 def library_path() -> Path:
     """``EXECUTORCH_KERNEL_ENTRY``, or the newest ``libkernel_entry.so`` of the builds in the repository."""
     if path := os.environ.get("EXECUTORCH_KERNEL_ENTRY"):
         return Path(path)
-    found = sorted(_REPOSITORY.glob("build/*/test/libkernel_entry.so"), key=lambda p: p.stat().st_mtime)
-    usable = [p for p in found if not _OTHERS & set(p.parts)]
-    if not usable:
-        raise FileNotFoundError("no build/*/test/libkernel_entry.so: build with -DEXECUTORCH_BUILD_TESTS=ON")
-    return usable[-1]
+    return newest_library("libkernel_entry.so")
 
 
 @functools.cache
