@@ -23,6 +23,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "kernels": set(),
     "extension": {"extension", "runtime"},
     "extension/flat_tensor": {"exir"},  # the documented place of what exir/serialize does
+    "extension/audio": {"exir", "backends"},  # front ends that export themselves
     "extension/export_util": {"extension/export_util", "exir"},  # the documented place of one-call exports
     "backends": {"backends", "exir"},
     "backends/xnnpack/recipes": {"backends", "export"},  # a backend's own recipes, for exports that name them
