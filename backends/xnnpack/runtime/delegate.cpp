@@ -59,14 +59,15 @@ Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
   }
 }
 
-/// The tensor of a value; a verified payload has one of every id.
-const fb_xnnpack::TensorValue* value_of(const Payload& payload, uint32_t id) {
-  for (const fb_xnnpack::XValue* value : *payload.graph->xvalues()) {
-    if (tensor_of(*value).id_out() == id) {
-      return &tensor_of(*value);
-    }
+/// The tensors of the values by id; a verified payload has one of every id.
+std::vector<const fb_xnnpack::TensorValue*> values_by_id(const Payload& payload) {
+  std::vector<const fb_xnnpack::TensorValue*> values(
+      runtime::internal::count(payload.graph->xvalues()));
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    const fb_xnnpack::TensorValue& tensor = tensor_of(*payload.graph->xvalues()->Get(i));
+    values[tensor.id_out()] = &tensor;
   }
-  return nullptr;
+  return values;
 }
 
 }  // namespace
@@ -79,9 +80,10 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   delegate->workspace_ =
       ET_UNWRAP(workspace_for(surroundings.settings.sharing, surroundings.workspace_user));
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
+  const std::vector<const fb_xnnpack::TensorValue*> values = values_by_id(payload);
   for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
     for (uint32_t i = 0; i < runtime::internal::count(ids); ++i) {
-      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(ids->Get(i)));
+      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(*values[ids->Get(i)]));
     }
   }
   ET_CHECK_OK_OR_RETURN_ERROR(delegate->verify_sizes());
@@ -160,8 +162,7 @@ Error Delegate::reshape() {
   return Error::Ok;
 }
 
-Error Delegate::add_argument(uint32_t id) {
-  const fb_xnnpack::TensorValue& tensor = *value_of(payload_, id);
+Error Delegate::add_argument(const fb_xnnpack::TensorValue& tensor) {
   const Shape declared = declared_shape(tensor);
   Argument argument{ET_UNWRAP(dtype_of(tensor)), declared.rank, {}, {}};
   std::copy_n(declared.dims, declared.rank, argument.dims);

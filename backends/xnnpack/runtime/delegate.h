@@ -76,7 +76,7 @@ class Delegate final {
   /// Plans for the sizes in the payload, the largest there may be.
   runtime::Error reshape_to_declared();
   runtime::Error reshape();
-  runtime::Error add_argument(uint32_t id);
+  runtime::Error add_argument(const fb_xnnpack::TensorValue& tensor);
   runtime::Result<const executorch::aten::Tensor*> checked(runtime::Span<runtime::EValue*> args,
                                                            size_t index) const;
   runtime::Error take_input(size_t index, const executorch::aten::Tensor& tensor, bool* resized);

@@ -117,6 +117,9 @@ class Verifier final {
 };
 
 Error Verifier::constant_table() const {
+  ET_CHECK_OR_RETURN_ERROR(count(graph_.constant_data()) > 0, InvalidProgram,
+                           "xnnpack payload: the constant table is missing or lacks its entry 0, "
+                           "which stands for no constant");
   for (size_t i = 1; i < count(graph_.constant_data()); ++i) {
     const fb::ConstantDataOffset& data = *graph_.constant_data()->Get(static_cast<uint32_t>(i));
     if (data.offset() == kInNamedData) {
@@ -263,6 +266,7 @@ Error Verifier::arguments() const {
     ET_CHECK_OK_OR_RETURN_ERROR(
         argument("output", graph_.output_ids()->Get(static_cast<uint32_t>(i)), next++));
   }
+  uint32_t external = 0;
   for (const fb::TensorValue* value : values_) {
     const uint32_t role = value->flags() & (kIsInput | kIsOutput);
     const uint32_t expected = value->external_id() == kInvalidId ? 0
@@ -277,7 +281,13 @@ Error Verifier::arguments() const {
         value->external_id() == kInvalidId || value->external_id() < next, InvalidProgram,
         "xnnpack payload: value %" PRIu32 " is argument %" PRIu32 " of %" PRIu32, value->id_out(),
         value->external_id(), next);
+    external += value->external_id() == kInvalidId ? 0 : 1;
   }
+  // A second value of an external id would be the one that XNNPACK computes with, unchecked.
+  ET_CHECK_OR_RETURN_ERROR(external == next, InvalidProgram,
+                           "xnnpack payload: %" PRIu32
+                           " values are arguments, expected one for each of %" PRIu32,
+                           external, next);
   return Error::Ok;
 }
 
@@ -388,15 +398,20 @@ Result<Payload> Payload::parse(Span<const uint8_t> bytes) {
       ET_UNWRAP(part(bytes, "the graph", read<uint32_t>(head + 10), read<uint32_t>(head + 14)));
   const Span<const uint8_t> constants =
       ET_UNWRAP(part(bytes, "the constants", read<uint32_t>(head + 18), read<uint64_t>(head + 22)));
-  ET_CHECK_OR_RETURN_ERROR(
-      graph_bytes.size() >= 8 && memcmp(graph_bytes.data() + 4, fb::XNNGraphIdentifier(), 4) == 0,
-      InvalidProgram, "xnnpack payload: the graph is none of the format %s",
-      fb::XNNGraphIdentifier());
-  ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(graph_bytes.data()) % 8 == 0, InvalidProgram,
-                           "xnnpack payload: the graph is not aligned to 8");
+  ET_CHECK_OR_RETURN_ERROR(graph_bytes.size() >= 8, InvalidProgram,
+                           "xnnpack payload: the graph has %zu bytes, expected at least 8",
+                           graph_bytes.size());
+  // A copy: a mapped file that changes after the check must not change what was checked.
+  const auto copy = std::make_shared<std::vector<uint64_t>>((graph_bytes.size() + 7) / 8);
+  memcpy(copy->data(), graph_bytes.data(), graph_bytes.size());
+  const Span<const uint8_t> graph(reinterpret_cast<const uint8_t*>(copy->data()),
+                                  graph_bytes.size());
+  ET_CHECK_OR_RETURN_ERROR(memcmp(graph.data() + 4, fb::XNNGraphIdentifier(), 4) == 0,
+                           InvalidProgram, "xnnpack payload: the graph is not of the format %s",
+                           fb::XNNGraphIdentifier());
   ET_CHECK_OK_OR_RETURN_ERROR(
-      runtime::internal::verify_flatbuffer_structure(graph_bytes, kPayloadStructure));
-  const Payload payload{fb::GetXNNGraph(graph_bytes.data()), constants};
+      runtime::internal::verify_flatbuffer_structure(graph, kPayloadStructure));
+  Payload payload{fb::GetXNNGraph(graph.data()), constants, copy};
   ET_CHECK_OK_OR_RETURN_ERROR(Verifier(*payload.graph, constants).run());
   return payload;
 }

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <memory>
+#include <vector>
+
 #include <executorch/backends/xnnpack/serialization/xnnpack_graph_generated.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
@@ -22,12 +25,14 @@ namespace executorch::backends::xnnpack {
 /// A payload whose graph may be walked without further checks: all offsets lie inside, every value
 /// and node is of a known kind, all operands of nodes are values, each value is defined once, every
 /// constant kept in the payload lies in `constants` and has the bytes of its tensor, arguments are
-/// numbered 0, 1, ... and its sizes fit in memory.
+/// numbered 0, 1, ..., each is one value, and its sizes fit in memory.
 struct Payload {
   const fb_xnnpack::XNNGraph* graph;
   runtime::Span<const uint8_t> constants;
+  /// The copy of the flatbuffer that `graph` lies in.
+  std::shared_ptr<const std::vector<uint64_t>> graph_bytes;
 
-  /// @param bytes Must outlive the payload.
+  /// @param bytes The flatbuffer is copied; the constants are not, and must outlive the payload.
   /// @retval Error::InvalidProgram After a log message with what was expected and found.
   /// @retval Error::NotSupported A value type or node of a later format.
   static runtime::Result<Payload> parse(runtime::Span<const uint8_t> bytes);

@@ -174,3 +174,36 @@ def test_nodes_whose_results_nothing_needs_are_no_crash(monkeypatch: pytest.Monk
     monkeypatch.setattr(GraphWriter, "payload", with_more)
     method = Runtime.get().load_program(_lowered(nn.ReLU(), (2, 3))).load_method("forward")
     torch.testing.assert_close(method.execute([-torch.ones(2, 3)])[0], torch.zeros(2, 3))
+
+
+def _refused(changed: Callable[[g.XNNGraph, ConstantData], None], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Why a payload is refused whose graph was changed before it was written."""
+    write = GraphWriter.payload
+
+    def with_change(writer: GraphWriter) -> bytes:
+        changed(writer._graph, writer._constants)
+        return write(writer)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GraphWriter, "payload", with_change)
+        with pytest.raises(Exception, match="xnnpack payload") as refused:
+            Runtime.get().load_program(_lowered(nn.ReLU(), (2, 3))).load_method("forward")
+    return str(refused.value)
+
+
+@needs_xnnpack
+def test_a_second_value_of_an_external_id_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def add_second_input(graph: g.XNNGraph, _: ConstantData) -> None:
+        value = g.TensorValue(g.DataType.FP32, 2, [200, 300], 0, 0, g.FLAG_EXTERNAL_INPUT, len(graph.xvalues))
+        graph.xvalues.append(g.XValue(value))
+        graph.xnodes[0].xnode_union.input_id = value.id_out
+
+    assert "3 values are arguments, expected one for each of 2" in _refused(add_second_input, monkeypatch)
+
+
+@needs_xnnpack
+def test_a_payload_without_a_constant_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drop_table(_: g.XNNGraph, constants: ConstantData) -> None:
+        constants.offsets.clear()
+
+    assert "the constant table is missing or lacks its entry 0" in _refused(drop_table, monkeypatch)
