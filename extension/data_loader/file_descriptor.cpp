@@ -18,7 +18,9 @@ using executorch::runtime::Result;
 
 Result<FileDescriptor> FileDescriptor::open(const char* path) {
   ET_CHECK_OR_RETURN_ERROR(path != nullptr, InvalidArgument, "no path of a file to open");
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, opening a FIFO waits for a writer; adopt() refuses it. Regular files ignore
+  // the flag.
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     ET_LOG(Error, "%s: cannot be opened: %s", path, strerror(errno));
     return errno == ENOENT || errno == ENOTDIR ? Error::NotFound : Error::AccessFailed;

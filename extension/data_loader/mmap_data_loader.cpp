@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <executorch/extension/data_loader/data_range.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,7 +32,13 @@ void unmap(void* context, void* data, size_t size) {
 
 }  // namespace
 
-Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size, const SegmentInfo&) const {
+Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size,
+                                            const SegmentInfo& segment_info) const {
+  if (segment_info.segment_type == SegmentInfo::Type::Program) {
+    // The runtime verifies these bytes once and relies on them afterwards. A mapping would show
+    // what is written to the file later, and end the process where the file became shorter.
+    return file_.read(offset, size, alignof(max_align_t));
+  }
   ET_CHECK_OK_OR_RETURN_ERROR(internal::check_data_range(file_.name(), offset, size, file_.size()));
   if (size == 0) {  // an empty mapping is an error of mmap's
     return FreeableBuffer(nullptr, 0, nullptr);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/executor_runner/event_record.h>
 #include <executorch/extension/executor_runner/failure.h>
 #include <executorch/extension/executor_runner/listing.h>
@@ -42,20 +43,11 @@ std::string method_to_run(const Program& program, const Options& options) {
 }
 
 std::vector<char> read_file(const std::string& path) {
-  FILE* file = fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    fail("cannot read input '" + path + "': " + strerror(errno));
-  }
-  std::vector<char> bytes;
-  char block[1 << 16];
-  for (size_t count = 0; (count = fread(block, 1, sizeof(block), file)) > 0;) {
-    bytes.insert(bytes.end(), block, block + count);
-  }
-  const bool failed = ferror(file) != 0;
-  fclose(file);
-  if (failed) {
-    fail("cannot read input '" + path + "': " + strerror(errno));
-  }
+  const std::string failure = "cannot read input '" + path + "'";
+  const FileDataLoader file = require(FileDataLoader::from(path.c_str()), failure);
+  std::vector<char> bytes(require(file.size(), failure));
+  require(file.load_into(0, bytes.size(), runtime::DataLoader::SegmentInfo(), bytes.data()),
+          failure);
   return bytes;
 }
 

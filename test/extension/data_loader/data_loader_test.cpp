@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <functional>
@@ -25,7 +26,8 @@ using Mlock = MmapDataLoader::MlockConfig;
 
 namespace {
 
-const DataLoader::SegmentInfo kInfo(DataLoader::SegmentInfo::Type::Program);
+const DataLoader::SegmentInfo kInfo(DataLoader::SegmentInfo::Type::Constant);
+const DataLoader::SegmentInfo kProgram(DataLoader::SegmentInfo::Type::Program);
 
 /// A file of the given content, removed at the end.
 class TemporaryFile final {
@@ -212,6 +214,28 @@ TEST(FileDescriptorDataLoaderTest, RefusesWhatIsNoUri) {
             Error::InvalidArgument);
   EXPECT_EQ(FileDescriptorDataLoader::fromFileDescriptorUri("fd:///2000000").error(),
             Error::AccessFailed);
+}
+
+TEST(MmapDataLoaderTest, BytesThatAreVerifiedDoNotFollowTheFile) {
+  const TemporaryFile file(content());
+  const Result<MmapDataLoader> loader = MmapDataLoader::from(file.path(), Mlock::NoMlock);
+  ASSERT_TRUE(loader.ok());
+  const Result<FreeableBuffer> program = loader->load(0, 10000, kProgram);
+  ASSERT_TRUE(program.ok());
+  // An unread page of a mapping would end the process.
+  ASSERT_EQ(truncate(file.path(), 0), 0);
+  EXPECT_EQ(text_of(*program), content());
+  EXPECT_EQ(loader->load(0, 10000, kProgram).error(), Error::AccessFailed);
+}
+
+TEST(DataLoaderTest, AFifoIsRefusedInsteadOfWaitedFor) {
+  const TemporaryFile file("");
+  const std::string fifo = std::string(file.path()) + ".fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(FileDataLoader::from(fifo.c_str()).error(), Error::AccessFailed);
+  EXPECT_EQ(MmapDataLoader::from(fifo.c_str(), Mlock::NoMlock).error(), Error::AccessFailed);
+  unlink(fifo.c_str());
+  EXPECT_EQ(FileDataLoader::from("/dev/zero").error(), Error::AccessFailed);
 }
 
 }  // namespace
