@@ -7,6 +7,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from struct import error as StructError
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
@@ -16,7 +17,13 @@ import torch
 from torch._export.serde.serialize import SerializeError
 from torch.export import ExportedProgram
 
-from executorch.devtools.etrecord.program_bytes import ProgramBytes, program_from_bytes, program_to_bytes, tensors_of
+from executorch.devtools.etrecord.program_bytes import (
+    ProgramBytes,
+    check_unpacked_size,
+    program_from_bytes,
+    program_to_bytes,
+    tensors_of,
+)
 from executorch.devtools.etrecord.record import RESERVED, ETRecord
 
 _IDENTIFIER = "ETRECORD_V0"
@@ -74,6 +81,8 @@ def _program_entries(programs: Mapping[str, ExportedProgram]) -> dict[str, bytes
 
 def read_record(path: str | os.PathLike[str] | IO[bytes]) -> ETRecord:
     """The record in the file. Raises RuntimeError, saying what is wrong, if it is none; OSError if there is no file."""
+    if isinstance(path, (str, os.PathLike)) and Path(path).exists() and not Path(path).is_file():
+        raise RuntimeError(f"{path} is not a regular file")
     try:
         archive = ZipFile(path)
     except (BadZipFile, NotImplementedError, ValueError, StructError) as error:
@@ -81,7 +90,17 @@ def read_record(path: str | os.PathLike[str] | IO[bytes]) -> ETRecord:
     with archive:
         if _IDENTIFIER not in archive.namelist():
             raise RuntimeError(f"{path} is no ETRecord: it has no entry '{_IDENTIFIER}'")
+        try:
+            check_unpacked_size(archive, _size_of(archive))
+        except ValueError as error:
+            raise RuntimeError(f"{path} is not read: {error}") from error
         return _read(archive)
+
+
+def _size_of(archive: ZipFile) -> int:
+    """The bytes of the archive's file."""
+    assert archive.fp is not None, "the archive is open"
+    return archive.fp.seek(0, os.SEEK_END)
 
 
 def _read(archive: ZipFile) -> ETRecord:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pickle import UnpicklingError
 from typing import Any
+from zipfile import ZipFile, is_zipfile
 
 import torch
 from torch import fx
@@ -171,11 +172,33 @@ def _held_graphs(graph: Any) -> list[Any]:
     return [each["as_graph"] for each in arguments if "as_graph" in each]
 
 
+def check_unpacked_size(archive: ZipFile, packed: int) -> None:
+    """Refuse an archive whose entries would take far more memory than the file that holds them.
+
+    Args:
+        archive: The archive; its directory alone is read.
+        packed: Bytes of the file. Records are written uncompressed, so their entries take no more than that; the
+            limit leaves room for records that were packed again.
+
+    Raises:
+        ValueError: The entries declare more than 64 MiB and 32 times the file's size.
+    """
+    unpacked = sum(entry.file_size for entry in archive.infolist())
+    limit = max(64 << 20, 32 * packed)
+    if unpacked > limit:
+        raise ValueError(f"its entries unpack to {unpacked} bytes, expected at most {limit} from {packed} bytes")
+
+
 def tensors_of(data: bytes) -> Any:
     """What bytes of torch.save hold. Raises ValueError for more than tensors and containers: torch would unpickle
     anything, and run what that says."""
+    if not data:
+        return {}
+    if is_zipfile(io.BytesIO(data)):
+        with ZipFile(io.BytesIO(data)) as archive:
+            check_unpacked_size(archive, len(data))
     try:
-        return torch.load(io.BytesIO(data), weights_only=True) if data else {}
+        return torch.load(io.BytesIO(data), weights_only=True)
     except UnpicklingError as error:
         raise ValueError("expected tensors and containers of them, as torch.save writes them") from error
 

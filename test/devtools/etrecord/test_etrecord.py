@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 import io
 import operator
+import os
 import zipfile
 from pathlib import Path
 
@@ -177,3 +178,33 @@ def test_a_damaged_record_says_which_entry_and_runs_no_code(entry: str, content:
     with pytest.raises(RuntimeError, match=says) as raised:
         parse_etrecord(damaged)
     assert entry.removesuffix("_constants").removesuffix("_state_dict") in str(raised.value)
+
+
+def test_a_record_that_unpacks_to_far_more_than_its_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "record.bin"
+    program(Block().eval()).get_etrecord().save(path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("other/forward", bytes(128 << 20))
+    with pytest.raises(RuntimeError, match=r"unpack to \d+ bytes, expected at most 67108864"):
+        parse_etrecord(path)
+
+
+def test_tensors_that_unpack_to_far_more_than_their_entry_are_refused(tmp_path: Path) -> None:
+    saved, packed = io.BytesIO(), io.BytesIO()
+    torch.save(torch.zeros(40 << 20, dtype=torch.uint8), saved)
+    with zipfile.ZipFile(saved) as source, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as target:
+        for entry in source.infolist():
+            target.writestr(entry.filename, source.read(entry))
+        target.writestr("more", bytes(40 << 20))
+    path = tmp_path / "record.bin"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ETRECORD_V0", "")
+        archive.writestr("representative_inputs", packed.getvalue())
+    with pytest.raises(RuntimeError, match=r"representative_inputs.*unpack to"):
+        parse_etrecord(path)
+
+
+def test_a_fifo_is_no_record(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(RuntimeError, match="not a regular file"):
+        parse_etrecord(tmp_path / "fifo")
