@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include <executorch/backends/xnnpack/runtime/quick_digest.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
@@ -73,15 +74,18 @@ const Digest& ConstantDigests::of(size_t index) {
 }
 
 Digest ConstantDigests::find(const void* data, size_t size) {
+  const auto content_digest = [&] {
+    return file_ != nullptr ? digest_of(data, size, key_of_user()) : quick_digest_of(data, size);
+  };
   if (!looks_up_ || size < kWorthFinding) {
-    return digest_of(data, size);
+    return content_digest();
   }
   if (!mapped_) {
     mapped_.emplace();
   }
   const std::optional<Digest> place = mapped_->place_of(data, size);
   if (!place) {
-    return digest_of(data, size);
+    return content_digest();
   }
   KnownContents& process = KnownContents::of_process();
   const std::optional<Digest> in_file = file_ != nullptr ? file_->content_at(*place) : std::nullopt;
@@ -90,7 +94,7 @@ Digest ConstantDigests::find(const void* data, size_t size) {
     if (file_ == nullptr) {
       return *place;
     }
-    content = digest_of(data, size);
+    content = content_digest();
   }
   process.add(*place, *content);
   if (file_ != nullptr && !in_file) {

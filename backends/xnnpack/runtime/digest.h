@@ -1,12 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A fast digest of 128 bits, to tell contents apart. Not against somebody who wants two contents to
-// look alike.
+// A digest of 128 bits by BLAKE2b (RFC 7693), which identifies contents across processes. With a
+// key that others do not know, they cannot make contents or files that pass for others.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <type_traits>
+
+#include <executorch/backends/xnnpack/runtime/digest_key.h>
 
 namespace executorch::backends::xnnpack {
 
@@ -21,9 +23,13 @@ struct Digest {
   }
 };
 
-/// Takes a content in pieces, whose sizes are part of it.
+/// Takes contents in pieces, whose sizes are part of the result. Eight BLAKE2b states take turns at
+/// the words of the pieces (which one vector of a processor computes), a ninth takes their results
+/// and the number of bytes.
 class Digester final {
  public:
+  explicit Digester(const DigestKey& key = {});
+
   void add(const void* data, size_t size);
   template <typename T>
   void add_value(T value) {
@@ -35,13 +41,21 @@ class Digester final {
     add_value(digest.low);
     add_value(digest.high);
   }
-  Digest finish() const;
+  /// Ends the digester.
+  Digest finish();
 
  private:
-  uint64_t lanes_[4] = {0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0,
-                        0x082EFA98EC4E6C89};
+  static constexpr size_t kLanes = 8;
+  static constexpr size_t kStripe = kLanes * 128;
+
+  void append(const void* data, size_t size);
+
+  uint64_t key_[4];
+  uint64_t lanes_[8 * kLanes];  // word w of lane l at 8 * w + l
+  uint64_t taken_ = 0;          // bytes, those in `rest_` included
+  alignas(64) uint8_t rest_[kStripe];
 };
 
-Digest digest_of(const void* data, size_t size);
+Digest digest_of(const void* data, size_t size, const DigestKey& key = {});
 
 }  // namespace executorch::backends::xnnpack

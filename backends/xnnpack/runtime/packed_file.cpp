@@ -20,7 +20,7 @@ namespace executorch::backends::xnnpack {
 namespace {
 
 constexpr char kMagic[8] = {'E', 'T', 'P', 'A', 'C', 'K', 'E', 'D'};
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr size_t kAlignment = 64;
 constexpr size_t kReadBeyond = 128;
 
@@ -49,6 +49,15 @@ struct FileContent {
   Digest content;
 };
 static_assert(sizeof(FileContent) == 32);
+
+/// The digest of the header, whose own field `tables` counts as zero, and of what follows it.
+Digest digest_of_tables(Header header, const void* tables, size_t size) {
+  header.tables = {};
+  Digester digester(key_of_user());
+  digester.add(&header, sizeof(header));
+  digester.add(tables, size);
+  return digester.finish();
+}
 
 size_t aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -125,19 +134,24 @@ void PackedFile::forget() {
 }
 
 const char* PackedFile::read() {
-  const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: a FIFO is not waited for.
+  const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     return errno == ENOENT ? nullptr : strerror(errno);
   }
   struct stat info = {};
   const bool is_file = fstat(file, &info) == 0 && S_ISREG(info.st_mode);
+  if (is_file && (info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
+    close(file);
+    return "it belongs to another user, or others may write to it";
+  }
   const size_t size = is_file ? static_cast<size_t>(info.st_size) : 0;
   void* pages = size < sizeof(Header)
                     ? MAP_FAILED
                     : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, /*offset=*/0);
   close(file);
   if (pages == MAP_FAILED) {
-    return is_file ? "it is too short, or cannot be mapped" : "it is no file";
+    return is_file ? "it is too short, or cannot be mapped" : "it is not a regular file";
   }
   mapping_.reset(new Mapping{static_cast<const char*>(pages), size});
   Header header;
@@ -155,26 +169,33 @@ const char* PackedFile::read() {
     return "it is truncated";
   }
   is_as_made_ = header.made == time_of(info);
-  return read_tables(header.count, header.contents, header.tables);
+  return read_tables();
 }
 
-const char* PackedFile::read_tables(uint32_t entries, uint64_t contents, const Digest& digest) {
+const char* PackedFile::read_tables() {
+  Header header;
+  memcpy(&header, mapping_->data, sizeof(header));
   const size_t size = mapping_->size, room = size - sizeof(Header);
-  const size_t entry_bytes = entries * sizeof(FileEntry);
+  const size_t entry_bytes = size_t{header.count} * sizeof(FileEntry);
+  const uint64_t contents = header.contents;
   if (entry_bytes > room || contents > (room - entry_bytes) / sizeof(FileContent)) {
     return "it is truncated";
   }
   const char* table = mapping_->data + sizeof(Header);
-  if (digest != digest_of(table, entry_bytes + contents * sizeof(FileContent))) {
-    return "its table is damaged";
+  if (header.tables !=
+      digest_of_tables(header, table, entry_bytes + contents * sizeof(FileContent))) {
+    return "its table is damaged, or another user wrote it";
   }
-  for (uint32_t i = 0; i < entries; ++i, table += sizeof(FileEntry)) {
+  // Blocks follow each other as write() places them.
+  size_t end = aligned(sizeof(Header) + entry_bytes + contents * sizeof(FileContent));
+  for (uint32_t i = 0; i < header.count; ++i, table += sizeof(FileEntry)) {
     FileEntry entry;
     memcpy(&entry, table, sizeof(entry));
-    if (entry.offset % kAlignment != 0 || entry.offset > size || entry.size > size - entry.offset ||
-        size - entry.offset - entry.size < kReadBeyond) {
+    if (entry.offset != end || end > size || entry.size == 0 || entry.size > size - end ||
+        size - end - entry.size < kReadBeyond) {
       return "its table is wrong";
     }
+    end += aligned(static_cast<size_t>(entry.size));
     entries_[entry.key] = {static_cast<size_t>(entry.offset), static_cast<size_t>(entry.size),
                            entry.data};
   }
@@ -198,7 +219,7 @@ std::shared_ptr<PackedBlock> PackedFile::find(const Digest& key) {
   }
   const Entry entry = listed->second;
   const char* const data = mapping_->data + entry.offset;
-  if (!is_as_made_ && digest_of(data, entry.size) != entry.digest) {
+  if (!is_as_made_ && digest_of(data, entry.size, key_of_user()) != entry.digest) {
     ET_LOG(Info, "xnnpack: cache of packed weights %s is damaged in %zu bytes at %zu: packed anew",
            path_.c_str(), entry.size, entry.offset);
     entries_.erase(listed);
@@ -259,7 +280,7 @@ void PackedFile::save() {
   static std::atomic<unsigned> attempts{0};
   const std::string written =
       path_ + "." + std::to_string(getpid()) + "." + std::to_string(++attempts);
-  const int file = open(written.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int file = open(written.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   bool is_written = file >= 0 && write(file, blocks);
   if (file >= 0) {
     is_written = close(file) == 0 && is_written;
@@ -294,7 +315,8 @@ bool PackedFile::write(int file,
   size_t end = aligned(sizeof(Header) + blocks.size() * sizeof(FileEntry) +
                        contents.size() * sizeof(FileContent));
   for (const auto& [key, block] : blocks) {
-    append(FileEntry{key, end, block->size(), digest_of(block->data(), block->size())});
+    append(
+        FileEntry{key, end, block->size(), digest_of(block->data(), block->size(), key_of_user())});
     end += aligned(block->size());
   }
   for (const auto& [place, content] : contents) {
@@ -309,8 +331,8 @@ bool PackedFile::write(int file,
   timespec now[2] = {};
   clock_gettime(CLOCK_REALTIME, &now[1]);
   header.made = nanoseconds(now[1]);
-  header.tables = digest_of(tables.data(), tables.size());
   header.contents = contents.size();
+  header.tables = digest_of_tables(header, tables.data(), tables.size());
   const size_t begin = sizeof(header) + tables.size();
   const char zeros[kReadBeyond] = {};
   bool is_written = write_all(file, &header, sizeof(header)) &&

@@ -3,12 +3,13 @@
 // it:
 //
 //   0  8   "ETPACKED"
-//   8  u32 version of the format: 3
+//   8  u32 version of the format: 4
 //  12  u32 how many entries
 //  16  16  the library and processor (library_fingerprint())
 //  32  u64 bytes of the file
 //  40  i64 when it was written, nanoseconds since 1970; the file bears the same time
-//  48  16  digest of the entries and contents
+//  48  16  digest of the header, this field as zeros, the entries and the contents; all digests
+//          are keyed (key_of_user())
 //  64  u64 how many contents
 //  72      entries of 48 bytes: key (16), offset (u64), bytes (u64), digest of the data (16);
 //          contents of 32 bytes: where constants were found (MappedFiles; 16), their digest (16);
@@ -26,7 +27,8 @@
 namespace executorch::backends::xnnpack {
 
 /// The file at a path, and what it is to have. A file that is damaged, of another version, library
-/// or processor counts as empty, after an Info message. Nothing fails because of it: what cannot be
+/// or processor, that belongs to another user or that others may write to counts as empty, after an
+/// Info message. Nothing fails because of it: what cannot be
 /// written is logged.
 class PackedFile final {
  public:
@@ -62,8 +64,8 @@ class PackedFile final {
   const char* read();
   /// As if there were no file.
   void forget();
-  /// Reads the tables behind the header; as read().
-  const char* read_tables(uint32_t entries, uint64_t contents, const Digest& digest);
+  /// Reads the tables after the header; as read().
+  const char* read_tables();
   bool write(int file, const std::map<Digest, std::shared_ptr<PackedBlock>>& blocks) const;
   /// The contents that are worth keeping: those asked for and added, and no more of the others.
   std::map<Digest, Digest> kept_contents() const;

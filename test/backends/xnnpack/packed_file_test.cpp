@@ -22,6 +22,21 @@ namespace {
 
 constexpr size_t kHeader = 72;
 
+/// A file's bytes with the digest of its header and tables by `key`.
+std::string signed_by(const DigestKey& key, std::string file) {
+  uint32_t entries = 0;
+  uint64_t contents = 0;
+  memcpy(&entries, file.data() + 12, sizeof(entries));
+  memcpy(&contents, file.data() + 64, sizeof(contents));
+  memset(file.data() + 48, 0, sizeof(Digest));
+  Digester digester(key);
+  digester.add(file.data(), kHeader);
+  digester.add(file.data() + kHeader, entries * size_t{48} + contents * 32);
+  const Digest digest = digester.finish();
+  memcpy(file.data() + 48, &digest, sizeof(digest));
+  return file;
+}
+
 class PackedFileTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -110,10 +125,10 @@ TEST_F(PackedFileTest, ADamagedOrForeignFileIsReplaced) {
   for (const std::string& bytes : damaged) {
     write(bytes);
     start();
-    // All but the time when it was made.
+    // All but the time when it was made and the digest, which covers the time.
     std::string made = read();
     ASSERT_EQ(made.size(), good.size());
-    made.replace(40, 8, good, 40, 8);
+    made.replace(40, 24, good, 40, 24);
     EXPECT_TRUE(made == good) << "a file of " << bytes.size() << " bytes";
   }
 }
@@ -126,11 +141,7 @@ TEST_F(PackedFileTest, ATableThatIsWrongUnderARightDigestIsNotFollowed) {
       std::string wrong = good;
       memcpy(&wrong[kHeader + 16], &offset, sizeof(offset));
       memcpy(&wrong[kHeader + 24], &size, sizeof(size));
-      uint32_t count = 0;
-      memcpy(&count, &wrong[12], sizeof(count));
-      const Digest digest = digest_of(&wrong[kHeader], size_t{48} * count);
-      memcpy(&wrong[48], &digest, sizeof(digest));
-      write(wrong);
+      write(signed_by(key_of_user(), wrong));
       start();
     }
   }
@@ -156,6 +167,38 @@ TEST_F(PackedFileTest, WhatCannotBeReadOrWrittenIsDoneWithout) {
   path_ = folder_;  // A folder is no file.
   start();
   EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(PackedFileTest, AFileThatOthersMayWriteToIsReplaced) {
+  start();
+  const ino_t written = inode();
+  ASSERT_EQ(chmod(path_.c_str(), 0664), 0);
+  start();
+  EXPECT_NE(inode(), written);
+  struct stat info = {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & (S_IWGRP | S_IWOTH), 0u);
+}
+
+TEST_F(PackedFileTest, AFileWhoseEntriesWereForgedWithoutTheKeyIsReplaced) {
+  start();
+  std::string bytes = read();
+  const ino_t written = inode();
+  // The first entry's size becomes 0, and the table's digest what anybody can compute.
+  memset(bytes.data() + kHeader + 24, 0, 8);
+  bytes = signed_by({}, bytes);
+  write(bytes);
+  start();
+  EXPECT_NE(inode(), written);
+  EXPECT_NE(read(), bytes);
+}
+
+TEST_F(PackedFileTest, AFifoIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  start();
+  struct stat info = {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISREG(info.st_mode));
 }
 
 }  // namespace
