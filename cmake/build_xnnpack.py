@@ -21,7 +21,15 @@ from pathlib import Path
 
 from xnnpack_changes import ADDED, CHANGES, change
 from xnnpack_nan import WHAT as NAN_IS_KEPT
-from xnnpack_sources import ARCHIVES, SourceUnavailable, cache_folder, fetch_missing, how_by_hand, unpack
+from xnnpack_sources import (
+    ARCHIVES,
+    SourceUnavailable,
+    cache_folder,
+    check_private,
+    fetch_missing,
+    how_by_hand,
+    unpack,
+)
 
 OPTIONS = (
     "-DCMAKE_BUILD_TYPE=Release",
@@ -94,8 +102,15 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     prefix = cache / f"xnnpack-{build_key()}"
+    try:
+        for folder in (cache, prefix):
+            if folder.exists():
+                check_private(folder)
+    except SourceUnavailable as error:
+        print(error, file=sys.stderr)
+        return 1
     with (cache / "xnnpack.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not prefix.exists():
@@ -107,6 +122,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory(dir=cache) as folder:
                 scratch = Path(folder)
                 compile_library(arguments.cmake, arguments.jobs, scratch, scratch / "installed")
+                (scratch / "installed").chmod(0o755)
                 (scratch / "installed").rename(prefix)
     print(prefix)
     return 0

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -68,6 +69,19 @@ def cache_folder() -> Path:
     """Where downloaded archives are kept between builds."""
     chosen = os.environ.get("EXECUTORCH_DEPS_DIR")
     return Path(chosen) if chosen else Path.home() / ".cache" / "executorch"
+
+
+def check_private(folder: Path) -> None:
+    """Refuse a folder whose files another user may have put there: a build links what it finds in it.
+
+    Raises:
+        SourceUnavailable: The folder belongs to another user, or others may write to it.
+    """
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
+        raise SourceUnavailable(f"{folder} belongs to user {found.st_uid}, expected {os.geteuid()}")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise SourceUnavailable(f"others may write to {folder}: remove it, or `chmod -R go-w {folder}` if you trust it")
 
 
 def digest(path: Path) -> str:
@@ -170,7 +184,10 @@ def unpack(archive: Archive, cache: Path, destination: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=destination) as scratch:
         with tarfile.open(cache / archive.file) as tar:
-            tar.extractall(scratch)  # its bytes are those that are pinned above
+            # The archives' SHA-256 is pinned above; the filter refuses members outside the folder all the same.
+            if not hasattr(tarfile, "data_filter"):
+                raise SourceUnavailable("Python's tarfile has no data filter: use Python 3.10.12, 3.11.4 or later")
+            tar.extractall(scratch, filter="data")
         entries = list(Path(scratch).iterdir())
         # Debian repacks some archives without the folder that others have at their top.
         top = entries[0] if len(entries) == 1 else Path(scratch, archive.package)

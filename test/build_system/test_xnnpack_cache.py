@@ -1,0 +1,43 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The build takes XNNPACK's sources and libraries only from a folder that nobody else can write to."""
+
+import os
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "cmake"))
+from xnnpack_sources import Archive, SourceUnavailable, check_private, unpack
+
+
+def test_a_private_folder_is_accepted(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    check_private(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o757])
+def test_a_folder_that_others_may_write_to_is_refused(mode: int, tmp_path: Path) -> None:
+    tmp_path.chmod(mode)
+    with pytest.raises(SourceUnavailable, match="others may write to"):
+        check_private(tmp_path)
+
+
+def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = tmp_path.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(SourceUnavailable, match=f"belongs to user {owner}, expected {owner + 1}"):
+        check_private(tmp_path)
+
+
+def test_a_member_outside_the_folder_is_not_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "evil").write_text("evil")
+    with tarfile.open(tmp_path / "archive.tar.xz", "w:xz") as archive:
+        archive.add(tmp_path / "evil", arcname="../escaped")
+    destination = tmp_path / "destination"
+    destination.mkdir()
+    with pytest.raises(tarfile.OutsideDestinationError):
+        unpack(Archive("evil", "archive.tar.xz", ""), tmp_path, destination)
+    assert not (tmp_path / "escaped").exists()
+    assert not (destination / "escaped").exists()
