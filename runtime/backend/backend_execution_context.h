@@ -20,7 +20,7 @@ class BackendExecutionContext final {
       : event_tracer_(event_tracer), temp_allocator_(temp_allocator), method_name_(method_name) {}
 
   EventTracer* event_tracer() { return event_tracer_; }
-  /// May be null.
+  /// Never null in a call by a Method.
   MemoryAllocator* get_temp_allocator() { return temp_allocator_; }
   /// Temporary memory; nullptr if there is none or too little.
   void* allocate(size_t size, size_t alignment = MemoryAllocator::kDefaultAlignment) {

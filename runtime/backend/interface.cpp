@@ -28,6 +28,9 @@ Error register_backend(const Backend& backend) {
 }
 
 BackendInterface* get_backend_class(const char* name) {
+  if (name == nullptr) {
+    return nullptr;
+  }
   for (size_t i = 0; i < g_num_backends; ++i) {
     if (strcmp(g_backends[i].name, name) == 0) {
       return g_backends[i].backend;
@@ -48,7 +51,7 @@ Result<const char*> get_backend_name(size_t index) {
 Error set_option(const char* backend_name, Span<executorch::runtime::BackendOption> options) {
   BackendInterface* const backend = get_backend_class(backend_name);
   ET_CHECK_OR_RETURN_ERROR(backend != nullptr, NotFound, "no backend %s is registered",
-                           backend_name);
+                           backend_name == nullptr ? "(null)" : backend_name);
   BackendOptionContext context;
   return backend->set_option(context, options);
 }
@@ -56,7 +59,7 @@ Error set_option(const char* backend_name, Span<executorch::runtime::BackendOpti
 Error get_option(const char* backend_name, Span<executorch::runtime::BackendOption> options) {
   BackendInterface* const backend = get_backend_class(backend_name);
   ET_CHECK_OR_RETURN_ERROR(backend != nullptr, NotFound, "no backend %s is registered",
-                           backend_name);
+                           backend_name == nullptr ? "(null)" : backend_name);
   BackendOptionContext context;
   return backend->get_option(context, options);
 }

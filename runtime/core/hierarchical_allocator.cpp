@@ -15,6 +15,9 @@ Result<void*> HierarchicalAllocator::get_offset_address(uint32_t memory_id, size
                            "%zu bytes at offset %zu do not fit planned buffer %" PRIu32
                            " of %zu bytes",
                            size_bytes, offset_bytes, memory_id, buffer.size());
+  ET_CHECK_OR_RETURN_ERROR(buffer.data() != nullptr || size_bytes == 0, MemoryAllocationFailed,
+                           "planned buffer %" PRIu32 " of %zu bytes is a null pointer", memory_id,
+                           buffer.size());
   return static_cast<void*>(buffer.data() + offset_bytes);
 }
 

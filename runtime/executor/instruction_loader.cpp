@@ -29,8 +29,8 @@ namespace {
 /// Stands in the list of kernels for an operator that has been reported as missing.
 constexpr Kernel kMissing;
 
-/// The most tensors that a kernel key tells apart.
-constexpr size_t kMostKeyTensors = 16;
+/// The most tensors in a kernel key, and the operator's result behind them.
+constexpr size_t kMostKeyTensors = 16 + 1;
 
 bool has_keyed_kernels(Span<const Kernel> kernels) {
   const size_t size = kernels.empty() ? registered_kernel_count() : kernels.size();
@@ -47,13 +47,11 @@ struct DimOrder {
   executorch::aten::DimOrderType dims[kTensorDimensionLimit];
 };
 
-/// Dtypes and dim orders of the tensors among the arguments; a last argument that repeats the one
-/// before is what the operator returns, and no argument. `orders` is memory for the dim orders.
+/// Dtypes and dim orders of the tensors among the arguments. `orders` is memory for the dim orders.
 size_t describe_tensors(Span<EValue* const> arguments, DimOrder* orders, TensorMeta* metas) {
   size_t found = 0;
   for (size_t i = 0; i < arguments.size() && found < kMostKeyTensors; ++i) {
-    const bool repeated = i + 1 == arguments.size() && i > 0 && arguments[i] == arguments[i - 1];
-    if (arguments[i]->isTensor() && !repeated) {
+    if (arguments[i]->isTensor()) {
       const auto& tensor = arguments[i]->toTensor();
       const auto rank = static_cast<size_t>(tensor.dim());
       const bool known = get_dim_order(tensor, orders[found].dims, rank) == Error::Ok;
@@ -79,13 +77,20 @@ const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const
   return nullptr;
 }
 
-/// The same by dtypes and dim orders. Apart, so that who has no keyed kernels needs no stack for
-/// it.
+/// The same by dtypes and dim orders. A program's last argument repeats `out`, as what the operator
+/// returns; a key may list that tensor too, as in ExecuTorch 1.4, or not. A function of its own, so
+/// that programs without keyed kernels need no stack for it.
 ET_NOINLINE const Kernel* look_up_keyed(const char* name, Span<EValue* const> arguments,
                                         Span<const Kernel> kernels) {
   TensorMeta metas[kMostKeyTensors];
   DimOrder orders[kMostKeyTensors];
-  return look_up(name, {metas, describe_tensors(arguments, orders, metas)}, kernels);
+  const size_t count = describe_tensors(arguments, orders, metas);
+  const Kernel* const kernel = look_up(name, {metas, count}, kernels);
+  const size_t last = arguments.size() - 1;
+  const bool is_repeated =
+      arguments.size() > 1 && arguments[last] == arguments[last - 1] && arguments[last]->isTensor();
+  const bool is_specialized = kernel != nullptr && !kernel->kernel_key_.is_fallback();
+  return is_specialized || !is_repeated ? kernel : look_up(name, {metas, count - 1}, kernels);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ class MemoryManager final {
   ///     nullptr if MethodMeta::num_memory_planned_buffers() is 0. No other method may use the
   ///     buffers meanwhile.
   /// @param temp_allocator For temporary memory of kernels and delegates, reset after each call of
-  /// one. May be nullptr;
-  ///     a kernel that needs some then fails.
+  /// one. nullptr: the platform gives that memory (et_pal_allocate) and gets it back after each
+  ///     call; where the platform has none, a kernel that needs some fails.
   /// @param dynamic_allocator For tensors whose sizes have no bound
   ///     (MethodMeta::num_unbounded_tensors()). May be nullptr if there are none. An execution
   ///     takes what it needs, and the next one, or the method's end, gives it back.

@@ -22,10 +22,10 @@ using internal::Instruction;
 using internal::Opcode;
 
 Method::Method(Method&& other) noexcept
-    : program_(other.program_),
+    : program_(std::exchange(other.program_, nullptr)),
       plan_(other.plan_),
       planned_memory_(other.planned_memory_),
-      temp_allocator_(other.temp_allocator_),
+      given_temp_allocator_(other.given_temp_allocator_),
       event_tracer_(other.event_tracer_),
       temp_allocator_id_(other.temp_allocator_id_),
       block_(other.block_),
@@ -67,6 +67,11 @@ size_t Method::delegate_scratch_size() const {
   return total;
 }
 
+Error Method::check_usable() const {
+  ET_CHECK_OR_RETURN_ERROR(program_ != nullptr, InvalidState, "method '%s' was moved from", name());
+  return Error::Ok;
+}
+
 Error Method::begin() {
   for (size_t i = 0; i < block_.inputs.size(); ++i) {
     ET_CHECK_OR_RETURN_ERROR(
@@ -94,13 +99,14 @@ Result<size_t> Method::memory_planned_buffer_size(size_t index) {
 }
 
 Error Method::execute() {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState,
                            "method '%s': an execution has begun, at instruction %zu", name(),
                            next_);
   ET_CHECK_OK_OR_RETURN_ERROR(begin());
   internal::event_tracer_create_event_block(event_tracer_, "Execute");
   const internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
-  KernelRuntimeContext context(event_tracer_, temp_allocator_);
+  KernelRuntimeContext context(event_tracer_, temp_allocator());
   const size_t end = block_.instructions.size();
   if (internal::tracing(event_tracer_)) {
     while (next_ < end) {
@@ -119,6 +125,7 @@ Error Method::execute() {
 }
 
 Error Method::step() {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   if (next_ >= block_.instructions.size()) {
     // Of a method without instructions, the only step is the end.
     return Error::EndOfMethod;
@@ -126,11 +133,12 @@ Error Method::step() {
   if (next_ == 0) {
     ET_CHECK_OK_OR_RETURN_ERROR(begin());
   }
-  KernelRuntimeContext context(event_tracer_, temp_allocator_);
+  KernelRuntimeContext context(event_tracer_, temp_allocator());
   return internal::tracing(event_tracer_) ? run_next_traced(context) : run_next(context);
 }
 
 Error Method::reset_execution() {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(next_ == block_.instructions.size(), InvalidState,
                            "method '%s': step() is at instruction %zu of %zu", name(), next_,
                            block_.instructions.size());
@@ -208,11 +216,8 @@ Error Method::run_delegate(const Instruction& instruction, MemoryAllocator* temp
 }
 
 void Method::release_temp(MemoryAllocator* temp_allocator) {
-  if (temp_allocator == nullptr) {
-    return;
-  }
   // Tasks that run at the same time have allocators of their own, and are not traced.
-  if (internal::tracing(event_tracer_) && temp_allocator == temp_allocator_ &&
+  if (internal::tracing(event_tracer_) && temp_allocator == this->temp_allocator() &&
       temp_allocator->used_size() != 0) {
     event_tracer_->track_allocation(temp_allocator_id_, temp_allocator->used_size());
   }
@@ -220,7 +225,7 @@ void Method::release_temp(MemoryAllocator* temp_allocator) {
 }
 
 Error Method::run_next(KernelRuntimeContext& context) {
-  const Error error = run_at(&next_, context, temp_allocator_);
+  const Error error = run_at(&next_, context, temp_allocator());
   return ET_UNLIKELY(error != Error::Ok) ? fail(error) : error;
 }
 

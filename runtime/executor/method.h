@@ -15,6 +15,7 @@
 #include <executorch/runtime/executor/method_layout.h>
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/parametric_plan.h>
+#include <executorch/runtime/executor/platform_memory_allocator.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
 namespace executorch_flatbuffer {
@@ -42,6 +43,8 @@ class RunningTasks;
 /// The Program, the MemoryManager and all that was given to load_method() must outlive it. After a
 /// failed execution the method can be used again: set the inputs and execute. (Buffers that the
 /// model itself updates keep what the failed execution wrote.)
+///
+/// A method that was moved from is of no use any more: what returns an Error returns InvalidState.
 class Method final {
  public:
   Method(Method&& other) noexcept;
@@ -74,6 +77,10 @@ class Method final {
   /// further executions, except where the plan uses its memory for other values as well.
   /// @retval Error::InvalidArgument After a log message with what was expected and found.
   [[nodiscard]] Error set_input(const EValue& input_evalue, size_t input_idx);
+  /// Makes an input one that is not set: the next execution needs set_input() first. An input that
+  /// is no tensor keeps the program's value.
+  /// @retval Error::InvalidArgument There is no such input.
+  [[nodiscard]] Error clear_input(size_t input_idx);
   /// Whether the plan has memory for the input, and no value depends on where the input is.
   bool input_stands_alone(size_t input_idx) const;
   /// As set_input(), for an input that the plan has memory for: it is not copied there. The method
@@ -154,10 +161,16 @@ class Method final {
       : program_(program),
         plan_(plan),
         planned_memory_(memory_manager->planned_memory()),
-        temp_allocator_(memory_manager->temp_allocator()),
+        given_temp_allocator_(memory_manager->temp_allocator()),
         event_tracer_(event_tracer) {}
 
   const char* name() const { return method_meta().name(); }
+  /// InvalidState if the method was moved from.
+  Error check_usable() const;
+  /// Ok if input `index` exists and may be changed now.
+  Error check_input(size_t index) const;
+  /// Ok if output `index` exists.
+  Error check_output(size_t index) const;
   EValue& output(size_t index) const;
   bool output_is_planned(size_t index) const;
   /// The checks that any memory for an output has to pass.
@@ -181,6 +194,10 @@ class Method final {
   /// After each call of a kernel or delegate.
   void release_temp(MemoryAllocator* temp_allocator);
   Error run_delegate(const internal::Instruction& instruction, MemoryAllocator* temp_allocator);
+  /// Temporary memory of execute() and step(): the caller's, else the platform's.
+  MemoryAllocator* temp_allocator() {
+    return given_temp_allocator_ != nullptr ? given_temp_allocator_ : &platform_temp_allocator_;
+  }
   Error check_late_memory(const internal::Instruction& instruction, size_t index) const;
   Error fail(Error error);
   /// Makes values again what they were when the method was loaded: loop counters, and tensors that
@@ -193,7 +210,10 @@ class Method final {
   const Program* program_;
   const executorch_flatbuffer::ExecutionPlan* plan_;
   HierarchicalAllocator* planned_memory_;
-  MemoryAllocator* temp_allocator_;
+  /// Null if the caller gave none.
+  MemoryAllocator* given_temp_allocator_;
+  /// Empty between calls of kernels and delegates, so that a moved method begins with a new one.
+  internal::PlatformMemoryAllocator platform_temp_allocator_;
   EventTracer* event_tracer_;
   /// The tracer's number for it.
   AllocatorID temp_allocator_id_ = 0;

@@ -140,12 +140,24 @@ Error Method::check_constant_input(const internal::Input& input, size_t index,
   return Error::Ok;
 }
 
-Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
-  ET_CHECK_OR_RETURN_ERROR(input_idx < inputs_size(), InvalidArgument,
-                           "method '%s': input %zu of %zu", name(), input_idx, inputs_size());
+Error Method::check_input(size_t index) const {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  ET_CHECK_OR_RETURN_ERROR(index < inputs_size(), InvalidArgument, "method '%s': input %zu of %zu",
+                           name(), index, inputs_size());
   ET_CHECK_OR_RETURN_ERROR(!in_progress(), InvalidState,
-                           "method '%s', input %zu: step() has begun an execution", name(),
-                           input_idx);
+                           "method '%s', input %zu: step() has begun an execution", name(), index);
+  return Error::Ok;
+}
+
+Error Method::clear_input(size_t input_idx) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_input(input_idx));
+  internal::Input& input = block_.inputs[input_idx];
+  input.is_set = input.tensor == nullptr;
+  return Error::Ok;
+}
+
+Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_input(input_idx));
   internal::Input& input = block_.inputs[input_idx];
   if (input.tensor == nullptr) {
     return check_constant_input(input, input_idx, input_evalue);
@@ -165,15 +177,13 @@ bool Method::input_stands_alone(size_t input_idx) const {
 }
 
 Error Method::lend_input(const EValue& input_evalue, size_t input_idx) {
-  ET_CHECK_OR_RETURN_ERROR(input_idx < inputs_size(), InvalidArgument,
-                           "method '%s': input %zu of %zu", name(), input_idx, inputs_size());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_input(input_idx));
   internal::Input& input = block_.inputs[input_idx];
   // What is lent already need not be looked at again.
   const bool can_lend = input.planned != nullptr || input_stands_alone(input_idx);
-  ET_CHECK_OR_RETURN_ERROR(!in_progress() && can_lend, InvalidState,
-                           "method '%s': input %zu is not alone in planned memory, or step() has "
-                           "begun an execution",
-                           name(), input_idx);
+  ET_CHECK_OR_RETURN_ERROR(can_lend, InvalidState,
+                           "method '%s': input %zu is not alone in planned memory", name(),
+                           input_idx);
   ET_CHECK_OR_RETURN_ERROR(input_evalue.isTensor(), InvalidArgument,
                            "method '%s', input %zu: a value of tag %u, expected a tensor", name(),
                            input_idx, static_cast<unsigned>(input_evalue.tag));
@@ -190,6 +200,7 @@ Error Method::lend_input(const EValue& input_evalue, size_t input_idx) {
 }
 
 Error Method::set_inputs(const et::ArrayRef<EValue>& input_evalues) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(input_evalues.size() == inputs_size(), InvalidArgument,
                            "method '%s': %zu inputs, expected %zu", name(), input_evalues.size(),
                            inputs_size());
@@ -199,7 +210,7 @@ Error Method::set_inputs(const et::ArrayRef<EValue>& input_evalues) {
   return Error::Ok;
 }
 
-size_t Method::outputs_size() const { return plan_ == nullptr ? 0 : count(plan_->outputs()); }
+size_t Method::outputs_size() const { return program_ == nullptr ? 0 : count(plan_->outputs()); }
 
 EValue& Method::output(size_t index) const {
   return block_.values[static_cast<size_t>(items(plan_->outputs())[index])];
@@ -216,6 +227,9 @@ const EValue& Method::get_input(size_t i) const {
 }
 
 Error Method::get_outputs(EValue* output_evalues, size_t length) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  ET_CHECK_OR_RETURN_ERROR(output_evalues != nullptr || length == 0, InvalidArgument,
+                           "method '%s': no array for %zu outputs", name(), length);
   ET_CHECK_OR_RETURN_ERROR(length >= outputs_size(), InvalidArgument,
                            "method '%s': room for %zu outputs, expected %zu", name(), length,
                            outputs_size());
@@ -226,6 +240,9 @@ Error Method::get_outputs(EValue* output_evalues, size_t length) {
 }
 
 Error Method::get_inputs(EValue* input_evalues, size_t length) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  ET_CHECK_OR_RETURN_ERROR(input_evalues != nullptr || length == 0, InvalidArgument,
+                           "method '%s': no array for %zu inputs", name(), length);
   ET_CHECK_OR_RETURN_ERROR(length >= inputs_size(), InvalidArgument,
                            "method '%s': room for %zu inputs, expected %zu", name(), length,
                            inputs_size());
@@ -235,9 +252,15 @@ Error Method::get_inputs(EValue* input_evalues, size_t length) {
   return Error::Ok;
 }
 
+Error Method::check_output(size_t index) const {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
+  ET_CHECK_OR_RETURN_ERROR(index < outputs_size(), InvalidArgument,
+                           "method '%s': output %zu of %zu", name(), index, outputs_size());
+  return Error::Ok;
+}
+
 Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
-  ET_CHECK_OR_RETURN_ERROR(output_idx < outputs_size(), InvalidArgument,
-                           "method '%s': output %zu of %zu", name(), output_idx, outputs_size());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_output(output_idx));
   const auto index = items(plan_->outputs())[output_idx];
   const fb::Tensor* tensor = plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
   ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidType, "method '%s': output %zu is no tensor",
@@ -257,8 +280,7 @@ bool Method::output_stands_alone(size_t output_idx) const {
 }
 
 Error Method::replace_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
-  ET_CHECK_OR_RETURN_ERROR(output_idx < outputs_size(), InvalidArgument,
-                           "method '%s': output %zu of %zu", name(), output_idx, outputs_size());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_output(output_idx));
   ET_CHECK_OR_RETURN_ERROR(output_stands_alone(output_idx), InvalidState,
                            "method '%s': output %zu is not alone in planned memory", name(),
                            output_idx);
@@ -272,6 +294,8 @@ Error Method::give_output_memory(void* buffer, size_t size, size_t output_idx) {
   ET_CHECK_OR_RETURN_ERROR(size >= most, InvalidArgument,
                            "method '%s', output %zu: memory of %zu bytes, expected %zu", name(),
                            output_idx, size, most);
+  ET_CHECK_OR_RETURN_ERROR(buffer != nullptr || most == 0, InvalidArgument,
+                           "method '%s', output %zu: no memory", name(), output_idx);
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(buffer) % element == 0, InvalidArgument,
                            "method '%s', output %zu: memory at %p is not aligned to its elements",
                            name(), output_idx, buffer);
@@ -279,6 +303,7 @@ Error Method::give_output_memory(void* buffer, size_t size, size_t output_idx) {
 }
 
 Result<et::Tensor> Method::get_attribute(std::string_view name) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   for (size_t i = 0; i < block_.values.size(); ++i) {
     const fb::Tensor* tensor = plan_->values()->Get(static_cast<uint32_t>(i))->val_as_Tensor();
     const fb::ExtraTensorInfo* extra = tensor == nullptr ? nullptr : tensor->extra_tensor_info();

@@ -80,6 +80,7 @@ Program::Program(const DataLoader* loader, size_t segment_base, FreeableBuffer&&
       data_map_(loader, program, segment_base) {}
 
 Result<Program> Program::load(DataLoader* loader, Verification) {
+  ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "no loader of a program");
   const ProgramHeader header = ET_UNWRAP(load_header(*loader));
   FreeableBuffer data = ET_UNWRAP(
       loader->load(0, header.flatbuffer_size, DataLoader::SegmentInfo(SegmentType::Program)));
@@ -129,6 +130,10 @@ Result<const char*> Program::get_method_name(size_t method_index) const {
 }
 
 const fb::ExecutionPlan* Program::find_plan(const char* method_name) const {
+  if (method_name == nullptr) {
+    ET_LOG(Error, "no name of a method");
+    return nullptr;
+  }
   for (size_t i = 0; i < num_methods(); ++i) {
     const fb::ExecutionPlan* plan = program_->execution_plan()->Get(i);
     if (strcmp(text(plan->name()), method_name) == 0) {
@@ -166,6 +171,9 @@ Result<Method> Program::load_method(const char* method_name, MemoryManager* memo
   if (plan == nullptr) {
     return Error::InvalidArgument;
   }
+  ET_CHECK_OR_RETURN_ERROR(
+      memory_manager != nullptr && memory_manager->method_allocator() != nullptr, InvalidArgument,
+      "method '%s': no memory manager, or none with a method allocator", method_name);
   return MethodLoader::load({*this, *plan, *memory_manager, event_tracer, named_data_map,
                              backend_options, kernel_registry});
 }
@@ -182,7 +190,7 @@ Result<const char*> Program::get_output_flattening_encoding(const char* method_n
 }
 
 Program::HeaderStatus Program::check_header(const void* data, size_t size) {
-  if (size < kMinHeadBytes) {
+  if (data == nullptr || size < kMinHeadBytes) {
     return HeaderStatus::ShortData;
   }
   switch (executorch::runtime::internal::classify_program_header(

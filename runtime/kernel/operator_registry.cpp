@@ -208,6 +208,9 @@ void set_kernel_source(KernelSource source) { g_kernel_source = source; }
 #endif
 
 Result<const Kernel*> find_kernel(const char* name, Span<const TensorMeta> meta_list) {
+  if (name == nullptr) {
+    return Error::OperatorMissing;
+  }
   const Query query(name, meta_list);
   Candidates found;
   found.look_in_tables(KernelPriority::Override, query);

@@ -43,8 +43,9 @@ struct TensorMeta {
 };
 
 /// For which tensors a kernel is: nothing (a fallback: for all), or a text that lists the tensor
-/// arguments in order, each with its dtype's number and dim order, as "v1/6;0,1|6;0,1". The text
-/// must outlive the key.
+/// arguments in order, each with its dtype's number and dim order, as "v1/6;0,1|6;0,1". The last of
+/// them, `out`, may be listed once more for what the operator returns. The text must outlive the
+/// key.
 struct KernelKey {
  public:
   constexpr KernelKey() = default;

@@ -50,6 +50,9 @@ bool register_pal(PalImpl impl) {
   replace(g_pal.allocate, impl.allocate);
   replace(g_pal.free, impl.free);
   replace(g_pal.source_filename, impl.source_filename);
+  if (impl.init != nullptr) {
+    impl.init();
+  }
   return true;
 }
 

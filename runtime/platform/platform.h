@@ -36,7 +36,8 @@ typedef enum {
   kUnknown = '?',
 } et_pal_log_level_t;
 
-/// Called by runtime_init(); must bear being called more than once.
+/// Called by runtime_init() and, if registered, by register_pal(); must bear being called more than
+/// once.
 void et_pal_init(void) ET_INTERNAL_PLATFORM_WEAKNESS;
 
 /// Ends the program. Reached from programming errors alone, never from a file or an input.
@@ -54,8 +55,8 @@ void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level,
                              const char* filename, const char* function, size_t line,
                              const char* message, size_t length) ET_INTERNAL_PLATFORM_WEAKNESS;
 
-/// Memory for extensions that have no other source of it; nullptr if there is none. The core
-/// never calls this.
+/// Memory, aligned for any type; nullptr if there is none. The core calls this for temporary memory
+/// of methods whose MemoryManager has no temp allocator, and for get_registered_kernels().
 void* et_pal_allocate(size_t size) ET_INTERNAL_PLATFORM_WEAKNESS;
 
 /// Gives back what et_pal_allocate() returned; nullptr is allowed.
@@ -98,8 +99,8 @@ struct PalImpl {
   const char* source_filename = nullptr;
 };
 
-/// Puts the non-null members of `impl` in force. Not to be called while other threads use the
-/// runtime. Returns true.
+/// Puts the non-null members of `impl` in force, then calls impl.init, if there is one. Not to be
+/// called while other threads use the runtime. Returns true.
 bool register_pal(PalImpl impl);
 
 /// What is in force; every function in it is non-null.

@@ -34,6 +34,8 @@ Error rebind_tensor(const etensor::Tensor& tensor, ArrayRef<TensorImpl::SizesTyp
   const auto rank = static_cast<size_t>(impl.dim());
   ET_CHECK_OR_RETURN_ERROR(sizes.size() == rank, NotSupported,
                            "a tensor of rank %zu for sizes of rank %zu", rank, sizes.size());
+  // The constructor below ends the program for sizes that cannot be counted.
+  ET_CHECK_OK_OR_RETURN_ERROR(safe_nbytes(impl.scalar_type(), sizes.data(), impl.dim()).error());
   TensorImpl::StridesType new_strides[kTensorDimensionLimit];
   ET_CHECK_OK_OR_RETURN_ERROR(
       dim_order_to_stride(sizes.data(), impl.dim_order().data(), rank, new_strides));
