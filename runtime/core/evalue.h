@@ -37,7 +37,8 @@ class BoxedEvalueList final {
   /// Reads every item anew into the list's memory and returns a view of that; valid until the next
   /// call. Ends the program if an item is not a T: tryGet() where that is not known.
   executorch::aten::ArrayRef<T> get() const;
-  /// The same; InvalidType if an item is not a T.
+  /// The same; InvalidType if an item is not a T, InvalidState if an item of a list without absent
+  /// items is null.
   Result<executorch::aten::ArrayRef<T>> tryGet() const;
 
   size_t size() const { return static_cast<size_t>(size_); }
@@ -67,7 +68,8 @@ struct is_optional<std::optional<T>> : std::true_type {};
 /// that must outlive it. Copying copies the reference.
 ///
 /// The toX() functions end the program if the value is of another kind (see the isX() functions);
-/// the tryToX() functions return Error::InvalidType instead.
+/// the tryToX() functions return Error::InvalidType instead, and Error::InvalidState for a string
+/// or list whose pointer in the payload is null.
 struct EValue {
   union Payload {
     union TriviallyCopyablePayload {
@@ -273,6 +275,9 @@ struct EValue {
 
   template <typename T>
   Result<T> tryTo() const {
+    if (is_reference() && payload.copyable_union.as_string_ptr == nullptr) {
+      return Error::InvalidState;
+    }
     if constexpr (std::is_same_v<T, executorch::aten::ArrayRef<int64_t>>) {
       return isIntList() ? payload.copyable_union.as_int_list_ptr->tryGet()
                          : Result<T>(Error::InvalidType);
@@ -305,6 +310,12 @@ struct EValue {
   static T* not_null(T* pointer) {
     ET_CHECK_MSG(pointer != nullptr, "an EValue of a null pointer");
     return pointer;
+  }
+
+  /// Whether the payload points to a string or a list.
+  bool is_reference() const {
+    return isString() || isIntList() || isBoolList() || isDoubleList() || isTensorList() ||
+           isListOptionalTensor();
   }
 
   // Out of line, because every accessor would repeat the message.

@@ -116,8 +116,33 @@ TEST(EValueTest, AListWithAnItemOfAnotherKindIsAnError) {
   std::optional<Tensor> optional_memory[2];
   BoxedEvalueList<std::optional<Tensor>> tensors(items, optional_memory, 2);
   EXPECT_EQ(EValue(&tensors).tryToListOptionalTensor().error(), Error::InvalidType);
-  items[0] = nullptr;
-  EXPECT_EQ(list.tryGet().error(), Error::InvalidType);
+}
+
+TEST(EValueTest, ANullItemOrANullListIsAnError) {
+  LogCapture log;
+  EValue number(int64_t{1});
+  EValue* items[] = {&number, nullptr};
+  int64_t numbers[2];
+  BoxedEvalueList<int64_t> list(items, numbers, 2);
+  EXPECT_EQ(list.tryGet().error(), Error::InvalidState);
+  EXPECT_EQ(EValue(&list).tryToIntList().error(), Error::InvalidState);
+  EXPECT_TRUE(log.contains("item 1 of a list of 2 is null")) << log.text();
+  EValue* none[] = {nullptr};
+  alignas(Tensor) uint8_t memory[sizeof(Tensor)];
+  BoxedEvalueList<Tensor> tensors(none, reinterpret_cast<Tensor*>(memory), 1);
+  EXPECT_EQ(EValue(&tensors).tryToTensorList().error(), Error::InvalidState);
+  EXPECT_DEATH(EValue(&tensors).toTensorList(), "");
+  for (const Tag tag : {Tag::String, Tag::ListInt, Tag::ListBool, Tag::ListDouble, Tag::ListTensor,
+                        Tag::ListOptionalTensor}) {
+    EValue value;
+    value.tag = tag;
+    EXPECT_FALSE(value.tryToString().ok());
+    EXPECT_FALSE(value.tryToIntList().ok());
+    EXPECT_FALSE(value.tryToBoolList().ok());
+    EXPECT_FALSE(value.tryToDoubleList().ok());
+    EXPECT_FALSE(value.tryToTensorList().ok());
+    EXPECT_FALSE(value.tryToListOptionalTensor().ok());
+  }
 }
 
 TEST(EValueDeathTest, ReadingAnotherKindEndsTheProgram) {
