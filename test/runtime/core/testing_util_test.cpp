@@ -69,7 +69,18 @@ TEST(TensorComparisonTest, IntegersAreComparedExactly) {
   const int64_t big = (int64_t{1} << 53) + 1;
   EXPECT_TENSOR_NOT_CLOSE(longs.full({1}, big), longs.full({1}, big - 1));
   EXPECT_TENSOR_NE(longs.full({1}, 3), longs.full({1}, 4));
-  EXPECT_TENSOR_CLOSE_WITH_TOL(longs.full({1}, 3), longs.full({1}, 4), 0, 1);
+  EXPECT_TENSOR_NOT_CLOSE_WITH_TOL(longs.full({1}, 3), longs.full({1}, 4), 0, 1);
+}
+
+TEST(TensorComparisonTest, SixteenBitsHaveWiderAbsoluteTolerances) {
+  TensorFactory<ScalarType::Half> halves;
+  const Tensor zero = halves.zeros({1});
+  EXPECT_TENSOR_CLOSE(zero, halves.full({1}, Half(0.0009f)));
+  EXPECT_TENSOR_NOT_CLOSE(zero, halves.full({1}, Half(0.0012f)));
+  EXPECT_TENSOR_NOT_CLOSE(halves.full({1}, Half(1000.0f)), halves.full({1}, Half(1000.5f)));
+  TensorFactory<ScalarType::BFloat16> bfloats;
+  EXPECT_TENSOR_CLOSE(bfloats.zeros({1}), bfloats.full({1}, BFloat16(0.009f)));
+  EXPECT_TENSOR_NOT_CLOSE(bfloats.zeros({1}), bfloats.full({1}, BFloat16(0.012f)));
 }
 
 TEST(TensorComparisonTest, AFailureShowsBothSides) {
