@@ -17,4 +17,13 @@ inline executorch::runtime::Error check_data_range(const char* name, size_t offs
   return executorch::runtime::Error::Ok;
 }
 
+/// The same for `size` bytes that are to be copied to `buffer`, which must not be null then.
+inline executorch::runtime::Error check_data_copy(const char* name, size_t offset, size_t size,
+                                                  size_t total, const void* buffer) {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_data_range(name, offset, size, total));
+  ET_CHECK_OR_RETURN_ERROR(buffer != nullptr || size == 0, InvalidArgument,
+                           "%s: no buffer for %zu bytes", name, size);
+  return executorch::runtime::Error::Ok;
+}
+
 }  // namespace executorch::extension::internal

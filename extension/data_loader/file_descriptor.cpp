@@ -43,9 +43,7 @@ Result<FileDescriptor> FileDescriptor::adopt(int fd, const char* name) {
 }
 
 FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept
-    : fd_(other.fd_), name_(std::move(other.name_)), size_(other.size_) {
-  other.fd_ = -1;
-}
+    : fd_(std::exchange(other.fd_, -1)), name_(std::move(other.name_)), size_(other.size_) {}
 
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) {
@@ -53,8 +51,24 @@ FileDescriptor::~FileDescriptor() {
   }
 }
 
+Error FileDescriptor::check_open() const {
+  ET_CHECK_OR_RETURN_ERROR(fd_ >= 0, InvalidState, "the loader of a file was moved from");
+  return Error::Ok;
+}
+
+Result<size_t> FileDescriptor::size() const {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_open());
+  return size_;
+}
+
+Error FileDescriptor::check_range(size_t offset, size_t size) const {
+  ET_CHECK_OK_OR_RETURN_ERROR(check_open());
+  return check_data_range(name(), offset, size, size_);
+}
+
 Error FileDescriptor::read(size_t offset, size_t size, void* buffer) const {
-  ET_CHECK_OK_OR_RETURN_ERROR(check_data_range(name(), offset, size, size_));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_open());
+  ET_CHECK_OK_OR_RETURN_ERROR(check_data_copy(name(), offset, size, size_, buffer));
   size_t done = 0;
   while (done < size) {
     const ssize_t count = pread(fd_, static_cast<char*>(buffer) + done, size - done,
@@ -81,7 +95,7 @@ void free_aligned(void* context, void* data, size_t) {
 
 Result<FreeableBuffer> FileDescriptor::read(size_t offset, size_t size, size_t alignment) const {
   // Before memory is asked for: a wild size must not get any.
-  ET_CHECK_OK_OR_RETURN_ERROR(check_data_range(name(), offset, size, size_));
+  ET_CHECK_OK_OR_RETURN_ERROR(check_range(offset, size));
   if (size == 0) {
     return FreeableBuffer(nullptr, 0, nullptr);
   }

@@ -28,10 +28,13 @@ class FileDescriptor final {
 
   int fd() const { return fd_; }
   const char* name() const { return name_.c_str(); }
-  size_t size() const { return size_; }
+  /// InvalidState if the object was moved from, as of read().
+  executorch::runtime::Result<size_t> size() const;
+  /// Ok if the file was `offset + size` bytes long when it was opened, else InvalidArgument.
+  executorch::runtime::Error check_range(size_t offset, size_t size) const;
 
-  /// Reads `size` bytes at `offset` into `buffer`; InvalidArgument if the file was not that long
-  /// when it was opened, AccessFailed if it cannot be read or has become shorter.
+  /// Reads `size` bytes at `offset` into `buffer`; InvalidArgument if `buffer` is null or the file
+  /// was not that long when it was opened, AccessFailed if it cannot be read or has become shorter.
   executorch::runtime::Error read(size_t offset, size_t size, void* buffer) const;
 
   /// The same into new memory at a multiple of `alignment`, a power of two; the buffer does not
@@ -41,6 +44,7 @@ class FileDescriptor final {
 
  private:
   explicit FileDescriptor(int fd) : fd_(fd) {}
+  executorch::runtime::Error check_open() const;
 
   int fd_;
   std::string name_;

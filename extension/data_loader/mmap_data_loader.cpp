@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <errno.h>
-#include <executorch/extension/data_loader/data_range.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <stddef.h>
 #include <string.h>
@@ -39,7 +38,7 @@ Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size,
     // what is written to the file later, and end the process where the file became shorter.
     return file_.read(offset, size, alignof(max_align_t));
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(internal::check_data_range(file_.name(), offset, size, file_.size()));
+  ET_CHECK_OK_OR_RETURN_ERROR(file_.check_range(offset, size));
   if (size == 0) {  // an empty mapping is an error of mmap's
     return FreeableBuffer(nullptr, 0, nullptr);
   }

@@ -139,6 +139,10 @@ TEST_P(EveryDataLoaderTest, RefusesWhatIsNotWithinTheData) {
   EXPECT_TRUE(log_.contains("10001 bytes at offset 0 asked for, there are 10000"));
 }
 
+TEST_P(EveryDataLoaderTest, RefusesToCopyToANullPointer) {
+  EXPECT_EQ(loader_->load_into(0, 1, kInfo, nullptr), Error::InvalidArgument);
+}
+
 INSTANTIATE_TEST_SUITE_P(Loaders, EveryDataLoaderTest, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -162,6 +166,36 @@ TEST(DataLoaderLifetimeTest, ASharedPtrKeepsItsMemory) {
   EXPECT_EQ(text_of(*loader->load(1, 3, kInfo)), "ell");
   loader.reset();
   EXPECT_TRUE(watch.expired());
+}
+
+void expect_invalid_state(const DataLoader& loader) {
+  char byte = 0;
+  EXPECT_EQ(loader.load(0, 1, kInfo).error(), Error::InvalidState);
+  EXPECT_EQ(loader.load_into(0, 1, kInfo, &byte), Error::InvalidState);
+}
+
+TEST(DataLoaderLifetimeTest, ALoaderThatWasMovedFromIsOfNoUse) {
+  LogCapture log;
+  TemporaryFile file(content());
+  auto read = FileDataLoader::from(file.path());
+  auto mapped = MmapDataLoader::from(file.path(), Mlock::NoMlock);
+  const std::string uri = "fd:///" + std::to_string(open(file.path(), O_RDONLY));
+  auto adopted = FileDescriptorDataLoader::fromFileDescriptorUri(uri.c_str());
+  SharedPtrDataLoader shared(std::make_shared<int>(1), sizeof(int));
+  const FileDataLoader other_read(std::move(*read));
+  const MmapDataLoader other_mapped(std::move(*mapped));
+  const FileDescriptorDataLoader other_adopted(std::move(*adopted));
+  const SharedPtrDataLoader other_shared(std::move(shared));
+  for (const DataLoader* loader :
+       std::initializer_list<const DataLoader*>{&*read, &*mapped, &*adopted, &shared}) {
+    expect_invalid_state(*loader);
+    EXPECT_EQ(loader->size().error(), Error::InvalidState);
+  }
+  for (const DataLoader* loader : std::initializer_list<const DataLoader*>{
+           &other_read, &other_mapped, &other_adopted, &other_shared}) {
+    EXPECT_TRUE(loader->load(0, 1, kInfo).ok());
+  }
+  expect_invalid_state(BufferDataLoader(nullptr, 1));
 }
 
 TEST(FileDataLoaderTest, PiecesAreAligned) {
