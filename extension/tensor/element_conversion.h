@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <type_traits>
 
@@ -44,11 +45,39 @@ bool visit_number_type(executorch::aten::ScalarType type, Function&& function) {
   }
 }
 
+/// Whether tensors are made of elements of `from` as elements of `to`: where ATen converts
+/// implicitly (canCast), and from floating point to unsigned integers of 16 bits and more, as in
+/// ExecuTorch 1.4.
+inline bool converts_to(executorch::aten::ScalarType from, executorch::aten::ScalarType to) {
+  using S = executorch::aten::ScalarType;
+  const bool is_wide_unsigned = to == S::UInt16 || to == S::UInt32 || to == S::UInt64;
+  return runtime::canCast(from, to) || (runtime::isFloatingType(from) && is_wide_unsigned);
+}
+
+/// Truncates towards zero. What does not fit an int64_t (for UInt64: what does not fit either) is
+/// 0, because C++ leaves such a conversion undefined.
+template <typename To, typename From>
+To truncate_number(From value) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  const auto wide = static_cast<double>(value);
+  if (wide >= -kTwoTo63 && wide < kTwoTo63) {
+    return static_cast<To>(static_cast<int64_t>(wide));
+  }
+  if (std::is_same_v<To, uint64_t> && wide >= kTwoTo63 && wide < 2 * kTwoTo63) {
+    return static_cast<To>(static_cast<uint64_t>(wide));
+  }
+  return To{0};
+}
+
 template <typename To, typename From>
 To convert_number(From value) {
   using Wide = std::conditional_t<std::is_arithmetic_v<From>, From, float>;
   if constexpr (std::is_same_v<To, From>) {
     return value;
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return static_cast<Wide>(value) != Wide{0};
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Wide>) {
+    return truncate_number<To>(static_cast<Wide>(value));
   } else if constexpr (std::is_arithmetic_v<To>) {
     return static_cast<To>(static_cast<Wide>(value));
   } else {

@@ -150,8 +150,16 @@ TensorPtr make_tensor_ptr(const Tensor& tensor, std::vector<SizesType> sizes,
 
 TensorPtr clone_tensor_ptr(const Tensor& tensor, ScalarType type) {
   const size_t count = static_cast<size_t>(tensor.numel());
-  std::vector<uint8_t> bytes(count * runtime::elementSize(type));
   const void* source = tensor.const_data_ptr();
+  ET_CHECK_MSG(type == tensor.scalar_type() || converts_to(tensor.scalar_type(), type),
+               "elements of %s cannot be converted to %s", runtime::toString(tensor.scalar_type()),
+               runtime::toString(type));
+  if (source == nullptr && count > 0) {
+    return make_tensor_ptr({tensor.sizes().begin(), tensor.sizes().end()}, nullptr,
+                           {tensor.dim_order().begin(), tensor.dim_order().end()}, {}, type,
+                           tensor.shape_dynamism());
+  }
+  std::vector<uint8_t> bytes(count * runtime::elementSize(type));
   if (type == tensor.scalar_type()) {
     if (!bytes.empty()) {
       memcpy(bytes.data(), source, bytes.size());
@@ -162,8 +170,8 @@ TensorPtr clone_tensor_ptr(const Tensor& tensor, ScalarType type) {
       using From = typename decltype(element)::type;
       converted = convert_elements(static_cast<const From*>(source), count, type, bytes.data());
     });
-    ET_CHECK_MSG(readable && converted && runtime::canCast(tensor.scalar_type(), type),
-                 "elements cannot be converted to the type");
+    ET_CHECK_MSG(readable && converted, "elements of %s cannot be converted to %s",
+                 runtime::toString(tensor.scalar_type()), runtime::toString(type));
   }
   return make_tensor_ptr({tensor.sizes().begin(), tensor.sizes().end()}, std::move(bytes),
                          {tensor.dim_order().begin(), tensor.dim_order().end()}, {}, type,
@@ -171,6 +179,7 @@ TensorPtr clone_tensor_ptr(const Tensor& tensor, ScalarType type) {
 }
 
 runtime::Error resize_tensor_ptr(TensorPtr& tensor, const std::vector<SizesType>& sizes) {
+  ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidArgument, "a null TensorPtr to resize");
   return tensor->unsafeGetTensorImpl()->resize_contiguous({sizes.data(), sizes.size()});
 }
 

@@ -56,7 +56,7 @@ inline TensorPtr make_tensor_ptr(
 }
 
 /// A tensor that owns `data`, one element each. If `type` is not T's own, the elements are
-/// converted to it; the conversion must be one that ATen allows implicitly (canCast).
+/// converted to it; the conversion must be one that converts_to() allows.
 template <typename T = float,
           aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
 TensorPtr make_tensor_ptr(
@@ -75,7 +75,8 @@ TensorPtr make_tensor_ptr(
                              type, dynamism, [owner](void*) {});
     }
   }
-  ET_CHECK_MSG(runtime::canCast(deduced_type, type), "elements cannot be converted to the type");
+  ET_CHECK_MSG(converts_to(deduced_type, type), "elements of %s cannot be converted to %s",
+               runtime::toString(deduced_type), runtime::toString(type));
   std::vector<uint8_t> bytes(data.size() * runtime::elementSize(type));
   bool converted = true;
   if constexpr (std::is_same_v<T, bool>) {
@@ -134,27 +135,33 @@ TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<aten::SizesTyp
                           std::vector<aten::StridesType> strides = {},
                           std::function<void(void*)> deleter = nullptr);
 
-/// A view that keeps the tensor it views alive.
+/// A view that keeps the tensor it views alive; `tensor` must not be null.
 inline TensorPtr make_tensor_ptr(const TensorPtr& tensor, std::vector<aten::SizesType> sizes = {},
                                  std::vector<aten::DimOrderType> dim_order = {},
                                  std::vector<aten::StridesType> strides = {}) {
+  ET_CHECK_MSG(tensor != nullptr, "a view of a null TensorPtr");
   return make_tensor_ptr(*tensor, std::move(sizes), std::move(dim_order), std::move(strides),
                          [tensor](void*) {});
 }
 
-/// A copy with memory of its own, its elements converted to `type`.
+/// A copy with memory of its own, its elements converted to `type`. A copy of a tensor without data
+/// has no data. A TensorPtr that is copied must not be null.
 TensorPtr clone_tensor_ptr(const aten::Tensor& tensor, aten::ScalarType type);
 
 inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor) {
   return clone_tensor_ptr(tensor, tensor.scalar_type());
 }
 inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor, aten::ScalarType type) {
+  ET_CHECK_MSG(tensor != nullptr, "a copy of a null TensorPtr");
   return clone_tensor_ptr(*tensor, type);
 }
-inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) { return clone_tensor_ptr(*tensor); }
+inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) {
+  ET_CHECK_MSG(tensor != nullptr, "a copy of a null TensorPtr");
+  return clone_tensor_ptr(*tensor);
+}
 
 /// Gives the tensor other sizes, within its rank, its dynamism and the number of elements that it
-/// was made with; NotSupported beyond that.
+/// was made with; NotSupported beyond that, InvalidArgument for a null TensorPtr.
 [[nodiscard]] runtime::Error resize_tensor_ptr(TensorPtr& tensor,
                                                const std::vector<aten::SizesType>& sizes);
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace {
 
 using executorch::aten::DimOrderType;
@@ -107,6 +109,28 @@ TEST(TensorPtrTest, ACloneHasMemoryOfItsOwn) {
   EXPECT_EQ(wider->const_data_ptr<double>()[1], 2.5);
 }
 
+TEST(TensorPtrTest, ACloneOfATensorWithoutDataHasNone) {
+  const TensorPtr tensor = make_tensor_ptr({2, 3}, nullptr);
+  for (const ScalarType type : {ScalarType::Float, ScalarType::Double}) {
+    const TensorPtr clone = clone_tensor_ptr(tensor, type);
+    EXPECT_EQ(clone->const_data_ptr(), nullptr);
+    EXPECT_EQ(clone->scalar_type(), type);
+    EXPECT_EQ(sizes_of(clone), (std::vector<SizesType>{2, 3}));
+  }
+}
+
+TEST(TensorPtrTest, FloatsBecomeUnsignedIntegersOf16BitsAndMore) {
+  const std::vector<float> numbers = {1.9f, 1e6f, NAN, 1e30f, -1};
+  const TensorPtr narrow =
+      make_tensor_ptr({5}, std::vector<float>(numbers), {}, {}, ScalarType::UInt32);
+  const uint32_t* data = narrow->const_data_ptr<uint32_t>();
+  EXPECT_EQ(std::vector<uint32_t>(data, data + 5),
+            (std::vector<uint32_t>{1, 1000000, 0, 0, UINT32_MAX}));
+  const TensorPtr wide =
+      clone_tensor_ptr(make_tensor_ptr({1}, std::vector<double>{1e19}), ScalarType::UInt64);
+  EXPECT_EQ(wide->const_data_ptr<uint64_t>()[0], 10000000000000000000u);
+}
+
 TEST(TensorPtrTest, ResizesWithinItsElements) {
   TensorPtr tensor = make_tensor_ptr({4, 2}, std::vector<float>(8));
   ASSERT_EQ(resize_tensor_ptr(tensor, {3, 2}), Error::Ok);
@@ -121,7 +145,11 @@ TEST(TensorPtrTest, ArgumentsThatContradictEachOtherEndTheProgram) {
   EXPECT_DEATH((void)make_tensor_ptr({2, 3}, data, {}, {4, 1}), "dense");
   EXPECT_DEATH((void)make_tensor_ptr({2, 3}, std::vector<float>(5)), "number of elements");
   EXPECT_DEATH((void)make_tensor_ptr({2}, std::vector<float>(2), {}, {}, ScalarType::Int),
-               "cannot be converted");
+               "elements of Float cannot be converted to Int");
+  EXPECT_DEATH((void)clone_tensor_ptr(TensorPtr()), "null TensorPtr");
+  EXPECT_DEATH((void)make_tensor_ptr(TensorPtr()), "null TensorPtr");
+  TensorPtr none;
+  EXPECT_EQ(resize_tensor_ptr(none, {1}), Error::InvalidArgument);
 }
 
 }  // namespace
