@@ -8,17 +8,18 @@
 
 namespace executorch::ET_RUNTIME_NAMESPACE {
 
-/// A tensor as "Float [2, 3] [1, 2, 3, 4, 5, 6]", its elements in the order of its memory; a list
-/// as "[1, 2]"; a string in quotes; nothing as "None".
+/// Prints a value as Python and torch do: `None`, `True`, `2`, `2.`, `"text"`, a list as
+/// `(len=2)[1, 2]`, a tensor as `tensor(sizes=[2], [1., 2.])` with its elements in the order of its
+/// memory. More than 10 items are spread over lines; a list of several tensors has one a line.
 std::ostream& operator<<(std::ostream& stream, const EValue& value);
 
 }  // namespace executorch::ET_RUNTIME_NAMESPACE
 
 namespace executorch::extension {
 
-/// `stream << evalue_edge_items(n)`: from there on the stream shows the first n and the last n
-/// items of a longer list or tensor, and "..." for those between. Without it, or with n < 1, it
-/// shows all.
+/// `stream << evalue_edge_items(n)`: from there on the stream prints the first n and the last n
+/// items of a longer list or tensor, and "..." for those between. Without it, or with n < 1, n
+/// is 3.
 class evalue_edge_items final {
  public:
   explicit evalue_edge_items(long count) : count_(count) {}

@@ -2,6 +2,7 @@
 #include <executorch/extension/executor_runner/output.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ std::string value_text(const EValue& value, PrintOutput what) {
     return tensor_text(tensor.scalar_type(), {sizes.data(), sizes.size()});
   }
   std::ostringstream text;
-  text << evalue_edge_items(what == PrintOutput::All ? 0 : kEdgeValues) << value;
+  text << evalue_edge_items(what == PrintOutput::All ? LONG_MAX : kEdgeValues) << value;
   return text.str();
 }
 
