@@ -33,6 +33,9 @@ GrowingAllocator::GrowingAllocator(HeapBlock first)
       first_(std::move(first)) {}
 
 void* GrowingAllocator::allocate_growing(size_t size, size_t alignment) {
+  if (!isPowerOf2(alignment)) {
+    return MemoryAllocator::allocate(size, alignment);  // which reports it
+  }
   size_t worst_case = 0;
   if (!runtime::add_overflows(size, alignment - 1, &worst_case) && worst_case <= free_size()) {
     return MemoryAllocator::allocate(size, alignment);

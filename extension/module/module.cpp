@@ -259,7 +259,12 @@ Error Module::run(const std::string& method_name) {
 Result<std::vector<EValue>> Module::execute_with(const std::string& method_name,
                                                  aten::ArrayRef<EValue> input_values) {
   Method* const method = ET_UNWRAP(this->method(method_name));
-  ET_CHECK_OK_OR_RETURN_ERROR(method->set_inputs(input_values));
+  ET_CHECK_OR_RETURN_ERROR(input_values.size() <= method->inputs_size(), InvalidArgument,
+                           "'%s' has %zu inputs, not %zu", method_name.c_str(),
+                           method->inputs_size(), input_values.size());
+  for (size_t i = 0; i < input_values.size(); ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(method->set_input(input_values[i], i));
+  }
   ET_CHECK_OK_OR_RETURN_ERROR(run(method_name));
   return outputs_of(*method);
 }
@@ -282,7 +287,8 @@ Result<EValue> Module::get(const std::string& method_name) {
 Error Module::set_input(const std::string& method_name, const EValue& input_value,
                         size_t input_index) {
   Method* const method = ET_UNWRAP(this->method(method_name));
-  return method->set_input(input_value, input_index);
+  return input_value.isNone() ? method->clear_input(input_index)
+                              : method->set_input(input_value, input_index);
 }
 
 Error Module::set_inputs(const std::string& method_name, const std::vector<EValue>& input_values) {

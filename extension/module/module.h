@@ -125,12 +125,13 @@ class Module {
   /// Does not load the method. Valid as long as program().
   runtime::Result<runtime::MethodMeta> method_meta(const std::string& method_name);
 
-  /// Runs a method with `input_values`, one for each input; returns all outputs.
+  /// Runs a method with `input_values`, the first of its inputs; further ones are those that
+  /// set_input() has set. Returns all outputs. InvalidState if an input is not set.
   runtime::Result<std::vector<runtime::EValue>> execute(
       const std::string& method_name, const std::vector<runtime::EValue>& input_values) {
     return execute_with(method_name, Values(input_values.data(), input_values.size()));
   }
-  /// Runs a method with one input.
+  /// The same with its first input.
   runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name,
                                                         const runtime::EValue& input_value) {
     return execute_with(method_name, Values(&input_value, 1));
@@ -165,7 +166,9 @@ class Module {
   }
   runtime::Result<runtime::EValue> get(const std::string& method_name);
 
-  /// Sets one input. A tensor's memory must live until the method has run.
+  /// Sets one input. A tensor's memory must live until the method has run. `EValue()` makes the
+  /// input one that is not set. An input stays set for further executions, unless the plan uses its
+  /// memory for other values as well.
   [[nodiscard]] runtime::Error set_input(const std::string& method_name,
                                          const runtime::EValue& input_value, size_t input_index);
   [[nodiscard]] runtime::Error set_inputs(const std::string& method_name,

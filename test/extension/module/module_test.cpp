@@ -84,6 +84,18 @@ TEST_F(ModuleTest, RunsOnInputsThatWereSetBefore) {
   EXPECT_EQ(module.get_output()->toTensor().const_data_ptr<float>()[0], 2);
 }
 
+TEST_F(ModuleTest, InputsThatWereSetGoWithThoseGiven) {
+  Module module(path_of("add"));
+  const TensorPtr x = ones({2, 3});
+  const TensorPtr y = full({2, 3}, 10);
+  ASSERT_EQ(module.set_input(y, 1), Error::Ok);
+  EXPECT_EQ(module.get("forward", x)->toTensor().const_data_ptr<float>()[0], 11);
+  ASSERT_EQ(module.set_input(executorch::runtime::EValue(), 1), Error::Ok);
+  EXPECT_EQ(module.forward(x).error(), Error::InvalidState) << "input 1 was cleared";
+  EXPECT_EQ(module.set_input(executorch::runtime::EValue(), 2), Error::InvalidArgument);
+  EXPECT_EQ(module.get("forward", {y, y})->toTensor().const_data_ptr<float>()[0], 20);
+}
+
 TEST_F(ModuleTest, MethodsShareTheirStateIfArenasAreShared) {
   // add: count += x, returns 2 count; halve: count /= 2, returns count + x.
   const TensorPtr x = ones({3});
@@ -139,7 +151,9 @@ TEST_F(ModuleTest, ReportsFaultsAndStaysUsable) {
   Module module(path_of("add"));
   EXPECT_EQ(module.execute("backward").error(), Error::InvalidArgument);
   const TensorPtr x = ones({2, 3});
-  EXPECT_EQ(module.forward(x).error(), Error::InvalidArgument);
+  EXPECT_EQ(module.forward(x).error(), Error::InvalidState);
+  EXPECT_EQ(module.forward({x, x, x}).error(), Error::InvalidArgument);
+  EXPECT_EQ(module.forward(executorch::runtime::EValue()).error(), Error::InvalidArgument);
   EXPECT_EQ(module.forward({x, ones({2, 3}, executorch::aten::ScalarType::Int)}).error(),
             Error::InvalidArgument);
   EXPECT_EQ(module.forward({x, ones({3, 3})}).error(), Error::InvalidArgument);
