@@ -58,7 +58,8 @@ constexpr runtime::internal::FieldRule kFields[] = {
 constexpr runtime::internal::TableRule kTables[] = {{0, 4}, {4, 1}, {5, 1},  {6, 1},
                                                     {7, 1}, {8, 2}, {10, 2}, {12, 3}};
 
-constexpr uint32_t kVersion = 0;
+// That of ExecuTorch 1.4; earlier versions have the same layout.
+constexpr uint32_t kNewestVersion = 2;
 constexpr size_t kFileAlignment = 16;
 
 Result<const TensorLayout> layout_of(const fb::Tensor& tensor) {
@@ -149,7 +150,7 @@ Result<TestCase> TestSuite::test_case(size_t index) const {
 
 bool Bundle::is_bundle(Span<const uint8_t> file) {
   constexpr size_t kIdentifierEnd = 8;
-  return file.size() >= kIdentifierEnd &&
+  return file.data() != nullptr && file.size() >= kIdentifierEnd &&
          memcmp(file.data() + sizeof(uint32_t), fb::BundledProgramIdentifier(), 4) == 0;
 }
 
@@ -165,9 +166,9 @@ Result<Bundle> Bundle::open(Span<const uint8_t> file) {
                                   file, {kFields, kTables, kTableNames, kBundle}),
                               "bundled program: damaged");
   const Bundle bundle = of_accepted(file.data());
-  ET_CHECK_OR_RETURN_ERROR(bundle.table_->version() == kVersion, NotSupported,
-                           "bundled program: version %u, expected %u", bundle.table_->version(),
-                           kVersion);
+  ET_CHECK_OR_RETURN_ERROR(bundle.table_->version() <= kNewestVersion, NotSupported,
+                           "bundled program: version %u, expected at most %u",
+                           bundle.table_->version(), kNewestVersion);
   for (uint32_t i = 0; i < bundle.suites_size(); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_suite(*bundle.table_->method_test_suites()->Get(i)));
   }

@@ -41,6 +41,7 @@ Error set_input(Method& method, const CaseValue& value, size_t index, void* data
 }
 
 Result<TestCase> case_of(const Method& method, const void* bundle, size_t index) {
+  ET_CHECK_OR_RETURN_ERROR(bundle != nullptr, InvalidArgument, "no bundled program");
   const TestSuite suite =
       ET_UNWRAP(Bundle::of_accepted(bundle).suite_of(method.method_meta().name()));
   return suite.test_case(index);
@@ -54,6 +55,8 @@ bool is_bundled_program(void* file_data, size_t file_data_len) {
 
 Error get_program_data(void* file_data, size_t file_data_len, const void** out_program_data,
                        size_t* out_program_data_len) {
+  ET_CHECK_OR_RETURN_ERROR(out_program_data != nullptr && out_program_data_len != nullptr,
+                           InvalidArgument, "nowhere to put the program of a bundled program");
   const Bundle bundle =
       ET_UNWRAP(Bundle::open({static_cast<const uint8_t*>(file_data), file_data_len}));
   *out_program_data = bundle.program().data();

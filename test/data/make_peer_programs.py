@@ -20,6 +20,9 @@ import torch
 from torch import nn
 from torch.export import Dim, export
 
+from executorch.devtools import BundledProgram
+from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.exir.passes import MemoryPlanningPass
 
@@ -145,6 +148,15 @@ def as_numpy(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().view(torch.uint16).numpy() if tensor.dtype == torch.bfloat16 else tensor.detach().numpy()
 
 
+def add_bundle(samples: Samples) -> bytes:
+    """`add` with two test cases, of which the second expects wrong outputs."""
+    x, y = samples["forward"]
+    cases = [MethodTestCase((x, y), (x + y,)), MethodTestCase((x, y), (x - y,))]
+    program = to_edge(export(Add(), (x, y))).to_executorch()
+    bundle = BundledProgram(program, [MethodTestSuite("forward", cases)])
+    return serialize_from_bundled_program_to_flatbuffer(bundle)
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     expected: dict[str, np.ndarray] = {}
@@ -154,6 +166,8 @@ def main(folder: Path) -> None:
         exported = {m: export(module.eval(), args, **options) for m, (module, args, options) in methods.items()}
         program = to_edge(exported).to_executorch(config)
         (folder / f"{name}.pte").write_bytes(program.buffer)
+        if name == "add":
+            (folder / "add.bpte").write_bytes(add_bundle(samples))
         for method, args in samples.items():
             outputs = methods[method][0](*args)
             outputs = outputs if isinstance(outputs, tuple) else (outputs,)

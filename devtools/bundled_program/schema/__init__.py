@@ -11,7 +11,8 @@ from executorch.exir.schema import Int as Int
 from executorch.exir.schema import ScalarType
 from executorch.exir.serialize import tables as t
 
-BUNDLED_PROGRAM_SCHEMA_VERSION = 0
+BUNDLED_PROGRAM_SCHEMA_VERSION = 2
+"""That of ExecuTorch 1.4. Files of versions 0 (our earlier ones) and 1 have the same layout."""
 
 
 @dataclass

@@ -176,6 +176,21 @@ TEST(BundledProgramTest, WhatIsNoBundleIsSaidToBeNone) {
   std::vector<uint8_t> bundle = executorch::testing::three_cases();
   EXPECT_TRUE(is_bundled_program(bundle.data(), bundle.size()));
   EXPECT_EQ(open(bundle_bytes({}, "forward", 7)), Error::NotSupported);
+  EXPECT_EQ(open(bundle_bytes({}, "forward", 0)), Error::Ok) << "our earlier files";
+  EXPECT_FALSE(is_bundled_program(nullptr, 100));
+}
+
+TEST(BundledProgramTest, AFileOfExecuTorch14IsRead) {
+  Loaded loaded(executorch::testing::bytes_of("peer/add.bpte"));
+  ASSERT_EQ(loaded.status, Error::Ok);
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(load_bundled_input(loaded.method(), loaded.bundle.data(), i), Error::Ok);
+    ASSERT_EQ(loaded.method().execute(), Error::Ok);
+    EXPECT_EQ(verify_method_outputs(loaded.method(), loaded.bundle.data(), i),
+              i == 0 ? Error::Ok : Error::InvalidArgument);
+  }
+  EXPECT_EQ(load_bundled_input(loaded.method(), nullptr, 0), Error::InvalidArgument);
+  EXPECT_EQ(verify_method_outputs(loaded.method(), nullptr, 0), Error::InvalidArgument);
 }
 
 TEST(BundledProgramTest, TensorsThatCannotBeAreRefused) {

@@ -50,14 +50,17 @@ struct MadeBundle {
   }
 };
 
-inline std::vector<uint8_t> add_program() {
-  std::ifstream file(std::string(TEST_DATA_DIR) + "/peer/add.pte", std::ios::binary);
+/// A file of test/data.
+inline std::vector<uint8_t> bytes_of(const std::string& name) {
+  std::ifstream file(std::string(TEST_DATA_DIR) + "/" + name, std::ios::binary);
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(file),
                               std::istreambuf_iterator<char>());
 }
 
+inline std::vector<uint8_t> add_program() { return bytes_of("peer/add.pte"); }
+
 inline std::vector<uint8_t> bundle_bytes(const std::vector<MadeCase>& cases,
-                                         const char* method = "forward", uint32_t version = 0) {
+                                         const char* method = "forward", uint32_t version = 2) {
   namespace fb = bundled_program_flatbuffer;
   flatbuffers::FlatBufferBuilder builder;
   const auto values_of = [&](const std::vector<MadeTensor>& tensors) {

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 from pathlib import Path
 
+import peer_programs
 import pytest
 import torch
 from oracle import peer
@@ -14,6 +15,8 @@ from executorch.devtools.bundled_program.serialize import (
 )
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.serialize.errors import MalformedProgramError
+from executorch.extension.pybindings import portable_lib
+from executorch.runtime import InvalidArgumentError
 
 X = torch.arange(6.0).reshape(2, 3)
 
@@ -97,6 +100,18 @@ def test_what_is_no_bundle_is_refused(program: ExecutorchProgramManager) -> None
     for data in (b"", b"no bundle at all", program.buffer):
         with pytest.raises(MalformedProgramError):
             deserialize_from_flatbuffer_to_bundled_program(data)
+
+
+def test_a_file_of_the_reference_is_read_and_run() -> None:
+    data = peer_programs.path("add").with_suffix(".bpte").read_bytes()
+    read = deserialize_from_flatbuffer_to_bundled_program(data)
+    assert read.version == schema.BUNDLED_PROGRAM_SCHEMA_VERSION == 2
+    assert [value.val.sizes for value in read.method_test_suites[0].test_cases[0].inputs] == [[2, 3], [2, 3]]
+    bundled = portable_lib._load_bundled_program_from_buffer(data)
+    module = portable_lib._load_for_executorch_from_bundled_program(bundled)
+    module.verify_result_with_bundled_expected_output(bundled, "forward", 0)
+    with pytest.raises(InvalidArgumentError, match="test case 1"):
+        module.verify_result_with_bundled_expected_output(bundled, "forward", 1)
 
 
 @pytest.mark.skipif(not peer.is_installed(), reason=peer.MISSING)
