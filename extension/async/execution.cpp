@@ -122,7 +122,7 @@ class RunningTasks final {
         return;
       }
       const size_t at = next;
-      const Error error = method_.run_at(&next, context, &temp);
+      const Error error = method_.run_at(&next, context);
       if (error != Error::Ok) {
         method_.log_failure(at, error);
         note_failure(at, error);

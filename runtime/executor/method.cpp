@@ -10,6 +10,7 @@
 #include <executorch/runtime/executor/delegate_loader.h>
 #include <executorch/runtime/executor/event_name.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/platform_memory_allocator.h>
 #include <executorch/runtime/executor/value_loader.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -25,7 +26,7 @@ Method::Method(Method&& other) noexcept
     : program_(std::exchange(other.program_, nullptr)),
       plan_(other.plan_),
       planned_memory_(other.planned_memory_),
-      given_temp_allocator_(other.given_temp_allocator_),
+      temp_allocator_(other.temp_allocator_),
       event_tracer_(other.event_tracer_),
       temp_allocator_id_(other.temp_allocator_id_),
       block_(other.block_),
@@ -98,6 +99,17 @@ Result<size_t> Method::memory_planned_buffer_size(size_t index) {
   return static_cast<size_t>(ET_UNWRAP(method_meta().memory_planned_buffer_size(index)));
 }
 
+Error Method::run(bool all) {
+  internal::PlatformMemoryAllocator platform;
+  KernelRuntimeContext context(event_tracer_,
+                               temp_allocator_ != nullptr ? temp_allocator_ : &platform);
+  const bool is_traced = internal::tracing(event_tracer_);
+  do {
+    ET_CHECK_OK_OR_RETURN_ERROR(is_traced ? run_next_traced(context) : run_next(context));
+  } while (all && next_ < block_.instructions.size());
+  return Error::Ok;
+}
+
 Error Method::execute() {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState,
@@ -106,18 +118,12 @@ Error Method::execute() {
   ET_CHECK_OK_OR_RETURN_ERROR(begin());
   internal::event_tracer_create_event_block(event_tracer_, "Execute");
   const internal::EventTracerProfileMethodScope scope(event_tracer_, "Method::execute");
-  KernelRuntimeContext context(event_tracer_, temp_allocator());
-  const size_t end = block_.instructions.size();
+  if (!block_.instructions.empty()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(run(/*all=*/true));
+  }
   if (internal::tracing(event_tracer_)) {
-    while (next_ < end) {
-      ET_CHECK_OK_OR_RETURN_ERROR(run_next_traced(context));
-    }
     for (size_t i = 0; i < outputs_size(); ++i) {
       internal::event_tracer_log_evalue_output(event_tracer_, get_output(i));
-    }
-  } else {
-    while (next_ < end) {
-      ET_CHECK_OK_OR_RETURN_ERROR(run_next(context));
     }
   }
   next_ = 0;
@@ -127,14 +133,13 @@ Error Method::execute() {
 Error Method::step() {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   if (next_ >= block_.instructions.size()) {
-    // Of a method without instructions, the only step is the end.
+    // The only step of a method without instructions is its end.
     return Error::EndOfMethod;
   }
   if (next_ == 0) {
     ET_CHECK_OK_OR_RETURN_ERROR(begin());
   }
-  KernelRuntimeContext context(event_tracer_, temp_allocator());
-  return internal::tracing(event_tracer_) ? run_next_traced(context) : run_next(context);
+  return run(/*all=*/false);
 }
 
 Error Method::reset_execution() {
@@ -216,20 +221,19 @@ Error Method::run_delegate(const Instruction& instruction, MemoryAllocator* temp
 }
 
 void Method::release_temp(MemoryAllocator* temp_allocator) {
-  // Tasks that run at the same time have allocators of their own, and are not traced.
-  if (internal::tracing(event_tracer_) && temp_allocator == this->temp_allocator() &&
-      temp_allocator->used_size() != 0) {
+  // Methods that run on several threads are not traced.
+  if (internal::tracing(event_tracer_) && temp_allocator->used_size() != 0) {
     event_tracer_->track_allocation(temp_allocator_id_, temp_allocator->used_size());
   }
   temp_allocator->reset();
 }
 
 Error Method::run_next(KernelRuntimeContext& context) {
-  const Error error = run_at(&next_, context, temp_allocator());
+  const Error error = run_at(&next_, context);
   return ET_UNLIKELY(error != Error::Ok) ? fail(error) : error;
 }
 
-Error Method::run_at(size_t* next, KernelRuntimeContext& context, MemoryAllocator* temp_allocator) {
+Error Method::run_at(size_t* next, KernelRuntimeContext& context) {
   const Instruction& instruction = block_.instructions.data()[*next];
   if (ET_UNLIKELY(instruction.has_late_memory)) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_late_memory(instruction, *next));
@@ -237,14 +241,14 @@ Error Method::run_at(size_t* next, KernelRuntimeContext& context, MemoryAllocato
   switch (instruction.opcode) {
     case Opcode::Kernel:
       instruction.kernel(context, {instruction.arguments, instruction.number});
-      release_temp(temp_allocator);
+      release_temp(context.internal_temp_allocator());
       if (ET_UNLIKELY(context.failure_state() != Error::Ok)) {
         return context.failure_state();
       }
       break;
     case Opcode::Delegate: {
-      const Error error = run_delegate(instruction, temp_allocator);
-      release_temp(temp_allocator);
+      const Error error = run_delegate(instruction, context.internal_temp_allocator());
+      release_temp(context.internal_temp_allocator());
       ET_CHECK_OK_OR_RETURN_ERROR(error);
       break;
     }

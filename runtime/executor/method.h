@@ -15,7 +15,6 @@
 #include <executorch/runtime/executor/method_layout.h>
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/parametric_plan.h>
-#include <executorch/runtime/executor/platform_memory_allocator.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
 namespace executorch_flatbuffer {
@@ -161,8 +160,9 @@ class Method final {
       : program_(program),
         plan_(plan),
         planned_memory_(memory_manager->planned_memory()),
-        given_temp_allocator_(memory_manager->temp_allocator()),
-        event_tracer_(event_tracer) {}
+        temp_allocator_(memory_manager->temp_allocator()),
+        event_tracer_(event_tracer),
+        block_() {}  // value initialization: cleared at once, not array by array
 
   const char* name() const { return method_meta().name(); }
   /// InvalidState if the method was moved from.
@@ -185,19 +185,17 @@ class Method final {
   /// What must be so before the first instruction; inputs that execution consumes are not set any
   /// more. Tensors planned parametric in shape are placed.
   Error begin();
+  /// Runs instruction next_, or all from there on.
+  Error run(bool all);
   /// Runs instruction next_ and sets it to the following one.
   Error run_next(KernelRuntimeContext& context);
   /// Runs instruction *next and sets it to the following one.
-  Error run_at(size_t* next, KernelRuntimeContext& context, MemoryAllocator* temp_allocator);
+  Error run_at(size_t* next, KernelRuntimeContext& context);
   Error run_next_traced(KernelRuntimeContext& context);
   void log_results(const internal::Instruction& instruction);
   /// After each call of a kernel or delegate.
   void release_temp(MemoryAllocator* temp_allocator);
   Error run_delegate(const internal::Instruction& instruction, MemoryAllocator* temp_allocator);
-  /// Temporary memory of execute() and step(): the caller's, else the platform's.
-  MemoryAllocator* temp_allocator() {
-    return given_temp_allocator_ != nullptr ? given_temp_allocator_ : &platform_temp_allocator_;
-  }
   Error check_late_memory(const internal::Instruction& instruction, size_t index) const;
   Error fail(Error error);
   /// Makes values again what they were when the method was loaded: loop counters, and tensors that
@@ -210,10 +208,8 @@ class Method final {
   const Program* program_;
   const executorch_flatbuffer::ExecutionPlan* plan_;
   HierarchicalAllocator* planned_memory_;
-  /// Null if the caller gave none.
-  MemoryAllocator* given_temp_allocator_;
-  /// Empty between calls of kernels and delegates, so that a moved method begins with a new one.
-  internal::PlatformMemoryAllocator platform_temp_allocator_;
+  /// Null: the platform gives temporary memory.
+  MemoryAllocator* temp_allocator_;
   EventTracer* event_tracer_;
   /// The tracer's number for it.
   AllocatorID temp_allocator_id_ = 0;

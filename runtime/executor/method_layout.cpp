@@ -101,7 +101,11 @@ MethodCounts count_plan(const fb::ExecutionPlan& plan, size_t plan_words) {
 }  // namespace
 
 size_t method_block_size(const fb::ExecutionPlan& plan, size_t plan_words) {
-  return method_block_size(count_plan(plan, plan_words));
+  // The walk of lay_out_method(), so that it is compiled once. The arrays' addresses are not used.
+  BlockCursor cursor(kMethodBlockAlignment);
+  MethodBlock unused;
+  lay_out(count_plan(plan, plan_words), &cursor, &unused);
+  return cursor.size();
 }
 
 namespace {
@@ -157,7 +161,7 @@ void release_growing(const MethodBlock& block) {
 
 void lay_out_method(const fb::ExecutionPlan& plan, size_t plan_words, uint8_t* memory,
                     MethodBlock* block) {
-  BlockCursor cursor(memory);
+  BlockCursor cursor(reinterpret_cast<uintptr_t>(memory));
   lay_out(count_plan(plan, plan_words), &cursor, block);
 }
 

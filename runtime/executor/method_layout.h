@@ -141,23 +141,18 @@ struct MethodCounts {
   size_t plan_words = 0;
 };
 
-/// Takes arrays from a block, one after the other; without memory, counts their bytes.
-class BlockCursor final {
+/// Counts the bytes of arrays that lie one after the other.
+class BlockSize {
  public:
-  constexpr explicit BlockCursor(uint8_t* memory) : memory_(memory) {}
-
   template <typename T>
-  constexpr void take(size_t count, Span<T>* array) {
+  constexpr void take(size_t count, Span<T>*) {
     static_assert(alignof(T) <= kMethodBlockAlignment, "the block's alignment is not enough");
-    const size_t start = advance(count, sizeof(T), alignof(T));
-    if (memory_ != nullptr) {
-      *array = Span<T>(static_cast<T*>(static_cast<void*>(memory_ + start)), count);
-    }
+    advance(count, sizeof(T), alignof(T));
   }
 
   constexpr size_t size() const { return overflow_ ? SIZE_MAX : used_; }
 
- private:
+ protected:
   /// The start of the next array.
   ET_NOINLINE constexpr size_t advance(size_t count, size_t size, size_t alignment) {
     size_t bytes = 0;
@@ -170,12 +165,34 @@ class BlockCursor final {
     return start;
   }
 
-  uint8_t* memory_;
+ private:
   size_t used_ = 0;
   bool overflow_ = false;
 };
 
-constexpr void lay_out(const MethodCounts& counts, BlockCursor* cursor, MethodBlock* block) {
+/// Points arrays into the block of memory at an address, one after the other. Nothing is read or
+/// written there.
+class BlockCursor final : public BlockSize {
+ public:
+  explicit BlockCursor(uintptr_t address) : address_(address) {}
+
+  template <typename T>
+  void take(size_t count, Span<T>* array) {
+    static_assert(alignof(T) <= kMethodBlockAlignment, "the block's alignment is not enough");
+    *array = Span<T>(static_cast<T*>(next(count, sizeof(T), alignof(T))), count);
+  }
+
+ private:
+  ET_NOINLINE void* next(size_t count, size_t size, size_t alignment) {
+    return reinterpret_cast<void*>(address_ + advance(count, size, alignment));
+  }
+
+  uintptr_t address_;
+};
+
+/// Takes every array of `block`; `Cursor` is one of the two above.
+template <typename Cursor>
+constexpr void lay_out(const MethodCounts& counts, Cursor* cursor, MethodBlock* block) {
   cursor->take(counts.values, &block->values);
   cursor->take(counts.instructions, &block->instructions);
   cursor->take(counts.inputs, &block->inputs);
@@ -208,7 +225,7 @@ constexpr void lay_out(const MethodCounts& counts, BlockCursor* cursor, MethodBl
 /// compiled for; SIZE_MAX if they do not fit size_t. A build that knows the program can so make the
 /// memory static.
 constexpr size_t method_block_size(const MethodCounts& counts) {
-  BlockCursor cursor(nullptr);
+  BlockSize cursor;
   MethodBlock unused;
   lay_out(counts, &cursor, &unused);
   return cursor.size();

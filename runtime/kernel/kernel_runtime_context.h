@@ -31,6 +31,8 @@ class KernelRuntimeContext {
 
   /// Where to report events; may be null.
   EventTracer* internal_event_tracer() { return event_tracer_; }
+  /// For the executor, which resets it after the kernel; may be null.
+  MemoryAllocator* internal_temp_allocator() { return temp_allocator_; }
 
  private:
   EventTracer* event_tracer_;

@@ -69,12 +69,16 @@ TensorImpl::TensorImpl(ScalarType type, ssize_t dim, SizesType* sizes, void* dat
       device_index_(device_index) {
   ET_CHECK_MSG(dim >= 0 && dim <= static_cast<ssize_t>(kTensorDimensionLimit),
                "a tensor of rank %zd", dim);
-  const size_t nbytes = *safe_nbytes(type, sizes, dim);
-  numel_bound_ = nbytes / elementSize(type);
-  numel_ = static_cast<ssize_t>(numel_bound_);
+  ET_CHECK_MSG(isValid(type), "no scalar type has number %d", static_cast<int>(type));
+  numel_ = compute_numel(sizes, dim);
+  numel_bound_ = static_cast<size_t>(numel_);
 }
 
-size_t TensorImpl::nbytes() const { return static_cast<size_t>(numel_) * elementSize(type_); }
+size_t TensorImpl::nbytes() const {
+  size_t nbytes = 0;
+  return mul_overflows(static_cast<size_t>(numel_), elementSize(type_), &nbytes) ? SIZE_MAX
+                                                                                 : nbytes;
+}
 
 ssize_t TensorImpl::element_size() const { return static_cast<ssize_t>(elementSize(type_)); }
 

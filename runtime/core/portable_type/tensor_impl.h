@@ -38,14 +38,14 @@ class TensorImpl final {
   /// `sizes`, `dim_order` and `strides` have `dim` elements each; the latter two may be nullptr
   /// (the tensor then has none to show). The number of elements at construction is the capacity:
   /// a dynamic tensor is resized up to it. Arguments must be valid: 0 <= dim <= 16, no negative
-  /// size, a number of bytes that fits ssize_t (ask safe_nbytes() about those of a file), else the
-  /// program ends.
+  /// size, a number of elements that fits ssize_t (ask safe_numel() about sizes of a file), else
+  /// the program ends.
   TensorImpl(ScalarType type, ssize_t dim, SizesType* sizes, void* data = nullptr,
              DimOrderType* dim_order = nullptr, StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC,
              DeviceType device_type = DeviceType::CPU, DeviceIndex device_index = 0);
 
-  /// The bytes that the current sizes take.
+  /// The bytes that the current sizes take; SIZE_MAX if they do not fit size_t.
   size_t nbytes() const;
   /// Ends the program if `dim` is out of range.
   ssize_t size(ssize_t dim) const {
