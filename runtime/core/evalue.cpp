@@ -5,8 +5,13 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
 void EValue::abort_wrong_tag(Tag expected) const {
-  ET_LOG(Fatal, "an EValue of kind %" PRIu32 " read as one of kind %" PRIu32,
-         static_cast<uint32_t>(tag), static_cast<uint32_t>(expected));
+  if (tag == expected) {
+    ET_LOG(Fatal, "an EValue of kind %" PRIu32 " whose pointer is null",
+           static_cast<uint32_t>(tag));
+  } else {
+    ET_LOG(Fatal, "an EValue of kind %" PRIu32 " read as one of kind %" PRIu32,
+           static_cast<uint32_t>(tag), static_cast<uint32_t>(expected));
+  }
   executorch::runtime::runtime_abort();
 }
 

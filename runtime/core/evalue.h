@@ -67,9 +67,9 @@ struct is_optional<std::optional<T>> : std::true_type {};
 /// A value of a program: a tag and 8 bytes. Tensors, strings and lists are references to things
 /// that must outlive it. Copying copies the reference.
 ///
-/// The toX() functions end the program if the value is of another kind (see the isX() functions);
-/// the tryToX() functions return Error::InvalidType instead, and Error::InvalidState for a string
-/// or list whose pointer in the payload is null.
+/// The toX() functions end the program if the value is of another kind (see the isX() functions), or
+/// a string or list whose pointer in the payload is null; the tryToX() functions return
+/// Error::InvalidType and Error::InvalidState instead.
 struct EValue {
   union Payload {
     union TriviallyCopyablePayload {
@@ -192,24 +192,24 @@ struct EValue {
   }
   /// The view is as long-lived as the program's text.
   std::string_view toString() const {
-    const executorch::aten::ArrayRef<char>& text = *expect(Tag::String).as_string_ptr;
+    const executorch::aten::ArrayRef<char>& text = *expect_reference(Tag::String).as_string_ptr;
     return {text.data(), text.size()};
   }
   executorch::aten::ArrayRef<bool> toBoolList() const {
-    return *expect(Tag::ListBool).as_bool_list_ptr;
+    return *expect_reference(Tag::ListBool).as_bool_list_ptr;
   }
   executorch::aten::ArrayRef<double> toDoubleList() const {
-    return *expect(Tag::ListDouble).as_double_list_ptr;
+    return *expect_reference(Tag::ListDouble).as_double_list_ptr;
   }
   /// The lists' views are valid until the list is read again; see BoxedEvalueList::get().
   executorch::aten::ArrayRef<int64_t> toIntList() const {
-    return expect(Tag::ListInt).as_int_list_ptr->get();
+    return expect_reference(Tag::ListInt).as_int_list_ptr->get();
   }
   executorch::aten::ArrayRef<executorch::aten::Tensor> toTensorList() const {
-    return expect(Tag::ListTensor).as_tensor_list_ptr->get();
+    return expect_reference(Tag::ListTensor).as_tensor_list_ptr->get();
   }
   executorch::aten::ArrayRef<std::optional<executorch::aten::Tensor>> toListOptionalTensor() const {
-    return expect(Tag::ListOptionalTensor).as_list_optional_tensor_ptr->get();
+    return expect_reference(Tag::ListOptionalTensor).as_list_optional_tensor_ptr->get();
   }
 
   // Enumerations are Ints in a program. The number is not checked against the enumerators.
@@ -321,6 +321,13 @@ struct EValue {
   // Out of line, because every accessor would repeat the message.
   const Payload::TriviallyCopyablePayload& expect(Tag expected) const {
     if (ET_UNLIKELY(tag != expected)) {
+      abort_wrong_tag(expected);
+    }
+    return payload.copyable_union;
+  }
+  // The same for what the payload points to.
+  const Payload::TriviallyCopyablePayload& expect_reference(Tag expected) const {
+    if (ET_UNLIKELY(tag != expected || payload.copyable_union.as_string_ptr == nullptr)) {
       abort_wrong_tag(expected);
     }
     return payload.copyable_union;

@@ -142,6 +142,10 @@ TEST(EValueTest, ANullItemOrANullListIsAnError) {
     EXPECT_FALSE(value.tryToDoubleList().ok());
     EXPECT_FALSE(value.tryToTensorList().ok());
     EXPECT_FALSE(value.tryToListOptionalTensor().ok());
+    EXPECT_DEATH(value.toString(),
+                 tag == Tag::String ? "pointer is null" : "read as one of kind 2");
+    EXPECT_DEATH(value.toIntList(),
+                 tag == Tag::ListInt ? "pointer is null" : "read as one of kind 8");
   }
 }
 

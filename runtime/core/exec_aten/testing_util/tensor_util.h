@@ -50,18 +50,20 @@ inline bool close(double a, double b, double rtol, double atol) {
 }
 
 template <typename T>
-bool data_is_close(const T* a, const T* b, size_t count, double rtol, std::optional<double> atol) {
+bool data_is_close(const T* a, const T* b, size_t count, std::optional<double> rtol,
+                   std::optional<double> atol) {
   constexpr bool kHalf = std::is_same_v<T, executorch::aten::Half>;
   constexpr bool kBFloat16 = std::is_same_v<T, executorch::aten::BFloat16>;
-  const double absolute = atol.value_or(kHalf       ? kDefaultHalfAtol
-                                        : kBFloat16 ? kDefaultBFloat16Atol
-                                                    : kDefaultAtol);
+  const double r = rtol.value_or(kDefaultRtol);
+  const double t = atol.value_or(kHalf       ? kDefaultHalfAtol
+                                 : kBFloat16 ? kDefaultBFloat16Atol
+                                             : kDefaultAtol);
   for (size_t i = 0; i < count; ++i) {
     if constexpr (std::is_integral_v<T>) {
       if (a[i] != b[i]) {
         return false;
       }
-    } else if (!close(static_cast<double>(a[i]), static_cast<double>(b[i]), rtol, absolute)) {
+    } else if (!close(static_cast<double>(a[i]), static_cast<double>(b[i]), r, t)) {
       return false;
     }
   }
@@ -72,11 +74,10 @@ bool data_is_close(const T* a, const T* b, size_t count, double rtol, std::optio
 
 /// True if the elements, in the order in which they lie in memory, are close: within atol + rtol *
 /// |b|, NaN being close to NaN alone. Dtype and number of elements must be the same. Integers and
-/// bools are compared exactly, whatever the tolerances. Without `atol` it is 1e-8, for Half 1e-3,
-/// for BFloat16 1e-2.
+/// bools are compared exactly, whatever the tolerances. Without `rtol` it is 1e-5; without `atol`
+/// it is 1e-8, for Half 1e-3, for BFloat16 1e-2.
 inline bool tensor_data_is_close(const executorch::aten::Tensor& a,
-                                 const executorch::aten::Tensor& b,
-                                 double rtol = internal::kDefaultRtol,
+                                 const executorch::aten::Tensor& b, std::optional<double> rtol = {},
                                  std::optional<double> atol = {}) {
   if (a.scalar_type() != b.scalar_type() || a.numel() != b.numel()) {
     return false;
@@ -96,8 +97,7 @@ inline bool tensor_data_is_close(const executorch::aten::Tensor& a,
 /// The same, and sizes and strides are the same too (the stride of a dimension of size 0 or 1 means
 /// nothing).
 inline bool tensors_are_close(const executorch::aten::Tensor& a, const executorch::aten::Tensor& b,
-                              double rtol = internal::kDefaultRtol,
-                              std::optional<double> atol = {}) {
+                              std::optional<double> rtol = {}, std::optional<double> atol = {}) {
   if (!a.sizes().equals(b.sizes()) || a.strides().size() != b.strides().size()) {
     return false;
   }
@@ -111,7 +111,7 @@ inline bool tensors_are_close(const executorch::aten::Tensor& a, const executorc
 
 inline bool tensor_lists_are_close(executorch::aten::ArrayRef<executorch::aten::Tensor> a,
                                    executorch::aten::ArrayRef<executorch::aten::Tensor> b,
-                                   double rtol = internal::kDefaultRtol,
+                                   std::optional<double> rtol = {},
                                    std::optional<double> atol = {}) {
   if (a.size() != b.size()) {
     return false;
@@ -127,12 +127,12 @@ inline bool tensor_lists_are_close(executorch::aten::ArrayRef<executorch::aten::
 namespace internal {
 
 inline bool compare(const executorch::aten::Tensor& a, const executorch::aten::Tensor& b,
-                    double rtol, std::optional<double> atol) {
+                    std::optional<double> rtol, std::optional<double> atol) {
   return tensors_are_close(a, b, rtol, atol);
 }
 inline bool compare(executorch::aten::ArrayRef<executorch::aten::Tensor> a,
-                    executorch::aten::ArrayRef<executorch::aten::Tensor> b, double rtol,
-                    std::optional<double> atol) {
+                    executorch::aten::ArrayRef<executorch::aten::Tensor> b,
+                    std::optional<double> rtol, std::optional<double> atol) {
   return tensor_lists_are_close(a, b, rtol, atol);
 }
 
@@ -151,7 +151,7 @@ template <typename T>
 /// not as expected.
 template <typename T>
 ::testing::AssertionResult compare_tensors(bool expected, const T& a, const T& b,
-                                           double rtol = internal::kDefaultRtol,
+                                           std::optional<double> rtol = {},
                                            std::optional<double> atol = {}) {
   return internal::verdict(internal::compare(a, b, rtol, atol) == expected, a, b);
 }
@@ -160,7 +160,7 @@ template <typename T>
 inline ::testing::AssertionResult compare_tensor_data(bool expected,
                                                       const executorch::aten::Tensor& a,
                                                       const executorch::aten::Tensor& b,
-                                                      double rtol = internal::kDefaultRtol,
+                                                      std::optional<double> rtol = {},
                                                       std::optional<double> atol = {}) {
   return internal::verdict(tensor_data_is_close(a, b, rtol, atol) == expected, a, b);
 }
