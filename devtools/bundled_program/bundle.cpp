@@ -58,7 +58,7 @@ constexpr runtime::internal::FieldRule kFields[] = {
 constexpr runtime::internal::TableRule kTables[] = {{0, 4}, {4, 1}, {5, 1},  {6, 1},
                                                     {7, 1}, {8, 2}, {10, 2}, {12, 3}};
 
-// That of ExecuTorch 1.4; earlier versions have the same layout.
+// ExecuTorch 1.4 writes this version. Versions 0 and 1 have the same layout.
 constexpr uint32_t kNewestVersion = 2;
 constexpr size_t kFileAlignment = 16;
 

@@ -12,7 +12,7 @@ namespace executorch::extension {
 
 /// A DataLoader over memory that someone else owns: the memory must outlive the loader and all that
 /// is loaded. Nothing is copied. For a program the memory must be aligned to 16 bytes. Loading from
-/// null memory is InvalidState.
+/// null memory returns InvalidState.
 class BufferDataLoader final : public executorch::runtime::DataLoader {
  public:
   BufferDataLoader(const void* data, size_t size)

@@ -12,8 +12,8 @@
 namespace executorch::extension {
 
 /// A DataLoader over memory that it keeps alive: the loader must outlive all that is loaded.
-/// Nothing is copied. For a program the memory must be aligned to 16 bytes. A loader that was moved
-/// from has no memory: loading is InvalidState.
+/// Nothing is copied. For a program the memory must be aligned to 16 bytes. Loading with
+/// a loader that was moved from returns InvalidState.
 class SharedPtrDataLoader final : public executorch::runtime::DataLoader {
  public:
   SharedPtrDataLoader(std::shared_ptr<void> data, size_t size)

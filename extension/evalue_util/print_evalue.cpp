@@ -47,7 +47,7 @@ void print_number(std::ostream& stream, T value) {
   }
 }
 
-/// Items [begin, end) on lines of their own, the first of which has as many as do not fill one.
+/// Prints items [begin, end), kItemsPerLine a line, the first `on_first_line` on the first line.
 template <typename PrintItem>
 void print_lines(std::ostream& stream, size_t begin, size_t end, size_t on_first_line,
                  PrintItem&& print_item) {

@@ -21,6 +21,12 @@ BufferDataLoader loader_over(Bundle bundle) {
   return {bundle.program().data(), bundle.program().size()};
 }
 
+/// Nothing can be loaded from a null bundle.
+BufferDataLoader loader_over(const void* bundle) {
+  return bundle == nullptr ? BufferDataLoader(nullptr, 0)
+                           : loader_over(Bundle::of_accepted(bundle));
+}
+
 /// The program in a file that it keeps in memory: as long as the program, which may outlive the
 /// module.
 class BundledFileLoader final : public DataLoader {
@@ -79,11 +85,10 @@ BundledModule::BundledModule(const void* bundled_program_ptr,
                              std::unique_ptr<runtime::MemoryAllocator> temp_allocator,
                              std::unique_ptr<runtime::EventTracer> event_tracer,
                              std::unique_ptr<DataLoader> data_map_loader)
-    : BundledModule(
-          bundled_program_ptr,
-          std::make_unique<BufferDataLoader>(loader_over(Bundle::of_accepted(bundled_program_ptr))),
-          std::move(memory_allocator), std::move(temp_allocator), std::move(event_tracer),
-          std::move(data_map_loader)) {}
+    : BundledModule(bundled_program_ptr,
+                    std::make_unique<BufferDataLoader>(loader_over(bundled_program_ptr)),
+                    std::move(memory_allocator), std::move(temp_allocator), std::move(event_tracer),
+                    std::move(data_map_loader)) {}
 
 Result<std::vector<EValue>> BundledModule::execute(const std::string& method_name,
                                                    size_t testset_idx) {

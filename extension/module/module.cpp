@@ -300,7 +300,7 @@ Error Module::set_inputs(const std::string& method_name, const std::vector<EValu
 Error Module::set_output(const std::string& method_name, const EValue& output_value,
                          size_t output_index) {
   Method* const method = ET_UNWRAP(this->method(method_name));
-  ET_CHECK_OR_RETURN_ERROR(output_value.isTensor(), InvalidType,
+  ET_CHECK_OR_RETURN_ERROR(output_value.isTensor(), InvalidArgument,
                            "output %zu of '%s' can only be set to a tensor", output_index,
                            method_name.c_str());
   const aten::Tensor& tensor = output_value.toTensor();

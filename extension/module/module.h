@@ -166,9 +166,9 @@ class Module {
   }
   runtime::Result<runtime::EValue> get(const std::string& method_name);
 
-  /// Sets one input. A tensor's memory must live until the method has run. `EValue()` makes the
-  /// input one that is not set. An input stays set for further executions, unless the plan uses its
-  /// memory for other values as well.
+  /// Sets one input. A tensor's memory must live until the method has run. `EValue()` unsets
+  /// the input. An input stays set for further executions, unless the plan reuses its memory for
+  /// other values.
   [[nodiscard]] runtime::Error set_input(const std::string& method_name,
                                          const runtime::EValue& input_value, size_t input_index);
   [[nodiscard]] runtime::Error set_inputs(const std::string& method_name,

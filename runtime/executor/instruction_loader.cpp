@@ -29,7 +29,7 @@ namespace {
 /// Stands in the list of kernels for an operator that has been reported as missing.
 constexpr Kernel kMissing;
 
-/// The most tensors in a kernel key, and the operator's result behind them.
+/// A kernel key has at most 16 tensors, and the operator's result after them.
 constexpr size_t kMostKeyTensors = 16 + 1;
 
 bool has_keyed_kernels(Span<const Kernel> kernels) {

@@ -43,7 +43,7 @@ class RunningTasks;
 /// failed execution the method can be used again: set the inputs and execute. (Buffers that the
 /// model itself updates keep what the failed execution wrote.)
 ///
-/// A method that was moved from is of no use any more: what returns an Error returns InvalidState.
+/// Functions of a method that was moved from return Error::InvalidState.
 class Method final {
  public:
   Method(Method&& other) noexcept;
@@ -76,9 +76,9 @@ class Method final {
   /// further executions, except where the plan uses its memory for other values as well.
   /// @retval Error::InvalidArgument After a log message with what was expected and found.
   [[nodiscard]] Error set_input(const EValue& input_evalue, size_t input_idx);
-  /// Makes an input one that is not set: the next execution needs set_input() first. An input that
-  /// is no tensor keeps the program's value.
-  /// @retval Error::InvalidArgument There is no such input.
+  /// Unsets an input: set it again before the next execution. Inputs other than tensors keep the
+  /// program's value.
+  /// @retval Error::InvalidArgument The method has no such input.
   [[nodiscard]] Error clear_input(size_t input_idx);
   /// Whether the plan has memory for the input, and no value depends on where the input is.
   bool input_stands_alone(size_t input_idx) const;

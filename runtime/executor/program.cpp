@@ -115,13 +115,16 @@ size_t Program::constants_size() const {
 }
 
 Result<const NamedDataMap*> Program::get_named_data_map() const {
-  if (count(program_->named_data()) == 0) {
+  if (program_data_.size() == 0 || count(program_->named_data()) == 0) {
     return Error::NotFound;
   }
   return static_cast<const NamedDataMap*>(&data_map_);
 }
 
-size_t Program::num_methods() const { return count(program_->execution_plan()); }
+size_t Program::num_methods() const {
+  // Without data the program was moved from.
+  return program_data_.size() == 0 ? 0 : count(program_->execution_plan());
+}
 
 Result<const char*> Program::get_method_name(size_t method_index) const {
   ET_CHECK_OR_RETURN_ERROR(method_index < num_methods(), InvalidArgument, "method %zu of %zu",

@@ -12,7 +12,7 @@ from executorch.exir.schema import ScalarType
 from executorch.exir.serialize import tables as t
 
 BUNDLED_PROGRAM_SCHEMA_VERSION = 2
-"""That of ExecuTorch 1.4. Files of versions 0 (our earlier ones) and 1 have the same layout."""
+"""The version that ExecuTorch 1.4 writes. Versions 0 (this project's earlier files) and 1 have the same layout."""
 
 
 @dataclass

@@ -29,6 +29,10 @@ class FlatTensorDataMapTest : public testing::Test {
   executorch::runtime::Result<FlatTensorDataMap> map_ = FlatTensorDataMap::load(&*loader_);
 };
 
+TEST_F(FlatTensorDataMapTest, NeedsALoader) {
+  EXPECT_EQ(FlatTensorDataMap::load(nullptr).error(), Error::InvalidArgument);
+}
+
 TEST_F(FlatTensorDataMapTest, NamesWhatTheFileHolds) {
   EXPECT_EQ(map_->get_num_keys().get(), 5);
   EXPECT_TRUE(map_->get_key(4).ok());

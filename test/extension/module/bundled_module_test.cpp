@@ -44,6 +44,12 @@ TEST(BundledModuleTest, ItRunsFromBytesThatWereVerified) {
   EXPECT_EQ(module.verify_method_outputs("forward", 1, 0, 1), Error::Ok);
 }
 
+TEST(BundledModuleTest, ANullPointerIsAnError) {
+  BundledModule module(nullptr);
+  EXPECT_FALSE(module.execute("forward", 0).ok());
+  EXPECT_NE(module.verify_method_outputs("forward", 0), Error::Ok);
+}
+
 TEST(BundledModuleTest, TheProgramOutlivesTheModule) {
   auto module = BundledModule::from_file(written(executorch::testing::three_cases()));
   ASSERT_EQ((*module)->load(), Error::Ok);

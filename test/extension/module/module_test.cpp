@@ -153,6 +153,7 @@ TEST_F(ModuleTest, ReportsFaultsAndStaysUsable) {
   const TensorPtr x = ones({2, 3});
   EXPECT_EQ(module.forward(x).error(), Error::InvalidState);
   EXPECT_EQ(module.forward({x, x, x}).error(), Error::InvalidArgument);
+  EXPECT_EQ(module.set_output(executorch::runtime::EValue()), Error::InvalidArgument);
   EXPECT_EQ(module.forward(executorch::runtime::EValue()).error(), Error::InvalidArgument);
   EXPECT_EQ(module.forward({x, ones({2, 3}, executorch::aten::ScalarType::Int)}).error(),
             Error::InvalidArgument);
@@ -171,6 +172,8 @@ TEST(GrowingAllocatorTest, GoesOnBeyondItsBlock) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(beyond) % 16, 0u);
   EXPECT_EQ(allocator.overflow_size(), 100u);
   EXPECT_EQ(allocator.allocate(SIZE_MAX), nullptr);
+  EXPECT_EQ(allocator.allocate(1, 0), nullptr);
+  EXPECT_EQ(allocator.allocate(0, 3), nullptr);
   allocator.reset();
   EXPECT_EQ(allocator.overflow_size(), 0u);
 }

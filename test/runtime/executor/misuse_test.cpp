@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Null pointers, and methods that were moved from: errors, never a crash.
+// Null pointers and objects that were moved from give errors and never crash.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -73,6 +73,17 @@ TEST(Misuse, AMethodThatWasMovedFromIsOfNoUse) {
   EXPECT_FALSE(method->in_progress());
   EXPECT_EQ(moved.execute(), Error::Ok) << "the other method has its inputs";
   EXPECT_TRUE(log.contains("method 'forward' was moved from")) << log.text();
+}
+
+TEST(Misuse, AProgramThatWasMovedFromHasNoMethods) {
+  const LogCapture log;
+  LoadedProgram program(add_program());
+  const Program moved(std::move(*program));
+  EXPECT_EQ(program->num_methods(), 0u);
+  EXPECT_EQ(program->method_meta("forward").error(), Error::InvalidArgument);
+  EXPECT_EQ(program->get_method_name(0).error(), Error::InvalidArgument);
+  EXPECT_EQ(program->get_named_data_map().error(), Error::NotFound);
+  EXPECT_EQ(moved.num_methods(), 1u);
 }
 
 TEST(Misuse, NullArraysOfInputsAndOutputsAreErrors) {
