@@ -12,7 +12,7 @@ from executorch.exir.schema import ScalarType
 from executorch.exir.serialize import tables as t
 
 BUNDLED_PROGRAM_SCHEMA_VERSION = 2
-"""The version that ExecuTorch 1.4 writes. Versions 0 (this project's earlier files) and 1 have the same layout."""
+"""ExecuTorch 1.4 writes this version. Versions 0 (our earlier files) and 1 have the same layout."""
 
 
 @dataclass
