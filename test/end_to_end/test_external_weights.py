@@ -131,7 +131,8 @@ def test_files_are_written_beside_the_program_and_found_by_the_runner(tmp_path: 
     torch.testing.assert_close(out.load_method("forward").execute(X)[0], Model()(*X))
     starter = [sys.executable, "-m", "executorch.extension.executor_runner.command"]
     command = [*starter, f"--model_path={tmp_path}/model.pte", f"--data_path={tmp_path}/{FILE}.ptd"]
-    assert "output 0: tensor(sizes=[2, 2], " in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "output 0: tensor(sizes=[2, 2], " in done.stdout
 
 
 def test_a_program_without_its_weights_names_what_is_missing() -> None:
