@@ -22,6 +22,7 @@ from executorch.exir.program.beyond_core import IN_PLACE_OF_PYTORCHS, decomposit
 from executorch.exir.program.call_body import Table
 from executorch.exir.program.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.program.recurrent_layers import RECURRENT_DECOMPOSITIONS
+from executorch.exir.program.views_to_reshapes import views_to_reshapes
 
 _TORCH_CANNOT_TRACE = ("FunctionalTensor on its own", "is not in the state dict")
 """What torch says when a subgraph meets a value of another trace, and of constants in graphs inside of graphs."""
@@ -83,7 +84,8 @@ def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: 
     with warnings.catch_warnings():
         # PyTorch's own calls of its deprecated pytree test: nothing that a user could change.
         warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)
-        traced: ExportedProgram = program.run_decompositions(_table_to_trace_with(kept, unroll_recurrent))
+        table = _table_to_trace_with(kept, unroll_recurrent)
+        traced: ExportedProgram = views_to_reshapes(program).run_decompositions(table)
     return traced
 
 

@@ -32,6 +32,9 @@ from executorch.exir.program.written_state import return_written_state, writable
 
 # Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
+_aten = torch.ops.aten
+# Their results depend on the strides of what they read, not only on its elements.
+_READS_STRIDES = frozenset({_aten.as_strided.default, _aten.view.dtype, _aten.view_as_complex.default})
 _CONTROL_FLOW = tuple(getattr(torch.ops.higher_order, name) for name in ("cond", "map_impl", "while_loop", "scan"))
 _NO_OPERATORS = frozenset({operator.getitem, *_CONTROL_FLOW, *PRIM_OF_PYTHON_FUNCTION, *FUNCTIONS_OF_SEVERAL_PRIMS})
 
@@ -133,9 +136,8 @@ class _Decomposition:
                 if not self._replace(node):
                     return False
             elif node in self._stale:
-                if node.target in _CONTROL_FLOW:
+                if node.target in _CONTROL_FLOW or not self._refresh(node):
                     return False
-                self._refresh(node)
         return True
 
     def _is_decomposable(self, target: Any) -> bool:
@@ -166,11 +168,34 @@ class _Decomposition:
             self._bodies[key] = body if make_functional(body.graph) is not None else None
         return self._bodies[key]
 
-    def _refresh(self, node: fx.Node) -> None:
-        value = computed_value(self._mode, node)
+    def _refresh(self, node: fx.Node) -> bool:
+        """Recomputes a value whose arguments have another layout. False if the call relies on the layout they had."""
+        if node.target in _READS_STRIDES:
+            return False
+        try:
+            value = computed_value(self._mode, node)
+        except (RuntimeError, ValueError):
+            if node.target is not _aten.view.default:
+                raise
+            # It was a view of the layout that PyTorch's own form of an operator gives; ours gives another one.
+            self._make_contiguous(node)
+            value = computed_value(self._mode, node)
         if not same_layout(value, node.meta["val"]):
             node.meta["val"] = value
             self._stale.update(node.users)
+        return True
+
+    def _make_contiguous(self, reader: fx.Node) -> None:
+        """Lets a call read a contiguous copy of its first argument."""
+        source = reader.args[0]
+        assert isinstance(source, fx.Node), "a view has an input"
+        with self._module.graph.inserting_before(reader):
+            copy = self._module.graph.call_function(
+                _aten.clone.default, (source,), {"memory_format": torch.contiguous_format}
+            )
+        copy.meta = {key: value for key, value in source.meta.items() if key != "unbacked_bindings"}
+        copy.meta["val"] = computed_value(self._mode, copy)
+        reader.update_arg(0, copy)
 
 
 def _key(node: fx.Node) -> Any:
