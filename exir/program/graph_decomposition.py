@@ -135,9 +135,8 @@ class _Decomposition:
             if self._is_decomposable(node.target):
                 if not self._replace(node):
                     return False
-            elif node in self._stale:
-                if node.target in _CONTROL_FLOW or not self._refresh(node):
-                    return False
+            elif node in self._stale and (node.target in _CONTROL_FLOW or not self._refresh(node)):
+                return False
         return True
 
     def _is_decomposable(self, target: Any) -> bool:

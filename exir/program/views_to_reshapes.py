@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Replaces views by reshapes before a program is traced again.
 
-A view is legal for the strides that torch.export saw. Where a decomposition of ours gives a tensor other strides (torch's
-attention returns (batch, time, heads, width) in memory, ours is contiguous), the same view fails; a reshape copies then.
+A view is legal for the strides that torch.export saw. A decomposition of ours may give a tensor other strides: torch's
+attention returns (batch, time, heads, width) in memory, ours is contiguous. Then the view fails, and a reshape copies.
 """
 
 from __future__ import annotations
