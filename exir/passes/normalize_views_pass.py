@@ -45,7 +45,12 @@ def _moves_nothing(source: torch.Tensor, dims: list[int]) -> bool:
 
 def _single_expand(source: torch.Tensor, result: torch.Tensor) -> bool:
     """Whether an expand only adds leading dimensions of size 1."""
-    return [str(size) for size in result.shape if size != 1] == [str(size) for size in source.shape if size != 1]
+    return _without_ones(result) == _without_ones(source)
+
+
+def _without_ones(value: torch.Tensor) -> list[str]:
+    """The sizes but those that are known to be 1, as expressions: comparing symbols themselves adds guards."""
+    return [str(size) for size in value.shape if not (isinstance(size, int) and size == 1)]
 
 
 class NormalizeViewsPass(PassBase):

@@ -109,6 +109,12 @@ def tensors_of(node: Node) -> list[Node]:
     return [source for source in node.all_input_nodes if isinstance(source.meta.get("val"), torch.Tensor)]
 
 
+def same_sizes(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether sizes are equal as expressions: comparing symbols themselves would add a guard, or fail for sizes that
+    only data decide."""
+    return [str(size) for size in one] == [str(size) for size in other]
+
+
 def numbers_in(sizes: Sequence[object]) -> bool:
     """Whether all sizes but at most one are numbers: what XNNPACK's reshape takes."""
     return sum(not isinstance(size, int) for size in sizes) < 2

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import torch
 
-from executorch.exir.tensor import TensorSpec
+from executorch.exir.passes.spec_prop_pass import make_spec
 
 _T = TypeVar("_T")
 
@@ -54,4 +54,6 @@ def inverse(permutation: Order) -> Order:
 
 def order_in_memory(tensor: torch.Tensor) -> Order:
     """The order in which a tensor's bytes lie: the dim order that the program declares for it."""
-    return TensorSpec.from_tensor(tensor).dim_order
+    spec = make_spec(tensor)
+    assert spec is not None, "a tensor has a spec"
+    return spec.dim_order

@@ -9,7 +9,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank
+from executorch.backends.xnnpack.lowering.facts import argument, is_static, numbers_in, rank, same_sizes
 from executorch.backends.xnnpack.lowering.layout import CHANNELS_LAST, Order, arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.lowering.views import order_of_view
@@ -80,13 +80,15 @@ def _refuse_view(node: Node, program: ExportedProgram) -> str | None:
     if numbers_in(sizes):
         return None
     source = cast(Node, node.args[0])
-    return None if source.meta["val"].shape == sizes else f"{len(unknown)} of its sizes are not fixed, at most 1"
+    return (
+        None if same_sizes(source.meta["val"].shape, sizes) else f"{len(unknown)} of its sizes are not fixed, at most 1"
+    )
 
 
 def _view(low: Lowering, node: Node) -> None:
     source = cast(Node, node.args[0])
     sizes, wanted = source.meta["val"].shape, node.meta["val"].shape
-    if sizes == wanted:
+    if same_sizes(sizes, wanted):
         low.rename(node, source)
         return
     there = low.orders_of(source)
@@ -97,7 +99,7 @@ def _view(low: Lowering, node: Node) -> None:
 
 def _refuse_expand(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
-    if source.meta["val"].shape == node.meta["val"].shape:
+    if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         return None
     return None if is_static(node.meta["val"].shape) else "it repeats elements, and its sizes are not fixed"
 
@@ -105,7 +107,7 @@ def _refuse_expand(node: Node, program: ExportedProgram) -> str | None:
 def _expand(low: Lowering, node: Node) -> None:
     """Repeats by multiplying with ones, which changes no value."""
     source = cast(Node, node.args[0])
-    if source.meta["val"].shape == node.meta["val"].shape:
+    if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         low.rename(node, source)
         return
     ones = low.writer.constant(torch.ones(low.shape(node), dtype=node.meta["val"].dtype))

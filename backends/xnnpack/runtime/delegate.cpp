@@ -86,7 +86,8 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
       ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(*values[ids->Get(i)]));
     }
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(delegate->verify_sizes());
+  const std::vector<Shape> shapes = delegate->input_shapes();
+  (void)ET_UNWRAP(infer_shapes(payload, {shapes.data(), shapes.size()}));
   ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_runtime(surroundings));
   ET_CHECK_OK_OR_RETURN_ERROR(delegate->reshape_to_declared());
   return delegate;
@@ -171,13 +172,13 @@ Error Delegate::add_argument(const fb_xnnpack::TensorValue& tensor) {
   return Error::Ok;
 }
 
-Error Delegate::verify_sizes() const {
+std::vector<Shape> Delegate::input_shapes() const {
   std::vector<Shape> shapes(inputs_);
   for (size_t i = 0; i < inputs_; ++i) {
     shapes[i].rank = arguments_[i].rank;
     std::copy_n(arguments_[i].dims, arguments_[i].rank, shapes[i].dims);
   }
-  return verify_shapes(payload_, {shapes.data(), shapes.size()});
+  return shapes;
 }
 
 Result<const Tensor*> Delegate::checked(Span<EValue*> args, size_t index) const {
@@ -216,14 +217,11 @@ Error Delegate::take_input(size_t index, const Tensor& tensor, bool* resized) {
   return Error::Ok;
 }
 
-Error Delegate::resize_output(size_t index, const Tensor& tensor) {
-  const Argument& argument = arguments_[index];
-  size_t rank = 0;
-  size_t dims[XNN_MAX_TENSOR_DIMS];
-  const xnn_status status =
-      xnn_get_external_value_shape(runtime_.get(), values_[index].id, &rank, dims);
-  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success && rank == argument.rank, Internal,
-                           "xnnpack: argument %zu has no shape: %s", index, status_text(status));
+namespace {
+
+/// @param dims Sizes from outermost to innermost in memory.
+template <typename Size>
+Error resize(const Tensor& tensor, const Size* dims, size_t rank) {
   DimOrderType order[XNN_MAX_TENSOR_DIMS];
   ET_CHECK_OK_OR_RETURN_ERROR(ET_RUNTIME_NAMESPACE::get_dim_order(tensor, order, rank));
   SizesType sizes[XNN_MAX_TENSOR_DIMS];
@@ -232,6 +230,37 @@ Error Delegate::resize_output(size_t index, const Tensor& tensor) {
   }
   return ET_RUNTIME_NAMESPACE::resize_tensor(tensor,
                                              executorch::aten::ArrayRef<SizesType>(sizes, rank));
+}
+
+bool is_empty(const Shape& shape) {
+  return std::find(shape.dims, shape.dims + shape.rank, 0u) != shape.dims + shape.rank;
+}
+
+}  // namespace
+
+Error Delegate::resize_output(size_t index, const Tensor& tensor) {
+  const Argument& argument = arguments_[index];
+  size_t rank = 0;
+  size_t dims[XNN_MAX_TENSOR_DIMS];
+  const xnn_status status =
+      xnn_get_external_value_shape(runtime_.get(), values_[index].id, &rank, dims);
+  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success && rank == argument.rank, Internal,
+                           "xnnpack: argument %zu has no shape: %s", index, status_text(status));
+  return resize(tensor, dims, rank);
+}
+
+Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>& inputs) {
+  const std::vector<Shape> outputs =
+      ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()}, Emptiness::Allowed));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ET_CHECK_OR_RETURN_ERROR(is_empty(outputs[i]), NotSupported,
+                             "xnnpack: output %zu has elements although an input is empty: the "
+                             "operators that make it must not be delegated",
+                             i);
+    const Tensor& output = *ET_UNWRAP(checked(args, inputs_ + i));
+    ET_CHECK_OK_OR_RETURN_ERROR(resize(output, outputs[i].dims, outputs[i].rank));
+  }
+  return Error::Ok;
 }
 
 xnn_status Delegate::invoke() {
@@ -252,7 +281,11 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
   }
   if (resized) {
     planned_ = ready_ = false;
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_sizes());
+    const std::vector<Shape> inputs = input_shapes();
+    if (std::any_of(inputs.begin(), inputs.end(), is_empty)) {
+      return resize_for_nothing(args, inputs);
+    }
+    (void)ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()}));
     ET_CHECK_OK_OR_RETURN_ERROR(reshape());
   }
   for (size_t i = inputs_; i < args.size(); ++i) {

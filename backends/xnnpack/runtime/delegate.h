@@ -13,6 +13,7 @@
 #include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
 #include <executorch/backends/xnnpack/runtime/plane_convolution.h>
+#include <executorch/backends/xnnpack/runtime/shape_inference.h>
 #include <executorch/backends/xnnpack/runtime/weights_session.h>
 #include <executorch/backends/xnnpack/runtime/workspace.h>
 #include <executorch/runtime/core/evalue.h>
@@ -81,8 +82,12 @@ class Delegate final {
                                                            size_t index) const;
   runtime::Error take_input(size_t index, const executorch::aten::Tensor& tensor, bool* resized);
   runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
-
-  runtime::Error verify_sizes() const;
+  std::vector<Shape> input_shapes() const;
+  /// Resizes outputs that are empty because an input is: XNNPACK's operators do not take sizes of
+  /// 0.
+  /// @retval Error::NotSupported An output has elements all the same, as of a concatenation.
+  runtime::Error resize_for_nothing(runtime::Span<runtime::EValue*> args,
+                                    const std::vector<Shape>& inputs);
   /// Whether `planes_` runs, not XNNPACK, on inputs of the present sizes.
   bool runs_planes() const { return planes_ && planes_->gains(arguments_[0].dims); }
   xnn_status invoke();

@@ -14,6 +14,7 @@ namespace executorch::backends::xnnpack {
 
 namespace fb = fb_xnnpack;
 using runtime::Error;
+using runtime::Result;
 using runtime::Span;
 using runtime::internal::count;
 
@@ -33,6 +34,9 @@ template <typename Node>
 Window horizontal(const Node& n, uint64_t kernel, uint64_t stride, uint64_t dilation) {
   return {n.padding_left(), n.padding_right(), kernel, stride, dilation};
 }
+
+/// Whether a window took at least one place on images of this result.
+bool has_places(const Shape& images) { return images.dims[1] > 0 && images.dims[2] > 0; }
 
 /// A node whose shapes are to be found. Its functions give false if the operands do not fit.
 class Step final {
@@ -220,7 +224,8 @@ bool Step::convolution(const fb::Convolution& n) {
        places(x->dims[2], horizontal(n, width, n.subsampling_width(), n.dilation_width()), same),
        outputs}};
   return (!depthwise || inputs == 1) && x->dims[3] == groups * inputs && weights_fit(n, filter) &&
-         shapes_.has_all_images(n.input1_id()) && shapes_.make(n.output_id(), out);
+         shapes_.has_all_images(n.input1_id()) && has_places(out) &&
+         shapes_.make(n.output_id(), out);
 }
 
 bool Step::transposed_convolution(const fb::Convolution& n) {
@@ -232,7 +237,7 @@ bool Step::transposed_convolution(const fb::Convolution& n) {
   const Shape filter{4, {outputs, n.kernel_height(), n.kernel_width(), n.group_input_channels()}};
   // The size on which the same window would take as many places as there are elements.
   const auto spread = [](uint64_t size, const Window& w, uint64_t more) -> uint64_t {
-    if (w.kernel == 0 || w.stride == 0 || w.dilation == 0 || more >= w.stride) {
+    if (size == 0 || w.kernel == 0 || w.stride == 0 || w.dilation == 0 || more >= w.stride) {
       return 0;
     }
     const uint64_t whole = (size - 1) * w.stride + (w.kernel - 1) * w.dilation + 1 + more;
@@ -249,7 +254,7 @@ bool Step::transposed_convolution(const fb::Convolution& n) {
               n.adjustment_width()),
        outputs}};
   return x->dims[3] == uint64_t{n.groups()} * n.group_input_channels() && weights_fit(n, filter) &&
-         shapes_.make(n.output_id(), out);
+         has_places(out) && shapes_.make(n.output_id(), out);
 }
 
 bool Step::pooling(const fb::Pooling& n) {
@@ -270,8 +275,8 @@ bool Step::pooling(const fb::Pooling& n) {
   const bool dilated = down > 1 || across > 1;
   const bool read = !dilated || (!same && reads_image(x->dims[1], v, rows) &&
                                  reads_image(x->dims[2], h, columns));
-  return (inside || same) && read &&
-         shapes_.make(n.output_id(), {4, {x->dims[0], rows, columns, x->dims[3]}});
+  const Shape out{4, {x->dims[0], rows, columns, x->dims[3]}};
+  return (inside || same) && read && has_places(out) && shapes_.make(n.output_id(), out);
 }
 
 bool Step::argmax_pooling(const fb::ArgMaxPooling2d& n) {
@@ -284,7 +289,8 @@ bool Step::argmax_pooling(const fb::ArgMaxPooling2d& n) {
   const Shape out{4,
                   {x->dims[0], places(x->dims[1], vertical(n, height, height, 1), same),
                    places(x->dims[2], horizontal(n, width, width, 1), same), x->dims[3]}};
-  return shapes_.make(n.output_value_id(), out) && shapes_.make(n.output_index_id(), out);
+  return has_places(out) && shapes_.make(n.output_value_id(), out) &&
+         shapes_.make(n.output_index_id(), out);
 }
 
 bool Step::over_image(const fb::Node1x1& n) {
@@ -350,9 +356,10 @@ bool Step::reshape(const fb::StaticReshape& n) {
     open = out.dims[d] == 0 ? d : open;
     // Sizes of at most 2^32 and products of at most as many elements: no overflow.
     given *= std::max<uint64_t>(out.dims[d], 1);
-    if (given > elements(*x)) {
+    if (given > elements(*x) && elements(*x) > 0) {
       return false;
     }
+    given = std::max<uint64_t>(std::min(given, elements(*x)), 1);
   }
   if (open < out.rank) {
     out.dims[open] = elements(*x) / given;
@@ -402,6 +409,29 @@ bool Step::concatenate(size_t operands) {
 
 }  // namespace
 
+namespace {
+
+/// Says in which way an input's shape is not one that was declared.
+void log_misfit(uint32_t input, const Shape& found, const Shape& declared) {
+  if (found.rank != declared.rank) {
+    ET_LOG(Error, "xnnpack: input %" PRIu32 " has %zu dimensions, expected %zu", input, found.rank,
+           declared.rank);
+    return;
+  }
+  for (size_t d = 0; d < found.rank; ++d) {
+    if (found.dims[d] == 0 || found.dims[d] > declared.dims[d]) {
+      ET_LOG(Error,
+             "xnnpack: input %" PRIu32 " has size %" PRIu64
+             " in dimension %zu in memory order, expected 1 to %" PRIu64,
+             input, found.dims[d], d, declared.dims[d]);
+      return;
+    }
+  }
+  ET_LOG(Error, "xnnpack: input %" PRIu32 " is given twice", input);
+}
+
+}  // namespace
+
 Shape declared_shape(const fb::TensorValue& tensor) {
   Shape shape;
   shape.rank = count(tensor.dims());
@@ -411,13 +441,16 @@ Shape declared_shape(const fb::TensorValue& tensor) {
   return shape;
 }
 
-Error verify_shapes(const Payload& payload, Span<const Shape> inputs) {
-  Shapes shapes(payload);
+Result<std::vector<Shape>> infer_shapes(const Payload& payload, Span<const Shape> inputs,
+                                        Emptiness emptiness) {
+  Shapes shapes(payload, emptiness);
   const fb::XNNGraph& graph = *payload.graph;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    ET_CHECK_OR_RETURN_ERROR(
-        shapes.make(graph.input_ids()->Get(i), inputs[i]), InvalidArgument,
-        "xnnpack: input %" PRIu32 " is empty, larger than declared, or of another rank", i);
+    const uint32_t id = graph.input_ids()->Get(i);
+    if (!shapes.make(id, inputs[i])) {
+      log_misfit(i, inputs[i], shapes.declared(id));
+      return Error::InvalidArgument;
+    }
   }
   for (uint32_t i = 0; i < count(graph.xnodes()); ++i) {
     const fb::XNode& node = *graph.xnodes()->Get(i);
@@ -426,11 +459,14 @@ Error verify_shapes(const Payload& payload, Span<const Shape> inputs) {
                              " (%s) do not fit each other or its result",
                              i, fb::EnumNameXNodeUnion(node.xnode_union_type()));
   }
+  std::vector<Shape> outputs;
   for (uint32_t i = 0; i < count(graph.output_ids()); ++i) {
-    ET_CHECK_OR_RETURN_ERROR(shapes[graph.output_ids()->Get(i)] != nullptr, InvalidProgram,
+    const Shape* const made = shapes[graph.output_ids()->Get(i)];
+    ET_CHECK_OR_RETURN_ERROR(made != nullptr, InvalidProgram,
                              "xnnpack payload: output %" PRIu32 " is never made", i);
+    outputs.push_back(*made);
   }
-  return Error::Ok;
+  return outputs;
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -22,13 +22,19 @@ struct Shape {
 /// The declared shape of a value: that of a constant, the largest one of any other.
 Shape declared_shape(const fb_xnnpack::TensorValue& tensor);
 
-/// Whether the payload's nodes can be run on inputs of these shapes: each reads what has been made
-/// before it, each value is made once, the operands of every node fit each other, and no value
+/// Whether values may have sizes of 0. XNNPACK's operators do not take them.
+enum class Emptiness : uint8_t { Refused, Allowed };
+
+/// Checks that the payload's nodes can be run on inputs of these shapes: each reads what has been
+/// made before it, each value is made once, the operands of every node fit each other, and no value
 /// gets larger than declared.
 /// @param inputs One for each input, in order.
+/// @return The outputs' shapes, in order.
 /// @retval Error::InvalidProgram A node whose operands never fit.
-/// @retval Error::InvalidArgument Inputs larger than declared, or of another rank. The log says
-/// which node or input.
-runtime::Error verify_shapes(const Payload& payload, runtime::Span<const Shape> inputs);
+/// @retval Error::InvalidArgument Inputs larger than declared, of another rank or, if that is
+/// refused, empty. The log says which node or input.
+runtime::Result<std::vector<Shape>> infer_shapes(const Payload& payload,
+                                                 runtime::Span<const Shape> inputs,
+                                                 Emptiness emptiness = Emptiness::Refused);
 
 }  // namespace executorch::backends::xnnpack

@@ -22,8 +22,9 @@ constexpr bool kRoomForAnyImages = false;
 /// The shapes while nodes are walked in order.
 class Shapes final {
  public:
-  explicit Shapes(const Payload& payload)
-      : declared_(runtime::internal::count(payload.graph->xvalues())),
+  Shapes(const Payload& payload, Emptiness emptiness)
+      : smallest_(emptiness == Emptiness::Allowed ? 0 : 1),
+        declared_(runtime::internal::count(payload.graph->xvalues())),
         known_(declared_.size()),
         datatypes_(declared_.size()) {
     for (uint32_t i = 0; i < declared_.size(); ++i) {
@@ -39,6 +40,8 @@ class Shapes final {
   /// nullptr if the value has not been made.
   const Shape* operator[](uint32_t id) const { return known_[id]; }
 
+  const Shape& declared(uint32_t id) const { return declared_[id]; }
+
   /// Whether the value has as many images as declared, or need not: an XNNPACK without our changes
   /// makes room for the zeros beside images that are quantized while running once.
   bool has_all_images(uint32_t id) const {
@@ -53,7 +56,7 @@ class Shapes final {
       return false;
     }
     for (size_t d = 0; d < shape.rank; ++d) {
-      if (shape.dims[d] == 0 || shape.dims[d] > largest.dims[d]) {
+      if (shape.dims[d] < smallest_ || shape.dims[d] > largest.dims[d]) {
         return false;
       }
     }
@@ -63,6 +66,7 @@ class Shapes final {
   }
 
  private:
+  uint64_t smallest_;
   std::vector<Shape> declared_;
   std::vector<Shape> made_;
   std::vector<const Shape*> known_;
