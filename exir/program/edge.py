@@ -16,6 +16,7 @@ from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.passes.modules_of_branches import name_modules_of_branches
 from executorch.exir.program.decomposition import decompose
 from executorch.exir.program.edge_manager import EdgeProgramManager
+from executorch.exir.program.functorch_calls import without_functorch
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers
@@ -45,6 +46,7 @@ def edge_program(
     """
     kept = [*config.preserve_ops, *preserve]
     allowed = [*config._core_aten_ops_exception_list, *kept]
+    program = without_functorch(program)
     if config._check_ir_validity:
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
     warn_of_training(program)

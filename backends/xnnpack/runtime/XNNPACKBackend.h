@@ -16,8 +16,8 @@ inline constexpr char weight_cache_option_key[] = "weight_cache_enabled";
 
 /// Text: a file that keeps packed weights, so that the next start maps them instead of packing.
 /// It is written when a method that was loaded with it first runs, or ends. One file for each
-/// program (or set of programs used together). What is damaged, of another machine, version or user,
-/// or writable by others is ignored and replaced: the file is signed with a key that lies in
+/// program (or set of programs used together). What is damaged, of another machine, version or
+/// user, or writable by others is ignored and replaced: the file is signed with a key that lies in
 /// $XDG_CACHE_HOME/executorch (else $HOME/.cache/executorch). Empty, which is the default: none.
 inline constexpr char packed_cache_path_option_key[] = "packed_cache_path";
 

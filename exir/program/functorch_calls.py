@@ -1,0 +1,27 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Removes the calls of function transforms (`torch.vmap`, `torch.func.grad`, `torch.func.jvp`) from exported programs.
+
+torch.export keeps a transform as calls that enter and leave it around the operators that it transforms. Tracing the
+program once more runs the transforms, and leaves the operators that they come to.
+"""
+
+from __future__ import annotations
+
+from torch.export import ExportedProgram
+
+from executorch.exir.graph_module import all_graph_modules
+
+_MODULE = "torch._functorch."
+
+
+def without_functorch(program: ExportedProgram) -> ExportedProgram:
+    """Return the program itself if it has no such calls, else a traced copy in which composite operators are whole."""
+    targets = (
+        node.target
+        for module in all_graph_modules(program.graph_module)
+        for node in module.graph.nodes
+        if node.op == "call_function"
+    )
+    if not any(str(getattr(target, "__module__", "")).startswith(_MODULE) for target in targets):
+        return program
+    return program.run_decompositions({})

@@ -1,0 +1,94 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Delegates take empty tensors, sizes that only data decide, and expanded example inputs."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from oracle.xnnpack_runtime import needs_xnnpack
+from torch import nn
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Method, Runtime
+
+pytestmark = needs_xnnpack
+BATCH = torch.export.Dim("batch", min=0, max=8)
+
+
+def delegated(model: nn.Module, inputs: tuple[torch.Tensor, ...], shapes: object = None) -> Method:
+    exported = torch.export.export(model.eval(), inputs, dynamic_shapes=shapes)
+    program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+    return Runtime.get().load_program(program.buffer).load_method("forward")
+
+
+class Function(nn.Module):
+    """A function of the inputs and a linear layer from 8 to 5."""
+
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function, self.linear = function, nn.Linear(8, 5)
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        return self.function(self.linear, *inputs)
+
+
+@pytest.mark.parametrize(
+    "model, shape",
+    [
+        (nn.Linear(8, 5), (4, 8)),
+        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()), (4, 3, 8, 8)),
+        (Function(lambda linear, x: linear(x).softmax(-1).reshape(-1)), (4, 8)),
+        (nn.ConvTranspose2d(3, 4, 3), (4, 3, 8, 8)),
+    ],
+    ids=["linear", "images", "reshaped", "transposed convolution"],
+)
+def test_a_batch_may_be_empty(model: nn.Module, shape: tuple[int, ...]) -> None:
+    shapes = ({0: BATCH},) if not isinstance(model, Function) else {"inputs": ({0: BATCH},)}
+    method = delegated(model, (torch.randn(shape),), shapes)
+    for batch in (4, 0, 8, 0, 1):
+        x = torch.randn(batch, *shape[1:])
+        (found,) = method.execute((x,))
+        torch.testing.assert_close(found, model(x))
+
+
+def test_an_output_with_elements_of_an_empty_input_is_refused_by_name() -> None:
+    model = Function(lambda linear, x, y: torch.cat((linear(x), linear(y))))
+    shapes = {"inputs": ({0: BATCH}, {0: torch.export.Dim("others", min=0, max=8)})}
+    method = delegated(model, (torch.randn(4, 8), torch.randn(3, 8)), shapes)
+    with pytest.raises(RuntimeError, match="output 0 has elements although an input is empty"):
+        method.execute((torch.randn(0, 8), torch.randn(2, 8)))
+    x, y = torch.randn(2, 8), torch.randn(1, 8)
+    torch.testing.assert_close(method.execute((x, y))[0], model(x, y))
+
+
+def test_an_input_that_is_too_large_is_named_with_its_size() -> None:
+    method = delegated(nn.Linear(8, 5), (torch.randn(4, 8),), ({0: BATCH},))
+    with pytest.raises(RuntimeError, match="9"):
+        method.execute((torch.randn(9, 8),))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda linear, x: linear(x).unsqueeze(1).flatten(1),
+        lambda linear, x: linear(x).unsqueeze(0).expand(2, -1, -1) * 1.5,
+        lambda linear, x: linear(x).reshape(-1),
+        lambda linear, x: torch.bmm(x.unsqueeze(0), x.unsqueeze(0).transpose(1, 2)),
+        lambda linear, x: F.grid_sample(torch.ones(1, 3, 8, 8), x[:, :2].view(1, 1, -1, 2), align_corners=False),
+    ],
+    ids=["flatten", "expand", "reshape", "bmm", "grid_sample"],
+)
+def test_rows_that_data_select_are_delegated(function: Callable[..., torch.Tensor]) -> None:
+    model = Function(lambda linear, x: function(linear, x[x[:, 0] > 0]))
+    method = delegated(model, (torch.randn(6, 8),))
+    for x in (torch.randn(6, 8), torch.ones(6, 8), torch.ones(6, 8) * torch.tensor([-1, 1, 1, 1, 1, -1])[:, None]):
+        torch.testing.assert_close(method.execute((x,))[0], model(x))
+
+
+def test_an_expanded_example_input_is_taken_as_dense() -> None:
+    model = nn.Linear(8, 5)
+    method = delegated(model, (torch.randn(1, 8).expand(4, 8),))
+    x = torch.randn(4, 8)
+    torch.testing.assert_close(method.execute((x,))[0], model(x))

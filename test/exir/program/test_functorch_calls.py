@@ -1,0 +1,34 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Programs of torch.vmap and torch.func run: the transforms are gone before the program is verified."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from executorch.exir import to_edge
+from executorch.runtime import Runtime
+
+
+class Transformed(torch.nn.Module):
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function(x)
+
+
+CASES = {
+    "vmap": lambda x: torch.vmap(lambda row: row.sin() * row.sum())(x),
+    "vmap of a product": lambda x: torch.vmap(torch.dot)(x, x.flip(0)),
+    "jvp": lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))[1],
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_transformed_function_gives_eagers_result(name: str) -> None:
+    model, x = Transformed(CASES[name]).eval(), torch.randn(4, 8)
+    program = to_edge(torch.export.export(model, (x,))).to_executorch()
+    (found,) = Runtime.get().load_program(program.buffer).load_method("forward").execute((x,))
+    torch.testing.assert_close(found, model(x))
