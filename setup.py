@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
@@ -25,6 +27,11 @@ def package_names() -> list[str]:
         if not (NOT_SHIPPED & {path.relative_to(ROOT).parts[0]}) and not path.relative_to(ROOT).parts[0].startswith(".")
     )
     return ["executorch", *(".".join(("executorch", *folder.parts)) for folder in folders)]
+
+
+def arguments_from(variable: str) -> list[str]:
+    """The arguments in an environment variable, split as a shell splits them."""
+    return shlex.split(os.environ.get(variable, ""))
 
 
 class Modules(build_py):
@@ -45,19 +52,35 @@ class Modules(build_py):
         ]
 
 
+class Wheel(bdist_wheel):
+    """The wheel, assembled in an empty folder: an interrupted build leaves that folder behind."""
+
+    def run(self) -> None:
+        """Removes what an interrupted build left, then assembles the wheel."""
+        shutil.rmtree(self.bdist_dir, ignore_errors=True)
+        super().run()
+
+
 class CMakeBuild(build_ext):
     """Runs CMake once and installs its components into the package (or, for an editable install, into the tree)."""
 
     def run(self) -> None:
-        """Configures, builds, installs. ``EXECUTORCH_CMAKE_ARGS`` adds options, ``CMAKE_BUILD_PARALLEL_LEVEL`` jobs."""
+        """Configures, builds, installs.
+
+        ``EXECUTORCH_CMAKE_ARGS`` and ``CMAKE_ARGS`` add options, ``CMAKE_BUILD_ARGS`` arguments of the build,
+        ``CMAKE_BUILD_PARALLEL_LEVEL`` jobs. Paths with spaces are quoted as in a shell.
+        """
         # Not the command's own folder, whose depth differs: a compiler cache recognises what either build has compiled.
         build = ROOT / "build" / ("editable" if self.inplace else "wheel")
-        options = os.environ.get("EXECUTORCH_CMAKE_ARGS", "").split()
+        # --fresh discards the cache of the last configure and keeps the objects. The cache may name an environment that
+        # no longer exists, another Python, another place of this tree, or be half written.
         self._call(
-            "cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DEXECUTORCH_BUILD_PYBIND=ON",
-            "-DEXECUTORCH_BUILD_XNNPACK=AUTO", f"-DPython3_EXECUTABLE={sys.executable}", *options,
+            "cmake", "--fresh", "-S", ROOT, "-B", build, "-G", "Ninja", "-DEXECUTORCH_BUILD_PYBIND=ON",
+            "-DEXECUTORCH_BUILD_XNNPACK=AUTO", f"-DPython3_EXECUTABLE={sys.executable}",
+            *arguments_from("EXECUTORCH_CMAKE_ARGS"), *arguments_from("CMAKE_ARGS"),
         )  # fmt: skip
-        self._call("cmake", "--build", build, "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2"))
+        jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")
+        self._call("cmake", "--build", build, "--parallel", jobs, *arguments_from("CMAKE_BUILD_ARGS"))
         if self.inplace:
             self._call("cmake", "--install", build, "--prefix", ROOT, "--component", "python", "--strip")
         else:
@@ -88,5 +111,5 @@ setup(
     },
     # The extension's sources are CMake's; the entry makes the wheel a platform wheel and runs the build.
     ext_modules=[Extension("executorch.extension.pybindings._portable_lib", sources=[])],
-    cmdclass={"build_ext": CMakeBuild, "build_py": Modules},
+    cmdclass={"bdist_wheel": Wheel, "build_ext": CMakeBuild, "build_py": Modules},
 )

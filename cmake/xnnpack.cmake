@@ -47,7 +47,8 @@ function(executorch_build_xnnpack prefix)
   message(STATUS "XNNPACK: building it, once (minutes)")
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER} ${Python3_EXECUTABLE}
-            ${PROJECT_SOURCE_DIR}/cmake/build_xnnpack.py --cmake ${CMAKE_COMMAND}
+            ${PROJECT_SOURCE_DIR}/cmake/build_xnnpack.py --cmake ${CMAKE_COMMAND} --generator ${CMAKE_GENERATOR} --make-program
+            ${CMAKE_MAKE_PROGRAM}
     OUTPUT_VARIABLE built OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE failed)
   if(failed)

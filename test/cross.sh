@@ -16,7 +16,7 @@ for preset in "$@"; do
   [[ " ${known[*]} " == *" $preset "* ]] || { echo "unknown processor $preset; known: ${known[*]}" >&2; exit 2; }
 done
 # Only what the processors asked for need.
-packages=(ccache g++ make)
+packages=(g++ make)
 for preset in "$@"; do
   case $preset in
     cortex-*) packages+=(gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm) ;;
@@ -24,6 +24,7 @@ for preset in "$@"; do
   esac
 done
 need_packages "${packages[@]}"
+want_packages ccache
 make_venv
 python -c 'import torch, flatc, yaml, pytest, executorch.extension.pybindings._portable_lib' 2>/dev/null || install_for_tests
 
@@ -46,12 +47,12 @@ check() {
 
 record_calls() {
   [ -f build/editable/CMakeCache.txt ] || install_for_tests
-  cmake --build build/editable --parallel 2 --target kernel_entry &&
+  cmake -S . -B build/editable >/dev/null && cmake --build build/editable --parallel 2 --target kernel_entry &&
     EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile test/kernels/portable
 }
 
 build_for() {
-  cmake --preset "$1" -DPython3_EXECUTABLE="$(command -v python)" >/dev/null &&
+  cmake --fresh --preset "$1" -DPython3_EXECUTABLE="$(command -v python)" >/dev/null &&
     cmake --build --preset "$1" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-2}"
 }
 

@@ -3,17 +3,18 @@
 # Installs what testing needs and runs every check and every test.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
-need_packages g++ g++-multilib make git ccache libgtest-dev chromium gcc-arm-none-eabi libnewlib-arm-none-eabi \
+need_packages g++ g++-multilib make git libgtest-dev chromium gcc-arm-none-eabi libnewlib-arm-none-eabi \
   libstdc++-arm-none-eabi-newlib qemu-system-arm
+want_packages ccache
 make_venv
 
 # compile_sanitized: for the C++ tests, and for replaying kernel calls, the portable kernels' on 32 bits too.
 compile_sanitized() {
   local options=(-G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1"
     -DEXECUTORCH_SANITIZE=address,undefined -DPython3_EXECUTABLE="$venv/bin/python")
-  cmake -S . -B build/sanitized "${options[@]}" -DEXECUTORCH_BUILD_TESTS=ON
+  cmake --fresh -S . -B build/sanitized "${options[@]}" -DEXECUTORCH_BUILD_TESTS=ON
   cmake --build build/sanitized --parallel 2
-  cmake -S . -B build/bits32 "${options[@]}" -DCMAKE_CXX_FLAGS="-m32 -msse2 -mfpmath=sse" -DEXECUTORCH_BUILD_REPLAY=ON
+  cmake --fresh -S . -B build/bits32 "${options[@]}" -DCMAKE_CXX_FLAGS="-m32 -msse2 -mfpmath=sse" -DEXECUTORCH_BUILD_REPLAY=ON
   cmake --build build/bits32 --parallel 2 --target replay_portable
 }
 
@@ -41,13 +42,13 @@ wait "$compiling" || { cat build/beside.log; exit 1; }
 ctest --test-dir build/sanitized --output-on-failure --parallel 2
 
 step "ATen mode: the same sources with at::Tensor"
-cmake -S . -B build/aten -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+cmake --fresh -S . -B build/aten -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
   -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_PYBIND=ON -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_BUILD_TESTS=ON \
   -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
 cmake --build build/aten --parallel 2 --target executor_runner_aten aten_mode_test _aten_lib
 cmake --install build/aten --prefix "$root" --component aten_python >/dev/null
 build/aten/test/aten_mode_test --gtest_brief=1
-export EXECUTORCH_ATEN_RUNNER=$root/build/aten/extension/executor_runner_aten
+export EXECUTORCH_ATEN_RUNNER=$root/build/aten/executor_runner_aten
 
 export OMP_NUM_THREADS=1  # torch's: either worker has a core, on which more of its threads would only wait for each other
 step "pytest: the portable kernels that the optimized ones hide"

@@ -6,7 +6,7 @@
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
 make_venv
-cmake -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
+cmake --fresh -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
   -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_SANITIZE=thread \
   -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
 cmake --build build/threads --parallel 2 --target runtime_executor_test extension_async_test extension_module_test extension_threadpool_test

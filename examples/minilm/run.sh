@@ -3,7 +3,8 @@
 # Installs everything, exports MiniLM, searches a text with it from Python, and runs the same program in executor_runner.
 source "$(dirname "$0")/../../.ci/environment.sh"
 [ $# -ge 1 ] || { echo "usage: $0 QUERY [options of search.py]" >&2; exit 2; }
-need_packages g++ git ccache
+need_packages g++ git
+want_packages ccache
 make_venv
 install export,examples
 program=${TMPDIR:-/tmp}/minilm.pte
