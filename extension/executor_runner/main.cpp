@@ -17,6 +17,7 @@
 #include <executorch/extension/runner_util/inputs.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/clock.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -60,12 +61,39 @@ std::vector<std::vector<char>> read_inputs(const Options& options) {
   return files;
 }
 
-BufferCleanup set_inputs(Method& method, std::vector<std::vector<char>>& files) {
+/// --input_shapes: sizes within the bounds that the program has for its inputs.
+void resize_inputs(Method& method, const std::vector<std::vector<int32_t>>& shapes) {
+  if (!shapes.empty() && shapes.size() != method.inputs_size()) {
+    fail("--input_shapes: '" + std::string(method.method_meta().name()) + "' has " +
+         std::to_string(method.inputs_size()) + " inputs, found the sizes of " +
+         std::to_string(shapes.size()));
+  }
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i].empty()) {
+      continue;
+    }
+    const std::string input = "--input_shapes: input " + std::to_string(i);
+    if (!method.get_input(i).isTensor()) {
+      fail(input + " is no tensor: leave its sizes empty");
+    }
+    require(
+        ET_RUNTIME_NAMESPACE::resize_tensor(method.get_input(i).toTensor(),
+                                            executorch::aten::ArrayRef<executorch::aten::SizesType>(
+                                                shapes[i].data(), shapes[i].size())),
+        input);
+  }
+}
+
+BufferCleanup set_inputs(Method& method, const Options& options,
+                         std::vector<std::vector<char>>& files) {
   std::vector<std::pair<char*, size_t>> buffers;
   for (std::vector<char>& file : files) {
     buffers.emplace_back(file.data(), file.size());
   }
-  return require(prepare_input_tensors(method, {}, buffers), "cannot set the inputs");
+  BufferCleanup inputs =
+      require(prepare_input_tensors(method, {}, buffers), "cannot set the inputs");
+  resize_inputs(method, options.input_shapes);
+  return inputs;
 }
 
 /// All that the process runs, it runs on the default pool.
@@ -86,18 +114,22 @@ void use_packed_cache(const std::string& path) {
           "--packed_cache: this program was built without XNNPACK");
 }
 
-void run(const Program& program, const Options& options) {
-  const std::string name = method_to_run(program, options);
-  EventRecord record(options);
-  const std::unique_ptr<DataFiles> data = load_data_files(options);
-  LoadedMethod loaded = load_method(program, name, *data, record.tracer());
-  Method& method = loaded.method;
+void write_and_print(const Method& method, const Options& options) {
+  if (options.print_output != PrintOutput::None) {
+    print_outputs(method, options.print_output);
+  }
+  if (!options.output_file.empty()) {
+    write_outputs(method, options.output_file);
+  }
+}
+
+void run_repeatedly(Method& method, const std::string& name, const Options& options) {
   std::vector<std::vector<char>> files = read_inputs(options);
   // Ticks, not time of day: the platform's clock is the one that events are measured with.
   uint64_t ticks = 0;
   for (size_t i = 0; i < options.num_executions; ++i) {
     // Set anew each time: a method may use an input's planned memory for other values.
-    const BufferCleanup inputs = set_inputs(method, files);
+    const BufferCleanup inputs = set_inputs(method, options, files);
     const et_timestamp_t begin = runtime::pal_current_ticks();
     require(method.execute(), "'" + name + "' failed");
     ticks += runtime::pal_current_ticks() - begin;
@@ -105,13 +137,36 @@ void run(const Program& program, const Options& options) {
       printf("ran '%s' %zu times, %.3f ms each\n", name.c_str(), options.num_executions,
              static_cast<double>(runtime::ticks_to_ns(ticks)) / 1e6 /
                  static_cast<double>(options.num_executions));
-      if (options.print_output != PrintOutput::None) {
-        print_outputs(method, options.print_output);
-      }
-      if (!options.output_file.empty()) {
-        write_outputs(method, options.output_file);
-      }
+      write_and_print(method, options);
     }
+  }
+}
+
+/// --server_mode: every line of standard input starts a run. The line on stderr that ends a run
+/// is the documented one, for which callers wait.
+void serve(Method& method, const std::string& name, const Options& options) {
+  fflush(stdout);
+  for (int character = 0; (character = getchar()) != EOF;) {
+    while (character != '\n' && character != EOF) {
+      character = getchar();
+    }
+    std::vector<std::vector<char>> files = read_inputs(options);
+    const BufferCleanup inputs = set_inputs(method, options, files);
+    require(method.execute(), "'" + name + "' failed");
+    write_outputs(method, options.output_file);
+    fputs("SERVER MODE DONE\n", stderr);
+  }
+}
+
+void run(const Program& program, const Options& options) {
+  const std::string name = method_to_run(program, options);
+  EventRecord record(options);
+  const std::unique_ptr<DataFiles> data = load_data_files(options);
+  LoadedMethod loaded = load_method(program, name, *data, record.tracer());
+  if (options.server_mode) {
+    serve(loaded.method, name, options);
+  } else {
+    run_repeatedly(loaded.method, name, options);
   }
   record.write();
 }
@@ -133,8 +188,8 @@ int run_as_asked(int argc, char** argv) {
   }
   if (options.list) {
     print_listing(program);
-  } else if (options.bundled) {
-    return run_test_cases(file.bundle(), program, options) ? EXIT_SUCCESS : EXIT_FAILURE;
+  } else if (file.bundle() != nullptr) {
+    return run_test_cases(*file.bundle(), program, options) ? EXIT_SUCCESS : EXIT_FAILURE;
   } else {
     run(program, options);
   }

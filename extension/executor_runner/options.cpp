@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <executorch/extension/executor_runner/failure.h>
 
@@ -46,12 +47,54 @@ void set_threads(Options& options, const char* text) {
   options.threads = strcmp(text, "-1") == 0 ? 0 : positive_number("threads", text);
 }
 
+/// The words that gflags, the documented program's parser, takes for yes and no.
+bool truth(const char* option, const char* text) {
+  for (const char* yes : {"true", "t", "yes", "y", "1"}) {
+    if (strcmp(text, yes) == 0) {
+      return true;
+    }
+  }
+  for (const char* no : {"false", "f", "no", "n", "0"}) {
+    if (strcmp(text, no) == 0) {
+      return false;
+    }
+  }
+  fail(std::string("--") + option + ": expected true or false, found '" + text + "'");
+}
+
+/// "2x3" is {2, 3}; no text is no sizes.
+std::vector<int32_t> sizes_of(const std::string& text) {
+  std::vector<int32_t> sizes;
+  const char* rest = text.c_str();
+  while (*rest != '\0') {
+    char* end = nullptr;
+    errno = 0;
+    const long long size = strtoll(rest, &end, 10);
+    const bool is_last = *end == '\0';
+    const bool is_followed = *end == 'x' && end[1] != '\0';
+    if (end == rest || errno != 0 || size < 0 || size > INT32_MAX || !(is_last || is_followed)) {
+      fail("--input_shapes: expected sizes such as 1x98, found '" + text + "'");
+    }
+    sizes.push_back(static_cast<int32_t>(size));
+    rest = is_last ? end : end + 1;
+  }
+  return sizes;
+}
+
+void set_input_shapes(Options& options, const char* text) {
+  options.input_shapes.clear();
+  for (const std::string& shape : split_at_commas(text)) {
+    options.input_shapes.push_back(sizes_of(shape));
+  }
+}
+
 struct PrintOutputName {
   const char* name;
   PrintOutput value;
 };
 
 constexpr PrintOutputName kPrintOutputNames[] = {{"short", PrintOutput::Short},
+                                                 {"summary", PrintOutput::Summary},
                                                  {"all", PrintOutput::All},
                                                  {"shape", PrintOutput::Shape},
                                                  {"none", PrintOutput::None}};
@@ -62,10 +105,11 @@ PrintOutput print_output_named(const char* text) {
       return row.value;
     }
   }
-  fail(std::string("--print_output: expected short, all, shape or none, found '") + text + "'");
+  fail(std::string("--print_output: expected short, summary, all, shape or none, found '") + text +
+       "'");
 }
 
-/// An option, the name of its value (null if it takes none), what it does, and what sets it.
+/// An option, the name of its value (null if it is true or false), what it does, and what sets it.
 struct Row {
   const char* name;
   const char* value;
@@ -77,18 +121,31 @@ constexpr Row kRows[] = {
     {"model_path", "FILE", "the program (.pte); required",
      [](Options& options, const char* text) { options.model_path = text; }},
     {"bundled", nullptr,
-     "the file is a bundled program (.bpte): run its test cases, compare with what they expect",
-     [](Options& options, const char*) { options.bundled = true; }},
-    {"rtol", "NUMBER", "with it: the relative part of what an output may differ; default: 1e-5",
+     "the file must be a bundled program (.bpte), and its test cases are compared closely",
+     [](Options& options, const char* text) { options.bundled = truth("bundled", text); }},
+    {"rtol", "NUMBER",
+     "relative part of what an output of a test case may differ; default: 1e-5 with --bundled, "
+     "else 0.01",
      [](Options& options, const char* text) { options.rtol = tolerance("rtol", text); }},
-    {"atol", "NUMBER", "with it: the absolute part; default: 1e-8",
+    {"atol", "NUMBER", "the absolute part; default: 1e-8 with --bundled, else 0.01",
      [](Options& options, const char* text) { options.atol = tolerance("atol", text); }},
+    {"bundleio_rtol", "NUMBER", "the same as --rtol",
+     [](Options& options, const char* text) { options.rtol = tolerance("bundleio_rtol", text); }},
+    {"bundleio_atol", "NUMBER", "the same as --atol",
+     [](Options& options, const char* text) { options.atol = tolerance("bundleio_atol", text); }},
     {"data_path", "FILE,...", "files with weights of the program (.ptd)",
      [](Options& options, const char* text) { options.data_paths = split_at_commas(text); }},
     {"method", "NAME", "the method to run; default: forward, or the only one",
      [](Options& options, const char* text) { options.method = text; }},
+    {"method_name", "NAME", "the same as --method",
+     [](Options& options, const char* text) { options.method = text; }},
     {"inputs", "FILE,...", "a file of raw bytes for each tensor input; default: ones",
      [](Options& options, const char* text) { options.inputs = split_at_commas(text); }},
+    {"input_shapes", "SIZES,...",
+     "sizes of each input, e.g. 1x98,,1x50: an empty one stays as it is", set_input_shapes},
+    {"server_mode", nullptr,
+     "run once for each line of standard input: read --inputs again, write --output_file",
+     [](Options& options, const char* text) { options.server_mode = truth("server_mode", text); }},
     {"num_executions", "N", "how often to run; default: 1",
      [](Options& options, const char* text) {
        options.num_executions = positive_number("num_executions", text);
@@ -99,7 +156,8 @@ constexpr Row kRows[] = {
     {"packed_cache", "FILE", "keep weights as XNNPACK packs them, for the next start",
      [](Options& options, const char* text) { options.packed_cache = text; }},
     {"print_output", "WHAT",
-     "the first and last values of each output (default: short), all, its shape or none",
+     "short (default) or summary: the first and last 5 or 100 values of each output; all, shape, "
+     "none",
      [](Options& options, const char* text) { options.print_output = print_output_named(text); }},
     {"output_file", "PREFIX", "write the bytes of output tensor I to PREFIX-I.bin",
      [](Options& options, const char* text) { options.output_file = text; }},
@@ -112,30 +170,45 @@ constexpr Row kRows[] = {
        options.debug_buffer_size = positive_number("debug_buffer_size", text);
      }},
     {"list", nullptr, "print methods, inputs, outputs, operators, backends and memory; run nothing",
-     [](Options& options, const char*) { options.list = true; }},
-    {"help", nullptr, "print this", [](Options& options, const char*) { options.help = true; }},
+     [](Options& options, const char* text) { options.list = truth("list", text); }},
+    {"help", nullptr, "print this",
+     [](Options& options, const char* text) { options.help = truth("help", text); }},
 };
 constexpr size_t kRowCount = sizeof(kRows) / sizeof(kRows[0]);
 
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
-  option table[kRowCount + 1] = {};
+  // Every option, then the negations of those that are true or false.
+  option table[2 * kRowCount + 1] = {};
+  std::string negations[kRowCount];
+  size_t filled = kRowCount;
+  int negated_row[kRowCount] = {};
   for (size_t i = 0; i < kRowCount; ++i) {
     table[i].name = kRows[i].name;
-    table[i].has_arg = kRows[i].value == nullptr ? no_argument : required_argument;
+    table[i].has_arg = kRows[i].value == nullptr ? optional_argument : required_argument;
+    if (kRows[i].value == nullptr) {
+      negations[i] = std::string("no") + kRows[i].name;
+      negated_row[filled - kRowCount] = static_cast<int>(i);
+      table[filled++] = {negations[i].c_str(), no_argument, nullptr, 0};
+    }
   }
   Options options;
   opterr = 0;
   int row = 0;
-  for (int found = 0; (found = getopt_long(argc, argv, ":", table, &row)) != -1;) {
+  // The documented program takes one dash for two.
+  for (int found = 0; (found = getopt_long_only(argc, argv, ":", table, &row)) != -1;) {
     if (found == ':') {
       fail(std::string(argv[optind - 1]) + " needs a value; see --help");
     }
     if (found != 0) {
       fail(std::string("unknown option ") + argv[optind - 1] + "; see --help");
     }
-    kRows[row].set(options, optarg);
+    if (static_cast<size_t>(row) >= kRowCount) {
+      kRows[negated_row[row - kRowCount]].set(options, "false");
+    } else {
+      kRows[row].set(options, optarg == nullptr ? "true" : optarg);
+    }
   }
   if (optind < argc && options.model_path.empty()) {
     options.model_path = argv[optind++];
@@ -143,13 +216,15 @@ Options parse_options(int argc, char** argv) {
   if (optind < argc) {
     fail(std::string("unexpected argument '") + argv[optind] + "'; see --help");
   }
+  constexpr const char* kDocumentedDefault = "model.pte";
+  if (options.model_path.empty() && access(kDocumentedDefault, R_OK) == 0) {
+    options.model_path = kDocumentedDefault;
+  }
   if (options.model_path.empty() && !options.help) {
     fail("--model_path is required; see --help");
   }
-  if (options.bundled && (!options.inputs.empty() || !options.output_file.empty())) {
-    fail(
-        "--bundled takes the inputs from the file, and compares the outputs: neither --inputs nor "
-        "--output_file goes with it; see --help");
+  if (options.server_mode && options.output_file.empty()) {
+    fail("--server_mode needs --output_file, where the outputs of each run go; see --help");
   }
   if (!options.debug_output_path.empty() && options.etdump_path.empty()) {
     fail("--debug_output_path needs --etdump_path, which says what the bytes are; see --help");

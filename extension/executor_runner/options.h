@@ -3,28 +3,34 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace executorch::extension::executor_runner {
 
-/// Short: the first and last values of each output.
-enum class PrintOutput { Short, All, Shape, None };
+/// Short and Summary: the first and last 5 or 100 values of each output.
+enum class PrintOutput { Short, Summary, All, Shape, None };
 
 struct Options {
   std::string model_path;
-  /// The file is a bundled program, whose test cases are run.
+  /// The file must be a bundled program, whose test cases are run. Without it the file decides.
   bool bundled = false;
-  /// Within which a case passes: atol + rtol * |expected|.
-  double rtol = 1e-5;
-  double atol = 1e-8;
+  /// A case passes within atol + rtol * |expected|. Not given: see rtol_or_default().
+  std::optional<double> rtol;
+  std::optional<double> atol;
   /// .ptd files with weights of the program.
   std::vector<std::string> data_paths;
   /// Empty: "forward", or the only method.
   std::string method;
   /// Empty: ones.
   std::vector<std::string> inputs;
+  /// The sizes of each input of the method, or none for one that stays as it is. Empty: all stay.
+  std::vector<std::vector<int32_t>> input_shapes;
+  /// Runs once for each line of standard input, with the input files read again.
+  bool server_mode = false;
   size_t num_executions = 1;
   /// 0: as many as there are physical cores to use.
   size_t threads = 0;
@@ -41,6 +47,10 @@ struct Options {
   size_t debug_buffer_size = 64 << 20;
   bool list = false;
   bool help = false;
+
+  /// --bundled compares closely. Without it, the tolerance is the documented one of 0.01.
+  double rtol_or_default() const { return rtol.value_or(bundled ? 1e-5 : 0.01); }
+  double atol_or_default() const { return atol.value_or(bundled ? 1e-8 : 0.01); }
 };
 
 /// Reads the command line; ends the process with a line on stderr if it is wrong.

@@ -19,8 +19,17 @@ namespace {
 using executorch::aten::Tensor;
 using runtime::EValue;
 
-/// How many of an output's first and last values are shown unless all are asked for.
-constexpr long kEdgeValues = 5;
+/// How many of an output's first and last values are shown.
+long edge_values(PrintOutput what) {
+  switch (what) {
+    case PrintOutput::All:
+      return LONG_MAX;
+    case PrintOutput::Summary:
+      return 100;
+    default:
+      return 5;
+  }
+}
 
 std::string value_text(const EValue& value, PrintOutput what) {
   if (what == PrintOutput::Shape && value.isTensor()) {
@@ -29,7 +38,7 @@ std::string value_text(const EValue& value, PrintOutput what) {
     return tensor_text(tensor.scalar_type(), {sizes.data(), sizes.size()});
   }
   std::ostringstream text;
-  text << evalue_edge_items(what == PrintOutput::All ? LONG_MAX : kEdgeValues) << value;
+  text << evalue_edge_items(edge_values(what)) << value;
   return text.str();
 }
 

@@ -16,19 +16,21 @@ ProgramFile::ProgramFile(const Options& options)
           "cannot read '" + options.model_path + "'")) {
   const std::string cannot_read = "cannot read '" + options.model_path + "'";
   const size_t size = require(file_.size(), cannot_read);
-  const size_t head = std::min<size_t>(size, 8);
-  bytes_ = require(
-      file_.load(0, options.bundled ? size : head,
-                 runtime::DataLoader::SegmentInfo(runtime::DataLoader::SegmentInfo::Type::Program)),
-      cannot_read);
-  const Span<const uint8_t> bytes{static_cast<const uint8_t*>(bytes_.data()), bytes_.size()};
-  if (!options.bundled) {
-    if (Bundle::is_bundle(bytes)) {
-      fail("'" + options.model_path + "' is a bundled program: --bundled runs its test cases");
-    }
-    bytes_.Free();
+  const runtime::DataLoader::SegmentInfo segment(runtime::DataLoader::SegmentInfo::Type::Program);
+  bytes_ = require(file_.load(0, std::min<size_t>(size, 8), segment), cannot_read);
+  const bool is_bundle =
+      Bundle::is_bundle({static_cast<const uint8_t*>(bytes_.data()), bytes_.size()});
+  bytes_.Free();
+  if (!is_bundle && !options.bundled) {
     return;
   }
+  if (!options.inputs.empty() || !options.input_shapes.empty() || !options.output_file.empty()) {
+    fail("'" + options.model_path +
+         "' is a bundled program, which has its inputs and expected outputs: neither --inputs, "
+         "--input_shapes nor --output_file goes with it; see --help");
+  }
+  bytes_ = require(file_.load(0, size, segment), cannot_read);
+  const Span<const uint8_t> bytes{static_cast<const uint8_t*>(bytes_.data()), bytes_.size()};
   bundle_.emplace(require(Bundle::open(bytes), "cannot load '" + options.model_path + "'"));
   bundled_loader_.emplace(bundle_->program().data(), bundle_->program().size());
 }

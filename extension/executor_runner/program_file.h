@@ -10,7 +10,7 @@
 
 namespace executorch::extension::executor_runner {
 
-/// The file of --model_path: a program, or with --bundled one with test cases around it.
+/// The file of --model_path: a program, or a bundle that has test cases around one.
 class ProgramFile final {
  public:
   /// Ends the process with a line on stderr if it is not what the options say.
@@ -21,8 +21,10 @@ class ProgramFile final {
     return bundled_loader_.has_value() ? static_cast<runtime::DataLoader*>(&*bundled_loader_)
                                        : &file_;
   }
-  /// With --bundled.
-  const bundled_program::Bundle& bundle() const { return *bundle_; }
+  /// Null if the file is a program alone.
+  const bundled_program::Bundle* bundle() const {
+    return bundle_.has_value() ? &*bundle_ : nullptr;
+  }
 
  private:
   // Loading is const, but the interfaces take a pointer to something that is not.

@@ -42,7 +42,7 @@ bool judge(const OutputError& error, const Options& options) {
   const bool passed = error.beyond == 0;
   if (!passed) {
     printf("FAILED: %zu of %zu numbers beyond %g + %g * |expected|; ", error.beyond, error.count,
-           options.atol, options.rtol);
+           options.atol_or_default(), options.rtol_or_default());
   } else {
     printf("passed: %zu numbers; ", error.count);
   }
@@ -63,8 +63,8 @@ void run_case(runtime::Method& method, const TestCase& test_case, const Options&
     ++counts.unjudged;
     return;
   }
-  const Result<OutputError> error =
-      bundled_program::output_error(method, test_case, {options.rtol, options.atol});
+  const Result<OutputError> error = bundled_program::output_error(
+      method, test_case, {options.rtol_or_default(), options.atol_or_default()});
   if (!error.ok()) {
     print_failure(error.error());
     ++counts.failed;
