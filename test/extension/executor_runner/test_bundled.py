@@ -52,8 +52,11 @@ def test_what_does_not_go_together_is_refused(path: Path, tmp_path: Path) -> Non
     (tmp_path / "broken").write_bytes(path.read_bytes()[:-100])
     (tmp_path / "empty").write_bytes(bundle())
     for arguments, message in (
-        (("--model_path", path), "is a bundled program: --bundled runs its test cases"),
-        (("--bundled", path, "--inputs", path), "neither --inputs nor"),
+        (
+            ("--model_path", path, "--output_file", tmp_path / "out"),
+            "neither --inputs, --input_shapes nor --output_file",
+        ),
+        (("--bundled", path, "--inputs", path), "neither --inputs, --input_shapes nor"),
         (("--bundled", path, "--atol", "x"), "--atol: expected a number from 0 on, found 'x'"),
         (("--bundled", command.__file__), "no bundled program"),
         (("--bundled", tmp_path / "broken"), "bundled program: damaged"),
