@@ -29,27 +29,33 @@ void put(T* to, T item) {
   }
 }
 
-// Whether a list of T may have `item`.
-template <typename T>
-Error check(const EValue* item) {
-  if constexpr (std::is_same_v<T, std::optional<Tensor>>) {
-    return item == nullptr || item->isNone() || item->isTensor() ? Error::Ok : Error::InvalidType;
+// Unwraps one item into `to`; false if it is null or of another kind.
+bool unwrap(const EValue* item, int64_t* to) {
+  if (item == nullptr || !item->isInt()) {
+    return false;
   }
-  if (item == nullptr) {
-    return Error::InvalidState;
-  }
-  const bool is_right = std::is_same_v<T, int64_t> ? item->isInt() : item->isTensor();
-  return is_right ? Error::Ok : Error::InvalidType;
+  *to = item->payload.copyable_union.as_int;
+  return true;
 }
 
-// Unwraps an item that has passed check().
-void unwrap(const EValue* item, int64_t* to) { *to = item->payload.copyable_union.as_int; }
+bool unwrap(const EValue* item, Tensor* to) {
+  if (item == nullptr || !item->isTensor()) {
+    return false;
+  }
+  put(to, item->payload.as_tensor);
+  return true;
+}
 
-void unwrap(const EValue* item, Tensor* to) { put(to, item->payload.as_tensor); }
-
-void unwrap(const EValue* item, std::optional<Tensor>* to) {
-  put(to, item != nullptr && item->isTensor() ? std::optional<Tensor>(item->payload.as_tensor)
-                                              : std::optional<Tensor>());
+bool unwrap(const EValue* item, std::optional<Tensor>* to) {
+  if (item == nullptr || item->isNone()) {
+    put(to, std::optional<Tensor>());
+    return true;
+  }
+  if (!item->isTensor()) {
+    return false;
+  }
+  put(to, std::optional<Tensor>(item->payload.as_tensor));
+  return true;
 }
 
 }  // namespace
@@ -58,9 +64,11 @@ template <typename T>
 Result<executorch::aten::ArrayRef<T>> BoxedEvalueList<T>::tryGet() const {
   for (int i = 0; i < size_; ++i) {
     const EValue* const item = wrapped_vals_[i];
-    ET_CHECK_OK_OR_RETURN_ERROR(check<T>(item), "item %d of a list of %d is %s", i, size_,
-                                item == nullptr ? "null" : "of another kind than the list");
-    unwrap(item, &unwrapped_vals_[i]);
+    if (!unwrap(item, &unwrapped_vals_[i])) {
+      ET_LOG(Error, "item %d of a list of %d is %s", i, size_,
+             item == nullptr ? "null" : "of another kind than the list");
+      return item == nullptr ? Error::InvalidState : Error::InvalidType;
+    }
   }
   return executorch::aten::ArrayRef<T>(unwrapped_vals_, static_cast<size_t>(size_));
 }

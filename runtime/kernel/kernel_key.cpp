@@ -14,10 +14,8 @@ bool TensorMeta::equals(const TensorMeta& other) const {
 }
 
 bool KernelKey::equals(const KernelKey& other) const {
-  if (is_fallback() || other.is_fallback()) {
-    return is_fallback() == other.is_fallback();
-  }
-  return strcmp(text_, other.text_) == 0;
+  return text_ == other.text_ ||
+         (!is_fallback() && !other.is_fallback() && strcmp(text_, other.text_) == 0);
 }
 
 namespace internal {

@@ -99,8 +99,8 @@ TEST(Misuse, AnInputWhoseBytesCannotBeCountedIsAnError) {
   int32_t sizes[] = {INT32_MAX, INT32_MAX};
   uint8_t dim_order[] = {0, 1};
   int32_t strides[] = {INT32_MAX, 1};
-  float data = 0;
-  aten::TensorImpl impl(aten::ScalarType::Float, 2, sizes, &data, dim_order, strides);
+  double data = 0;
+  aten::TensorImpl impl(aten::ScalarType::Double, 2, sizes, &data, dim_order, strides);
   EXPECT_EQ(impl.nbytes(), SIZE_MAX);
   EXPECT_EQ(method->set_input(EValue(aten::Tensor(&impl)), 0), Error::InvalidArgument);
 }
