@@ -162,6 +162,15 @@ TEST_P(Heapless, SaysWhichMemoryIsOneByteTooSmall) {
   EXPECT_EQ(memcmp(outcome_.bytes, expected_.bytes, expected_.size), 0);
 }
 
+TEST_P(Heapless, GivesTheSameWithTemporaryMemoryOfThePlatform) {
+  ASSERT_EQ(run(sizes_, &expected_), Error::Ok);
+  ASSERT_EQ(run_in(sizes_, program_size_, GetParam().method, memory(), &outcome_,
+                   /*has_temp_allocator=*/false),
+            Error::Ok);
+  ASSERT_EQ(outcome_.size, expected_.size);
+  EXPECT_EQ(memcmp(outcome_.bytes, expected_.bytes, expected_.size), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, Heapless, ::testing::ValuesIn(kCases),
                          [](const ::testing::TestParamInfo<Case>& info) {
                            std::string name =

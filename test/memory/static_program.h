@@ -79,9 +79,11 @@ inline runtime::Error run_on(const runtime::Program& program, const char* name,
   return runtime::Error::Ok;
 }
 
-/// The same with the program in `memory.program`, in memory of these sizes.
+/// The same with the program in `memory.program`, in memory of these sizes. Without
+/// `has_temp_allocator` the platform gives temporary memory.
 inline runtime::Error run_in(const Sizes& sizes, size_t program_size, const char* name,
-                             StaticMemory& memory, Outcome* outcome) {
+                             StaticMemory& memory, Outcome* outcome,
+                             bool has_temp_allocator = true) {
   extension::BufferDataLoader loader(memory.program, program_size);
   const runtime::Program program = ET_UNWRAP(runtime::Program::load(&loader));
   runtime::MemoryAllocator method_allocator(static_cast<uint32_t>(sizes.method), memory.method);
@@ -91,7 +93,7 @@ inline runtime::Error run_in(const Sizes& sizes, size_t program_size, const char
     buffers[i] = {memory.planned[i], sizes.planned[i]};
   }
   runtime::HierarchicalAllocator planned({buffers, sizes.buffers});
-  runtime::MemoryManager manager(&method_allocator, &planned, &temp);
+  runtime::MemoryManager manager(&method_allocator, &planned, has_temp_allocator ? &temp : nullptr);
   return run_on(program, name, manager, memory, outcome);
 }
 
