@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include <executorch/devtools/bundled_program/schema/bundled_program_schema_generated.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/executor/flatbuffer_structure.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>

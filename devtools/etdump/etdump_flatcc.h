@@ -161,3 +161,9 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
 };
 
 }  // namespace executorch::etdump
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::etdump::ETDumpGen;
+using etdump_result = ::executorch::etdump::ETDumpResult;
+}  // namespace torch::executor

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
 

@@ -49,3 +49,8 @@ class BufferDataLoader final : public executorch::runtime::DataLoader {
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace torch::executor::util {
+using ::executorch::extension::BufferDataLoader;
+}  // namespace torch::executor::util

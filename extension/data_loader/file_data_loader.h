@@ -37,3 +37,8 @@ class FileDataLoader final : public executorch::runtime::DataLoader {
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace torch::executor::util {
+using ::executorch::extension::FileDataLoader;
+}  // namespace torch::executor::util

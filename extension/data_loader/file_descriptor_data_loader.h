@@ -37,3 +37,8 @@ class FileDescriptorDataLoader final : public executorch::runtime::DataLoader {
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace torch::executor::util {
+using ::executorch::extension::FileDescriptorDataLoader;
+}  // namespace torch::executor::util

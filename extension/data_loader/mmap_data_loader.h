@@ -47,3 +47,8 @@ class MmapDataLoader final : public executorch::runtime::DataLoader {
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace torch::executor::util {
+using ::executorch::extension::MmapDataLoader;
+}  // namespace torch::executor::util

@@ -43,3 +43,8 @@ class SharedPtrDataLoader final : public executorch::runtime::DataLoader {
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace torch::executor::util {
+using ::executorch::extension::SharedPtrDataLoader;
+}  // namespace torch::executor::util

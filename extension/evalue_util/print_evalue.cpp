@@ -6,7 +6,7 @@
 #include <string>
 
 #include <executorch/extension/tensor/element_conversion.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
 namespace executorch::extension {
 namespace {

@@ -30,3 +30,8 @@ class evalue_edge_items final {
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace torch::executor::util {
+using ::executorch::extension::evalue_edge_items;
+}  // namespace torch::executor::util

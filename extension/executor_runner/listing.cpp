@@ -7,7 +7,7 @@
 #include <executorch/extension/executor_runner/failure.h>
 #include <executorch/extension/module/method_memory.h>
 #include <executorch/runtime/backend/interface.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
 namespace executorch::extension::executor_runner {

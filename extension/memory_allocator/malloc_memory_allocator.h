@@ -68,3 +68,8 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace torch::executor::util {
+using ::executorch::extension::MallocMemoryAllocator;
+}  // namespace torch::executor::util

@@ -57,3 +57,8 @@ class BundledModule : public Module {
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace executorch::extension::bundled_module {
+using ::executorch::extension::BundledModule;
+}  // namespace executorch::extension::bundled_module

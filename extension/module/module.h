@@ -269,3 +269,12 @@ class Module {
 };
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace executorch::extension::module {
+using ::executorch::extension::Module;
+}  // namespace executorch::extension::module
+
+namespace torch::executor {
+using ::executorch::extension::Module;
+}  // namespace torch::executor

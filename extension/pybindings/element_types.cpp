@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
 namespace executorch::extension::pybindings {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include <executorch/extension/pybindings/raise.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
 namespace py = pybind11;
 

@@ -9,7 +9,7 @@
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
 namespace py = pybind11;
 

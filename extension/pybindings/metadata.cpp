@@ -9,7 +9,7 @@
 #include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
 namespace py = pybind11;
 

@@ -41,3 +41,10 @@ runtime::Result<BufferCleanup> prepare_input_tensors(
     const std::vector<std::pair<char*, size_t>>& input_buffers = {});
 
 }  // namespace executorch::extension
+
+// Documented names of the same things.
+namespace torch::executor::util {
+using ::executorch::extension::BufferCleanup;
+using ::executorch::extension::PrepareInputTensorsOptions;
+using ::executorch::extension::prepare_input_tensors;
+}  // namespace torch::executor::util

@@ -15,7 +15,7 @@
 #include <executorch/extension/tensor/element_conversion.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
 namespace executorch::extension {
 

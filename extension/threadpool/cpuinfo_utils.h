@@ -13,3 +13,12 @@ inline uint32_t get_num_performant_cores() {
 }
 
 }  // namespace executorch::extension::cpuinfo
+
+// Documented names of the same things.
+// Within namespace torch, executorch::… still finds what ::executorch has.
+namespace torch::executorch {
+using namespace ::executorch;  // NOLINT: the purpose of it
+}  // namespace torch::executorch
+namespace torch::executorch::cpuinfo {
+using ::executorch::extension::cpuinfo::get_num_performant_cores;
+}  // namespace torch::executorch::cpuinfo

@@ -68,3 +68,14 @@ pthreadpool_t get_pthreadpool();
 const std::shared_ptr<ThreadPool>& default_threadpool();
 
 }  // namespace executorch::extension::threadpool
+
+// Documented names of the same things.
+// Within namespace torch, executorch::… still finds what ::executorch has.
+namespace torch::executorch {
+using namespace ::executorch;  // NOLINT: the purpose of it
+}  // namespace torch::executorch
+namespace torch::executorch::threadpool {
+using ::executorch::extension::threadpool::ThreadPool;
+using ::executorch::extension::threadpool::get_pthreadpool;
+using ::executorch::extension::threadpool::get_threadpool;
+}  // namespace torch::executorch::threadpool

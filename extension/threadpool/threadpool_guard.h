@@ -36,3 +36,12 @@ class ThreadPoolScope final {
 };
 
 }  // namespace executorch::extension::threadpool
+
+// Documented names of the same things.
+// Within namespace torch, executorch::… still finds what ::executorch has.
+namespace torch::executorch {
+using namespace ::executorch;  // NOLINT: the purpose of it
+}  // namespace torch::executorch
+namespace torch::executorch::threadpool {
+using ::executorch::extension::threadpool::NoThreadPoolGuard;
+}  // namespace torch::executorch::threadpool

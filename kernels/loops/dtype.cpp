@@ -7,7 +7,7 @@
 #include <executorch/kernels/loops/promote.h>
 #include <executorch/kernels/loops/wide.h>
 
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/platform/compiler.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
 #include <cstdint>

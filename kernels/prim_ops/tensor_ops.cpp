@@ -5,7 +5,7 @@
 
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/overflow.h>
 
 namespace executorch::kernels::prim_ops {

@@ -36,3 +36,8 @@ class BackendExecutionContext final {
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::BackendExecutionContext;
+}  // namespace torch::executor

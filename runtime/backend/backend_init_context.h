@@ -67,3 +67,8 @@ class BackendInitContext final {
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::BackendInitContext;
+}  // namespace torch::executor

@@ -11,3 +11,8 @@ class BackendOptionContext final {};
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::BackendOptionContext;
+}  // namespace torch::executor

@@ -113,3 +113,14 @@ Result<const char*> get_backend_name(size_t index);
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::Backend;
+using ::executorch::runtime::CompileSpec;
+using ::executorch::runtime::DelegateHandle;
+using PyTorchBackendInterface = ::executorch::runtime::BackendInterface;
+using ::executorch::runtime::SizedBuffer;
+using ::executorch::runtime::get_backend_class;
+using ::executorch::runtime::register_backend;
+}  // namespace torch::executor

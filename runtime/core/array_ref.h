@@ -115,3 +115,10 @@ bool operator!=(ArrayRef<T> a, ArrayRef<T> b) {
 using IntArrayRef = ArrayRef<int64_t>;
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::ArrayRef;
+using ::executorch::runtime::IntArrayRef;
+using ::executorch::runtime::makeArrayRef;
+}  // namespace torch::executor

@@ -63,3 +63,8 @@ class DataLoader {
 };
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::DataLoader;
+}  // namespace torch::executor

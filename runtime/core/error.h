@@ -74,6 +74,12 @@ const char* to_string(Error error);
 
 }  // namespace executorch::runtime
 
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::Error;
+using ::executorch::runtime::error_code_t;
+}  // namespace torch::executor
+
 /// Returns Error::<error> from the calling function, after a log message, if `cond` is false.
 #define ET_CHECK_OR_RETURN_ERROR(cond, error, ...) \
   do {                                             \
@@ -81,6 +87,16 @@ const char* to_string(Error error);
       ET_LOG(Error, __VA_ARGS__);                  \
       return ::executorch::runtime::Error::error;  \
     }                                              \
+  } while (0)
+
+/// Returns false from the calling function, after a log message, if `cond` is false: for functions
+/// that check arguments.
+#define ET_CHECK_OR_RETURN_FALSE(cond, message, ...)       \
+  do {                                                     \
+    if (ET_UNLIKELY(!(cond))) {                            \
+      ET_LOG(Error, "%s: " message, #cond, ##__VA_ARGS__); \
+      return false;                                        \
+    }                                                      \
   } while (0)
 
 /// Returns the error that `expr` evaluates to from the calling function, unless it is Error::Ok;

@@ -420,3 +420,9 @@ decltype(auto) EValue::read(Self& self) {
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::BoxedEvalueList;
+using ::executorch::runtime::EValue;
+}  // namespace torch::executor

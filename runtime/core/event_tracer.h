@@ -153,3 +153,22 @@ class EventTracer {
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::AllocatorID;
+using ::executorch::runtime::ChainID;
+using ::executorch::runtime::DebugHandle;
+using ::executorch::runtime::DelegateDebugIdType;
+using ::executorch::runtime::DelegateDebugIntId;
+using ::executorch::runtime::EventTracer;
+using ::executorch::runtime::EventTracerDebugLogLevel;
+using ::executorch::runtime::EventTracerEntry;
+using ::executorch::runtime::EventTracerFilterBase;
+using ::executorch::runtime::EventTracerProfilingLevel;
+using ::executorch::runtime::kUnsetBundledInputIndex;
+using ::executorch::runtime::kUnsetChainId;
+using ::executorch::runtime::kUnsetDebugHandle;
+using ::executorch::runtime::kUnsetDelegateDebugIntId;
+using ::executorch::runtime::LoggedEValueType;
+}  // namespace torch::executor

@@ -165,3 +165,19 @@ inline void event_tracer_set_bundled_input_index(EventTracer* tracer, int index)
 }  // namespace internal
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor::internal {
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::event_tracer_begin_profiling_event;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::event_tracer_create_event_block;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::event_tracer_end_profiling_event;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::event_tracer_log_evalue;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::event_tracer_log_evalue_output;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::event_tracer_set_bundled_input_index;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::event_tracer_track_allocation;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::event_tracer_track_allocator;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::EventTracerProfileInstructionScope;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::EventTracerProfileMethodScope;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::EventTracerProfileOpScope;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::EventTracerProfileScope;
+}  // namespace torch::executor::internal

@@ -98,3 +98,8 @@ class FreeableBuffer final {
 };
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::FreeableBuffer;
+}  // namespace torch::executor

@@ -40,3 +40,8 @@ class HierarchicalAllocator final {
 };
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::HierarchicalAllocator;
+}  // namespace torch::executor

@@ -51,7 +51,11 @@ class MemoryAllocator {
   /// Takes everything back: what was allocated must not be used any more.
   virtual void reset() { used_ = 0; }
 
+  /// Does nothing: runtime/platform/profiler.h says why.
+  void enable_profiling([[maybe_unused]] const char* name) {}
+
  protected:
+  int32_t prof_id() const { return -1; }
   static constexpr bool isPowerOf2(size_t value) {
     return value != 0 && (value & (value - 1)) == 0;
   }
@@ -72,3 +76,8 @@ class MemoryAllocator {
 };
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::MemoryAllocator;
+}  // namespace torch::executor

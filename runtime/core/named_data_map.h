@@ -41,3 +41,8 @@ class NamedDataMap {
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::NamedDataMap;
+}  // namespace torch::executor

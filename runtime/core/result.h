@@ -72,6 +72,11 @@ class [[nodiscard]] Result final {
 
 }  // namespace executorch::runtime
 
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::Result;
+}  // namespace torch::executor
+
 /// The value of a Result, or a return of its error from the calling function; further arguments
 /// are a log message: auto value = ET_UNWRAP(expr[, format, ...]);
 #define ET_UNWRAP(...)                                                 \
@@ -96,3 +101,24 @@ class [[nodiscard]] Result final {
     }                                         \
     std::move(*et_result_);                   \
   })
+
+/// Declares `name` with the value of a Result, or returns its error from the calling function;
+/// further arguments are a log message: ET_ASSIGN_OR_RETURN(name, expr[, format, ...]);
+#define ET_ASSIGN_OR_RETURN(name, ...)                                 \
+  ET_INTERNAL_WITH_OR_WITHOUT_MESSAGE(ET_INTERNAL_ASSIGN, __VA_ARGS__) \
+  (name, __VA_ARGS__)
+
+#define ET_INTERNAL_ASSIGN_PLAIN(name, expr)    \
+  auto et_result_of_##name = (expr);            \
+  if (ET_UNLIKELY(!et_result_of_##name.ok())) { \
+    return et_result_of_##name.error();         \
+  }                                             \
+  auto name = std::move(*et_result_of_##name)
+
+#define ET_INTERNAL_ASSIGN_MESSAGE(name, expr, ...) \
+  auto et_result_of_##name = (expr);                \
+  if (ET_UNLIKELY(!et_result_of_##name.ok())) {     \
+    ET_LOG(Error, __VA_ARGS__);                     \
+    return et_result_of_##name.error();             \
+  }                                                 \
+  auto name = std::move(*et_result_of_##name)

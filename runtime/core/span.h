@@ -48,3 +48,8 @@ class Span final {
 };
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::Span;
+}  // namespace torch::executor

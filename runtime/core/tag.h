@@ -42,3 +42,8 @@ size_t tag_to_string(Tag tag, char* buffer, size_t buffer_size);
 constexpr size_t kTagNameBufferSize = 19;
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::Tag;
+}  // namespace torch::executor

@@ -16,3 +16,8 @@ enum class TensorShapeDynamism : uint8_t {
 };
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::TensorShapeDynamism;
+}  // namespace torch::executor

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/tensor_source.h>

@@ -60,3 +60,8 @@ class MemoryManager final {
 };
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::MemoryManager;
+}  // namespace torch::executor

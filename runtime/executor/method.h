@@ -227,3 +227,8 @@ class Method final {
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::Method;
+}  // namespace torch::executor

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Inputs and outputs of a method.
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/lone_output.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/optional_vector.h>

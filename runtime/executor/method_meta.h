@@ -106,6 +106,12 @@ class MethodMeta final {
   size_t num_backends() const;
   Result<const char*> get_backend_name(size_t index) const;
 
+  // Older names of the functions on planned buffers.
+  size_t num_non_const_buffers() const { return num_memory_planned_buffers(); }
+  Result<int64_t> non_const_buffer_size(size_t index) const {
+    return memory_planned_buffer_size(index);
+  }
+
   size_t num_instructions() const;
   size_t num_operators() const;
   Result<OperatorName> operator_name(size_t index) const;
@@ -128,3 +134,9 @@ class MethodMeta final {
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::MethodMeta;
+using ::executorch::runtime::TensorInfo;
+}  // namespace torch::executor

@@ -50,6 +50,12 @@ class Program final {
   [[nodiscard]] static Result<Program> load(DataLoader* loader,
                                             Verification verification = Verification::Minimal);
 
+  /// As load().
+  [[nodiscard]] static Result<Program> Load(DataLoader* loader,
+                                            Verification verification = Verification::Minimal) {
+    return load(loader, verification);
+  }
+
   /// What was made from a program (methods, metadata, the data map) refers to it: move it before,
   /// not after.
   Program(Program&&) noexcept = default;
@@ -154,3 +160,8 @@ class Program final {
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::Program;
+}  // namespace torch::executor

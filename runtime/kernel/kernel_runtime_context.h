@@ -15,8 +15,8 @@ namespace ET_RUNTIME_NAMESPACE {
 class KernelRuntimeContext {
  public:
   /// Both may be null: nothing is traced, there is no temporary memory.
-  explicit KernelRuntimeContext(EventTracer* event_tracer = nullptr,
-                                MemoryAllocator* temp_allocator = nullptr)
+  /* implicit */ KernelRuntimeContext(EventTracer* event_tracer = nullptr,
+                                      MemoryAllocator* temp_allocator = nullptr)
       : event_tracer_(event_tracer), temp_allocator_(temp_allocator) {}
 
   /// Says that the kernel could not do its work; the kernel then returns. The executor stops the
@@ -46,3 +46,9 @@ namespace aten {
 using RuntimeContext = ::executorch::ET_RUNTIME_NAMESPACE::KernelRuntimeContext;
 }  // namespace aten
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::KernelRuntimeContext;
+using RuntimeContext = ::executorch::runtime::KernelRuntimeContext;
+}  // namespace torch::executor

@@ -144,3 +144,28 @@ Span<const Kernel> get_registered_kernels();
 
 }  // namespace ET_RUNTIME_NAMESPACE
 }  // namespace executorch
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::Kernel;
+using ::executorch::runtime::KernelKey;
+using ::executorch::runtime::OpFunction;
+using ::executorch::runtime::TensorMeta;
+using ::executorch::runtime::get_op_function_from_registry;
+using ::executorch::runtime::register_kernel;
+using ::executorch::runtime::register_kernels;
+using ::executorch::runtime::registry_has_op_function;
+
+/// The kernel's function, which must be registered.
+inline OpFunction getOpsFn(const char* name, ArrayRef<TensorMeta> meta_list = {}) {
+  auto function = get_op_function_from_registry(name, {meta_list.data(), meta_list.size()});
+  return *function;
+}
+inline bool hasOpsFn(const char* name, ArrayRef<TensorMeta> meta_list = {}) {
+  return registry_has_op_function(name, {meta_list.data(), meta_list.size()});
+}
+inline ArrayRef<Kernel> get_kernels() {
+  const auto kernels = ::executorch::runtime::get_registered_kernels();
+  return {kernels.data(), kernels.size()};
+}
+}  // namespace torch::executor

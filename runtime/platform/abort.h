@@ -9,3 +9,8 @@ namespace executorch::runtime {
 ET_NORETURN void runtime_abort();
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::runtime_abort;
+}  // namespace torch::executor

@@ -17,11 +17,22 @@
 
 #define ET_CHECK(cond) ET_CHECK_MSG(cond, "%s", #cond)
 
+/// Ends the program: control must not come here.
+#define ET_ASSERT_UNREACHABLE() ET_ASSERT_UNREACHABLE_MSG("reached code that must not be reached")
+#define ET_ASSERT_UNREACHABLE_MSG(...) \
+  do {                                 \
+    ET_CHECK_MSG(false, __VA_ARGS__);  \
+    ET_UNREACHABLE();                  \
+  } while (0)
+
 #ifdef NDEBUG
 // Not evaluated, but compiled: what it names stays used.
 #define ET_DCHECK(cond) ((void)sizeof(!(cond)))
+/// Marks a variable that only debug builds read.
+#define ET_DEBUG_ONLY [[maybe_unused]]
 #define ET_DCHECK_MSG(cond, ...) ((void)sizeof(!(cond)))
 #else
 #define ET_DCHECK(cond) ET_CHECK(cond)
+#define ET_DEBUG_ONLY
 #define ET_DCHECK_MSG(cond, ...) ET_CHECK_MSG(cond, __VA_ARGS__)
 #endif

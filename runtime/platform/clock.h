@@ -14,3 +14,8 @@ inline uint64_t ticks_to_ns(et_timestamp_t ticks) {
 }
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::ticks_to_ns;
+}  // namespace torch::executor

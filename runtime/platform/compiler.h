@@ -19,6 +19,9 @@ using ssize_t = ptrdiff_t;
 #define ET_NORETURN [[noreturn]]
 #define ET_UNUSED [[maybe_unused]]
 #define ET_DEPRECATED [[deprecated]]
+/// Marks what may still change; it changes nothing here.
+#define ET_EXPERIMENTAL
+#define ET_FALLTHROUGH [[fallthrough]]
 
 #if defined(__GNUC__)
 #define ET_INLINE inline __attribute__((always_inline))
@@ -31,6 +34,9 @@ using ssize_t = ptrdiff_t;
   __attribute__((format(printf, format_index, first_argument)))
 #define ET_LIKELY(expr) (__builtin_expect(!!(expr), 1))
 #define ET_UNLIKELY(expr) (__builtin_expect(!!(expr), 0))
+#define ET_RESTRICT __restrict__
+/// Tells the compiler that control cannot come here.
+#define ET_UNREACHABLE() __builtin_unreachable()
 #else
 #define ET_INLINE inline
 #define ET_NOINLINE
@@ -40,6 +46,8 @@ using ssize_t = ptrdiff_t;
 #define ET_PRINTF_FORMAT(format_index, first_argument)
 #define ET_LIKELY(expr) (expr)
 #define ET_UNLIKELY(expr) (expr)
+#define ET_RESTRICT __restrict
+#define ET_UNREACHABLE() __assume(0)
 #endif
 
 // The name of the source file without its folders, so that no build path ends up in a binary.
@@ -50,6 +58,31 @@ using ssize_t = ptrdiff_t;
 #endif
 #define ET_LINE __LINE__
 #define ET_FUNCTION __func__
+
+#define ET_PRINTFLIKE(format_index, first_argument) ET_PRINTF_FORMAT(format_index, first_argument)
+/// 1 where exceptions can be thrown and caught.
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+#define ET_HAS_EXCEPTIONS 1
+#else
+#define ET_HAS_EXCEPTIONS 0
+#endif
+
+// Spellings of older code.
+#define __ET_DEPRECATED ET_DEPRECATED
+#define __ET_FALLTHROUGH ET_FALLTHROUGH
+#define __ET_FUNCTION ET_FUNCTION
+#define __ET_INLINE ET_INLINE
+#define __ET_LIKELY ET_LIKELY
+#define __ET_LINE ET_LINE
+#define __ET_NODISCARD ET_NODISCARD
+#define __ET_NOINLINE ET_NOINLINE
+#define __ET_NORETURN ET_NORETURN
+#define __ET_PRINTFLIKE ET_PRINTFLIKE
+#define __ET_SHORT_FILENAME ET_SHORT_FILENAME
+#define __ET_UNLIKELY ET_UNLIKELY
+#define __ET_UNREACHABLE ET_UNREACHABLE
+#define __ET_UNUSED ET_UNUSED
+#define __ET_WEAK ET_WEAK
 
 // printf conversions of size_t and ssize_t.
 #define ET_PRIsize_t "zu"

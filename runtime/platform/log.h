@@ -42,6 +42,11 @@ void vlogf(LogLevel level, const char* filename, const char* function, size_t li
 }  // namespace internal
 }  // namespace executorch::runtime
 
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::LogLevel;
+}  // namespace torch::executor
+
 #if ET_LOG_ENABLED
 #define ET_LOG(level, ...)                                                                         \
   do {                                                                                             \
@@ -61,3 +66,11 @@ void vlogf(LogLevel level, const char* filename, const char* function, size_t li
     }                                                                                          \
   } while (0)
 #endif
+
+/// Logs a message if `cond` is false, and goes on.
+#define ET_CHECK_OR_LOG_ERROR(cond, ...) \
+  do {                                   \
+    if (!(cond)) {                       \
+      ET_LOG(Error, __VA_ARGS__);        \
+    }                                    \
+  } while (0)

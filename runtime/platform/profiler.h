@@ -23,6 +23,11 @@ struct prof_result_t {
 }  // namespace runtime
 }  // namespace executorch
 
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::prof_result_t;
+}  // namespace torch::executor
+
 #define EXECUTORCH_PROFILE_CREATE_BLOCK(name) static_cast<void>(name)
 #define EXECUTORCH_BEGIN_PROF(name) (static_cast<void>(name), uint32_t{0})
 #define EXECUTORCH_END_PROF(token) static_cast<void>(token)

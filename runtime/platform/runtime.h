@@ -8,3 +8,8 @@ namespace executorch::runtime {
 void runtime_init();
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::runtime_init;
+}  // namespace torch::executor

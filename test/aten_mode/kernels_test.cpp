@@ -5,7 +5,7 @@
 
 #include <executorch/kernels/portable/Functions.h>
 #include <executorch/runtime/core/evalue.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/kernel/boxing.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 

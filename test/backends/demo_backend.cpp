@@ -6,7 +6,7 @@
 
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "backends/demo_payload.h"

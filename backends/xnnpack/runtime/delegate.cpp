@@ -10,7 +10,7 @@
 #include <executorch/backends/xnnpack/runtime/operator_times.h>
 #include <executorch/backends/xnnpack/runtime/shape_inference.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>

@@ -121,5 +121,10 @@ using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
 
 }  // namespace executorch::aten
 
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::aten::TensorList;
+}  // namespace torch::executor
+
 // Documented spelling of the same namespace.
 namespace exec_aten = ::executorch::aten;

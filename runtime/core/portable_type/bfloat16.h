@@ -44,6 +44,11 @@ ET_INTERNAL_SMALL_FLOAT_ARITHMETIC(BFloat16)
 
 }  // namespace executorch::runtime::etensor
 
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::BFloat16;
+}  // namespace torch::executor
+
 template <>
 class std::numeric_limits<executorch::runtime::etensor::BFloat16> {
   using BFloat16 = executorch::runtime::etensor::BFloat16;

@@ -23,3 +23,12 @@ ET_INTERNAL_STORAGE_TYPE(bits16, uint16_t);
 #undef ET_INTERNAL_STORAGE_TYPE
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::bits16;
+using ::executorch::runtime::etensor::bits1x8;
+using ::executorch::runtime::etensor::bits2x4;
+using ::executorch::runtime::etensor::bits4x2;
+using ::executorch::runtime::etensor::bits8;
+}  // namespace torch::executor

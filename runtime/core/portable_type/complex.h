@@ -42,3 +42,8 @@ complex<T> operator*(complex<T> a, complex<T> b) {
 }
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::complex;
+}  // namespace torch::executor

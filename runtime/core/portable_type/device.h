@@ -36,3 +36,9 @@ struct Device final {
 };
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::Device;
+using ::executorch::runtime::etensor::DeviceType;
+}  // namespace torch::executor

@@ -79,6 +79,11 @@ ET_INTERNAL_SMALL_FLOAT_ARITHMETIC(Half)
 
 }  // namespace executorch::runtime::etensor
 
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::Half;
+}  // namespace torch::executor
+
 template <>
 class std::numeric_limits<executorch::runtime::etensor::Half> {
   using Half = executorch::runtime::etensor::Half;

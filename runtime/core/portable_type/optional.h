@@ -8,3 +8,10 @@ using std::nullopt;
 using std::nullopt_t;
 using std::optional;
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using std::nullopt;
+using std::nullopt_t;
+using std::optional;
+}  // namespace torch::executor

@@ -25,3 +25,12 @@ ET_INTERNAL_STORAGE_TYPE(quint2x4, uint8_t);
 #undef ET_INTERNAL_STORAGE_TYPE
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::qint32;
+using ::executorch::runtime::etensor::qint8;
+using ::executorch::runtime::etensor::quint2x4;
+using ::executorch::runtime::etensor::quint4x2;
+using ::executorch::runtime::etensor::quint8;
+}  // namespace torch::executor

@@ -87,3 +87,8 @@ T Scalar::as() const {
 }
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::Scalar;
+}  // namespace torch::executor

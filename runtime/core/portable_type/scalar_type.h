@@ -55,3 +55,8 @@ enum class ScalarType : int8_t {
 };
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::ScalarType;
+}  // namespace torch::executor

@@ -6,3 +6,8 @@
 namespace executorch::runtime::etensor {
 using std::string_view;
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using std::string_view;
+}  // namespace torch::executor

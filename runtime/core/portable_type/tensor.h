@@ -44,9 +44,22 @@ class Tensor final {
     return impl_->mutable_data<T>();
   }
   void* mutable_data_ptr() const { return impl_->mutable_data(); }
+  /// As mutable_data_ptr().
+  template <typename T>
+  T* data_ptr() const {
+    return impl_->mutable_data<T>();
+  }
+  void* data_ptr() const { return impl_->mutable_data(); }
+  /// See TensorImpl::set_data(). at::Tensor has no such function, so kernels should not call it.
+  void set_data(void* data) const { impl_->set_data(data); }
 
  private:
   TensorImpl* impl_;
 };
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::Tensor;
+}  // namespace torch::executor

@@ -126,3 +126,10 @@ Result<ssize_t> safe_numel(const TensorImpl::SizesType* sizes, ssize_t dim);
 Result<size_t> safe_nbytes(ScalarType type, const TensorImpl::SizesType* sizes, ssize_t dim);
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::TensorImpl;
+using ::executorch::runtime::etensor::compute_numel;
+using ::executorch::runtime::etensor::safe_numel;
+}  // namespace torch::executor

@@ -21,3 +21,9 @@ enum class Layout : int8_t {
 };
 
 }  // namespace executorch::runtime::etensor
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::etensor::Layout;
+using ::executorch::runtime::etensor::MemoryFormat;
+}  // namespace torch::executor

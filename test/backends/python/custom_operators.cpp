@@ -3,7 +3,7 @@
 // which says the same in eager PyTorch.
 #include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 
 #include <optional>

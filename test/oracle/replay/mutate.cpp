@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
 namespace oracle {
 namespace {

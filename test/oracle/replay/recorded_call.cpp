@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 
 namespace oracle {
 namespace {

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include "test_kernels.h"
 
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/kernel/boxing.h>
 
 namespace executorch::testing {

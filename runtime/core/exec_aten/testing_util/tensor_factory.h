@@ -205,3 +205,9 @@ class TensorListFactory final {
 };
 
 }  // namespace executorch::runtime::testing
+
+// Documented names of the same things.
+namespace torch::executor::testing {
+using ::executorch::runtime::testing::TensorFactory;
+using ::executorch::runtime::testing::TensorListFactory;
+}  // namespace torch::executor::testing

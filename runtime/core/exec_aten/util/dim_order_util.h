@@ -101,3 +101,12 @@ Error stride_to_dim_order(const StridesType* strides, size_t dims, DimOrderType*
 }
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::dim_order_to_stride;
+using ::executorch::runtime::dim_order_to_stride_nocheck;
+using ::executorch::runtime::is_channels_last_dim_order;
+using ::executorch::runtime::is_contiguous_dim_order;
+using ::executorch::runtime::stride_to_dim_order;
+}  // namespace torch::executor

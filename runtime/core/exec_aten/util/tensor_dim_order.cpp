@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {

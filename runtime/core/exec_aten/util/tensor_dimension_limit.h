@@ -9,3 +9,8 @@ namespace executorch::runtime {
 constexpr size_t kTensorDimensionLimit = 16;
 
 }  // namespace executorch::runtime
+
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::kTensorDimensionLimit;
+}  // namespace torch::executor

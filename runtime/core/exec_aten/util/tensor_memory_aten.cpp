@@ -8,7 +8,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
 #ifdef USE_ATEN_LIB
 

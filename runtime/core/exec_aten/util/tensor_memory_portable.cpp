@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // What only a portable tensor does in this way: tensor_memory_aten.cpp is the same for at::Tensor.
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <string.h>
 
 #ifndef USE_ATEN_LIB

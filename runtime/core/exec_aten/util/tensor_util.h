@@ -1,145 +1,65 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What kernels and the executor ask of tensors and do to them. Predicates that return bool log what
-// they found before they return false, so that a kernel needs no message of its own.
+// Checks of tensors, as kernels outside of this project use them. Code of the project includes
+// tensor_checks.h.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include <executorch/runtime/core/error.h>
-#include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/compatibility/tensor_macros.h>
+#include <executorch/runtime/core/exec_aten/compatibility/tensor_predicates.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
-#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
-/// In a kernel: `context.fail(Error::<error>)` and `return retval` unless `cond`, after a log
-/// message that says what failed.
-#define ET_KERNEL_CHECK(context, cond, error, retval) \
-  ET_KERNEL_CHECK_MSG(context, cond, error, retval, "check failed")
-
-/// The same with a message of one's own: ET_KERNEL_CHECK_MSG(ctx, cond, error, retval, format,
-/// ...).
-#define ET_KERNEL_CHECK_MSG(context, cond, error, retval, message, ...) \
-  do {                                                                  \
-    if (ET_UNLIKELY(!(cond))) {                                         \
-      ET_LOG(Error, "%s: " message, #cond, ##__VA_ARGS__);              \
-      (context).fail(::executorch::runtime::Error::error);              \
-      return retval;                                                    \
-    }                                                                   \
-  } while (0)
-
-namespace executorch {
-namespace ET_RUNTIME_NAMESPACE {
-
-/// Changes the sizes of `tensor` (same rank) within its capacity, and with them its strides, which
-/// keep the dim order. The data stays. Errors as TensorImpl::resize_contiguous(), plus
-/// InvalidArgument for a size that does not fit the tensor's size type.
-[[nodiscard]] Error resize_tensor(executorch::aten::Tensor tensor,
-                                  executorch::aten::ArrayRef<executorch::aten::SizesType> sizes);
-#ifndef USE_ATEN_LIB
-[[nodiscard]] Error resize_tensor(executorch::aten::Tensor tensor,
-                                  executorch::aten::ArrayRef<int64_t> sizes);
-#endif
-
-// Negative dimensions count from the end; a tensor of rank 0 is treated as one of rank 1, as ATen
-// does.
-
-/// True if `dim` is in [-max(rank, 1), max(rank, 1)).
-bool dim_is_valid(int64_t dim, int64_t rank);
-/// `dim` counted from the front; `dim` must be valid.
-inline int64_t normalize_dim(int64_t dim, int64_t rank) {
-  return dim >= 0 ? dim : dim + (rank > 0 ? rank : 1);
-}
-bool tensor_has_dim(executorch::aten::Tensor tensor, int64_t dim);
-inline ssize_t nonzero_dim(const executorch::aten::Tensor& tensor) {
-  return tensor.dim() == 0 ? 1 : tensor.dim();
-}
-/// The size of a (non-negative, valid) dimension; 1 for rank 0.
-inline ssize_t nonempty_size(const executorch::aten::Tensor& tensor, ssize_t dim) {
-  return tensor.dim() == 0 ? 1 : static_cast<ssize_t>(tensor.sizes()[static_cast<size_t>(dim)]);
-}
-
-bool tensor_is_rank(executorch::aten::Tensor tensor, size_t rank);
-bool tensor_has_rank_greater_or_equal_to(executorch::aten::Tensor tensor, size_t rank);
-bool tensor_has_rank_smaller_or_equal_to(executorch::aten::Tensor tensor, size_t rank);
-bool tensor_is_type(executorch::aten::Tensor tensor, executorch::aten::ScalarType type);
-bool tensor_is_scalar(executorch::aten::Tensor tensor);
-
-bool tensors_have_same_dtype(executorch::aten::Tensor a, executorch::aten::Tensor b);
-bool tensors_have_same_dtype(executorch::aten::Tensor a, executorch::aten::Tensor b,
-                             executorch::aten::Tensor c);
-bool tensors_have_same_rank(executorch::aten::Tensor a, executorch::aten::Tensor b);
-bool tensors_have_same_shape(executorch::aten::Tensor a, executorch::aten::Tensor b);
-bool tensors_have_same_shape(executorch::aten::Tensor a, executorch::aten::Tensor b,
-                             executorch::aten::Tensor c);
-bool tensors_have_same_shape_and_dtype(executorch::aten::Tensor a, executorch::aten::Tensor b);
-bool tensors_have_same_shape_and_dtype(executorch::aten::Tensor a, executorch::aten::Tensor b,
-                                       executorch::aten::Tensor c);
-bool tensors_have_same_strides(executorch::aten::Tensor a, executorch::aten::Tensor b);
-/// Of a's dimension dim_a and b's dimension dim_b.
-bool tensors_have_same_size_at_dims(executorch::aten::Tensor a, size_t dim_a,
-                                    executorch::aten::Tensor b, size_t dim_b);
-
-/// True if the elements lie in row-major order without gaps (by sizes and strides; a dimension of
-/// size 1 may have any stride).
-bool tensor_is_contiguous(executorch::aten::Tensor tensor);
-
-/// False for a tensor that keeps its sizes: a portable one that is static.
-bool may_resize(const executorch::aten::Tensor& tensor);
-
-/// The tensor's dim order into `out_dim_order`, which has `size` elements, as many as the rank,
-/// else InvalidArgument.
-[[nodiscard]] Error get_dim_order(const executorch::aten::Tensor& tensor,
-                                  executorch::aten::DimOrderType* out_dim_order, size_t size);
-bool tensor_has_valid_dim_order(executorch::aten::Tensor tensor);
-bool tensor_is_default_dim_order(executorch::aten::Tensor tensor);
-bool tensor_is_channels_last_dim_order(executorch::aten::Tensor tensor);
-bool tensor_is_default_or_channels_last_dim_order(executorch::aten::Tensor tensor);
-/// True if all have one dim order, or the memory of each is the same under both (contiguous and
-/// channels-last of one channel, say).
-bool tensors_have_same_dim_order(Span<const executorch::aten::Tensor> tensors);
-inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
-                                        const executorch::aten::Tensor& b) {
-  const executorch::aten::Tensor list[] = {a, b};
-  return tensors_have_same_dim_order(Span<const executorch::aten::Tensor>(list));
-}
-inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
-                                        const executorch::aten::Tensor& b,
-                                        const executorch::aten::Tensor& c) {
-  const executorch::aten::Tensor list[] = {a, b, c};
-  return tensors_have_same_dim_order(Span<const executorch::aten::Tensor>(list));
-}
-
-/// The product of the sizes before `dim`, and of those after it; 0 <= dim <= rank for the first,
-/// 0 <= dim < rank (or -1: all) for the second. They fit, because numel() does, unless another size
-/// is 0; the product is then capped.
-size_t getLeadingDims(const executorch::aten::Tensor& tensor, int64_t dim);
-size_t getTrailingDims(const executorch::aten::Tensor& tensor, int64_t dim);
-
+// Documented names of the same things.
+namespace torch::executor {
+using ::executorch::runtime::calculate_linear_index;
+using ::executorch::runtime::coordinateToIndex;
+using ::executorch::runtime::coordinateToIndexWithTrailingDimsMemo;
+using ::executorch::runtime::dim_is_valid;
+using ::executorch::runtime::extract_scalar_tensor;
+using ::executorch::runtime::get_dim_order;
+using ::executorch::runtime::getLeadingDims;
+using ::executorch::runtime::getTrailingDims;
+using ::executorch::runtime::indexToCoordinate;
+using ::executorch::runtime::memoizeTrailingDims;
+using ::executorch::runtime::nonempty_size;
+using ::executorch::runtime::nonzero_dim;
+using ::executorch::runtime::resize;
+using ::executorch::runtime::resize_tensor;
+using ::executorch::runtime::tensor_can_cast_to;
+using ::executorch::runtime::tensor_dim_has_index;
+using ::executorch::runtime::tensor_has_dim;
+using ::executorch::runtime::tensor_has_expected_size;
+using ::executorch::runtime::tensor_has_non_empty_dim;
+using ::executorch::runtime::tensor_has_rank_greater_or_equal_to;
+using ::executorch::runtime::tensor_has_rank_smaller_or_equal_to;
+using ::executorch::runtime::tensor_has_valid_dim_order;
+using ::executorch::runtime::tensor_is_bits_type;
+using ::executorch::runtime::tensor_is_bool_type;
+using ::executorch::runtime::tensor_is_channels_last_dim_order;
+using ::executorch::runtime::tensor_is_complex_type;
+using ::executorch::runtime::tensor_is_contiguous;
+using ::executorch::runtime::tensor_is_default_dim_order;
+using ::executorch::runtime::tensor_is_default_or_channels_last_dim_order;
+using ::executorch::runtime::tensor_is_floating_type;
+using ::executorch::runtime::tensor_is_integral_type;
+using ::executorch::runtime::tensor_is_rank;
+using ::executorch::runtime::tensor_is_real_type;
+using ::executorch::runtime::tensor_is_realh_type;
+using ::executorch::runtime::tensor_is_realhb_type;
+using ::executorch::runtime::tensor_is_realhbbf16_type;
+using ::executorch::runtime::tensor_is_realhbf16_type;
+using ::executorch::runtime::tensor_is_scalar;
+using ::executorch::runtime::tensor_is_type;
+using ::executorch::runtime::tensors_have_same_dim_order;
+using ::executorch::runtime::tensors_have_same_dtype;
+using ::executorch::runtime::tensors_have_same_rank;
+using ::executorch::runtime::tensors_have_same_shape;
+using ::executorch::runtime::tensors_have_same_shape_and_dtype;
+using ::executorch::runtime::tensors_have_same_size_at_dims;
+using ::executorch::runtime::tensors_have_same_strides;
 namespace internal {
-
-/// Whether the tensor's sizes have no bound and its memory comes from an allocator when it is
-/// resized, so that no other tensor may stand for it.
-bool has_growing_memory(const executorch::aten::Tensor& tensor);
-
-/// The bytes that the tensor may take when it is resized.
-size_t capacity_bytes(const executorch::aten::Tensor& tensor);
-
-/// Makes `to` use the memory of `from`; InvalidArgument unless the bytes are as many.
-[[nodiscard]] Error share_tensor_data(const executorch::aten::Tensor& to,
-                                      const executorch::aten::Tensor& from);
-/// Copies the bytes; InvalidArgument unless they are as many and both have memory.
-[[nodiscard]] Error copy_tensor_data(const executorch::aten::Tensor& to,
-                                     const executorch::aten::Tensor& from);
-/// Makes `tensor` use `buffer`, which must outlive that use; InvalidArgument if it is too small.
-[[nodiscard]] Error set_tensor_data(const executorch::aten::Tensor& tensor, void* buffer,
-                                    size_t buffer_size);
-/// Takes the memory away; it stays allocated.
-void reset_data_ptr(const executorch::aten::Tensor& tensor);
-
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::copy_tensor_data;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::reset_data_ptr;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::set_tensor_data;
+using ::executorch::ET_RUNTIME_NAMESPACE::internal::share_tensor_data;
 }  // namespace internal
-
-}  // namespace ET_RUNTIME_NAMESPACE
-}  // namespace executorch
+}  // namespace torch::executor

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
 // Returns false from a predicate after a log message, unless `cond`.
 #define ET_INTERNAL_EXPECT(cond, ...) \
@@ -72,6 +72,9 @@ bool tensors_have_same_rank(Tensor a, Tensor b) {
 }
 
 bool tensors_have_same_shape(Tensor a, Tensor b) {
+  if (a.numel() == 1 && b.numel() == 1) {
+    return true;
+  }
   ET_INTERNAL_EXPECT(a.sizes().equals(b.sizes()), "expected tensors of one shape, found %s and %s",
                      tensor_shape_to_c_string(a.sizes()).data(),
                      tensor_shape_to_c_string(b.sizes()).data());

@@ -1,0 +1,167 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Facts about element types.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
+#ifdef USE_ATEN_LIB
+#include <c10/core/ScalarType.h>
+#define ET_FORALL_SCALAR_TYPES AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS
+#endif
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+
+/// The C++ type of a ScalarType.
+template <executorch::aten::ScalarType N>
+struct ScalarTypeToCppType;
+/// The ScalarType of a C++ type.
+template <typename T>
+struct CppTypeToScalarType;
+
+#define ET_INTERNAL_MAP(cpp_type, name)                                                            \
+  template <>                                                                                      \
+  struct ScalarTypeToCppType<executorch::aten::ScalarType::name> {                                 \
+    using type = cpp_type;                                                                         \
+  };                                                                                               \
+  template <>                                                                                      \
+  struct CppTypeToScalarType<cpp_type>                                                             \
+      : std::integral_constant<executorch::aten::ScalarType, executorch::aten::ScalarType::name> { \
+  };
+ET_FORALL_SCALAR_TYPES(ET_INTERNAL_MAP)
+#undef ET_INTERNAL_MAP
+
+template <typename T>
+constexpr bool is_reduced_floating_point_v =
+    std::is_same_v<T, executorch::aten::Half> || std::is_same_v<T, executorch::aten::BFloat16>;
+template <typename T>
+struct is_reduced_floating_point : std::bool_constant<is_reduced_floating_point_v<T>> {};
+template <typename T>
+struct is_floating_point
+    : std::bool_constant<std::is_floating_point_v<T> || is_reduced_floating_point_v<T>> {};
+
+/// True for the types of elements, false for Undefined and for what is no enumerator.
+constexpr bool isValid(executorch::aten::ScalarType t) {
+  return static_cast<int8_t>(t) >= 0 && t < executorch::aten::ScalarType::Undefined;
+}
+
+namespace internal {
+constexpr bool is_one_of(executorch::aten::ScalarType t, uint32_t set) {
+  return isValid(t) && static_cast<int>(t) < 32 && ((set >> static_cast<int>(t)) & 1u) != 0;
+}
+template <typename... T>
+constexpr uint32_t set_of(T... types) {
+  return (0u | ... | (1u << static_cast<int>(types)));
+}
+}  // namespace internal
+
+template <typename T, bool includeBool>
+struct is_integral_type
+    : std::bool_constant<(std::is_integral_v<T> && (includeBool || !std::is_same_v<T, bool>))> {};
+
+#ifdef USE_ATEN_LIB
+
+// ATen's own: a call finds them by the argument's namespace too.
+using c10::canCast;
+using c10::elementSize;
+using c10::isBitsType;
+using c10::isComplexType;
+using c10::isFloatingType;
+using c10::isIntegralType;
+using c10::isQIntType;
+using c10::isReducedFloatingType;
+using c10::promoteTypes;
+using c10::toRealValueType;
+using c10::toString;
+
+#else
+
+/// The type's name, for example "Float"; "Undefined"; "UNKNOWN_SCALAR" for what is none.
+const char* toString(executorch::aten::ScalarType t);
+
+/// The size of an element in bytes; 0 for what is no type of elements.
+size_t elementSize(executorch::aten::ScalarType t);
+
+constexpr bool isIntegralType(executorch::aten::ScalarType t, bool includeBool) {
+  using S = executorch::aten::ScalarType;
+  return internal::is_one_of(t, internal::set_of(S::Byte, S::Char, S::Short, S::Int, S::Long,
+                                                 S::UInt16, S::UInt32, S::UInt64)) ||
+         (includeBool && t == S::Bool);
+}
+
+constexpr bool isFloatingType(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return internal::is_one_of(t, internal::set_of(S::Half, S::BFloat16, S::Float, S::Double));
+}
+
+constexpr bool isReducedFloatingType(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return t == S::Half || t == S::BFloat16;
+}
+
+constexpr bool isComplexType(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return internal::is_one_of(t,
+                             internal::set_of(S::ComplexHalf, S::ComplexFloat, S::ComplexDouble));
+}
+
+constexpr bool isQIntType(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return internal::is_one_of(
+      t, internal::set_of(S::QInt8, S::QUInt8, S::QInt32, S::QUInt4x2, S::QUInt2x4));
+}
+
+constexpr bool isBitsType(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return internal::is_one_of(
+      t, internal::set_of(S::Bits1x8, S::Bits2x4, S::Bits4x2, S::Bits8, S::Bits16));
+}
+
+/// Whether a result of type `from` may be written to an output of type `to`: by ATen's rule not
+/// from complex to real, from floating point to integer, or from a number to bool.
+constexpr bool canCast(executorch::aten::ScalarType from, executorch::aten::ScalarType to) {
+  const bool complex_to_real = isComplexType(from) && !isComplexType(to);
+  const bool float_to_integer = isFloatingType(from) && isIntegralType(to, /*includeBool=*/false);
+  const bool number_to_bool =
+      from != executorch::aten::ScalarType::Bool && to == executorch::aten::ScalarType::Bool;
+  return !complex_to_real && !float_to_integer && !number_to_bool;
+}
+
+/// The real type of a complex type's parts; any other type is its own.
+executorch::aten::ScalarType toRealValueType(executorch::aten::ScalarType t);
+
+/// The type in which operands of types `a` and `b` meet, by ATen's table; with `half_to_float`,
+/// Half and BFloat16 results become Float. Undefined if ATen has no such promotion.
+executorch::aten::ScalarType promoteTypes(executorch::aten::ScalarType a,
+                                          executorch::aten::ScalarType b,
+                                          bool half_to_float = false);
+
+#endif
+
+/// Byte, Char, Short, Int, Long, Float, Double; the names below add Half (H), Bool (B) and BFloat16
+/// (BF16).
+constexpr bool isRealType(executorch::aten::ScalarType t) {
+  using S = executorch::aten::ScalarType;
+  return internal::is_one_of(
+      t, internal::set_of(S::Byte, S::Char, S::Short, S::Int, S::Long, S::Float, S::Double));
+}
+constexpr bool isRealHType(executorch::aten::ScalarType t) {
+  return isRealType(t) || t == executorch::aten::ScalarType::Half;
+}
+constexpr bool isRealHBType(executorch::aten::ScalarType t) {
+  return isRealHType(t) || t == executorch::aten::ScalarType::Bool;
+}
+constexpr bool isRealHBF16Type(executorch::aten::ScalarType t) {
+  return isRealHType(t) || t == executorch::aten::ScalarType::BFloat16;
+}
+constexpr bool isRealHBBF16Type(executorch::aten::ScalarType t) {
+  return isRealHBF16Type(t) || t == executorch::aten::ScalarType::Bool;
+}
+
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch
