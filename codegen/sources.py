@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from executorch.codegen.cpp_types import argument_types, declaration, return_type
+from executorch.codegen.documented_names import entry_point_aliases, native_aliases
 from executorch.codegen.dtypes import SCALAR_TYPE_CODES, mask
 from executorch.codegen.library_yaml import KernelRow
 from executorch.codegen.schema import Schema
@@ -36,7 +37,7 @@ _INCLUDES = """
 """
 
 
-def native_functions(rows: Iterable[KernelRow], source: str) -> str:
+def native_functions(rows: Sequence[KernelRow], source: str) -> str:
     """Declarations of the kernels themselves, by namespace: defining one with another signature does not link."""
     # A function that serves several keys is declared once.
     by_namespace: dict[str, dict[str, None]] = {}
@@ -49,11 +50,11 @@ def native_functions(rows: Iterable[KernelRow], source: str) -> str:
         text += f"\nnamespace {namespace} {{\n{_TYPES}\n"
         text += "".join(f"{line};\n" for line in declarations)
         text += f"\n}}  // namespace {namespace}\n"
-    return text
+    return text + native_aliases(rows)
 
 
-def functions(rows: Iterable[KernelRow], source: str, native_header: str, selection: Selection | None = None) -> str:
-    """``executorch::kernels::<ns>::<name>_outf``: operators by the names and overloads that ATen gives them.
+def functions(rows: Sequence[KernelRow], source: str, native_header: str, selection: Selection | None = None) -> str:
+    """``executorch::kernels::<ns>::<name>_outf`` (in place: ``<name>_``): operators by the names and overloads that ATen gives them.
 
     With a selection, those of the libraries of executorch fail for tensors of other dtypes than it has them for.
     """
@@ -76,7 +77,7 @@ def functions(rows: Iterable[KernelRow], source: str, native_header: str, select
             text += _dtype_guard(row, served) if served else ""
             text += f"  return ::{row.function}({forwarded});\n}}\n"
         text += f"\n}}  // namespace {scope}\n"
-    return text
+    return text + entry_point_aliases(by_namespace)
 
 
 def _served(row: KernelRow, selection: Selection | None) -> int:
@@ -97,7 +98,9 @@ def _dtype_guard(row: KernelRow, served: int) -> str:
 
 
 def _aten_name(schema: Schema) -> str:
-    return f"{schema.name}_outf" if schema.outputs else schema.name
+    """``add_outf``; ``copy_`` for an operator that writes its first argument, whose name says so."""
+    in_place = schema.name.endswith("_") and bool(schema.arguments) and schema.arguments[0].is_mutated
+    return f"{schema.name}_outf" if schema.outputs and not in_place else schema.name
 
 
 def registration(

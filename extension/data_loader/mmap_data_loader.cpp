@@ -50,7 +50,13 @@ Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size,
                            offset, strerror(errno));
   FreeableBuffer buffer(static_cast<char*>(pages) + before, size, unmap,
                         reinterpret_cast<void*>(page_size_));
-  if (mlock_config_ != MlockConfig::NoMlock && mlock(pages, size + before) != 0) {
+  if (mlock_config_ == MlockConfig::UseMadvise) {
+    if (madvise(pages, size + before, MADV_SEQUENTIAL) != 0 ||
+        madvise(pages, size + before, MADV_WILLNEED) != 0) {
+      ET_LOG(Debug, "%s: %zu bytes at offset %zu are not read ahead: %s", file_.name(), size,
+             offset, strerror(errno));
+    }
+  } else if (mlock_config_ != MlockConfig::NoMlock && mlock(pages, size + before) != 0) {
     ET_CHECK_OR_RETURN_ERROR(mlock_config_ == MlockConfig::UseMlockIgnoreErrors, NotSupported,
                              "%s: %zu bytes at offset %zu cannot be locked in memory: %s",
                              file_.name(), size, offset, strerror(errno));

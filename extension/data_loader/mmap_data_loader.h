@@ -23,6 +23,8 @@ class MmapDataLoader final : public executorch::runtime::DataLoader {
     UseMlock,
     /// Yes if the system allows it.
     UseMlockIgnoreErrors,
+    /// No, but the system is advised to read pieces ahead, in order; it may ignore that.
+    UseMadvise,
   };
 
   /// Opens the file. NotFound if there is no such file, AccessFailed if it cannot be read.

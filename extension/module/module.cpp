@@ -10,9 +10,6 @@ namespace executorch::extension {
 
 using runtime::Error;
 using runtime::EValue;
-using runtime::Method;
-using runtime::MethodMeta;
-using runtime::Program;
 using runtime::Result;
 
 namespace {
@@ -47,6 +44,8 @@ Result<std::unique_ptr<runtime::DataLoader>> open(const char* path, Module::Load
       return on_heap(MmapDataLoader::from(path, Mlock::UseMlock));
     case Module::LoadMode::MmapUseMlockIgnoreErrors:
       return on_heap(MmapDataLoader::from(path, Mlock::UseMlockIgnoreErrors));
+    case Module::LoadMode::MmapUseMadvise:
+      return on_heap(MmapDataLoader::from(path, Mlock::UseMadvise));
   }
   return Error::InvalidArgument;
 }
@@ -118,16 +117,17 @@ Module::Module(std::unique_ptr<runtime::DataLoader> data_loader,
 Module::Module(std::shared_ptr<Program> program,
                std::unique_ptr<runtime::MemoryAllocator> memory_allocator,
                std::unique_ptr<runtime::MemoryAllocator> temp_allocator,
-               std::unique_ptr<runtime::EventTracer> event_tracer, bool share_memory_arenas)
-    : event_tracer_(std::move(event_tracer)),
-      memory_allocator_(std::move(memory_allocator)),
-      temp_allocator_(std::move(temp_allocator)),
-      program_(std::move(program)),
-      share_memory_arenas_(share_memory_arenas) {}
+               std::unique_ptr<runtime::EventTracer> event_tracer,
+               std::unique_ptr<runtime::DataLoader> data_map_loader, bool share_memory_arenas)
+    : Module(std::unique_ptr<runtime::DataLoader>(), std::move(memory_allocator),
+             std::move(temp_allocator), std::move(event_tracer), std::move(data_map_loader),
+             share_memory_arenas) {
+  program_ = std::move(program);
+}
 
-Error Module::load(Program::Verification verification) {
-  if (is_loaded()) {
-    return Error::Ok;
+Error Module::load_program(Program::Verification verification) {
+  if (program_ != nullptr) {
+    return load_data_files();
   }
   if (data_loader_ == nullptr) {
     data_loader_ = ET_UNWRAP(open(file_path_.c_str(), load_mode_));
@@ -221,10 +221,11 @@ Error Module::load_one(const std::string& method_name,
   std::unique_ptr<MethodMemory> memory = ET_UNWRAP(
       MethodMemory::allocate(meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get(),
                                     arenas_.has_value() ? &*arenas_ : nullptr, nullptr}));
-  Method method = ET_UNWRAP(program_->load_method(
-      method_name.c_str(), memory->manager(),
-      event_tracer != nullptr ? event_tracer : event_tracer_.get(),
-      data_files_ == nullptr ? nullptr : data_files_->map(), backend_options));
+  Method method = ET_UNWRAP(
+      program_->load_method(method_name.c_str(), memory->manager(),
+                            event_tracer != nullptr ? event_tracer : event_tracer_.get(),
+                            data_files_ == nullptr ? nullptr : data_files_->map(),
+                            backend_options != nullptr ? backend_options : backend_options_));
   return or_no_memory("a method", [&] {
     methods_.emplace(method_name,
                      LoadedMethod{std::move(memory), std::move(thread_pool), std::move(method)});
@@ -269,6 +270,16 @@ Result<std::vector<EValue>> Module::execute_with(const std::string& method_name,
   return outputs_of(*method);
 }
 
+Result<std::vector<EValue>> Module::execute_list(const std::string& method_name,
+                                                 aten::ArrayRef<EValue> input_values) {
+  std::vector<EValue> values;
+  ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("a list of inputs", [&] {
+    values.assign(input_values.begin(), input_values.end());
+    return Error::Ok;
+  }));
+  return execute(method_name, values);
+}
+
 Result<std::vector<EValue>> Module::execute(const std::string& method_name) {
   Method* const method = ET_UNWRAP(this->method(method_name));
   ET_CHECK_OK_OR_RETURN_ERROR(run(method_name));
@@ -277,7 +288,7 @@ Result<std::vector<EValue>> Module::execute(const std::string& method_name) {
 
 Result<EValue> Module::get_with(const std::string& method_name,
                                 aten::ArrayRef<EValue> input_values) {
-  return first_of(execute_with(method_name, input_values));
+  return first_of(execute_list(method_name, input_values));
 }
 
 Result<EValue> Module::get(const std::string& method_name) {

@@ -25,6 +25,12 @@
 
 namespace executorch::extension {
 
+using runtime::LoadBackendOptionsMap;
+using runtime::Method;
+using runtime::MethodMeta;
+using runtime::NamedDataMap;
+using runtime::Program;
+
 /// Loads program and methods when they are first needed. Not thread-safe; modules that share a
 /// program() are independent of each other.
 ///
@@ -44,6 +50,8 @@ class Module {
     MmapUseMlock,
     /// Mapped and, as far as the system allows, locked in memory.
     MmapUseMlockIgnoreErrors,
+    /// Mapped; the system is advised to read all of it ahead, in order.
+    MmapUseMadvise,
   };
 
   /// The file at `file_path`, which is not touched before load(). Allocators that are given serve
@@ -78,22 +86,39 @@ class Module {
                   std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr,
                   bool share_memory_arenas = false);
 
-  /// A loaded program, of another module for instance: constants exist once.
+  /// A loaded program, of another module for instance: constants exist once. Weights outside of it
+  /// are in the .ptd file that `data_map_loader` loads, if it is not null.
   explicit Module(std::shared_ptr<runtime::Program> program,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
                   std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
+                  std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr,
                   bool share_memory_arenas = false);
 
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   Module(Module&&) = delete;
   Module& operator=(Module&&) = delete;
+  // All virtual functions are inline, so that code with RTTI can derive from this class although
+  // the library is built without.
+  virtual ~Module() = default;
 
   /// Loads the program if it is not; errors as DataLoader and Program::load().
-  [[nodiscard]] runtime::Error load(
-      runtime::Program::Verification verification = runtime::Program::Verification::Minimal);
-  bool is_loaded() const { return program_ != nullptr; }
+  [[nodiscard]] virtual runtime::Error load(
+      runtime::Program::Verification verification = runtime::Program::Verification::Minimal) {
+    return load_program(verification);
+  }
+  /// The same; methods are loaded with `backend_options`, which must outlive the last
+  /// load_method(), unless they are given options of their own.
+  [[nodiscard]] virtual runtime::Error load(
+      const runtime::LoadBackendOptionsMap& backend_options,
+      runtime::Program::Verification verification = runtime::Program::Verification::Minimal) {
+    backend_options_ = &backend_options;
+    return load(verification);
+  }
+  virtual bool is_loaded() const { return program_ != nullptr; }
+  /// Those given to load(); null if there are none.
+  const runtime::LoadBackendOptionsMap* backend_options() const { return backend_options_; }
   /// The program, which keeps what it was loaded from alive; null if it is not loaded.
   std::shared_ptr<runtime::Program> program() const { return program_; }
 
@@ -117,6 +142,10 @@ class Module {
       runtime::EventTracer* event_tracer = nullptr,
       const runtime::LoadBackendOptionsMap* backend_options = nullptr,
       std::shared_ptr<threadpool::ThreadPool> thread_pool = nullptr);
+  [[nodiscard]] runtime::Error load_method(const std::string& method_name,
+                                           runtime::EventTracer* event_tracer) {
+    return load_method(method_name, nullptr, event_tracer, nullptr);
+  }
   /// False if the method is not loaded.
   bool unload_method(const std::string& method_name);
   bool is_method_loaded(const std::string& method_name) const;
@@ -126,20 +155,21 @@ class Module {
   runtime::Result<runtime::MethodMeta> method_meta(const std::string& method_name);
 
   /// Runs a method with `input_values`, the first of its inputs; further ones are those that
-  /// set_input() has set. Returns all outputs. InvalidState if an input is not set.
-  runtime::Result<std::vector<runtime::EValue>> execute(
+  /// set_input() has set. Returns all outputs. InvalidState if an input is not set. All functions
+  /// that take inputs for an execution call this one.
+  virtual runtime::Result<std::vector<runtime::EValue>> execute(
       const std::string& method_name, const std::vector<runtime::EValue>& input_values) {
     return execute_with(method_name, Values(input_values.data(), input_values.size()));
   }
   /// The same with its first input.
   runtime::Result<std::vector<runtime::EValue>> execute(const std::string& method_name,
                                                         const runtime::EValue& input_value) {
-    return execute_with(method_name, Values(&input_value, 1));
+    return execute_list(method_name, Values(&input_value, 1));
   }
   /// Tells what `{tensor}` is: a list of one, and not the one itself.
   runtime::Result<std::vector<runtime::EValue>> execute(
       const std::string& method_name, std::initializer_list<runtime::EValue> input_values) {
-    return execute_with(method_name, Values(input_values.begin(), input_values.size()));
+    return execute_list(method_name, Values(input_values.begin(), input_values.size()));
   }
   /// Starts an execution on the pool's threads, as Method::execute_async(); nothing else may be
   /// done with the method before it ends, and get_outputs() has its outputs then. Linked with the
@@ -200,6 +230,9 @@ class Module {
     return load_method("forward", planned_memory, event_tracer, backend_options,
                        std::move(thread_pool));
   }
+  [[nodiscard]] runtime::Error load_forward(runtime::EventTracer* event_tracer) {
+    return load_method("forward", event_tracer);
+  }
   bool unload_forward() { return unload_method("forward"); }
   runtime::Result<std::vector<runtime::EValue>> forward(
       const std::vector<runtime::EValue>& input_values) {
@@ -229,6 +262,8 @@ class Module {
 
   /// Null if none was given.
   runtime::EventTracer* event_tracer() const { return event_tracer_.get(); }
+  /// Always empty: an EventTracer has its own buffer.
+  runtime::Span<uint8_t> debug_buffer() { return {}; }
 
  private:
   struct LoadedMethod {
@@ -237,7 +272,12 @@ class Module {
     runtime::Method method;
   };
 
+  runtime::Error load_program(runtime::Program::Verification verification);
+  /// What execute() does unless it is overridden.
   runtime::Result<std::vector<runtime::EValue>> execute_with(const std::string& method_name,
+                                                             Values input_values);
+  /// Calls execute() with a copy of the list.
+  runtime::Result<std::vector<runtime::EValue>> execute_list(const std::string& method_name,
                                                              Values input_values);
   runtime::Result<runtime::EValue> get_with(const std::string& method_name, Values input_values);
   runtime::Error load_data_files();
@@ -262,6 +302,7 @@ class Module {
   std::shared_ptr<threadpool::ThreadPool> thread_pool_;
   std::shared_ptr<runtime::Program> program_;
   std::unique_ptr<DataFiles> data_files_;
+  const runtime::LoadBackendOptionsMap* backend_options_ = nullptr;
   bool share_memory_arenas_ = false;
   std::optional<SharedArenas> arenas_;
   // Methods go before the program, the data files and the allocators.
@@ -273,6 +314,11 @@ class Module {
 // Documented names of the same things.
 namespace executorch::extension::module {
 using ::executorch::extension::Module;
+#ifdef USE_ATEN_LIB
+namespace aten {
+using ::executorch::extension::Module;
+}  // namespace aten
+#endif
 }  // namespace executorch::extension::module
 
 namespace torch::executor {

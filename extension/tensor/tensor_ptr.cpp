@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <executorch/runtime/core/device_allocator.h>
+
 namespace executorch::extension {
 namespace {
 
@@ -177,6 +179,42 @@ TensorPtr clone_tensor_ptr(const Tensor& tensor, ScalarType type) {
                          {tensor.dim_order().begin(), tensor.dim_order().end()}, {}, type,
                          tensor.shape_dynamism());
 }
+
+#ifndef USE_ATEN_LIB
+TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, executorch::aten::Device target) {
+  const executorch::aten::Device source = tensor->device();
+  if (source.is_cpu() && target.is_cpu()) {
+    return clone_tensor_ptr(tensor);
+  }
+  ET_CHECK_MSG(source.is_cpu() || target.is_cpu(),
+               "tensors are not copied from one device to another but by way of the CPU");
+  const executorch::aten::Device device = source.is_cpu() ? target : source;
+  runtime::DeviceAllocator* const allocator = runtime::get_device_allocator(device.type());
+  ET_CHECK_MSG(allocator != nullptr, "no allocator is registered for device type %d",
+               static_cast<int>(device.type()));
+  const size_t nbytes = tensor->nbytes();
+  const void* const from = tensor->const_data_ptr();
+  const std::vector<SizesType> sizes(tensor->sizes().begin(), tensor->sizes().end());
+  const std::vector<DimOrderType> dim_order(tensor->dim_order().begin(), tensor->dim_order().end());
+  if (target.is_cpu()) {
+    std::vector<uint8_t> bytes(nbytes);
+    ET_CHECK_MSG(allocator->copy_device_to_host(bytes.data(), from, nbytes, device.index()) ==
+                     runtime::Error::Ok,
+                 "%zu bytes cannot be copied from a device", nbytes);
+    return make_tensor_ptr(sizes, std::move(bytes), dim_order, {}, tensor->scalar_type(),
+                           tensor->shape_dynamism());
+  }
+  const auto memory = allocator->allocate(nbytes, device.index());
+  ET_CHECK_MSG(memory.ok(), "%zu bytes cannot be allocated on a device", nbytes);
+  void* const data = *memory;
+  ET_CHECK_MSG(
+      allocator->copy_host_to_device(data, from, nbytes, device.index()) == runtime::Error::Ok,
+      "%zu bytes cannot be copied to a device", nbytes);
+  return make_tensor_ptr(
+      sizes, data, dim_order, {}, tensor->scalar_type(), tensor->shape_dynamism(),
+      [allocator, device](void* ptr) { allocator->deallocate(ptr, device.index()); }, device);
+}
+#endif
 
 runtime::Error resize_tensor_ptr(TensorPtr& tensor, const std::vector<SizesType>& sizes) {
   ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidArgument, "a null TensorPtr to resize");

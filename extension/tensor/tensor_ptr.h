@@ -160,6 +160,12 @@ inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) {
   return clone_tensor_ptr(*tensor);
 }
 
+#ifndef USE_ATEN_LIB
+/// A copy on `target`, with memory of its own. One of the two devices must be the CPU, or both the
+/// same; the allocator of the other must be registered (runtime/core/device_allocator.h).
+TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, aten::Device target);
+#endif
+
 /// Gives the tensor other sizes, within its rank, its dynamism and the number of elements that it
 /// was made with; NotSupported beyond that, InvalidArgument for a null TensorPtr.
 [[nodiscard]] runtime::Error resize_tensor_ptr(TensorPtr& tensor,

@@ -17,23 +17,40 @@ FOLDERS = {
     "runtime/executor": "program method method_meta memory_manager",
     "runtime/core": (
         "error result span array_ref evalue data_loader "
-        "freeable_buffer memory_allocator hierarchical_allocator event_tracer named_data_map"
+        "freeable_buffer memory_allocator hierarchical_allocator event_tracer named_data_map "
+        "event_tracer_hooks_delegate device_allocator device_memory_buffer"
     ),
     "runtime/core/exec_aten": "exec_aten",
     "runtime/core/exec_aten/util": "scalar_type_util dim_order_util tensor_util",
     "runtime/core/portable_type": "tensor tensor_impl scalar scalar_type half bfloat16",
-    "runtime/kernel": "kernel_includes kernel_runtime_context operator_registry boxing dtype_check",
+    "runtime/kernel": (
+        "kernel_includes kernel_runtime_context operator_registry boxing dtype_check thread_parallel_interface"
+    ),
     "runtime/backend": "interface",
-    "runtime/platform": "platform runtime log assert profiler compiler",
+    "runtime/platform": "platform runtime log assert profiler compiler compat_unistd",
     "extension/data_loader": (
         "file_data_loader mmap_data_loader buffer_data_loader shared_ptr_data_loader file_descriptor_data_loader"
     ),
     "extension/image": "image_processor image_processor_config",
-    "extension/module": "module",
+    "extension/module": "module bundled_module",
+    "extension/parallel": "thread_parallel",
+    "extension/pytree": "pytree container spec_text",
+    "extension/threadpool": "threadpool threadpool_guard cpuinfo_utils",
     "extension/tensor": "tensor tensor_ptr tensor_ptr_maker",
     "extension/runner_util": "inputs",
     "extension/kernel_util": "make_boxed_from_unboxed_functor",
     "extension/memory_allocator": "malloc_memory_allocator",
+    "devtools/etdump": "etdump_flatcc etdump_filter",
+    "devtools/bundled_program": "bundled_program",
+    "runtime/core/exec_aten/compatibility": "dtype_traits forall_types switch_types tensor_macros tensor_predicates",
+    # For googletest.
+    "runtime/core/exec_aten/testing_util": "tensor_factory tensor_util",
+    "runtime/core/testing_util": "error_matchers",
+    "runtime/executor/test": "managed_memory_manager",
+    "runtime/kernel/test": "test_util",
+    "extension/testing_util": "temp_file",
+    "kernels/test": "TestUtil",
+    "test/utils": "DeathTest",
 }
 DOCUMENTED = [f"{folder}/{name}.h" for folder, names in FOLDERS.items() for name in names.split()]
 

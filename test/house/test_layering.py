@@ -42,6 +42,8 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
 CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/platform": {"runtime/platform"},
     "runtime/core/testing_util": {"runtime/core", "runtime/platform"},
+    "runtime/kernel/test": {"runtime/kernel", "runtime/core", "runtime/platform"},
+    "kernels/test": {"runtime/kernel", "runtime/core", "runtime/platform"},
     "runtime/core": {"runtime/core", "runtime/platform"},
     "runtime/kernel": {"runtime/kernel", "runtime/core", "runtime/platform"},
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
@@ -119,3 +121,33 @@ def test_only_the_executor_knows_flatbuffers() -> None:
     knowing = [p for p in _sources(".h", ".cpp") if "flatbuffers/" in p.read_text()]
     wrong = [str(p.relative_to(ROOT)) for p in knowing if "runtime/executor" not in str(p)]
     assert not wrong
+
+
+# What exists for code outside of the project: macros, and documented paths that bring them.
+FOR_USERS = {
+    "runtime/core/exec_aten/compatibility",
+    "runtime/core/exec_aten/util/scalar_type_util",
+    "runtime/core/exec_aten/util/tensor_util",
+    "runtime/kernel/kernel_includes",
+    "runtime/kernel/thread_parallel_interface",
+}
+MAY_INCLUDE_THEM = FOR_USERS | {
+    "runtime/core/exec_aten/testing_util",
+    "extension/parallel",
+    "kernels/test",
+}
+
+
+@pytest.mark.parametrize("path", _sources(".h", ".cpp"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_project_uses_no_header_that_exists_for_users_alone(path: Path) -> None:
+    own = str(path.relative_to(ROOT))
+    included = re.findall(r'#include [<"]executorch/([^>"]+)[>"]', path.read_text())
+    wrong = [name for name in included if _within(name, FOR_USERS) and not _within(own, MAY_INCLUDE_THEM)]
+    assert not wrong, f"{own} includes {wrong}, which is for users' code"
+
+
+@pytest.mark.parametrize("path", _sources(".h", ".cpp"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_project_names_nothing_by_the_names_of_older_code(path: Path) -> None:
+    lines = [line for line in re.sub(r"//.*", "", path.read_text()).splitlines() if "torch::executor" in line]
+    wrong = [line for line in lines if not re.match(r"(namespace torch::\w+|using ::torch::executor::)", line)]
+    assert not wrong, f"{path.relative_to(ROOT)}: {wrong}"

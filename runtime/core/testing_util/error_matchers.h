@@ -62,6 +62,14 @@ MATCHER_P(IsError, expected, std::string(negation ? "is not " : "is ") + to_stri
   return error == expected;
 }
 
+/// As IsError(), or with a matcher: ErrorIs(AnyOf(Error::NotFound, Error::InvalidState)).
+MATCHER_P(ErrorIs, error_matcher,
+          "has an error that " + ::testing::DescribeMatcher<Error>(error_matcher, negation)) {
+  const Error error = internal::error_of(arg);
+  *result_listener << "which is " << to_string(error);
+  return ::testing::ExplainMatchResult(error_matcher, error, result_listener);
+}
+
 MATCHER_P(IsOkAndHolds, value_matcher, "is Ok and holds a value that matches") {
   if (!arg.ok()) {
     *result_listener << "which is " << to_string(arg.error());

@@ -4,12 +4,17 @@
 
 #include <gtest/gtest.h>
 #include <math.h>
+#if __has_include(<gmock/gmock.h>)
+#include <gmock/gmock.h>
+#define ET_INTERNAL_HAS_GMOCK 1
+#endif
 #include <string.h>
 
 #include <limits>
 #include <optional>
 #include <ostream>
 #include <type_traits>
+#include <vector>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
@@ -109,6 +114,10 @@ inline bool tensors_are_close(const executorch::aten::Tensor& a, const executorc
   return tensor_data_is_close(a, b, rtol, atol);
 }
 
+inline bool tensor_lists_are_close(const executorch::aten::Tensor* a, size_t size_a,
+                                   const executorch::aten::Tensor* b, size_t size_b,
+                                   std::optional<double> rtol = {},
+                                   std::optional<double> atol = {});
 inline bool tensor_lists_are_close(executorch::aten::ArrayRef<executorch::aten::Tensor> a,
                                    executorch::aten::ArrayRef<executorch::aten::Tensor> b,
                                    std::optional<double> rtol = {},
@@ -124,6 +133,13 @@ inline bool tensor_lists_are_close(executorch::aten::ArrayRef<executorch::aten::
   return true;
 }
 
+inline bool tensor_lists_are_close(const executorch::aten::Tensor* a, size_t size_a,
+                                   const executorch::aten::Tensor* b, size_t size_b,
+                                   std::optional<double> rtol, std::optional<double> atol) {
+  using List = executorch::aten::ArrayRef<executorch::aten::Tensor>;
+  return tensor_lists_are_close(List(a, size_a), List(b, size_b), rtol, atol);
+}
+
 namespace internal {
 
 inline bool compare(const executorch::aten::Tensor& a, const executorch::aten::Tensor& b,
@@ -134,6 +150,12 @@ inline bool compare(executorch::aten::ArrayRef<executorch::aten::Tensor> a,
                     executorch::aten::ArrayRef<executorch::aten::Tensor> b,
                     std::optional<double> rtol, std::optional<double> atol) {
   return tensor_lists_are_close(a, b, rtol, atol);
+}
+
+inline bool compare(const std::vector<executorch::aten::Tensor>& a,
+                    const std::vector<executorch::aten::Tensor>& b, std::optional<double> rtol,
+                    std::optional<double> atol) {
+  return tensor_lists_are_close(a.data(), a.size(), b.data(), b.size(), rtol, atol);
 }
 
 template <typename T>
@@ -165,7 +187,44 @@ inline ::testing::AssertionResult compare_tensor_data(bool expected,
   return internal::verdict(tensor_data_is_close(a, b, rtol, atol) == expected, a, b);
 }
 
+#if ET_INTERNAL_HAS_GMOCK
+// The same for EXPECT_THAT: EXPECT_THAT(tensor, IsCloseTo(expected)). Lists have data() and size().
+MATCHER_P(IsEqualTo, other, "") { return tensors_are_close(arg, other, 0, 0); }
+MATCHER_P(IsCloseTo, other, "") { return tensors_are_close(arg, other); }
+MATCHER_P3(IsCloseToWithTol, other, rtol, atol, "") {
+  return tensors_are_close(arg, other, rtol, atol);
+}
+MATCHER_P(IsDataEqualTo, other, "") { return tensor_data_is_close(arg, other, 0, 0); }
+MATCHER_P(IsDataCloseTo, other, "") { return tensor_data_is_close(arg, other); }
+MATCHER_P3(IsDataCloseToWithTol, other, rtol, atol, "") {
+  return tensor_data_is_close(arg, other, rtol, atol);
+}
+MATCHER_P(IsListEqualTo, other, "") {
+  return tensor_lists_are_close(arg.data(), arg.size(), other.data(), other.size(), 0, 0);
+}
+MATCHER_P(IsListCloseTo, other, "") {
+  return tensor_lists_are_close(arg.data(), arg.size(), other.data(), other.size());
+}
+#endif
+
 }  // namespace executorch::runtime::testing
+
+// Documented names of the same things.
+namespace torch::executor::testing {
+using ::executorch::runtime::testing::tensor_data_is_close;
+using ::executorch::runtime::testing::tensor_lists_are_close;
+using ::executorch::runtime::testing::tensors_are_close;
+#if ET_INTERNAL_HAS_GMOCK
+using ::executorch::runtime::testing::IsCloseTo;
+using ::executorch::runtime::testing::IsCloseToWithTol;
+using ::executorch::runtime::testing::IsDataCloseTo;
+using ::executorch::runtime::testing::IsDataCloseToWithTol;
+using ::executorch::runtime::testing::IsDataEqualTo;
+using ::executorch::runtime::testing::IsEqualTo;
+using ::executorch::runtime::testing::IsListCloseTo;
+using ::executorch::runtime::testing::IsListEqualTo;
+#endif
+}  // namespace torch::executor::testing
 
 #ifndef USE_ATEN_LIB
 namespace executorch::runtime::etensor {
@@ -201,7 +260,7 @@ inline void PrintTo(const Tensor& tensor, std::ostream* os) {
 #define ET_INTERNAL_COMPARE(check, expected, compare, ...) \
   check(::executorch::runtime::testing::compare(expected, __VA_ARGS__))
 
-// Same dtype, sizes, strides and elements.
+// Same dtype, sizes, strides and elements; or elements that are close.
 #define EXPECT_TENSOR_EQ(t1, t2) \
   ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2, 0, 0)
 #define ASSERT_TENSOR_EQ(t1, t2) \
@@ -210,8 +269,6 @@ inline void PrintTo(const Tensor& tensor, std::ostream* os) {
   ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensors, t1, t2, 0, 0)
 #define ASSERT_TENSOR_NE(t1, t2) \
   ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensors, t1, t2, 0, 0)
-
-// The same with elements that are close.
 #define EXPECT_TENSOR_CLOSE(t1, t2) ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2)
 #define ASSERT_TENSOR_CLOSE(t1, t2) ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2)
 #define EXPECT_TENSOR_NOT_CLOSE(t1, t2) \
@@ -224,6 +281,8 @@ inline void PrintTo(const Tensor& tensor, std::ostream* os) {
   ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2, rtol, atol)
 #define EXPECT_TENSOR_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
   ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensors, t1, t2, rtol, atol)
+#define ASSERT_TENSOR_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensors, t1, t2, rtol, atol)
 
 // The elements in the order in which they lie in memory, whatever the sizes.
 #define EXPECT_TENSOR_DATA_EQ(t1, t2) \
@@ -232,19 +291,39 @@ inline void PrintTo(const Tensor& tensor, std::ostream* os) {
   ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensor_data, t1, t2, 0, 0)
 #define EXPECT_TENSOR_DATA_NE(t1, t2) \
   ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensor_data, t1, t2, 0, 0)
+#define ASSERT_TENSOR_DATA_NE(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensor_data, t1, t2, 0, 0)
 #define EXPECT_TENSOR_DATA_CLOSE(t1, t2) \
   ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensor_data, t1, t2)
 #define ASSERT_TENSOR_DATA_CLOSE(t1, t2) \
   ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensor_data, t1, t2)
+#define EXPECT_TENSOR_DATA_NOT_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensor_data, t1, t2)
+#define ASSERT_TENSOR_DATA_NOT_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensor_data, t1, t2)
 #define EXPECT_TENSOR_DATA_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
   ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensor_data, t1, t2, rtol, atol)
+#define ASSERT_TENSOR_DATA_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensor_data, t1, t2, rtol, atol)
+#define EXPECT_TENSOR_DATA_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensor_data, t1, t2, rtol, atol)
+#define ASSERT_TENSOR_DATA_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensor_data, t1, t2, rtol, atol)
 
 // All tensors of two lists.
 #define EXPECT_TENSOR_LISTS_EQ(t1, t2) \
   ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2, 0, 0)
 #define ASSERT_TENSOR_LISTS_EQ(t1, t2) \
   ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2, 0, 0)
+#define EXPECT_TENSOR_LISTS_NE(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensors, t1, t2, 0, 0)
+#define ASSERT_TENSOR_LISTS_NE(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensors, t1, t2, 0, 0)
 #define EXPECT_TENSOR_LISTS_CLOSE(t1, t2) \
   ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2)
 #define ASSERT_TENSOR_LISTS_CLOSE(t1, t2) \
   ET_INTERNAL_COMPARE(ASSERT_TRUE, true, compare_tensors, t1, t2)
+#define EXPECT_TENSOR_LISTS_NOT_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(EXPECT_TRUE, false, compare_tensors, t1, t2)
+#define ASSERT_TENSOR_LISTS_NOT_CLOSE(t1, t2) \
+  ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensors, t1, t2)

@@ -1,0 +1,71 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Names below ``torch::executor`` that documented code uses for the kernels and the typed entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from executorch.codegen.library_yaml import KernelRow
+from executorch.codegen.schema import Schema
+
+_HEADING = "\n// Documented names of the same functions.\n"
+
+# Libraries whose kernels have documented names: one library for each operator.
+_NATIVE_LIBRARIES = ("executorch::kernels::portable", "executorch::kernels::quantized")
+
+# Operators whose kernel is not named after the operator and its overload.
+_KERNELS = {
+    "aten::_log_softmax.out": "log_softmax_out",
+    "aten::_softmax.out": "softmax_out",
+    "aten::_to_copy.out": "to_copy_out",
+    "aten::max.dim_max": "max_out",
+    "aten::max_pool2d_with_indices_backward.grad_input": "max_pool2d_with_indices_backward_out",
+    "aten::mean.out": "mean_dim_out",
+    "aten::min.dim_min": "min_out",
+    "aten::sum.IntList_out": "sum_dim_out",
+    "aten::where.self_out": "where_out",
+    "quantized_decomposed::add.out": "quantized_add_out",
+    "quantized_decomposed::dequantize_per_tensor.Tensor_out": "dequantize_per_tensor_tensor_args_out",
+    "quantized_decomposed::embedding_2bit.dtype_out": "quantized_embedding_2bit_dtype_out",
+    "quantized_decomposed::embedding_2bit.out": "quantized_embedding_2bit_out",
+    "quantized_decomposed::embedding_4bit.dtype_out": "quantized_embedding_4bit_dtype_out",
+    "quantized_decomposed::embedding_4bit.out": "quantized_embedding_4bit_out",
+    "quantized_decomposed::embedding_byte.dtype_out": "quantized_embedding_byte_dtype_out",
+    "quantized_decomposed::embedding_byte.out": "quantized_embedding_byte_out",
+    "quantized_decomposed::mixed_linear.out": "quantized_mixed_linear_out",
+    "quantized_decomposed::mixed_mm.out": "quantized_mixed_mm_out",
+    "quantized_decomposed::quantize_per_tensor.Tensor_out": "quantize_per_tensor_tensor_args_out",
+}
+
+
+def _kernel_name(schema: Schema) -> str:
+    rule = schema.name + (f"_{schema.overload}" if schema.overload else "")
+    return _KERNELS.get(schema.qualified_name, rule)
+
+
+def native_aliases(rows: Iterable[KernelRow]) -> str:
+    """``torch::executor::native::<kernel>`` for the kernels of the portable and the quantized library."""
+    functions: dict[str, str] = {}
+    for row in rows:
+        namespace, _, _ = row.function.rpartition("::")
+        if namespace in _NATIVE_LIBRARIES and not row.key:
+            functions.setdefault(_kernel_name(row.schema), row.function)
+    if not functions:
+        return ""
+    lines = (
+        f"using ::{function};\n"
+        if function.endswith(f"::{name}")
+        else f"inline constexpr auto& {name} = ::{function};\n"
+        for name, function in functions.items()
+    )
+    scope = "torch::executor::native"
+    return f"{_HEADING}namespace {scope} {{\n{''.join(lines)}}}  // namespace {scope}\n"
+
+
+def entry_point_aliases(namespaces: Iterable[str]) -> str:
+    """``torch::executor::<ns>::<name>_outf`` for the entry points of the operators' namespaces."""
+    text = ""
+    for namespace in namespaces:
+        scope = f"torch::executor::{namespace}"
+        text += f"namespace {scope} {{\nusing namespace ::executorch::kernels::{namespace};\n}}  // namespace {scope}\n"
+    return f"{_HEADING}{text}" if text else ""

@@ -1,0 +1,42 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// googletest for users' kernels: a fixture with a context, and what a kernel must refuse.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/kernel/kernel_includes.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#ifdef USE_ATEN_LIB
+// ATen's kernels throw.
+#define ET_EXPECT_KERNEL_FAILURE(context, statement) EXPECT_ANY_THROW(statement)
+#else
+/// In a test of OperatorTest: the statement must make the context fail.
+#define ET_EXPECT_KERNEL_FAILURE(context, statement)                       \
+  do {                                                                     \
+    statement;                                                             \
+    expect_failure();                                                      \
+    EXPECT_NE((context).failure_state(), ::executorch::runtime::Error::Ok) \
+        << "expected the kernel to fail, but it did not: " #statement;     \
+  } while (0)
+#endif
+/// The same; the message, which only people read, is not compared.
+#define ET_EXPECT_KERNEL_FAILURE_WITH_MSG(context, statement, message) \
+  ET_EXPECT_KERNEL_FAILURE(context, statement)
+
+/// A test of a kernel: it must not fail unless the test says so.
+class OperatorTest : public ::testing::Test {
+ public:
+  void SetUp() override { ::executorch::runtime::runtime_init(); }
+
+  void TearDown() override {
+    EXPECT_EQ(context_.failure_state() != ::executorch::runtime::Error::Ok, expect_failure_);
+  }
+
+  void expect_failure() { expect_failure_ = true; }
+
+ protected:
+  ::executorch::aten::RuntimeContext context_;
+  bool expect_failure_ = false;
+};
