@@ -54,7 +54,7 @@ def native_functions(rows: Sequence[KernelRow], source: str) -> str:
 
 
 def functions(rows: Sequence[KernelRow], source: str, native_header: str, selection: Selection | None = None) -> str:
-    """``executorch::kernels::<ns>::<name>_outf`` (in place: ``<name>_``): operators by the names and overloads that ATen gives them.
+    """``executorch::kernels::<ns>::<name>_outf``, in place ``<name>_``: operators by the names that ATen gives them.
 
     With a selection, those of the libraries of executorch fail for tensors of other dtypes than it has them for.
     """

@@ -82,3 +82,28 @@ runtime::Result<OutputError> output_error(const runtime::Method& method, const T
                                           const Tolerances& tolerances);
 
 }  // namespace executorch::bundled_program
+
+// Documented names of the same things.
+namespace torch::executor::bundled_program {
+using serialized_bundled_program = ::executorch::bundled_program::SerializedBundledProgram;
+
+[[nodiscard]] inline ::executorch::runtime::Error LoadBundledInput(
+    ::executorch::runtime::Method& method, serialized_bundled_program* bundled_program_ptr,
+    size_t testset_idx) {
+  return ::executorch::bundled_program::load_bundled_input(method, bundled_program_ptr,
+                                                           testset_idx);
+}
+[[nodiscard]] inline ::executorch::runtime::Error VerifyResultWithBundledExpectedOutput(
+    ::executorch::runtime::Method& method, serialized_bundled_program* bundled_program_ptr,
+    size_t testset_idx, double rtol = 1e-5, double atol = 1e-8) {
+  return ::executorch::bundled_program::verify_method_outputs(method, bundled_program_ptr,
+                                                              testset_idx, rtol, atol);
+}
+[[nodiscard]] inline ::executorch::runtime::Error GetProgramData(void* file_data,
+                                                                 size_t file_data_len,
+                                                                 const void** out_program_data,
+                                                                 size_t* out_program_data_len) {
+  return ::executorch::bundled_program::get_program_data(file_data, file_data_len, out_program_data,
+                                                         out_program_data_len);
+}
+}  // namespace torch::executor::bundled_program

@@ -69,8 +69,10 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
 
   /// Tensors need set_debug_buffer() or set_data_sink(): InvalidState without. False for types that
   /// the format does not have, and if there is no room.
-  runtime::Result<bool> log_evalue(const ET_RUNTIME_NAMESPACE::EValue& evalue,
-                                   ET_RUNTIME_NAMESPACE::LoggedEValueType evalue_type) override;
+  runtime::Result<bool> log_evalue(
+      const ET_RUNTIME_NAMESPACE::EValue& evalue,
+      ET_RUNTIME_NAMESPACE::LoggedEValueType evalue_type =
+          ET_RUNTIME_NAMESPACE::LoggedEValueType::kIntermediateOutput) override;
   runtime::Result<bool> log_intermediate_output_delegate(
       const char* name, DelegateDebugIntId delegate_debug_index,
       const executorch::aten::Tensor& output) override;

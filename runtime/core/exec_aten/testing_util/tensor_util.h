@@ -146,20 +146,14 @@ inline bool compare(const executorch::aten::Tensor& a, const executorch::aten::T
                     std::optional<double> rtol, std::optional<double> atol) {
   return tensors_are_close(a, b, rtol, atol);
 }
-inline bool compare(executorch::aten::ArrayRef<executorch::aten::Tensor> a,
-                    executorch::aten::ArrayRef<executorch::aten::Tensor> b,
-                    std::optional<double> rtol, std::optional<double> atol) {
-  return tensor_lists_are_close(a, b, rtol, atol);
-}
-
-inline bool compare(const std::vector<executorch::aten::Tensor>& a,
-                    const std::vector<executorch::aten::Tensor>& b, std::optional<double> rtol,
-                    std::optional<double> atol) {
+// Lists of any kind that has data() and size().
+template <typename A, typename B>
+bool compare(const A& a, const B& b, std::optional<double> rtol, std::optional<double> atol) {
   return tensor_lists_are_close(a.data(), a.size(), b.data(), b.size(), rtol, atol);
 }
 
-template <typename T>
-::testing::AssertionResult verdict(bool as_expected, const T& a, const T& b) {
+template <typename A, typename B>
+::testing::AssertionResult verdict(bool as_expected, const A& a, const B& b) {
   if (as_expected) {
     return ::testing::AssertionSuccess();
   }
@@ -171,8 +165,8 @@ template <typename T>
 
 /// Whether two tensors (or lists of tensors) are, or are not, close; prints both sides if that is
 /// not as expected.
-template <typename T>
-::testing::AssertionResult compare_tensors(bool expected, const T& a, const T& b,
+template <typename A, typename B>
+::testing::AssertionResult compare_tensors(bool expected, const A& a, const B& b,
                                            std::optional<double> rtol = {},
                                            std::optional<double> atol = {}) {
   return internal::verdict(internal::compare(a, b, rtol, atol) == expected, a, b);
