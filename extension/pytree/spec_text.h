@@ -105,7 +105,7 @@ class SpecReader final {
       leaves.push_back(read_number());
     }
     if (leaves.size() != size) {
-      fail("the number of items is not that of the counts of leaves");
+      fail("there are more or fewer items than counts of leaves");
     }
     expect('(');
     auto node = std::make_unique<TreeSpecContainer<Aux>>(kind, size);
@@ -138,7 +138,7 @@ void write_key(const Key& key, StrTreeSpec* text) {
   } else if (key.kind() == Key::Kind::Str) {
     *text += "'" + key.as_str() + "'";
   } else {
-    throw std::runtime_error("pytree: the key of a dict's item is not set");
+    throw std::runtime_error("pytree: an item of a dict has no key");
   }
 }
 

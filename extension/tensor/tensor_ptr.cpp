@@ -187,7 +187,7 @@ TensorPtr clone_tensor_ptr_to(const TensorPtr& tensor, executorch::aten::Device 
     return clone_tensor_ptr(tensor);
   }
   ET_CHECK_MSG(source.is_cpu() || target.is_cpu(),
-               "tensors are not copied from one device to another but by way of the CPU");
+               "copy the tensor to the CPU first: neither device is the CPU");
   const executorch::aten::Device device = source.is_cpu() ? target : source;
   runtime::DeviceAllocator* const allocator = runtime::get_device_allocator(device.type());
   ET_CHECK_MSG(allocator != nullptr, "no allocator is registered for device type %d",

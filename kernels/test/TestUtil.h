@@ -1,9 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// googletest for users' kernels: a fixture with a context, and what a kernel must refuse.
+// googletest for users' kernels: a fixture with a context and temporary memory, and checks that a
+// kernel fails.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/kernel/kernel_includes.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -21,7 +23,7 @@
         << "expected the kernel to fail, but it did not: " #statement;     \
   } while (0)
 #endif
-/// The same; the message, which only people read, is not compared.
+/// The same. The message is not compared.
 #define ET_EXPECT_KERNEL_FAILURE_WITH_MSG(context, statement, message) \
   ET_EXPECT_KERNEL_FAILURE(context, statement)
 
@@ -37,6 +39,7 @@ class OperatorTest : public ::testing::Test {
   void expect_failure() { expect_failure_ = true; }
 
  protected:
-  ::executorch::aten::RuntimeContext context_;
+  ::executorch::extension::MallocMemoryAllocator temp_allocator_;
+  ::executorch::aten::RuntimeContext context_{nullptr, &temp_allocator_};
   bool expect_failure_ = false;
 };

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Memory of devices other than the CPU. The runtime has no such device: a host that has one
-// registers an allocator for it, and asks for it here.
+// Memory of devices other than the CPU. The runtime supports none itself: a host registers an
+// allocator for its device, and looks it up here.
 #pragma once
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ class DeviceAllocator {
 
   virtual ~DeviceAllocator() = default;
 
-  /// `nbytes` bytes on device `index`, at a multiple of `alignment`, a power of two.
+  /// Allocates `nbytes` bytes on device `index`, aligned to `alignment`, a power of two.
   /// @retval Error::MemoryAllocationFailed The device has too little memory.
   virtual Result<void*> allocate(size_t nbytes, etensor::DeviceIndex index,
                                  size_t alignment = kDefaultAlignment) = 0;
@@ -35,8 +35,8 @@ class DeviceAllocator {
   virtual etensor::DeviceType device_type() const = 0;
 };
 
-/// The allocator of each type of device. Registering is not thread-safe and happens before
-/// allocators are looked up.
+/// The allocator of each type of device. Registering is not thread-safe: register before
+/// the first lookup.
 class DeviceAllocatorRegistry final {
  public:
   static DeviceAllocatorRegistry& instance();

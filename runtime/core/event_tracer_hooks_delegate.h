@@ -45,7 +45,7 @@ inline void event_tracer_log_profiling_delegate(EventTracer* event_tracer, const
 }
 
 /// Records an intermediate result of a delegate: int, bool, double, Tensor or ArrayRef<Tensor>.
-/// What the tracer cannot store it reports itself; execution goes on.
+/// Logs an error if the tracer cannot store the value; execution continues.
 template <typename T>
 void event_tracer_log_output_delegate(EventTracer* event_tracer, const char* name,
                                       DelegateDebugIntId delegate_debug_id, const T& output) {

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What backends report to an event tracer, and which of it a filter lets through.
+// Backends report events and outputs to an event tracer; a filter selects outputs.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

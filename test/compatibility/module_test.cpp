@@ -24,7 +24,7 @@ using executorch::runtime::Result;
 
 std::string path_of(const char* file) { return std::string(TEST_DATA_DIR) + "/peer/" + file; }
 
-/// Counts what it is asked for.
+/// Counts calls.
 class CountingModule final : public executorch::extension::module::Module {
  public:
   using Module::execute;

@@ -43,7 +43,7 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/platform": {"runtime/platform"},
     "runtime/core/testing_util": {"runtime/core", "runtime/platform"},
     "runtime/kernel/test": {"runtime/kernel", "runtime/core", "runtime/platform"},
-    "kernels/test": {"runtime/kernel", "runtime/core", "runtime/platform"},
+    "kernels/test": {"runtime/kernel", "runtime/core", "runtime/platform", "extension/memory_allocator"},
     "runtime/core": {"runtime/core", "runtime/platform"},
     "runtime/kernel": {"runtime/kernel", "runtime/core", "runtime/platform"},
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
@@ -123,7 +123,7 @@ def test_only_the_executor_knows_flatbuffers() -> None:
     assert not wrong
 
 
-# What exists for code outside of the project: macros, and documented paths that bring them.
+# Headers for code outside of the project: macros, and documented include paths.
 FOR_USERS = {
     "runtime/core/exec_aten/compatibility",
     "runtime/core/exec_aten/util/scalar_type_util",

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Facts about dtypes, most of them at compile time, for kernels that are templates over two types.
+// Type traits and conversions of dtypes, for kernels that are templates over two types.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,7 @@ namespace ET_RUNTIME_NAMESPACE {
 
 namespace internal {
 
-// constexpr in both modes; c10's functions are not all.
+// constexpr in both modes: some of c10's functions are not.
 constexpr bool is_complex(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
   return is_one_of(t, set_of(S::ComplexHalf, S::ComplexFloat, S::ComplexDouble));
@@ -56,7 +56,7 @@ constexpr int promotion_rank(executorch::aten::ScalarType t) {
                                                  : 2;
 }
 
-/// Of two promotable dtypes: what promoteTypes() says, at compile time.
+/// promoteTypes() at compile time, for two promotable dtypes.
 constexpr executorch::aten::ScalarType promote_at_compile_time(executorch::aten::ScalarType a,
                                                                executorch::aten::ScalarType b) {
   using S = executorch::aten::ScalarType;
@@ -90,7 +90,7 @@ template <typename T>
 struct is_barebones_unsigned_type
     : std::bool_constant<internal::is_unsigned_only(CppTypeToScalarType<T>::value)> {};
 
-/// canCast() of two C++ types.
+/// canCast() for two C++ types.
 template <typename From, typename To>
 struct can_cast {
  private:
@@ -103,8 +103,7 @@ struct can_cast {
                                 (std::is_same_v<From, bool> || !std::is_same_v<To, bool>);
 };
 
-/// The C++ type in which values of two C++ types meet, by promoteTypes(); with `half_to_float`,
-/// Half and BFloat16 become float.
+/// promoteTypes() for two C++ types; `half_to_float` turns Half and BFloat16 into float.
 template <typename T1, typename T2, bool half_to_float = false>
 struct promote_types {
  private:
@@ -113,7 +112,7 @@ struct promote_types {
       !is_qint_type<T>::value && !is_bits_type<T>::value && !is_float8_type<T>::value &&
       !is_barebones_unsigned_type<T>::value;
   static_assert(std::is_same_v<T1, T2> || (kPromotable<T1> && kPromotable<T2>),
-                "quantized, bits, float8 and unsigned types have no promotion");
+                "quantized, bits, float8 and unsigned types are not promoted");
   using promoted = typename ScalarTypeToCppType<internal::promote_at_compile_time(
       CppTypeToScalarType<T1>::value, CppTypeToScalarType<T2>::value)>::type;
 

@@ -20,7 +20,7 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// What a switch yields for a dtype that it has no case for.
+/// Result of a switch for a dtype without a case.
 template <typename T>
 T unhandled_dtype() {
   if constexpr (!std::is_void_v<T>) {
@@ -46,7 +46,7 @@ T unhandled_dtype() {
 #define ET_INTERNAL_CASE(name, alias, ...) \
   ET_INTERNAL_SWITCH_CASE(::executorch::aten::ScalarType::name, alias, __VA_ARGS__)
 
-// `first` is a dtype of the set: the type of what the body returns is taken from its case.
+// `first` is any dtype of the set; the switch deduces the body's return type from it.
 #define ET_INTERNAL_SWITCH(dtype, context, op_name, first, alias, cases, ...)                    \
   [&] {                                                                                          \
     const ::executorch::aten::ScalarType et_dtype = (dtype);                                     \
@@ -56,7 +56,7 @@ T unhandled_dtype() {
         cases                                                                                    \
     }                                                                                            \
     (context).fail(::executorch::runtime::Error::InvalidArgument);                               \
-    ET_LOG(Error, "%s has no kernel for dtype %s", op_name,                                      \
+    ET_LOG(Error, "%s: dtype %s is not supported", op_name,                                      \
            ::executorch::runtime::toString(et_dtype));                                           \
     using alias [[maybe_unused]] =                                                               \
         ::executorch::runtime::ScalarTypeToCppType<::executorch::aten::ScalarType::first>::type; \

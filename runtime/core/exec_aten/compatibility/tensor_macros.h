@@ -14,6 +14,15 @@
 #define ET_MIN2(a, b) (std::min(a, b))
 #define ET_MIN3(a, b, c) (std::min(a, std::min(b, c)))
 
+#ifdef USE_ATEN_LIB
+// printf conversions of what sizes(), dim(), numel() and strides() hold; tensor_impl.h has those of
+// portable tensors.
+#define ET_PRI_TENSOR_SIZE PRId64
+#define ET_PRI_TENSOR_DIM PRId64
+#define ET_PRI_TENSOR_NUMEL PRId64
+#define ET_PRI_SIZES_AND_STRIDES PRId64
+#endif
+
 /// `index` counted from the front.
 #define ET_NORMALIZE_IX(index, size) ((index) < 0 ? (index) + (size) : (index))
 
@@ -62,4 +71,4 @@
 
 #define ET_EXTRACT_SCALAR_TENSOR(tensor, out_val)                              \
   ET_CHECK_MSG(::executorch::runtime::extract_scalar_tensor(tensor, &out_val), \
-               #tensor " is no scalar tensor of the expected kind and range")
+               #tensor " must hold one element of the expected kind and range")

@@ -248,6 +248,12 @@ inline void PrintTo(const Tensor& tensor, std::ostream* os) {
   *os << (tensor.numel() > 64 ? " ... ])" : " ])");
 }
 
+inline std::ostream& operator<<(std::ostream& os, const Tensor& tensor) {
+  PrintTo(tensor, &os);
+  return os;
+}
+inline std::ostream& operator<<(std::ostream& os, ScalarType type) { return os << toString(type); }
+
 }  // namespace executorch::runtime::etensor
 #endif
 

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Element types, as kernels outside of this project use them. Code of the project includes
-// dtype_info.h, which has no macros.
+// Element types for kernels outside of this project, with macros. The project's own code includes
+// dtype_info.h.
 #pragma once
 
 #include <executorch/runtime/core/exec_aten/compatibility/dtype_traits.h>

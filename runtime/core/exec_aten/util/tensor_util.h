@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Checks of tensors, as kernels outside of this project use them. Code of the project includes
+// Tensor checks for kernels outside of this project, with macros. The project's own code includes
 // tensor_checks.h.
 #pragma once
 
