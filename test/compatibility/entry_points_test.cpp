@@ -2,8 +2,8 @@
 // Typed entry points of the kernels, by the names of torch::executor.
 #include <optional>
 
-#include <executorch/kernels/portable/Functions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/test/FunctionHeaderWrapper.h>
 #include <executorch/kernels/test/TestUtil.h>
 #include <executorch/runtime/core/exec_aten/testing_util/tensor_factory.h>
 #include <executorch/runtime/core/exec_aten/testing_util/tensor_util.h>
