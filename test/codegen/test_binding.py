@@ -220,3 +220,22 @@ def test_of_atens_kernels_those_that_are_selected_are_registered(tmp_path: Path)
 def test_what_atens_kernels_cannot_be_is_refused(tmp_path: Path, text: str, options: dict, message: str) -> None:
     with pytest.raises(CodegenError, match=message):
         bind_kernels(_aten_library(tmp_path, text, **options), tmp_path)
+
+
+def test_kernels_and_entry_points_have_their_documented_names(tmp_path: Path) -> None:
+    names = ("aten::copy_", "aten::_softmax.out", "aten::mul.out", "aten::slice_copy.Tensor_out")
+    bind_kernels(PORTABLE, tmp_path, Selection(dict.fromkeys(names, True)))
+    native = (tmp_path / "mine" / "NativeFunctions.h").read_text().partition("torch::executor::native {")[2]
+    assert "using ::executorch::kernels::portable::mul_out;" in native
+    assert "using ::executorch::kernels::portable::copy_;" in native
+    assert "auto& softmax_out = ::executorch::kernels::portable::_softmax_out;" in native
+    assert "auto& slice_copy_Tensor_out = ::executorch::kernels::portable::slice_copy_tensor_out;" in native
+    entries = (tmp_path / "mine" / "Functions.h").read_text()
+    assert " mul_outf(" in entries and " copy_(" in entries and "copy__outf" not in entries
+    assert "namespace torch::executor::aten {\nusing namespace ::executorch::kernels::aten;\n" in entries
+
+
+def test_kernels_of_users_have_no_other_names(tmp_path: Path, custom: Library) -> None:
+    bind_kernels(custom, tmp_path)
+    native = (tmp_path / "mine" / "NativeFunctions.h").read_text()
+    assert "custom" not in native.partition("torch::executor::native {")[2]
