@@ -62,20 +62,11 @@ def test_documented_options_are_taken_in_every_spelling(tmp_path: Path) -> None:
 def test_a_server_runs_once_for_each_line(tmp_path: Path) -> None:
     x = np.arange(6, dtype=np.float32)
     inputs, out = [tmp_path / "a", tmp_path / "b"], tmp_path / "out"
-    arguments = (
-        "--model_path",
-        ADD,
-        "--server_mode",
-        "--inputs",
-        f"{inputs[0]},{inputs[1]}",
-        "--output_file",
-        str(out),
-    )
+    server_mode = ("--model_path", ADD, "--server_mode", "--inputs", f"{inputs[0]},{inputs[1]}")
+    command_line = [command.BINARY, *server_mode, "--output_file", str(out)]
     for path in inputs:
         path.write_bytes(x.tobytes())
-    with subprocess.Popen(
-        [command.BINARY, "--model_path", ADD, "--server_mode", *files], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as server:
+    with subprocess.Popen(command_line, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None and server.stderr is not None
         for factor in (1, 3):
             inputs[1].write_bytes((x * factor).tobytes())
