@@ -54,6 +54,13 @@ bool expect_castable(KernelRuntimeContext& ctx, ScalarType computed, const Tenso
 /// The tensor holds int32 or int64: what ATen takes as indices.
 bool expect_index_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 
+/// The dtype holds the number that is the argument `name` (fits() of number.h).
+bool expect_fits(KernelRuntimeContext& ctx, const char* name, const Scalar& number,
+                 ScalarType dtype);
+/// All of `out` may be set to the number. As in ATen, a single 16-bit float holds any, as infinity.
+bool expect_fill(KernelRuntimeContext& ctx, const char* name, const Scalar& number,
+                 const Tensor& out);
+
 /// Resizes `out`, which keeps its rank and dim order and must have room.
 bool resize(KernelRuntimeContext& ctx, Tensor& out, const Shape& shape);
 bool resize_like(KernelRuntimeContext& ctx, Tensor& out, const Tensor& like);

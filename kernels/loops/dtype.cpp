@@ -53,6 +53,8 @@ ET_INLINE Facts facts(ScalarType dtype) {
       return {Kind::Floating, 4, "float32"};
     case ScalarType::Double:
       return {Kind::Floating, 8, "float64"};
+    case ScalarType::ComplexHalf:
+      return {Kind::Unsupported, 4, "complex32"};
     case ScalarType::ComplexFloat:
       return {Kind::Unsupported, 8, "complex64"};
     case ScalarType::ComplexDouble:
@@ -71,11 +73,6 @@ const char* name_of(ScalarType dtype) { return facts(dtype).name; }
 
 namespace {
 
-bool is_unsigned(ScalarType dtype) {
-  return dtype == ScalarType::Byte || dtype == ScalarType::UInt16 || dtype == ScalarType::UInt32 ||
-         dtype == ScalarType::UInt64;
-}
-
 // Two different integer dtypes; an unsigned and a signed one meet in a signed one that holds both.
 ScalarType promote_integers(ScalarType a, ScalarType b) {
   if (size_of(a) < size_of(b)) return promote_integers(b, a);
@@ -92,11 +89,21 @@ ScalarType promote_integers(ScalarType a, ScalarType b) {
   }
 }
 
+// At least one of them is complex; the wider parts win.
+ScalarType promote_complex(ScalarType a, ScalarType b) {
+  const bool integral = is_integral(a) || is_integral(b);
+  if (integral) return is_complex(a) ? a : b;
+  return complex_dtype(promote(part_dtype(a), part_dtype(b)));
+}
+
 }  // namespace
 
 ScalarType promote(ScalarType a, ScalarType b) {
   if (a == ScalarType::Undefined || a == b) return b;
   if (b == ScalarType::Undefined) return a;
+  if constexpr (has_complex) {
+    if (is_complex(a) || is_complex(b)) return promote_complex(a, b);
+  }
   const Kind ka = kind_of(a), kb = kind_of(b);
   if (ka != kb) return ka > kb ? a : b;
   if (ka == Kind::Integer) return promote_integers(a, b);
@@ -122,7 +129,14 @@ ScalarType Promotion::result() const {
   for (int tier = kZeroDim; tier < kTiers; ++tier) {
     const ScalarType next = tiers_[tier];
     if (next == ScalarType::Undefined) continue;
-    if (result == ScalarType::Undefined || kind_of(next) > kind_of(result)) result = next;
+    if (result == ScalarType::Undefined) {
+      result = next;
+    } else if (has_complex && (is_complex(next) || is_complex(result))) {
+      // A complex operand of a lower tier leaves the width of the parts as it is.
+      if (!is_complex(result)) result = is_floating(result) ? complex_dtype(result) : next;
+    } else if (kind_of(next) > kind_of(result)) {
+      result = next;
+    }
   }
   return result;
 }

@@ -7,9 +7,9 @@
 
 namespace executorch::kernels {
 
-/// The kinds order promotion: a higher kind wins over a lower one. Unsupported is what no kernel
-/// can compute with, and what this build leaves out (selection.h): complex numbers, which kernels
-/// only move and convert (copy.h).
+/// The kinds order promotion: a higher kind wins over a lower one. Unsupported are dtypes that this
+/// build leaves out (selection.h), and those that few kernels compute with: complex numbers, for
+/// which a kernel asks by is_complex() (complex.h).
 enum class Kind : uint8_t { Bool, Integer, Floating, Unsupported };
 
 Kind kind_of(ScalarType dtype);
@@ -22,14 +22,35 @@ inline constexpr int64_t kMaxWidth = 16;
 const char* name_of(ScalarType dtype);
 
 inline bool is_complex(ScalarType dtype) {
-  return dtype == ScalarType::ComplexFloat || dtype == ScalarType::ComplexDouble;
+  return dtype == ScalarType::ComplexFloat || dtype == ScalarType::ComplexDouble ||
+         dtype == ScalarType::ComplexHalf;
+}
+/// The dtype of a complex dtype's real and imaginary parts; any other dtype itself.
+inline ScalarType part_dtype(ScalarType dtype) {
+  return dtype == ScalarType::ComplexHalf     ? ScalarType::Half
+         : dtype == ScalarType::ComplexFloat  ? ScalarType::Float
+         : dtype == ScalarType::ComplexDouble ? ScalarType::Double
+                                              : dtype;
+}
+/// The narrowest complex dtype that holds a floating-point dtype.
+inline ScalarType complex_dtype(ScalarType part) {
+  return part == ScalarType::Double ? ScalarType::ComplexDouble
+         : part == ScalarType::Half ? ScalarType::ComplexHalf
+                                    : ScalarType::ComplexFloat;
 }
 inline bool is_floating(ScalarType dtype) { return kind_of(dtype) == Kind::Floating; }
 /// Integers and bool, as torch's isIntegralType(includeBool).
 inline bool is_integral(ScalarType dtype) { return kind_of(dtype) <= Kind::Integer; }
 
-/// torch.can_cast: a value may not fall to a lower kind (float → int, int → bool).
-inline bool can_cast(ScalarType from, ScalarType to) { return kind_of(from) <= kind_of(to); }
+inline bool is_unsigned(ScalarType dtype) {
+  return dtype == ScalarType::Byte || dtype == ScalarType::UInt16 || dtype == ScalarType::UInt32 ||
+         dtype == ScalarType::UInt64;
+}
+
+/// torch.can_cast: a value may not fall to a lower kind (complex → float, float → int, int → bool).
+inline bool can_cast(ScalarType from, ScalarType to) {
+  return is_complex(to) || (!is_complex(from) && kind_of(from) <= kind_of(to));
+}
 
 /// The few types that kernels compute in: every dtype is read into one of them and written from it.
 enum class Compute : uint8_t { Bool, Int64, Float, Double };

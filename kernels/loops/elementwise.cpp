@@ -3,6 +3,7 @@
 
 #include <executorch/kernels/loops/broadcast.h>
 #include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/divide.h>
 #include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/loops/number.h>
@@ -168,11 +169,11 @@ class Sink {
         stride_(stride),
         store_(store(plan.compute_of_result(), out)) {
     const ScalarType computed = plan.left_in();
-    direct_ =
-        out == computed && stride == (has_small_integers && plan.is_small ? size_of(out) : width_);
-    if (plan.result != out && plan.result != computed) {
-      narrowing_ = Narrowing(plan.compute_of_result(), plan.result);
-    }
+    // What is computed wider than the result is cut to it first: int8 wraps, whatever out holds.
+    const bool is_cut = plan.result != out && plan.result != computed;
+    if (is_cut) narrowing_ = Narrowing(plan.compute_of_result(), plan.result);
+    direct_ = !is_cut && out == computed &&
+              stride == (has_small_integers && plan.is_small ? size_of(out) : width_);
   }
 
   bool direct() const { return direct_; }
@@ -415,7 +416,7 @@ bool settle(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, const
 void run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* inputs,
                    const Shape& shape, Tensor& out) {
   const int arity = plan.operation.arity;
-  const Strided target(out);
+  const Strided target = has_complex ? part_of(Strided(out), 0) : Strided(out);
   Number numbers[kMaxInputs];
   Strided operands[kMaxInputs];
   const Strided* list[1 + kMaxInputs] = {&target};
@@ -439,6 +440,9 @@ void run_broadcast(KernelRuntimeContext& ctx, const Plan& plan, const Argument* 
     }
     part.for_each_row([&](char* const* at) { rows.compute(at, part.row()); });
   });
+  if constexpr (has_complex) {
+    if (is_complex(out.scalar_type())) fill(ctx, part_of(Strided(out), 1), Scalar(int64_t(0)));
+  }
 }
 
 bool infer_shape(KernelRuntimeContext& ctx, const Argument* inputs, int arity, Shape& shape) {
@@ -451,6 +455,9 @@ bool infer_shape(KernelRuntimeContext& ctx, const Argument* inputs, int arity, S
 
 void run_general(KernelRuntimeContext& ctx, Plan& plan, const Argument* inputs, Tensor& out) {
   Shape shape;
+  if constexpr (has_complex) {
+    if (elementwise_complex(ctx, plan.operation, inputs, out, plan.parameters)) return;
+  }
   if (!settle(ctx, plan, inputs, out)) return;
   if (!infer_shape(ctx, inputs, plan.operation.arity, shape)) return;
   if (!resize(ctx, out, shape)) return;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <executorch/kernels/loops/cast.h>
+#include <executorch/kernels/loops/complex.h>
 #include <executorch/kernels/loops/dtype.h>
 #include <executorch/kernels/loops/wide.h>
 
@@ -57,7 +58,7 @@ struct Extra {
 
  private:
   static C get(const Parameters& p, int i) {
-    if constexpr (std::is_floating_point_v<C>) {
+    if constexpr (std::is_floating_point_v<C> || std::is_same_v<C, Complex>) {
       return static_cast<C>(p.floating[i]);
     } else {
       return static_cast<C>(p.integer[i]);
@@ -91,6 +92,12 @@ inline constexpr int kSmallIntegers = 4;
 inline constexpr bool has_small_integers =
     is_selected(ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int);
 
+/// Stands for the mathematics on complex numbers of an operator that has none.
+inline constexpr auto kNoComplex = [] {};
+
+/// What an operator gives for complex numbers.
+enum class OfComplex : uint8_t { Nothing, Complex, Real, Bool };
+
 /// An operator's mathematics, compiled.
 struct Elementwise {
   static constexpr int kMaxArity = 3;
@@ -99,6 +106,8 @@ struct Elementwise {
   int arity;
   Domain domain;
   bool gives_bool;
+  OfComplex of_complex;
+  std::array<RowFunction, has_complex ? 1 : 0> complex;  // or nullptr
 };
 
 namespace detail {
@@ -238,6 +247,44 @@ constexpr auto small_rows() {
   }
 }
 
+// One row for all complex dtypes: not every operator's formula is worth a vector.
+template <const auto& math, int arity, class First>
+void complex_row(const Parameters& parameters, char* out, const char* const* in, int64_t n) {
+  const Extra<Complex> extra(parameters);
+  using Result = decltype(apply<arity, Complex, First>(math, extra, in, 0));
+  auto* const o = reinterpret_cast<Result*>(out);
+  for (int64_t i = 0; i < n; ++i) o[i] = apply<arity, Complex, First>(math, extra, in, i);
+}
+
+template <const auto& math>
+inline constexpr bool is_complex_math =
+    !std::is_same_v<std::decay_t<decltype(math)>, std::decay_t<decltype(kNoComplex)>>;
+
+template <const auto& math, int arity, Domain domain>
+constexpr OfComplex of_complex() {
+  if constexpr (is_complex_math<math>) {
+    using First = std::conditional_t<domain == Domain::Choice, bool, Complex>;
+    using Out = decltype(apply<arity, Complex, First>(math, std::declval<const Extra<Complex>&>(),
+                                                      std::declval<const char* const*>(), 0));
+    return std::is_same_v<Out, bool>     ? OfComplex::Bool
+           : std::is_same_v<Out, double> ? OfComplex::Real
+                                         : OfComplex::Complex;
+  } else {
+    return OfComplex::Nothing;
+  }
+}
+template <const auto& math, int arity, Domain domain, uint64_t dtypes>
+constexpr auto complex_rows() {
+  if constexpr (!has_complex) {
+    return std::array<RowFunction, 0>();
+  } else if constexpr (!is_complex_math<math> || !holds_complex(dtypes)) {
+    return std::array<RowFunction, 1>{nullptr};
+  } else {
+    using First = std::conditional_t<domain == Domain::Choice, bool, Complex>;
+    return std::array<RowFunction, 1>{complex_row<math, arity, First>};
+  }
+}
+
 template <const auto& math, int arity, Domain domain>
 constexpr bool gives_bool() {
   constexpr bool integral = domain == Domain::Integral || domain == Domain::Bits;
@@ -251,8 +298,10 @@ constexpr bool gives_bool() {
 
 }  // namespace detail
 
-/// dtypes: those of the operators that use it, see dtypes_of().
-template <const auto& math, int arity, Domain domain, uint64_t dtypes = EXECUTORCH_SELECTED_DTYPES>
+/// dtypes: those of the operators that use it, see dtypes_of(). complex: the mathematics on
+/// Complex, which gives Complex, or double for an operator whose result is real, or bool.
+template <const auto& math, int arity, Domain domain, uint64_t dtypes = EXECUTORCH_SELECTED_DTYPES,
+          const auto& complex = kNoComplex>
 inline constexpr Elementwise kElementwise{{detail::row_for<math, arity, domain, dtypes, bool>(),
                                            detail::row_for<math, arity, domain, dtypes, int64_t>(),
                                            detail::row_for<math, arity, domain, dtypes, float>(),
@@ -260,7 +309,9 @@ inline constexpr Elementwise kElementwise{{detail::row_for<math, arity, domain, 
                                           detail::small_rows<math, arity, domain, dtypes>(),
                                           arity,
                                           domain,
-                                          detail::gives_bool<math, arity, domain>()};
+                                          detail::gives_bool<math, arity, domain>(),
+                                          detail::of_complex<complex, arity, domain>(),
+                                          detail::complex_rows<complex, arity, domain, dtypes>()};
 
 /// An input: a tensor, or a number, which promotes as torch's Python numbers do.
 class Argument {
@@ -280,5 +331,9 @@ class Argument {
 Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,
                     std::initializer_list<Argument> inputs, Tensor& out,
                     const Parameters& parameters = {});
+
+/// The same where an input is complex; false, and nothing is done, where none is.
+bool elementwise_complex(KernelRuntimeContext& ctx, const Elementwise& operation,
+                         const Argument* inputs, Tensor& out, const Parameters& parameters);
 
 }  // namespace executorch::kernels

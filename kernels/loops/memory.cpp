@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Memory as sizes and strides: taken apart, walked, copied.
 #include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/complex.h>
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/divide.h>
@@ -325,21 +326,13 @@ void copy_converting(const Strided& to, const Strided& from) {
   });
 }
 
-// Complex numbers as their real (0) or imaginary (1) parts.
-Strided part(const Strided& memory, int which) {
-  Strided half = memory;
-  half.dtype = memory.dtype == ScalarType::ComplexFloat ? ScalarType::Float : ScalarType::Double;
-  half.data += which * half.element_size();
-  return half;
-}
-
 // What is real becomes complex with an imaginary part of zero; what is complex loses its own.
 bool copy_complex(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
-  if (!is_complex(to.dtype)) return copy(ctx, to, part(from, 0));
+  if (!is_complex(to.dtype)) return copy(ctx, to, part_of(from, 0));
   if (!is_complex(from.dtype)) {
-    return copy(ctx, part(to, 0), from) && fill(ctx, part(to, 1), Scalar(int64_t(0)));
+    return copy(ctx, part_of(to, 0), from) && fill(ctx, part_of(to, 1), Scalar(int64_t(0)));
   }
-  return copy(ctx, part(to, 0), part(from, 0)) && copy(ctx, part(to, 1), part(from, 1));
+  return copy(ctx, part_of(to, 0), part_of(from, 0)) && copy(ctx, part_of(to, 1), part_of(from, 1));
 }
 
 }  // namespace

@@ -21,6 +21,16 @@ inline int64_t as_int(const Scalar& number) {
                                   : number.to<int64_t>();
 }
 
+/// Whether the dtype holds the number, as ATen's checked conversions (Scalar::to) decide it: bool
+/// holds all; floating point all within its largest numbers, infinity and NaN; an unsigned integer
+/// negative integers too, which wrap, down to minus its largest. A complex dtype is as its parts.
+bool fits(const Scalar& number, ScalarType dtype);
+
+/// The dtype in which ATen computes with numbers beside 16-bit floats; any other dtype itself.
+inline ScalarType opmath_dtype(ScalarType dtype) {
+  return dtype == ScalarType::Half || dtype == ScalarType::BFloat16 ? ScalarType::Float : dtype;
+}
+
 /// A number as one element in memory, of dtype Bool, Long or Double.
 struct Number {
   Number() = default;

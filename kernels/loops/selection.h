@@ -49,7 +49,8 @@ constexpr bool computes_in(uint64_t dtypes) {
   if constexpr (std::is_same_v<C, bool>) {
     return true;  // Truth values come of any dtype.
   } else if constexpr (std::is_same_v<C, float>) {
-    return any(ScalarType::Float, ScalarType::Half, ScalarType::BFloat16, ScalarType::ComplexFloat);
+    return any(ScalarType::Float, ScalarType::Half, ScalarType::BFloat16, ScalarType::ComplexFloat,
+               ScalarType::ComplexHalf);
   } else if constexpr (std::is_same_v<C, double>) {
     return any(ScalarType::Double, ScalarType::ComplexDouble);
   } else {
@@ -67,7 +68,16 @@ inline constexpr bool is_computed = computes_in<C>(EXECUTORCH_SELECTED_DTYPES);
 /// and float64, and 16-bit floats are computed in float32, whatever the tensors hold.
 constexpr bool is_held(ScalarType dtype) {
   return is_selected(dtype) || dtype == ScalarType::Bool || dtype == ScalarType::Long ||
-         dtype == ScalarType::Double || (dtype == ScalarType::Float && is_computed<float>);
+         dtype == ScalarType::Double || (dtype == ScalarType::Float && is_computed<float>) ||
+         (dtype == ScalarType::Half && is_selected(ScalarType::ComplexHalf));
 }
+
+/// Whether one of the dtypes is complex.
+constexpr bool holds_complex(uint64_t dtypes) {
+  return (dtypes & (dtype_bit(ScalarType::ComplexHalf) | dtype_bit(ScalarType::ComplexFloat) |
+                    dtype_bit(ScalarType::ComplexDouble))) != 0;
+}
+/// Whether tensors may be complex; else nothing is compiled for it.
+inline constexpr bool has_complex = holds_complex(EXECUTORCH_SELECTED_DTYPES);
 
 }  // namespace executorch::kernels

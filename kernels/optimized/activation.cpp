@@ -14,12 +14,20 @@ void row(const Parameters&, char* out, const char* const* in, int64_t n) {
 }
 
 template <Isa::Map Isa::* function>
-constexpr Elementwise kMap{
-    {nullptr, nullptr, row<function>, nullptr}, {}, 1, Domain::Floating, false};
+constexpr Elementwise kMap{{nullptr, nullptr, row<function>, nullptr},
+                           {},
+                           1,
+                           Domain::Floating,
+                           false,
+                           OfComplex::Nothing,
+                           {}};
 
-/// Whether float32 is computed in: not for float64, in either tensor.
+/// Whether float32 is computed in: not for float64 and complex numbers, in either tensor.
 bool in_float(const Tensor& self, const Tensor& out) {
-  return self.scalar_type() != ScalarType::Double && out.scalar_type() != ScalarType::Double;
+  const auto is_wide = [](ScalarType dtype) {
+    return dtype == ScalarType::Double || is_complex(dtype);
+  };
+  return !is_wide(self.scalar_type()) && !is_wide(out.scalar_type());
 }
 
 }  // namespace

@@ -10,19 +10,21 @@
 namespace executorch::kernels::portable {
 namespace {
 
-Tensor& constant(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, const Scalar& value,
-                 Tensor& out) {
+Tensor& constant(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, const char* name,
+                 const Scalar& value, Tensor& out) {
   if (ET_EXPECT(ctx, Shape::fits(size), "size must have at most %d items, found %zu", kMaxRank,
                 size.size()) &&
-      resize(ctx, out, Shape(size))) {
+      resize(ctx, out, Shape(size)) && expect_fill(ctx, name, value, out)) {
     fill(ctx, Strided(out), value);
   }
   return out;
 }
 
-Tensor& constant_like(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& value,
-                      Tensor& out) {
-  if (resize_like(ctx, out, self)) fill(ctx, Strided(out), value);
+Tensor& constant_like(KernelRuntimeContext& ctx, const Tensor& self, const char* name,
+                      const Scalar& value, Tensor& out) {
+  if (resize_like(ctx, out, self) && expect_fill(ctx, name, value, out)) {
+    fill(ctx, Strided(out), value);
+  }
   return out;
 }
 
@@ -56,7 +58,13 @@ Tensor& range(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end,
               Tensor& out) {
   const double from = as_double(start), to = as_double(end), by = as_double(step);
   const double length = range_length(from, to, by, out.scalar_type());
-  if (!expect_number(ctx, "out", out) ||
+  // What ATen counts in.
+  const ScalarType dtype = out.scalar_type(), counted = is_integral(dtype) ? ScalarType::Long
+                                                        : dtype == ScalarType::Float
+                                                            ? ScalarType::Double
+                                                            : opmath_dtype(dtype);
+  if (!expect_number(ctx, "out", out) || !expect_fits(ctx, "start", start, counted) ||
+      !expect_fits(ctx, "end", end, counted) || !expect_fits(ctx, "step", step, counted) ||
       !ET_EXPECT(ctx, length >= 0, "start %g, end %g and step %g make no range of %s", from, to, by,
                  name_of(out.scalar_type())) ||
       !ET_EXPECT(ctx, length <= INT32_MAX && out.dim() == 1,
@@ -78,7 +86,7 @@ Tensor& range(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end,
 
 Tensor& identity(KernelRuntimeContext& ctx, int64_t rows, int64_t columns, Tensor& out) {
   const int64_t size[] = {rows, columns};
-  constant(ctx, ArrayRef<int64_t>(size, 2), Scalar(int64_t(0)), out);
+  constant(ctx, ArrayRef<int64_t>(size, 2), "fill_value", Scalar(int64_t(0)), out);
   if (ctx.failure_state() != Error::Ok) return out;
   Strided diagonal(out);
   diagonal.sizes[0] = rows < columns ? rows : columns;
@@ -92,13 +100,13 @@ Tensor& identity(KernelRuntimeContext& ctx, int64_t rows, int64_t columns, Tenso
 
 Tensor& full_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, const Scalar& fill_value,
                  Tensor& out) {
-  return constant(ctx, size, fill_value, out);
+  return constant(ctx, size, "fill_value", fill_value, out);
 }
 Tensor& zeros_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, Tensor& out) {
-  return constant(ctx, size, Scalar(int64_t(0)), out);
+  return constant(ctx, size, "fill_value", Scalar(int64_t(0)), out);
 }
 Tensor& ones_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, Tensor& out) {
-  return constant(ctx, size, Scalar(int64_t(1)), out);
+  return constant(ctx, size, "fill_value", Scalar(int64_t(1)), out);
 }
 Tensor& empty_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size, std::optional<MemoryFormat>,
                   Tensor& out) {
@@ -121,15 +129,15 @@ Tensor& empty_strided_out(KernelRuntimeContext& ctx, ArrayRef<int64_t> size,
 
 Tensor& full_like_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& fill_value,
                       std::optional<MemoryFormat>, Tensor& out) {
-  return constant_like(ctx, self, fill_value, out);
+  return constant_like(ctx, self, "fill_value", fill_value, out);
 }
 Tensor& zeros_like_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<MemoryFormat>,
                        Tensor& out) {
-  return constant_like(ctx, self, Scalar(int64_t(0)), out);
+  return constant_like(ctx, self, "fill_value", Scalar(int64_t(0)), out);
 }
 Tensor& ones_like_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<MemoryFormat>,
                       Tensor& out) {
-  return constant_like(ctx, self, Scalar(int64_t(1)), out);
+  return constant_like(ctx, self, "fill_value", Scalar(int64_t(1)), out);
 }
 Tensor& empty_like_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<MemoryFormat>,
                        Tensor& out) {
@@ -138,7 +146,7 @@ Tensor& empty_like_out(KernelRuntimeContext& ctx, const Tensor& self, std::optio
 }
 Tensor& fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& value,
                         Tensor& out) {
-  return constant_like(ctx, self, value, out);
+  return constant_like(ctx, self, "value", value, out);
 }
 Tensor& fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& value,
                         Tensor& out) {
@@ -154,7 +162,7 @@ Tensor& fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Ten
   return out;
 }
 Tensor& scalar_tensor_out(KernelRuntimeContext& ctx, const Scalar& s, Tensor& out) {
-  return constant(ctx, ArrayRef<int64_t>(), s, out);
+  return constant(ctx, ArrayRef<int64_t>(), "s", s, out);
 }
 
 Tensor& arange_out(KernelRuntimeContext& ctx, const Scalar& end, Tensor& out) {

@@ -2,6 +2,7 @@
 // Fourier transforms along dimensions of a tensor, and what makes and takes apart the complex
 // numbers that they give. Computed in the dtype of the parts, float32 or float64.
 #include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/complex.h>
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/loops/wide.h>
@@ -23,19 +24,17 @@ Runner choose(ScalarType dtype, Runner single, Runner twice) {
 }
 
 bool expect_complex(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {
-  return ET_EXPECT(ctx, is_complex(tensor.scalar_type()),
-                   "%s must be complex64 or complex128, found %s", name,
-                   name_of(tensor.scalar_type()));
+  const ScalarType dtype = tensor.scalar_type();
+  return ET_EXPECT(ctx, dtype == ScalarType::ComplexFloat || dtype == ScalarType::ComplexDouble,
+                   "%s must be complex64 or complex128, found %s", name, name_of(dtype));
 }
 
 // `complex_side` holds pairs of what `real_side` holds.
 bool expect_parts(KernelRuntimeContext& ctx, const Tensor& complex_side, const Tensor& real_side) {
   const ScalarType dtype = complex_side.scalar_type(), part = real_side.scalar_type();
-  return ET_EXPECT(ctx,
-                   (dtype == ScalarType::ComplexFloat && part == ScalarType::Float) ||
-                       (dtype == ScalarType::ComplexDouble && part == ScalarType::Double),
-                   "float32 goes with complex64 and float64 with complex128, found %s with %s",
-                   name_of(part), name_of(dtype));
+  return ET_EXPECT(ctx, is_complex(dtype) && part_dtype(dtype) == part,
+                   "a complex dtype goes with that of its parts, found %s with %s", name_of(dtype),
+                   name_of(part));
 }
 
 // The dimensions, in the order of the list, and the factor of the normalization over `signal`.
@@ -97,7 +96,8 @@ Tensor& _fft_r2c_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int
                      int64_t normalization, bool onesided, Tensor& out) {
   Plan plan;
   Shape shape(self);
-  if (!expect_parts(ctx, out, self) || !make_plan(ctx, shape, dim, normalization, &plan) ||
+  if (!expect_complex(ctx, "out", out) || !expect_parts(ctx, out, self) ||
+      !make_plan(ctx, shape, dim, normalization, &plan) ||
       !ET_EXPECT(ctx, plan.count > 0, "dim must name a dimension, found none")) {
     return out;
   }
@@ -118,11 +118,11 @@ Tensor& _fft_c2r_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int
   Plan plan;
   Shape shape(self);
   int last;
-  if (!expect_parts(ctx, self, out) ||
+  if (!expect_complex(ctx, "self", self) || !expect_parts(ctx, self, out) ||
       !ET_EXPECT(ctx, !dim.empty(), "dim must name a dimension, found none") ||
       !expect_dim(ctx, dim[dim.size() - 1], shape.rank, &last) ||
       !ET_EXPECT(
-          ctx, last < shape.rank && last_dim_size > 0 && shape.sizes[last] == last_dim_size / 2 + 1,
+          ctx, last < shape.rank && last_dim_size > 0 && shape.sizes[last] >= last_dim_size / 2 + 1,
           "last_dim_size %" PRId64 " does not go with a spectrum of shape %s", last_dim_size,
           ShapeText(shape).text)) {
     return out;
@@ -144,6 +144,8 @@ Tensor& _fft_c2r_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int
     }
     from = middle;
   }
+  // A longer spectrum repeats its conjugates, which are not read.
+  from.narrow(last, 0, last_dim_size / 2 + 1);
   const Runner run = choose(from.dtype, complex_to_real<float>, complex_to_real<double>);
   run(ctx, {to, from, last, last_dim_size, false, plan.scale});
   return out;
@@ -153,17 +155,9 @@ namespace {
 
 // Complex memory as that of its parts, in a last dimension of 2.
 Strided parts_of(const Strided& memory) {
-  Strided parts = memory;
-  parts.dtype = memory.dtype == ScalarType::ComplexFloat ? ScalarType::Float : ScalarType::Double;
+  Strided parts = part_of(memory, 0);
   parts.append(2, parts.element_size());
   return parts;
-}
-
-Strided part_of(const Strided& memory, int which) {
-  Strided part = parts_of(memory);
-  part.narrow(memory.rank, which, 1);
-  part.remove(memory.rank);
-  return part;
 }
 
 }  // namespace
@@ -210,17 +204,17 @@ namespace {
 // Bits: of one part of a number.
 template <class Bits>
 void conjugate_run(Bits* to, int64_t to_step, const Bits* from, int64_t from_step, int64_t n) {
-  constexpr Bits kSigns[] = {0, Bits(1) << (8 * sizeof(Bits) - 1)};
+  constexpr Bits kSigns[] = {0, static_cast<Bits>(Bits(1) << (8 * sizeof(Bits) - 1))};
   if (to_step == 2 && from_step == 2) {
     for (int64_t i = 0; i < 2 * n; i += 2) {
-      to[i] = from[i] ^ kSigns[0];
-      to[i + 1] = from[i + 1] ^ kSigns[1];
+      to[i] = static_cast<Bits>(from[i] ^ kSigns[0]);
+      to[i + 1] = static_cast<Bits>(from[i + 1] ^ kSigns[1]);
     }
     return;
   }
   for (int64_t i = 0; i < n; ++i) {
     to[i * to_step] = from[i * from_step];
-    to[i * to_step + 1] = from[i * from_step + 1] ^ kSigns[1];
+    to[i * to_step + 1] = static_cast<Bits>(from[i * from_step + 1] ^ kSigns[1]);
   }
 }
 
@@ -243,6 +237,8 @@ Tensor& _conj_physical_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor
   const Strided to(out), from(self);
   if (!is_complex(to.dtype)) {
     copy(ctx, to, from);
+  } else if (to.dtype == ScalarType::ComplexHalf) {
+    conjugate<uint16_t>(to, from);
   } else if (to.dtype == ScalarType::ComplexFloat) {
     conjugate<uint32_t>(to, from);
   } else {

@@ -2,6 +2,8 @@
 // Matrix product operators, and recurrent layers kept whole, which are such products step by step.
 #include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/complex.h>
+#include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/matmul.h>
@@ -89,6 +91,37 @@ void multiply(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Product& 
        [&](const auto& left, const auto& right, auto& out) { gemm.run(left, right, out); });
 }
 
+Batch part_of(Batch batch, int which) {
+  batch.view.dtype = part_dtype(batch.view.dtype);
+  if (batch.view.data != nullptr) batch.view.data += which * width_of(batch.view.dtype);
+  return batch;
+}
+
+// A product of complex matrices is four of their parts, the latter two added to what is there.
+template <class T>
+void multiply_complex(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Product& p) {
+  const double alpha = number<double>(p.alpha);
+  for (int which = 0; which < 2; ++which) {
+    const Batch out = part_of(p.out, which), addend = part_of(p.addend, which);
+    const Batch left[] = {part_of(p.left, 0), part_of(p.left, 1)};
+    multiply<T>(ctx, tiles, {left[0], part_of(p.right, which), addend, out, alpha, p.beta});
+    multiply<T>(ctx, tiles,
+                {left[1], part_of(p.right, 1 - which), out, out, which == 0 ? -alpha : alpha,
+                 Scalar(int64_t(1))});
+  }
+}
+
+void multiply(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Product& p) {
+  const ScalarType dtype = p.out.view.dtype;
+  visit_product_type(part_dtype(dtype), [&](auto tag) {
+    using T = ET_TYPE_OF(tag);
+    if constexpr (has_complex && std::is_floating_point_v<T>) {
+      if (is_complex(dtype)) return multiply_complex<T>(ctx, tiles, p);
+    }
+    multiply<T>(ctx, tiles, p);
+  });
+}
+
 bool is_zero(const Scalar& scalar) { return number<double>(scalar) == 0; }
 
 bool expect_operands(KernelRuntimeContext& ctx, const Tensor& left, const Tensor& right,
@@ -96,8 +129,10 @@ bool expect_operands(KernelRuntimeContext& ctx, const Tensor& left, const Tensor
   const ScalarType dtype = left.scalar_type();
   return expect_same_dtype(ctx, "left", left, "right", right) &&
          expect_dtype(ctx, "out", out, dtype) &&
-         ET_EXPECT(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
-                   "matrix products take numbers, found %s", name_of(dtype));
+         ET_EXPECT(
+             ctx,
+             dtype != ScalarType::Bool && width_of(dtype) != 0 && dtype != ScalarType::ComplexHalf,
+             "matrix products take numbers, found %s", name_of(dtype));
 }
 
 /// Everything but the ranks of the operands, which the caller has checked; `row` and `column` tell
@@ -106,6 +141,12 @@ void product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& le
              const Tensor& right, const Addend& addend, const Shape& shape, bool row, bool column,
              Tensor& out) {
   if (!expect_operands(ctx, left, right, out) || !resize(ctx, out, shape)) return;
+  // Eager converts the numbers to a vector's dtype, beside matrices to what they are computed in.
+  const ScalarType dtype = column ? out.scalar_type() : opmath_dtype(out.scalar_type());
+  if (addend.tensor != nullptr && (!expect_fits(ctx, "beta", addend.beta, dtype) ||
+                                   !expect_fits(ctx, "alpha", addend.alpha, dtype))) {
+    return;
+  }
   Strided left_memory(left), right_memory(right), out_memory(out);
   if (row) left_memory.insert(0, 1, 0);
   if (column) right_memory.append(1, 0);
@@ -133,8 +174,7 @@ void product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& le
     p.out = transposed(p.out);
     p.addend = transposed(p.addend);
   }
-  visit_product_type(left.scalar_type(),
-                     [&](auto tag) { multiply<ET_TYPE_OF(tag)>(ctx, tiles, p); });
+  multiply(ctx, tiles, p);
 }
 
 bool expect_rank(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, int rank) {
@@ -197,6 +237,45 @@ void inner_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tens
   product(ctx, tiles, left, right, {}, Shape(), true, true, out);
 }
 
+namespace {
+
+// linear_product() of complex numbers.
+void complex_linear(KernelRuntimeContext& ctx, const GemmTiles& tiles, Strided from,
+                    const Strided& weights, const std::optional<Tensor>& bias, Strided to,
+                    bool column) {
+  if (column) to.append(1, to.element_size());
+  Strided added = to;
+  if (bias) {
+    Shape shape;
+    for (int d = 0; d < to.rank - (column ? 1 : 0); ++d) shape.append(to.sizes[d]);
+    added = expanded(Strided(*bias), shape);
+    if (column) added.append(1, 0);
+  }
+  const auto lines = [](const Strided& memory, char* data, int64_t stride, int64_t rows) {
+    const int last = memory.rank - 1;
+    return Batch{
+        {data, memory.dtype, stride, memory.strides[last]}, 0, 1, rows, memory.sizes[last]};
+  };
+  const Batch right{{weights.data, weights.dtype, weights.strides[1], weights.strides[0]},
+                    0,
+                    1,
+                    weights.sizes[1],
+                    weights.sizes[0]};
+  Strided rows[] = {to, from, added};
+  for (Strided& memory : rows) memory.remove(memory.rank - 1);
+  const LoopNest nest(rows[0], rows[1], rows[2]);
+  nest.for_each_row([&](char* const* at) {
+    const int64_t n = nest.row();
+    Batch addend{};
+    if (bias) addend = lines(added, at[2], nest.stride(2), n);
+    multiply(ctx, tiles,
+             {lines(from, at[1], nest.stride(1), n), right, addend,
+              lines(to, at[0], nest.stride(0), n), Scalar(int64_t(1)), Scalar(int64_t(1))});
+  });
+}
+
+}  // namespace
+
 void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
                     const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out) {
   if (!ET_EXPECT(ctx, weight.dim() == 1 || weight.dim() == 2,
@@ -215,24 +294,31 @@ void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Ten
   Shape shape(input);
   column ? --shape.rank : shape.sizes[shape.rank - 1] = columns;
   if (bias && (!expect_same_dtype(ctx, "bias", *bias, "out", out) ||
-               !ET_EXPECT(ctx, bias->dim() == weights.rank - 1 - column && bias->numel() == columns,
-                          "bias must have %" PRId64 " elements in %d dimensions, found sizes %s",
-                          columns, weights.rank - 1 - column, ShapeText(*bias).text))) {
+               !ET_EXPECT(ctx, broadcasts_to(Shape(*bias), shape),
+                          "bias of sizes %s does not broadcast to the result's %s",
+                          ShapeText(*bias).text, ShapeText(shape).text))) {
     return;
   }
   if (!resize(ctx, out, shape)) return;
+  if (has_complex && is_complex(out.scalar_type())) {
+    return complex_linear(ctx, tiles, Strided(input), weights, bias, Strided(out), column);
+  }
   // All leading dimensions are rows: as long a run of them as lie evenly in memory is one product.
   Strided from(input), to(out);
   if (column) to.append(1, to.element_size());
   const int64_t from_step = from.strides[from.rank - 1], to_step = to.strides[to.rank - 1];
   from.remove(from.rank - 1);
   to.remove(to.rank - 1);
-  const LoopNest nest(to, from);
+  Strided added = to;
   MatrixView addend;
   if (bias) {
-    const Strided memory(*bias);
-    addend = {memory.data, memory.dtype, 0, column ? 0 : memory.strides[0]};
+    added = expanded(Strided(*bias), shape);
+    if (column) added.append(1, 0);
+    addend = {added.data, added.dtype, 0, added.strides[added.rank - 1]};
+    added.remove(added.rank - 1);
   }
+  const LoopNest nest(to, from, added);
+  addend.row_stride = nest.stride(2);
   visit_product_type(input.scalar_type(), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     Gemm<T> gemm(ctx, tile_of<T>(tiles), nest.row(), columns, inner);
@@ -240,7 +326,9 @@ void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Ten
         {weights.data, weights.dtype, weights.strides[1], weights.strides[0]});
     nest.for_each_row([&](char* const* at) {
       const MatrixSource<T> left({at[1], from.dtype, nest.stride(1), from_step});
-      MatrixSink<T> sink({at[0], to.dtype, nest.stride(0), to_step}, addend, T(1), T(1));
+      MatrixView row = addend;
+      if (row.data != nullptr) row.data = at[2];
+      MatrixSink<T> sink({at[0], to.dtype, nest.stride(0), to_step}, row, T(1), T(1));
       gemm.run(left, right, sink);
     });
   });

@@ -154,7 +154,8 @@ bool read_paddings(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
     const bool fits = pad[2 * i] > -kLimit && pad[2 * i] < kLimit && pad[2 * i + 1] > -kLimit &&
                       pad[2 * i + 1] < kLimit;
     if (fits) shape->sizes[d] += pad[2 * i] + pad[2 * i + 1];
-    if (!ET_EXPECT(ctx, fits && shape->sizes[d] >= 0,
+    const int64_t cropped = std::min<int64_t>(pad[2 * i], 0) + std::min<int64_t>(pad[2 * i + 1], 0);
+    if (!ET_EXPECT(ctx, fits && shape->sizes[d] >= 0 && self.size(d) + cropped >= 0,
                    "padding by %" PRId64 " and %" PRId64 " does not fit dimension %d of sizes %s",
                    pad[2 * i], pad[2 * i + 1], d, ShapeText(self).text)) {
       return false;
@@ -191,8 +192,8 @@ bool pad_axes(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> p
     const int last = kSpatial - 1 - d;  // the list starts with the last dimension
     const int64_t before = last < spatial ? padding[2 * last] : 0;
     const int64_t after = last < spatial ? padding[2 * last + 1] : 0;
-    const int64_t most = border == Border::Reflect ? in : int64_t(1) << 31;
-    const bool fits = before < most && after < most && before > -most - 1 && after > -most - 1;
+    const int64_t most = border == Border::Reflect ? in : kLimit;
+    const bool fits = before < most && after < most && before > -kLimit && after > -kLimit;
     axes[d] = {in, before, fits ? in + before + after : 0, border};
     if (!ET_EXPECT(ctx, in > 0 && fits && axes[d].out > 0,
                    "padding by %" PRId64 " and %" PRId64 " does not fit sizes %s", before, after,
@@ -224,7 +225,7 @@ Tensor& mirror_pad(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
                    int spatial, Border border, Tensor& out) {
   PadAxis axes[kSpatial];
   const ScalarType dtype = self.scalar_type();
-  if (!ET_EXPECT(ctx, dtype != ScalarType::Bool && size_of(dtype) != 0,
+  if (!ET_EXPECT(ctx, dtype != ScalarType::Bool && width_of(dtype) != 0,
                  "padding with a border takes numbers, found %s", name_of(dtype)) ||
       !expect_dtype(ctx, "out", out, dtype) ||
       !pad_axes(ctx, self, padding, spatial, border, axes)) {
@@ -232,7 +233,7 @@ Tensor& mirror_pad(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
   }
   const int64_t sizes[] = {axes[0].out, axes[1].out, axes[2].out};
   if (!resize(ctx, out, image_shape(self, spatial, sizes))) return out;
-  const Convert move_elements = move(size_of(dtype));
+  const Convert move_elements = move(width_of(dtype));
   const Images from(self, spatial), to(out, spatial);
   for (int64_t image = 0; image < from.batch; ++image) {
     for (int64_t channel = 0; channel < from.channels; ++channel) {
@@ -402,6 +403,8 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& ctx, const Tensor& self, Array
       !read_paddings(ctx, self, pad, &paddings, &shape) || !resize(ctx, out, shape)) {
     return out;
   }
+  const bool is_filled = std::any_of(pad.begin(), pad.end(), [](int64_t n) { return n > 0; });
+  if (is_filled && !expect_fill(ctx, "value", value, out)) return out;
   Strided from(self), to(out);
   for (int d = 0; d < to.rank; ++d) {
     // What the input covers of this dimension; the rest of it is filled and left behind.

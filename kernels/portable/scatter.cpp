@@ -167,7 +167,7 @@ Tensor& scatter_number(KernelRuntimeContext& ctx, const Tensor& self, int64_t di
   Strided repeated;
   repeated.data = element;
   repeated.dtype = out.scalar_type();
-  if (!fill(ctx, repeated, value)) return out;
+  if (!expect_fits(ctx, "value", value, repeated.dtype) || !fill(ctx, repeated, value)) return out;
   for (int i = 0; i < static_cast<int>(index.dim()); ++i) repeated.append(index.size(i), 0);
   merge_into(ctx, {Strided(out), d}, Strided(index), repeated, merge);
   return out;
@@ -354,6 +354,7 @@ Tensor& histc_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t bins, c
       !expect_same_dtype(ctx, "self", self, "out", out) ||
       !ET_EXPECT(ctx, bins > 0 && bins <= INT32_MAX, "bins must be positive, found %" PRId64,
                  bins) ||
+      !expect_fits(ctx, "min", min, dtype) || !expect_fits(ctx, "max", max, dtype) ||
       !resize(ctx, out, shape)) {
     return out;
   }

@@ -73,6 +73,7 @@ int64_t count_true(const Strided& mask) {
 
 Tensor& masked_fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
                                const Scalar& value, Tensor& out) {
+  if (!expect_fits(ctx, "value", value, self.scalar_type())) return out;
   const Number number(value);
   return masked_fill(ctx, self, mask, number.strided(), out);
 }

@@ -206,11 +206,14 @@ void gate_run(const T* value, const T* gates, T* result, int64_t n) {
   }
 }
 
+// The result is rounded to the input's dtype before it becomes out's.
 template <class T>
-void gate(const LoopNest& nest, ScalarType dtype) {
+void gate(const LoopNest& nest, ScalarType dtype, ScalarType out) {
   Reader<T> read_value(dtype), read_gate(dtype);
-  const Convert store_row = store(compute_type<T>, dtype);
-  T result[kBlock];
+  const Convert store_row = store(compute_type<T>, out);
+  const Convert narrow = dtype == out ? nullptr : store(compute_type<T>, dtype);
+  Reader<T> widen(dtype);
+  T result[kBlock], narrowed[kBlock];
   nest.for_each_row([&](char* const* at) {
     for (int64_t i = 0; i < nest.row(); i += kBlock) {
       const int64_t n = std::min(kBlock, nest.row() - i);
@@ -218,7 +221,13 @@ void gate(const LoopNest& nest, ScalarType dtype) {
       const T* gates = read_gate(at[2] + i * nest.stride(2), nest.stride(2), n);
       in_vectors([](const T* v, const T* g, T* to, int64_t count) { gate_run(v, g, to, count); },
                  value, gates, result, n);
-      store_row(at[0] + i * nest.stride(0), nest.stride(0), reinterpret_cast<const char*>(result),
+      const T* values = result;
+      if (narrow != nullptr) {
+        auto* const bytes = reinterpret_cast<char*>(narrowed);
+        narrow(bytes, size_of(dtype), reinterpret_cast<const char*>(result), sizeof(T), n);
+        values = widen(bytes, size_of(dtype), n);
+      }
+      store_row(at[0] + i * nest.stride(0), nest.stride(0), reinterpret_cast<const char*>(values),
                 sizeof(T), n);
     }
   });
@@ -240,7 +249,8 @@ Tensor& glu_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, Tens
   const ScalarType dtype = self.scalar_type();
   int axis = 0;
   if (!ET_EXPECT(ctx, is_floating(dtype), "glu takes floating point, found %s", name_of(dtype)) ||
-      !expect_dtype(ctx, "out", out, dtype) ||
+      !ET_EXPECT(ctx, is_floating(out.scalar_type()), "out must be floating point, found %s",
+                 name_of(out.scalar_type())) ||
       !ET_EXPECT(ctx, self.dim() > 0, "glu takes no zero-dimensional tensor") ||
       !expect_dim(ctx, dim, int(self.dim()), &axis) ||
       !ET_EXPECT(ctx, self.size(axis) % 2 == 0, "the size of dimension %d must be even, found %s",
@@ -255,9 +265,9 @@ Tensor& glu_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, Tens
   gates.narrow(axis, half, half);
   const LoopNest nest(Strided(out), value, gates);
   if (dtype == ScalarType::Double) {
-    gate<double>(nest, dtype);
+    gate<double>(nest, dtype, out.scalar_type());
   } else {
-    gate<float>(nest, dtype);
+    gate<float>(nest, dtype, out.scalar_type());
   }
   return out;
 }

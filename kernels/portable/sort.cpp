@@ -12,6 +12,8 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -404,15 +406,36 @@ void search(KernelRuntimeContext& ctx, const Tensor& sequence, const Strided& va
   }
 }
 
+// The integer that has the number's place in a sequence of a dtype. What lies beyond all integers
+// of the dtype is the outermost of them, and comes before or after its equals.
+Scalar among_integers(ScalarType dtype, Search* how, double number) {
+  const double whole = how->right ? std::floor(number) : std::ceil(number);
+  const bool is_bool = dtype == ScalarType::Bool;
+  if (is_bool ? whole == 0 || whole == 1
+              : fits(Scalar(whole), dtype) && std::fabs(whole) < 0x1p63) {
+    return Scalar(cast<int64_t>(whole));
+  }
+  how->right = !(whole < 0);  // NaN comes last.
+  if (is_bool) return Scalar(how->right);
+  const int bits = static_cast<int>(8 * size_of(dtype));
+  const bool is_below = !how->right;
+  if (is_unsigned(dtype)) return Scalar(int64_t(is_below ? 0 : -1));  // -1 wraps
+  const int64_t least = std::numeric_limits<int64_t>::min() >> (64 - bits);
+  return Scalar(is_below ? least : -(least + 1));
+}
+
 void search_number(KernelRuntimeContext& ctx, const Tensor& sequence, const Scalar& value,
                    const Search& how, Tensor& out) {
   alignas(8) char element[8];
   Strided one;
   one.data = element;
   one.dtype = sequence.scalar_type();
-  if (expect_number(ctx, "the sequence", sequence) && fill(ctx, one, value)) {
-    search(ctx, sequence, one, Shape(), how, out);
-  }
+  if (!expect_number(ctx, "the sequence", sequence)) return;
+  Search place = how;
+  Scalar key = value;
+  if (value.isFloatingPoint() && is_integral(one.dtype))
+    key = among_integers(one.dtype, &place, value.to<double>());
+  if (fill(ctx, one, key)) search(ctx, sequence, one, Shape(), place, out);
 }
 
 // `side` says the same as `right`, and must not contradict it.

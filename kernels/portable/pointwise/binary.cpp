@@ -7,6 +7,7 @@
 #include <executorch/kernels/loops/number.h>
 #include <executorch/kernels/loops/promote.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/pointwise/complex_math.h>
 
 #include <cmath>
 
@@ -126,13 +127,15 @@ constexpr auto pow_math =
     return __VA_ARGS__;                                                \
   };                                                                   \
   }
-// The kernel whose second input is a Tensor or a Scalar.
-#define KERNEL(FUNCTION, OTHER, NAME, DOMAIN)                                                   \
-  Tensor& FUNCTION(KernelRuntimeContext& ctx, const Tensor& self, const OTHER& other,           \
-                   Tensor& out) {                                                               \
-    return elementwise(ctx, kElementwise<NAME##_math, 2, Domain::DOMAIN, dtypes_of(#FUNCTION)>, \
-                       {self, other}, out);                                                     \
+// The kernel whose second input is a Tensor or a Scalar; its mathematics on complex numbers.
+#define KERNEL_Z(FUNCTION, OTHER, NAME, DOMAIN, COMPLEX)                                  \
+  Tensor& FUNCTION(KernelRuntimeContext& ctx, const Tensor& self, const OTHER& other,     \
+                   Tensor& out) {                                                         \
+    return elementwise(                                                                   \
+        ctx, kElementwise<NAME##_math, 2, Domain::DOMAIN, dtypes_of(#FUNCTION), COMPLEX>, \
+        {self, other}, out);                                                              \
   }
+#define KERNEL(FUNCTION, OTHER, NAME, DOMAIN) KERNEL_Z(FUNCTION, OTHER, NAME, DOMAIN, kNoComplex)
 #define KERNELS(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN) \
   KERNEL(NAME##TENSOR_OVERLOAD, Tensor, NAME, DOMAIN)           \
   KERNEL(NAME##SCALAR_OVERLOAD, Scalar, NAME, DOMAIN)
@@ -144,12 +147,20 @@ constexpr auto pow_math =
 #define BOTH(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN, ...) \
   MATH(NAME, __VA_ARGS__)                                         \
   KERNELS(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN)
+// The same rows of operators that are defined on complex numbers too (complex_math.h).
+#define TENSORS_Z(NAME, DOMAIN, ...) \
+  MATH(NAME, __VA_ARGS__)            \
+  KERNEL_Z(NAME##_out, Tensor, NAME, DOMAIN, complex_math::NAME)
+#define BOTH_Z(NAME, TENSOR_OVERLOAD, SCALAR_OVERLOAD, DOMAIN, ...)         \
+  MATH(NAME, __VA_ARGS__)                                                   \
+  KERNEL_Z(NAME##TENSOR_OVERLOAD, Tensor, NAME, DOMAIN, complex_math::NAME) \
+  KERNEL_Z(NAME##SCALAR_OVERLOAD, Scalar, NAME, DOMAIN, complex_math::NAME)
 
 // clang-format off
-BOTH(mul, _out,        _scalar_out, Any,      times(x, y))
-BOTH(div, _out,        _scalar_out, Floating, x / y)
-BOTH(eq,  _tensor_out, _scalar_out, Any,      x == y)
-BOTH(ne,  _tensor_out, _scalar_out, Any,      x != y)
+BOTH_Z(mul, _out,        _scalar_out, Any,      times(x, y))
+BOTH_Z(div, _out,        _scalar_out, Floating, x / y)
+BOTH_Z(eq,  _tensor_out, _scalar_out, Any,      x == y)
+BOTH_Z(ne,  _tensor_out, _scalar_out, Any,      x != y)
 BOTH(lt,  _tensor_out, _scalar_out, Any,      x < y)
 BOTH(le,  _tensor_out, _scalar_out, Any,      x <= y)
 BOTH(gt,  _tensor_out, _scalar_out, Any,      x > y)
@@ -162,9 +173,9 @@ BOTH(bitwise_right_shift, _tensor_out, _tensor_scalar_out, Integral, shift_right
 KERNEL(fmod_tensor_out,      Tensor, fmod,      Numeric)
 KERNEL(remainder_tensor_out, Tensor, remainder, Numeric)
 KERNELS(floor_divide, _out,        _scalar_out, Numeric)
-TENSORS(logical_and, Logical, static_cast<bool>(x & y))
-TENSORS(logical_or,  Logical, static_cast<bool>(x | y))
-TENSORS(logical_xor, Logical, x != y)
+TENSORS_Z(logical_and, Logical, static_cast<bool>(x & y))
+TENSORS_Z(logical_or,  Logical, static_cast<bool>(x | y))
+TENSORS_Z(logical_xor, Logical, x != y)
 KERNEL(atan2_out, Tensor, atan2, Floating)
 TENSORS(gcd,      Integral, static_cast<C>(common_divisor(x, y)))
 TENSORS(lcm,      Integral, common_multiple<C>(x, y))
@@ -186,6 +197,12 @@ namespace {
 constexpr uint64_t kSumDtypes = dtypes_of("add_out") | dtypes_of("add_scalar_out") |
                                 dtypes_of("sub_out") | dtypes_of("sub_scalar_out") |
                                 dtypes_of("rsub_tensor_out");
+
+constexpr const Elementwise& kPower =
+    kElementwise<pow_math, 2, Domain::Any,
+                 dtypes_of("pow_tensor_tensor_out") | dtypes_of("pow_tensor_scalar_out") |
+                     dtypes_of("pow_scalar_out"),
+                 complex_math::pow>;
 
 constexpr auto cube_math = [](auto x) { return x * x * x; };
 
@@ -214,11 +231,12 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
   const ScalarType common = promotion.result();
   if (!ET_EXPECT(ctx, sign > 0 || common != ScalarType::Bool,
                  "subtraction is not defined on bool") ||
-      !ET_EXPECT(ctx, !alpha.isFloatingPoint() || is_floating(common),
+      !ET_EXPECT(ctx, !alpha.isFloatingPoint() || is_floating(common) || is_complex(common),
                  "alpha must be an integer for inputs of dtype %s", name_of(common)) ||
       !ET_EXPECT(ctx, !alpha.isBoolean() || common == ScalarType::Bool,
                  "alpha may be a bool for bool inputs alone, found inputs of dtype %s",
-                 name_of(common))) {
+                 name_of(common)) ||
+      !expect_fits(ctx, "alpha", alpha, common)) {
     return out;
   }
   Parameters parameters;
@@ -233,20 +251,24 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
 
 Tensor& add(KernelRuntimeContext& ctx, const Argument& self, const Argument& other,
             const Scalar& alpha, int sign, Tensor& out) {
-  const Elementwise& plain = kElementwise<add_math, 2, Domain::Any, kSumDtypes>;
+  const Elementwise& plain = kElementwise<add_math, 2, Domain::Any, kSumDtypes, complex_math::add>;
   const bool is_one = sign > 0 && as_double(alpha) == 1;
   // An alpha that every dtype admits.
   if (is_one && alpha.isIntegral(/*includeBool=*/false)) {
     return elementwise(ctx, plain, {self, other}, out);
   }
-  const Elementwise& scaled = kElementwise<add_scaled_math, 2, Domain::Any, kSumDtypes>;
+  const Elementwise& scaled =
+      kElementwise<add_scaled_math, 2, Domain::Any, kSumDtypes, complex_math::add_scaled>;
   return add_scaled(ctx, is_one ? plain : scaled, self, other, alpha, sign, out);
 }
 
 Tensor& divide(KernelRuntimeContext& ctx, const Argument& self, const Argument& other,
                std::optional<std::string_view> rounding_mode, Tensor& out) {
   if (!rounding_mode.has_value()) {
-    return elementwise(ctx, kElementwise<div_math, 2, Domain::Floating>, {self, other}, out);
+    return elementwise(
+        ctx,
+        kElementwise<div_math, 2, Domain::Floating, EXECUTORCH_SELECTED_DTYPES, complex_math::div>,
+        {self, other}, out);
   }
   if (*rounding_mode == "floor") {
     return elementwise(ctx, kElementwise<floor_divide_math, 2, Domain::Numeric>, {self, other},
@@ -286,7 +308,9 @@ Tensor& rsub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Sca
                         const Scalar& alpha, Tensor& out) {
   if (!ET_EXPECT(ctx, self.scalar_type() != ScalarType::Bool, "subtraction is not defined on bool"))
     return out;
-  return add_scaled(ctx, kElementwise<rsub_math, 2, Domain::Numeric>, self, other, alpha, 1, out);
+  const Elementwise& operation =
+      kElementwise<rsub_math, 2, Domain::Numeric, dtypes_of("rsub_scalar_out"), complex_math::rsub>;
+  return add_scaled(ctx, operation, self, other, alpha, 1, out);
 }
 
 Tensor& nextafter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
@@ -328,7 +352,7 @@ Tensor& remainder_scalar_tensor_out(KernelRuntimeContext& ctx, const Scalar& sel
 
 Tensor& pow_tensor_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& exponent,
                               Tensor& out) {
-  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>, {self, exponent}, out);
+  return elementwise(ctx, kPower, {self, exponent}, out);
 }
 Tensor& pow_tensor_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& exponent,
                               Tensor& out) {
@@ -350,13 +374,14 @@ Tensor& pow_tensor_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, con
   }
   if (floating && power == -0.5) return rsqrt_out(ctx, self, out);
   if (floating && power == -1) return reciprocal_out(ctx, self, out);
-  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>,
-                     {self, as_element(self.scalar_type(), exponent)}, out);
+  // Eager converts the exponent to the common dtype, if that is not one of the wide floats.
+  const ScalarType common = Promotion().add(self).add(exponent).result();
+  if (common != ScalarType::Float && !expect_fits(ctx, "exponent", exponent, common)) return out;
+  return elementwise(ctx, kPower, {self, as_element(self.scalar_type(), exponent)}, out);
 }
 Tensor& pow_scalar_out(KernelRuntimeContext& ctx, const Scalar& self, const Tensor& exponent,
                        Tensor& out) {
-  return elementwise(ctx, kElementwise<pow_math, 2, Domain::Any>,
-                     {as_element(exponent.scalar_type(), self), exponent}, out);
+  return elementwise(ctx, kPower, {as_element(exponent.scalar_type(), self), exponent}, out);
 }
 
 }  // namespace executorch::kernels::portable

@@ -3,7 +3,9 @@
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/integer_math.h>
 #include <executorch/kernels/loops/number.h>
+#include <executorch/kernels/loops/promote.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/pointwise/complex_math.h>
 
 #include <cmath>
 
@@ -27,6 +29,10 @@ constexpr auto lerp_math = [](auto x, auto y, auto weight) {
                                                                  : y - (y - x) * (1 - weight);
 };
 
+constexpr const Elementwise& kLerp =
+    kElementwise<lerp_math, 3, Domain::Floating,
+                 dtypes_of("lerp_scalar_out") | dtypes_of("lerp_tensor_out"), complex_math::lerp>;
+
 template <class Bound>
 Tensor& clamp(KernelRuntimeContext& ctx, const Tensor& self, const std::optional<Bound>& min,
               const std::optional<Bound>& max, Tensor& out) {
@@ -44,6 +50,8 @@ Tensor& clamp(KernelRuntimeContext& ctx, const Tensor& self, const std::optional
 Tensor& multiply_add(KernelRuntimeContext& ctx, const Elementwise& operation, const Tensor& self,
                      const Tensor& tensor1, const Tensor& tensor2, const Scalar& value,
                      Tensor& out) {
+  const ScalarType common = Promotion().add(self).add(tensor1).add(tensor2).result();
+  if (!expect_fits(ctx, "value", value, opmath_dtype(common))) return out;
   Parameters parameters;
   parameters.set(0, value);
   return elementwise(ctx, operation, {self, tensor1, tensor2}, out, parameters);
@@ -54,6 +62,15 @@ Tensor& multiply_add(KernelRuntimeContext& ctx, const Elementwise& operation, co
 Tensor& clamp_out(KernelRuntimeContext& ctx, const Tensor& self, const std::optional<Scalar>& min,
                   const std::optional<Scalar>& max, Tensor& out) {
   // Numbers that bound floating point, and are no NaN, need not be read for every element.
+  Promotion promotion;
+  promotion.add(self);
+  if (min.has_value()) promotion.add(*min);
+  if (max.has_value()) promotion.add(*max);
+  const ScalarType common = promotion.result();
+  if ((min.has_value() && !expect_fits(ctx, "min", *min, common)) ||
+      (max.has_value() && !expect_fits(ctx, "max", *max, common))) {
+    return out;
+  }
   const double low = min.has_value() ? as_double(*min) : -HUGE_VAL;
   const double high = max.has_value() ? as_double(*max) : HUGE_VAL;
   if (is_floating(self.scalar_type()) && low == low && high == high &&
@@ -83,28 +100,35 @@ Tensor& where_self_out(KernelRuntimeContext& ctx, const Tensor& condition, const
                  "condition must be bool or uint8, found %s", name_of(dtype))) {
     return out;
   }
-  return elementwise(ctx, kElementwise<where_math, 3, Domain::Choice, dtypes_of("where_self_out")>,
-                     {condition, self, other}, out);
+  return elementwise(
+      ctx,
+      kElementwise<where_math, 3, Domain::Choice, dtypes_of("where_self_out"), complex_math::where>,
+      {condition, self, other}, out);
 }
 
 Tensor& addcmul_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& tensor1,
                     const Tensor& tensor2, const Scalar& value, Tensor& out) {
-  return multiply_add(ctx, kElementwise<addcmul_math, 3, Domain::Numeric, dtypes_of("addcmul_out")>,
+  return multiply_add(ctx,
+                      kElementwise<addcmul_math, 3, Domain::Numeric, dtypes_of("addcmul_out"),
+                                   complex_math::addcmul>,
                       self, tensor1, tensor2, value, out);
 }
 Tensor& addcdiv_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& tensor1,
                     const Tensor& tensor2, const Scalar& value, Tensor& out) {
-  return multiply_add(ctx, kElementwise<addcdiv_math, 3, Domain::Floating>, self, tensor1, tensor2,
-                      value, out);
+  return multiply_add(ctx,
+                      kElementwise<addcdiv_math, 3, Domain::Floating, dtypes_of("addcdiv_out"),
+                                   complex_math::addcdiv>,
+                      self, tensor1, tensor2, value, out);
 }
 
 Tensor& lerp_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& end,
                         const Scalar& weight, Tensor& out) {
-  return elementwise(ctx, kElementwise<lerp_math, 3, Domain::Floating>, {self, end, weight}, out);
+  if (!expect_fits(ctx, "weight", weight, opmath_dtype(self.scalar_type()))) return out;
+  return elementwise(ctx, kLerp, {self, end, weight}, out);
 }
 Tensor& lerp_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& end,
                         const Tensor& weight, Tensor& out) {
-  return elementwise(ctx, kElementwise<lerp_math, 3, Domain::Floating>, {self, end, weight}, out);
+  return elementwise(ctx, kLerp, {self, end, weight}, out);
 }
 
 }  // namespace executorch::kernels::portable

@@ -3,7 +3,9 @@
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/float_math.h>
 #include <executorch/kernels/loops/integer_math.h>
+#include <executorch/kernels/loops/number.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/pointwise/complex_math.h>
 #include <executorch/kernels/portable/pointwise/special.h>
 
 #include <cmath>
@@ -52,17 +54,28 @@ bool has_gamma(float x) {
 }  // namespace
 
 // A row: the operator's name, its domain, its mathematics. With it and a line in functions.yaml an
-// operator is complete.
-#define UNARY(NAME, DOMAIN, ...)            \
+// operator is complete. The rows ending in Z are defined on complex numbers too (complex_math.h).
+#define UNARY(NAME, DOMAIN, ...) \
+  MATH(NAME, __VA_ARGS__)        \
+  KERNEL(NAME, DOMAIN, kNoComplex)
+#define UNARY_Z(NAME, DOMAIN, ...) \
+  MATH(NAME, __VA_ARGS__)          \
+  KERNEL(NAME, DOMAIN, complex_math::NAME)
+// A row with a formula for float32 besides (float_math.h), and for which x that may be taken.
+#define FASTER(NAME, DOMAIN, COVERS, ...) \
+  FASTER_MATH(NAME, COVERS, __VA_ARGS__)  \
+  KERNEL(NAME, DOMAIN, kNoComplex)
+#define FASTER_Z(NAME, DOMAIN, COVERS, ...) \
+  FASTER_MATH(NAME, COVERS, __VA_ARGS__)    \
+  KERNEL(NAME, DOMAIN, complex_math::NAME)
+#define MATH(NAME, ...)                     \
   namespace {                               \
   constexpr auto NAME##_math = [](auto x) { \
     using C [[maybe_unused]] = decltype(x); \
     return __VA_ARGS__;                     \
   };                                        \
-  }                                         \
-  KERNEL(NAME, DOMAIN)
-// A row with a formula for float32 besides (float_math.h), and for which x that may be taken.
-#define FASTER(NAME, DOMAIN, COVERS, ...)                                   \
+  }
+#define FASTER_MATH(NAME, COVERS, ...)                                      \
   namespace {                                                               \
   constexpr auto NAME##_math =                                              \
       Approximated{[](auto x) {                                             \
@@ -71,17 +84,17 @@ bool has_gamma(float x) {
                    },                                                       \
                    [](float x) { return float_##NAME<float, int32_t>(x); }, \
                    []([[maybe_unused]] float x) { return COVERS; }};        \
-  }                                                                         \
-  KERNEL(NAME, DOMAIN)
-#define KERNEL(NAME, DOMAIN)                                                                       \
-  Tensor& NAME##_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {                 \
-    return elementwise(ctx, kElementwise<NAME##_math, 1, Domain::DOMAIN, dtypes_of(#NAME "_out")>, \
-                       {self}, out);                                                               \
+  }
+#define KERNEL(NAME, DOMAIN, COMPLEX)                                                        \
+  Tensor& NAME##_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {           \
+    return elementwise(                                                                      \
+        ctx, kElementwise<NAME##_math, 1, Domain::DOMAIN, dtypes_of(#NAME "_out"), COMPLEX>, \
+        {self}, out);                                                                        \
   }
 
 // clang-format off
-UNARY(abs,        Any,      magnitude(x))
-UNARY(neg,        Numeric,  times(x, C(-1)))
+UNARY_Z(abs,        Any,      magnitude(x))
+UNARY_Z(neg,        Numeric,  times(x, C(-1)))
 UNARY(sign,       Any,      static_cast<C>((x > 0) - (x < 0)))
 UNARY(relu,       Numeric,  x <= 0 ? C(0) : x)
 FASTER(ceil,      Numeric,  true, rounded(x, [](auto v) { return std::ceil(v); }))
@@ -89,48 +102,52 @@ FASTER(floor,     Numeric,  true, rounded(x, [](auto v) { return std::floor(v); 
 FASTER(round,     Numeric,  true, rounded(x, [](auto v) { return std::nearbyint(v); }))
 FASTER(trunc,     Numeric,  true, rounded(x, [](auto v) { return std::trunc(v); }))
 FASTER(frac,      Numeric,  true, x - rounded(x, [](auto v) { return std::trunc(v); }))
-FASTER(acos,      Floating, std::fabs(x) <= 1, std::acos(x))
-FASTER(acosh,     Floating, x >= 1 && x < 1e18f, std::acosh(x))
-UNARY(angle,      Floating, x != x ? x : x < 0 ? static_cast<C>(kPi) : C(0))
-FASTER(asin,      Floating, std::fabs(x) <= 1, std::asin(x))
-FASTER(asinh,     Floating, is_within(x, 1e18f), std::asinh(x))
-FASTER(atan,      Floating, true, std::atan(x))
-FASTER(atanh,     Floating, is_within(x, 1), std::atanh(x))
-FASTER(cos,       Floating, is_turn(x), std::cos(x))
-FASTER(cosh,      Floating, is_within(x, 88), std::cosh(x))
+FASTER_Z(acos,      Floating, std::fabs(x) <= 1, std::acos(x))
+FASTER_Z(acosh,     Floating, x >= 1 && x < 1e18f, std::acosh(x))
+UNARY_Z(angle,      Floating, x != x ? x : x < 0 ? static_cast<C>(kPi) : C(0))
+FASTER_Z(asin,      Floating, std::fabs(x) <= 1, std::asin(x))
+FASTER_Z(asinh,     Floating, is_within(x, 1e18f), std::asinh(x))
+FASTER_Z(atan,      Floating, true, std::atan(x))
+FASTER_Z(atanh,     Floating, is_within(x, 1), std::atanh(x))
+FASTER_Z(cos,       Floating, is_turn(x), std::cos(x))
+FASTER_Z(cosh,      Floating, is_within(x, 88), std::cosh(x))
 UNARY(digamma,    Floating, static_cast<C>(digamma(x)))
 FASTER(erf,       Floating, true, std::erf(x))
 FASTER(erfc,      Floating, (x < 9) | !(x < 10.1f), std::erfc(x))
 FASTER(erfinv,    Floating, is_within(x, 1), static_cast<C>(erfinv(x)))
-FASTER(exp,       Floating, (x < 88) & ((x > -87) | (x < -104)), std::exp(x))
-FASTER(exp2,      Floating, (x < 127) & ((x > -126) | (x < -150)), std::exp2(x))
-FASTER(expm1,     Floating, x < 88, std::expm1(x))
+FASTER_Z(exp,       Floating, (x < 88) & ((x > -87) | (x < -104)), std::exp(x))
+FASTER_Z(exp2,      Floating, (x < 127) & ((x > -126) | (x < -150)), std::exp2(x))
+FASTER_Z(expm1,     Floating, x < 88, std::expm1(x))
 UNARY(i0,         Floating, static_cast<C>(bessel_i0(x)))
 FASTER(lgamma,    Floating, has_gamma(x), std::lgamma(x))
-FASTER(log,       Floating, is_normal_positive(x), std::log(x))
-FASTER(log10,     Floating, is_normal_positive(x), std::log10(x))
-FASTER(log1p,     Floating, x > -1 && x < 1e30f, std::log1p(x))
-FASTER(log2,      Floating, is_normal_positive(x), std::log2(x))
-UNARY(reciprocal, Floating, 1 / x)
-UNARY(rsqrt,      Floating, 1 / std::sqrt(x))
-FASTER(sigmoid,   Floating, x > -88, 1 / (1 + std::exp(-x)))
-FASTER(sin,       Floating, is_turn(x), std::sin(x))
-FASTER(sinh,      Floating, is_within(x, 88), std::sinh(x))
-UNARY(sqrt,       Floating, std::sqrt(x))
-FASTER(tan,       Floating, is_turn(x), std::tan(x))
-FASTER(tanh,      Floating, true, std::tanh(x))
-FASTER(silu,      Floating, x > -88, x / (1 + std::exp(-x)))
+FASTER_Z(log,       Floating, is_normal_positive(x), std::log(x))
+FASTER_Z(log10,     Floating, is_normal_positive(x), std::log10(x))
+FASTER_Z(log1p,     Floating, x > -1 && x < 1e30f, std::log1p(x))
+FASTER_Z(log2,      Floating, is_normal_positive(x), std::log2(x))
+UNARY_Z(reciprocal, Floating, 1 / x)
+UNARY_Z(rsqrt,      Floating, 1 / std::sqrt(x))
+FASTER_Z(sigmoid,   Floating, x > -88, 1 / (1 + std::exp(-x)))
+FASTER_Z(sin,       Floating, is_turn(x), std::sin(x))
+FASTER_Z(sinh,      Floating, is_within(x, 88), std::sinh(x))
+UNARY_Z(sqrt,       Floating, std::sqrt(x))
+FASTER_Z(tan,       Floating, is_turn(x), std::tan(x))
+FASTER_Z(tanh,      Floating, true, std::tanh(x))
+FASTER_Z(silu,      Floating, x > -88, x / (1 + std::exp(-x)))
 FASTER(mish,      Floating, true, x * std::tanh(std::log1p(std::exp(x))))
 UNARY(hardsigmoid, Floating, relu6(x + 3) * (C(1) / 6))
 UNARY(hardswish,  Floating, x * relu6(x + 3) * (C(1) / 6))
-UNARY(isinf,      Any,      x - x != 0 && x == x)
-UNARY(isnan,      Any,      x != x)
+UNARY_Z(isinf,      Any,      x - x != 0 && x == x)
+UNARY_Z(isnan,      Any,      x != x)
 UNARY(isposinf,   Any,      x > 0 && x - x != 0)
 UNARY(isneginf,   Any,      x < 0 && x - x != 0)
 // clang-format on
 
 #undef UNARY
+#undef UNARY_Z
 #undef FASTER
+#undef FASTER_Z
+#undef MATH
+#undef FASTER_MATH
 #undef KERNEL
 
 namespace {
@@ -154,7 +171,10 @@ Tensor& bitwise_not_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& o
 Tensor& logical_not_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   return self.scalar_type() == ScalarType::Bool
              ? elementwise(ctx, kElementwise<not_math, 1, Domain::Logical>, {self}, out)
-             : elementwise(ctx, kElementwise<is_zero_math, 1, Domain::Any>, {self}, out);
+             : elementwise(ctx,
+                           kElementwise<is_zero_math, 1, Domain::Any, dtypes_of("logical_not_out"),
+                                        complex_math::logical_not>,
+                           {self}, out);
 }
 
 Tensor& signbit_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
@@ -229,20 +249,21 @@ constexpr auto round_decimals_math = [](auto x, const auto& extra) {
                       : std::nearbyint(x * extra.a) / extra.a;
 };
 
-Parameters numbers(const Scalar& a) {
-  Parameters p;
-  p.set(0, a);
-  return p;
-}
-Parameters numbers(const Scalar& a, const Scalar& b) {
-  Parameters p = numbers(a);
-  p.set(1, b);
-  return p;
-}
-Parameters numbers(const Scalar& a, const Scalar& b, const Scalar& c) {
-  Parameters p = numbers(a, b);
-  p.set(2, c);
-  return p;
+// A number of an operator: the argument's name, its value, and the dtype that must hold it.
+struct NamedNumber {
+  const char* name;
+  const Scalar& value;
+  ScalarType dtype;
+};
+
+bool take_numbers(KernelRuntimeContext& ctx, std::initializer_list<NamedNumber> numbers,
+                  Parameters* parameters) {
+  int i = 0;
+  for (const NamedNumber& number : numbers) {
+    if (!expect_fits(ctx, number.name, number.value, number.dtype)) return false;
+    parameters->set(i++, number.value);
+  }
+  return true;
 }
 
 // Activations give their input's dtype, and are defined on floating point alone.
@@ -261,21 +282,34 @@ Tensor& activation(KernelRuntimeContext& ctx, const Elementwise& operation, cons
 Tensor& elu_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& alpha,
                 const Scalar& scale, const Scalar& input_scale, Tensor& out) {
   // The negative side is alpha * scale * expm1(x * input_scale).
-  Parameters p = numbers(alpha, scale, input_scale);
+  Parameters p;
+  const ScalarType dtype = opmath_dtype(self.scalar_type());
+  if (!take_numbers(
+          ctx,
+          {{"alpha", alpha, dtype}, {"scale", scale, dtype}, {"input_scale", input_scale, dtype}},
+          &p)) {
+    return out;
+  }
   p.floating[0] *= p.floating[1];
   return activation(ctx, kElementwise<elu_math, 1, Domain::Floating>, self, out, p);
 }
 
 Tensor& leaky_relu_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& negative_slope,
                        Tensor& out) {
-  return activation(ctx, kElementwise<leaky_relu_math, 1, Domain::Floating>, self, out,
-                    numbers(negative_slope));
+  Parameters p;
+  if (!take_numbers(ctx, {{"negative_slope", negative_slope, opmath_dtype(self.scalar_type())}},
+                    &p)) {
+    return out;
+  }
+  return activation(ctx, kElementwise<leaky_relu_math, 1, Domain::Floating>, self, out, p);
 }
 
 Tensor& softplus_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& beta,
                      const Scalar& threshold, Tensor& out) {
-  return activation(ctx, kElementwise<softplus_math, 1, Domain::Floating>, self, out,
-                    numbers(beta, threshold));
+  Parameters p;
+  const ScalarType dtype = opmath_dtype(self.scalar_type());
+  if (!take_numbers(ctx, {{"beta", beta, dtype}, {"threshold", threshold, dtype}}, &p)) return out;
+  return activation(ctx, kElementwise<softplus_math, 1, Domain::Floating>, self, out, p);
 }
 
 Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& self, std::string_view approximate,
@@ -291,16 +325,29 @@ Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& self, std::string_view
 
 Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& min_val,
                      const Scalar& max_val, Tensor& out) {
+  Parameters p;
+  const ScalarType dtype = self.scalar_type();
+  if (!take_numbers(ctx, {{"min_val", min_val, dtype}, {"max_val", max_val, dtype}}, &p) ||
+      !ET_EXPECT(ctx, !is_unsigned(dtype) || (as_double(min_val) >= 0 && as_double(max_val) >= 0),
+                 "min_val and max_val must not be negative for %s", name_of(dtype))) {
+    return out;
+  }
   return elementwise(ctx,
                      kElementwise<hardtanh_math, 1, Domain::Numeric, dtypes_of("hardtanh_out")>,
-                     {self}, out, numbers(min_val, max_val));
+                     {self}, out, p);
 }
 
 Tensor& threshold_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& threshold,
                       const Scalar& value, Tensor& out) {
+  Parameters p;
+  const ScalarType dtype = self.scalar_type();
+  if (!take_numbers(ctx, {{"threshold", threshold, opmath_dtype(dtype)}, {"value", value, dtype}},
+                    &p)) {
+    return out;
+  }
   return elementwise(ctx,
                      kElementwise<threshold_math, 1, Domain::Numeric, dtypes_of("threshold_out")>,
-                     {self}, out, numbers(threshold, value));
+                     {self}, out, p);
 }
 
 Tensor& logit_out(KernelRuntimeContext& ctx, const Tensor& self, std::optional<double> eps,

@@ -8,6 +8,7 @@
 #include <executorch/kernels/loops/lines.h>
 #include <executorch/kernels/loops/wide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/reduce/complex_reduction.h>
 #include <executorch/kernels/portable/reduce/extreme.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
 
@@ -284,6 +285,19 @@ Tensor& scan(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
   return out;
 }
 
+bool is_complex_scan(const Tensor& out) { return has_complex && is_complex(out.scalar_type()); }
+
+Tensor& complex_scan(KernelRuntimeContext& ctx, Running kind, const Tensor& self, int64_t dim,
+                     std::optional<ScalarType> dtype, Tensor& out) {
+  int d;
+  if ((dtype.has_value() && !expect_dtype(ctx, "out", out, *dtype)) ||
+      !expect_dim(ctx, dim, static_cast<int>(self.dim()), &d)) {
+    return out;
+  }
+  scan_complex(ctx, kind, self, d, out);
+  return out;
+}
+
 // log(exp(total) + exp(x)), where both may be -infinity.
 double add_logarithms(double total, double x) {
   const double most = total > x || total != total ? total : x;
@@ -309,10 +323,12 @@ Tensor& logcumsumexp_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t 
 }
 Tensor& cumsum_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
                    std::optional<ScalarType> dtype, Tensor& out) {
+  if (is_complex_scan(out)) return complex_scan(ctx, Running::Sum, self, dim, dtype, out);
   return scan(ctx, self, dim, dtype, 0, add_to, out);
 }
 Tensor& cumprod_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
                     std::optional<ScalarType> dtype, Tensor& out) {
+  if (is_complex_scan(out)) return complex_scan(ctx, Running::Product, self, dim, dtype, out);
   return scan(ctx, self, dim, dtype, 1, multiply_to, out);
 }
 

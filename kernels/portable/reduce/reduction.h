@@ -161,6 +161,25 @@ Shape reduced_shape(const Tensor& self, uint32_t mask, bool keepdim);
 /// Elements that each result is made of.
 int64_t reduced_count(const Tensor& self, uint32_t mask);
 
+/// self taken apart: the dimensions that stay and those that go, and out without the latter.
+struct Parts {
+  Strided kept, gone, out;
+
+  Parts(const Tensor& self, uint32_t mask, bool keepdim, const Tensor& result)
+      : kept(self), gone(self), out(result) {
+    const Strided whole(self);
+    const Strided target(result);
+    kept.rank = gone.rank = out.rank = 0;
+    int to = 0;
+    for (int d = 0; d < whole.rank; ++d) {
+      const bool reduced = (mask >> d & 1) != 0;
+      (reduced ? gone : kept).append(whole.sizes[d], whole.strides[d]);
+      if (!reduced) out.append(target.sizes[to], target.strides[to]);
+      if (!reduced || keepdim) ++to;
+    }
+  }
+};
+
 /// Resizes `out` and computes it: its dtype is converted to from the accumulator's output.
 void reduce(KernelRuntimeContext& ctx, const Accumulator* accumulator, const Tensor& self,
             uint32_t mask, bool keepdim, Tensor& out, double parameter = 0);

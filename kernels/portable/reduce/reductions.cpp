@@ -6,6 +6,7 @@
 #include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/loops/number.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/reduce/complex_reduction.h>
 #include <executorch/kernels/portable/reduce/extreme.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
 
@@ -17,25 +18,6 @@ namespace executorch::kernels::portable {
 namespace {
 
 int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
-
-// self taken apart: the dimensions that stay and those that go, and out without the latter.
-struct Parts {
-  Strided kept, gone, out;
-
-  Parts(const Tensor& self, uint32_t mask, bool keepdim, const Tensor& result)
-      : kept(self), gone(self), out(result) {
-    const Strided whole(self);
-    const Strided target(result);
-    kept.rank = gone.rank = out.rank = 0;
-    int to = 0;
-    for (int d = 0; d < whole.rank; ++d) {
-      const bool reduced = (mask >> d & 1) != 0;
-      (reduced ? gone : kept).append(whole.sizes[d], whole.strides[d]);
-      if (!reduced) out.append(target.sizes[to], target.strides[to]);
-      if (!reduced || keepdim) ++to;
-    }
-  }
-};
 
 class Reducer {
  public:
@@ -144,32 +126,6 @@ class Reducer {
 };
 
 }  // namespace
-
-bool reduced_dims(KernelRuntimeContext& ctx, const Tensor& self,
-                  std::optional<ArrayRef<int64_t>> dims, uint32_t* mask) {
-  *mask = ~uint32_t(0);
-  if (!dims.has_value() || dims->size() == 0) return true;
-  return expect_dims(ctx, *dims, static_cast<int>(self.dim()), mask);
-}
-
-Shape reduced_shape(const Tensor& self, uint32_t mask, bool keepdim) {
-  const Shape from(self);
-  Shape shape;
-  for (int d = 0; d < from.rank; ++d) {
-    const bool reduced = (mask >> d & 1) != 0;
-    if (!reduced || keepdim) shape.append(reduced ? 1 : from.sizes[d]);
-  }
-  return shape;
-}
-
-int64_t reduced_count(const Tensor& self, uint32_t mask) {
-  const Shape from(self);
-  int64_t count = 1;
-  for (int d = 0; d < from.rank; ++d) {
-    if ((mask >> d & 1) != 0) count *= from.sizes[d];
-  }
-  return count;
-}
 
 void reduce(KernelRuntimeContext& ctx, const Accumulator* accumulator, const Tensor& self,
             uint32_t mask, bool keepdim, Tensor& out, double parameter) {
@@ -320,10 +276,19 @@ struct Deviation : Variance<C> {
   }
 };
 
+// Whether either tensor is complex, in a build that has complex numbers.
+bool is_complex_call(const Tensor& self, const Tensor& out) {
+  return has_complex && (is_complex(self.scalar_type()) || is_complex(out.scalar_type()));
+}
+
 template <template <class> class A>
-Tensor& sum_like(KernelRuntimeContext& ctx, const Tensor& self, uint32_t mask, bool keepdim,
-                 std::optional<ScalarType> dtype, Tensor& out) {
+Tensor& sum_like(KernelRuntimeContext& ctx, Fold fold, const Tensor& self, uint32_t mask,
+                 bool keepdim, std::optional<ScalarType> dtype, Tensor& out) {
   if (dtype.has_value() && !expect_dtype(ctx, "out", out, *dtype)) return out;
+  if (is_complex_call(self, out)) {
+    reduce_complex(ctx, fold, self, mask, keepdim, out);
+    return out;
+  }
   const ScalarType result = out.scalar_type();
   reduce(ctx,
          accumulator_for<A>(is_integral(result) ? Compute::Int64 : compute_of(self.scalar_type())),
@@ -332,30 +297,31 @@ Tensor& sum_like(KernelRuntimeContext& ctx, const Tensor& self, uint32_t mask, b
 }
 
 template <template <class> class A>
-Tensor& sum_like(KernelRuntimeContext& ctx, const Tensor& self,
+Tensor& sum_like(KernelRuntimeContext& ctx, Fold fold, const Tensor& self,
                  std::optional<ArrayRef<int64_t>> dim, bool keepdim,
                  std::optional<ScalarType> dtype, Tensor& out) {
   uint32_t mask;
-  if (reduced_dims(ctx, self, dim, &mask)) sum_like<A>(ctx, self, mask, keepdim, dtype, out);
+  if (reduced_dims(ctx, self, dim, &mask)) sum_like<A>(ctx, fold, self, mask, keepdim, dtype, out);
   return out;
 }
 
 Tensor& mean(KernelRuntimeContext& ctx, const Tensor& self, std::optional<ArrayRef<int64_t>> dim,
              bool keepdim, std::optional<ScalarType> dtype, Tensor& out) {
   if (!ET_EXPECT(ctx,
-                 is_floating(dtype.value_or(self.scalar_type())) && is_floating(out.scalar_type()),
+                 is_complex_call(self, out) || (is_floating(dtype.value_or(self.scalar_type())) &&
+                                                is_floating(out.scalar_type())),
                  "the mean is a floating-point number: found self of dtype %s and out of %s",
                  name_of(self.scalar_type()), name_of(out.scalar_type()))) {
     return out;
   }
-  return sum_like<Mean>(ctx, self, dim, keepdim, dtype, out);
+  return sum_like<Mean>(ctx, Fold::Mean, self, dim, keepdim, dtype, out);
 }
 
 template <template <class> class A>
 Tensor& extreme(KernelRuntimeContext& ctx, const Tensor& self, std::optional<ArrayRef<int64_t>> dim,
                 bool keepdim, Tensor& out) {
   uint32_t mask;
-  if (!expect_same_dtype(ctx, "self", self, "out", out) || !reduced_dims(ctx, self, dim, &mask) ||
+  if (!expect_number(ctx, "self", self) || !reduced_dims(ctx, self, dim, &mask) ||
       !ET_EXPECT(ctx, reduced_count(self, mask) > 0,
                  "no largest or smallest of zero elements: self has shape %s",
                  ShapeText(self).text)) {
@@ -375,6 +341,11 @@ Tensor& truth(KernelRuntimeContext& ctx, const Accumulator* accumulator, const T
                  "out must be bool or uint8, found %s", name_of(dtype))) {
     return out;
   }
+  if (is_complex_call(self, out)) {
+    const bool is_any = accumulator == &kAccumulator<AnyTrue>;
+    reduce_complex(ctx, is_any ? Fold::Any : Fold::All, self, mask, keepdim, out);
+    return out;
+  }
   reduce(ctx, accumulator, self, mask, keepdim, out);
   return out;
 }
@@ -383,10 +354,16 @@ template <template <class> class A>
 Tensor& spread(KernelRuntimeContext& ctx, const Tensor& self, std::optional<ArrayRef<int64_t>> dim,
                double correction, bool keepdim, Tensor& out) {
   uint32_t mask;
-  if (!ET_EXPECT(ctx, is_floating(self.scalar_type()) && is_floating(out.scalar_type()),
+  if (!ET_EXPECT(ctx, is_floating(part_dtype(self.scalar_type())) && is_floating(out.scalar_type()),
                  "defined on floating point, found self of dtype %s and out of %s",
                  name_of(self.scalar_type()), name_of(out.scalar_type())) ||
       !reduced_dims(ctx, self, dim, &mask)) {
+    return out;
+  }
+  if (is_complex_call(self, out)) {
+    constexpr bool is_root = std::is_same_v<A<float>, Deviation<float>>;
+    reduce_complex(ctx, is_root ? Fold::Deviation : Fold::Variance, self, mask, keepdim, out,
+                   correction);
     return out;
   }
   reduce(ctx, accumulator_for<A>(compute_of(self.scalar_type())), self, mask, keepdim, out,
@@ -406,17 +383,17 @@ using OptionalType = std::optional<ScalarType>;
 
 Tensor& sum_intlist_out(KernelRuntimeContext& ctx, const Tensor& self, OptionalDims dim,
                         bool keepdim, OptionalType dtype, Tensor& out) {
-  return sum_like<Sum>(ctx, self, dim, keepdim, dtype, out);
+  return sum_like<Sum>(ctx, Fold::Sum, self, dim, keepdim, dtype, out);
 }
 Tensor& sum_out(KernelRuntimeContext& ctx, const Tensor& self, OptionalType dtype, Tensor& out) {
-  return sum_like<Sum>(ctx, self, std::nullopt, false, dtype, out);
+  return sum_like<Sum>(ctx, Fold::Sum, self, std::nullopt, false, dtype, out);
 }
 Tensor& prod_out(KernelRuntimeContext& ctx, const Tensor& self, OptionalType dtype, Tensor& out) {
-  return sum_like<Product>(ctx, self, std::nullopt, false, dtype, out);
+  return sum_like<Product>(ctx, Fold::Product, self, std::nullopt, false, dtype, out);
 }
 Tensor& prod_int_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool keepdim,
                      OptionalType dtype, Tensor& out) {
-  return sum_like<Product>(ctx, self, Dims(dim), keepdim, dtype, out);
+  return sum_like<Product>(ctx, Fold::Product, self, Dims(dim), keepdim, dtype, out);
 }
 Tensor& mean_out(KernelRuntimeContext& ctx, const Tensor& self, OptionalDims dim, bool keepdim,
                  OptionalType dtype, Tensor& out) {
@@ -429,16 +406,20 @@ Tensor& mean_dtype_out(KernelRuntimeContext& ctx, const Tensor& self, OptionalTy
 
 Tensor& amax_out(KernelRuntimeContext& ctx, const Tensor& self, Dims dim, bool keepdim,
                  Tensor& out) {
+  if (!expect_same_dtype(ctx, "self", self, "out", out)) return out;
   return extreme<Largest>(ctx, self, dim, keepdim, out);
 }
 Tensor& amin_out(KernelRuntimeContext& ctx, const Tensor& self, Dims dim, bool keepdim,
                  Tensor& out) {
+  if (!expect_same_dtype(ctx, "self", self, "out", out)) return out;
   return extreme<Smallest>(ctx, self, dim, keepdim, out);
 }
 Tensor& max_unary_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
+  if (!expect_castable(ctx, self.scalar_type(), out)) return out;
   return extreme<Largest>(ctx, self, std::nullopt, false, out);
 }
 Tensor& min_unary_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
+  if (!expect_castable(ctx, self.scalar_type(), out)) return out;
   return extreme<Smallest>(ctx, self, std::nullopt, false, out);
 }
 

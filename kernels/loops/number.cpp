@@ -1,0 +1,56 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Whether a number fits a dtype.
+#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/number.h>
+
+#include <cmath>
+
+namespace executorch::kernels {
+namespace {
+
+double largest_float(ScalarType dtype) {
+  return dtype == ScalarType::Half       ? 65504.0
+         : dtype == ScalarType::BFloat16 ? 0x1.FEp127
+         : dtype == ScalarType::Float    ? 0x1.FFFFFEp127
+                                         : HUGE_VAL;
+}
+
+bool fits_integer(const Scalar& number, ScalarType dtype) {
+  const bool positive_only = is_unsigned(dtype);
+  const int bits = int(8 * width_of(dtype)) - (positive_only ? 0 : 1);
+  if (number.isFloatingPoint()) {
+    const double value = as_double(number), end = std::ldexp(1.0, bits);
+    // Of 64 bits, the largest is as a double the first that is too large; ATen lets it pass.
+    const double largest = bits < 63 ? end - 1 : end;
+    return value >= (positive_only ? 0 : -end) && value <= largest;
+  }
+  const int64_t value = as_int(number);
+  if (bits >= 63) return true;
+  const int64_t largest = (int64_t(1) << bits) - 1;
+  return value <= largest && value >= (positive_only ? -largest : -largest - 1);
+}
+
+}  // namespace
+
+bool fits(const Scalar& number, ScalarType dtype) {
+  const ScalarType part = part_dtype(dtype);
+  if (part == ScalarType::Bool || width_of(part) == 0) return true;
+  if (!is_floating(part)) return fits_integer(number, part);
+  const double value = as_double(number);
+  return std::isinf(value) || !(std::fabs(value) > largest_float(part));
+}
+
+bool expect_fits(KernelRuntimeContext& ctx, const char* name, const Scalar& number,
+                 ScalarType dtype) {
+  return ET_EXPECT(ctx, fits(number, dtype), "%s must fit %s, found %.17g", name, name_of(dtype),
+                   as_double(number));
+}
+
+bool expect_fill(KernelRuntimeContext& ctx, const char* name, const Scalar& number,
+                 const Tensor& out) {
+  const ScalarType dtype = out.scalar_type();
+  return (opmath_dtype(dtype) != dtype && out.numel() == 1) ||
+         expect_fits(ctx, name, number, dtype);
+}
+
+}  // namespace executorch::kernels
