@@ -49,7 +49,8 @@ inline bool is_unsigned(ScalarType dtype) {
 
 /// torch.can_cast: a value may not fall to a lower kind (complex → float, float → int, int → bool).
 inline bool can_cast(ScalarType from, ScalarType to) {
-  return is_complex(to) || (!is_complex(from) && kind_of(from) <= kind_of(to));
+  if (has_complex && (is_complex(to) || is_complex(from))) return is_complex(to);
+  return kind_of(from) <= kind_of(to);
 }
 
 /// The few types that kernels compute in: every dtype is read into one of them and written from it.

@@ -477,7 +477,7 @@ Parameters::Parameters(std::initializer_list<double> values) {
 
 void Parameters::set(int index, const Scalar& value) {
   floating[index] = as_double(value);
-  integer[index] = as_int(value);
+  if constexpr (is_computed<int64_t>) integer[index] = as_int(value);
 }
 
 Tensor& elementwise(KernelRuntimeContext& ctx, const Elementwise& operation,

@@ -9,13 +9,16 @@ namespace executorch::kernels {
 namespace {
 
 double largest_float(ScalarType dtype) {
-  return dtype == ScalarType::Half       ? 65504.0
-         : dtype == ScalarType::BFloat16 ? 0x1.FEp127
-         : dtype == ScalarType::Float    ? 0x1.FFFFFEp127
-                                         : HUGE_VAL;
+  if (is_selected(ScalarType::Half, ScalarType::ComplexHalf) && dtype == ScalarType::Half) {
+    return 65504.0;
+  }
+  if (is_selected(ScalarType::BFloat16) && dtype == ScalarType::BFloat16) return 0x1.FEp127;
+  const bool is_double = is_selected(ScalarType::Double, ScalarType::ComplexDouble) &&
+                         dtype == ScalarType::Double;
+  return is_double ? HUGE_VAL : 0x1.FFFFFEp127;
 }
 
-bool fits_integer(const Scalar& number, ScalarType dtype) {
+[[maybe_unused]] bool fits_integer(const Scalar& number, ScalarType dtype) {
   const bool positive_only = is_unsigned(dtype);
   const int bits = int(8 * width_of(dtype)) - (positive_only ? 0 : 1);
   if (number.isFloatingPoint()) {
@@ -33,9 +36,11 @@ bool fits_integer(const Scalar& number, ScalarType dtype) {
 }  // namespace
 
 bool fits(const Scalar& number, ScalarType dtype) {
-  const ScalarType part = part_dtype(dtype);
-  if (part == ScalarType::Bool || width_of(part) == 0) return true;
-  if (!is_floating(part)) return fits_integer(number, part);
+  const ScalarType part = has_complex ? part_dtype(dtype) : dtype;
+  if constexpr (is_computed<int64_t>) {
+    if (part == ScalarType::Bool || width_of(part) == 0) return true;
+    if (!is_floating(part)) return fits_integer(number, part);
+  }
   const double value = as_double(number);
   return std::isinf(value) || !(std::fabs(value) > largest_float(part));
 }

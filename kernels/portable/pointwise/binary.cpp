@@ -222,6 +222,22 @@ Scalar as_element(ScalarType dtype, const Scalar& number) {
   return number;
 }
 
+bool expect_alpha(KernelRuntimeContext& ctx, const Scalar& alpha, ScalarType common, int sign) {
+  if constexpr (is_computed<int64_t>) {
+    const bool takes_floats = is_floating(common) || (has_complex && is_complex(common));
+    if (!ET_EXPECT(ctx, sign > 0 || common != ScalarType::Bool,
+                   "subtraction is not defined on bool") ||
+        !ET_EXPECT(ctx, !alpha.isFloatingPoint() || takes_floats,
+                   "alpha must be an integer for inputs of dtype %s", name_of(common))) {
+      return false;
+    }
+  }
+  return ET_EXPECT(ctx, !alpha.isBoolean() || common == ScalarType::Bool,
+                   "alpha may be a bool for bool inputs alone, found inputs of dtype %s",
+                   name_of(common)) &&
+         expect_fits(ctx, "alpha", alpha, common);
+}
+
 // x + sign * alpha * y. A number promotes as y does.
 Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, const Argument& self,
                    const Argument& other, const Scalar& alpha, int sign, Tensor& out) {
@@ -229,23 +245,16 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
   promotion.add(*self.tensor());
   other.tensor() != nullptr ? promotion.add(*other.tensor()) : promotion.add(*other.number());
   const ScalarType common = promotion.result();
-  if (!ET_EXPECT(ctx, sign > 0 || common != ScalarType::Bool,
-                 "subtraction is not defined on bool") ||
-      !ET_EXPECT(ctx, !alpha.isFloatingPoint() || is_floating(common) || is_complex(common),
-                 "alpha must be an integer for inputs of dtype %s", name_of(common)) ||
-      !ET_EXPECT(ctx, !alpha.isBoolean() || common == ScalarType::Bool,
-                 "alpha may be a bool for bool inputs alone, found inputs of dtype %s",
-                 name_of(common)) ||
-      !expect_fits(ctx, "alpha", alpha, common)) {
-    return out;
-  }
+  if (!expect_alpha(ctx, alpha, common, sign)) return out;
   Parameters parameters;
   parameters.set(0, alpha);
   if constexpr (is_selected(ScalarType::Half, ScalarType::BFloat16)) {
     parameters.set(0, as_element(common, alpha));
   }
   parameters.floating[0] *= sign;
-  parameters.integer[0] = times(parameters.integer[0], int64_t(sign));
+  if constexpr (is_computed<int64_t>) {
+    parameters.integer[0] = times(parameters.integer[0], int64_t(sign));
+  }
   return elementwise(ctx, operation, {self, other}, out, parameters);
 }
 
