@@ -13,7 +13,8 @@ namespace executorch::kernels {
 using Convert = void (*)(char* to, int64_t to_stride, const char* from, int64_t from_stride,
                          int64_t n);
 
-/// From a tensor's dtype to a compute type. nullptr for a dtype that no kernel can hold.
+/// From a tensor's dtype to a compute type. nullptr for a dtype that no kernel can hold, and for
+/// complex numbers, which have a truth value alone.
 Convert load(ScalarType from, Compute to);
 /// From a compute type to a tensor's dtype. nullptr for a dtype that no kernel can hold.
 Convert store(Compute from, ScalarType to);

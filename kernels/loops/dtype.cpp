@@ -282,7 +282,30 @@ Convert store_from(ScalarType to) {
 
 }  // namespace
 
+namespace {
+
+// Whether either part is other than zero.
+template <class T>
+void convert_complex_to_truth(char* to, int64_t to_stride, const char* from, int64_t from_stride,
+                              int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const auto* const parts = reinterpret_cast<const T*>(from + i * from_stride);
+    *reinterpret_cast<bool*>(to + i * to_stride) = cast<bool>(parts[0]) || cast<bool>(parts[1]);
+  }
+}
+
+Convert load_complex_as_truth(ScalarType from) {
+  return from == ScalarType::ComplexHalf    ? convert_complex_to_truth<Half>
+         : from == ScalarType::ComplexFloat ? convert_complex_to_truth<float>
+                                            : convert_complex_to_truth<double>;
+}
+
+}  // namespace
+
 Convert load(ScalarType from, Compute to) {
+  if constexpr (has_complex) {
+    if (is_complex(from) && to == Compute::Bool) return load_complex_as_truth(from);
+  }
   switch (to) {
     case Compute::Bool:
       return load_as<bool>(from);

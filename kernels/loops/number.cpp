@@ -13,8 +13,8 @@ double largest_float(ScalarType dtype) {
     return 65504.0;
   }
   if (is_selected(ScalarType::BFloat16) && dtype == ScalarType::BFloat16) return 0x1.FEp127;
-  const bool is_double = is_selected(ScalarType::Double, ScalarType::ComplexDouble) &&
-                         dtype == ScalarType::Double;
+  const bool is_double =
+      is_selected(ScalarType::Double, ScalarType::ComplexDouble) && dtype == ScalarType::Double;
   return is_double ? HUGE_VAL : 0x1.FFFFFEp127;
 }
 

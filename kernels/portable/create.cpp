@@ -2,6 +2,7 @@
 // Tensors made of a number: constants, ranges, the identity; and the triangles of matrices.
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/integer_math.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>
@@ -44,20 +45,22 @@ void count_up(const Strided& to, C start, C step, int64_t n) {
 
 // How many there are: eager counts in int64 for an int64 result, whatever the numbers, and in
 // double for others. -1 where it refuses.
-double range_length(double start, double end, double step, ScalarType dtype) {
+double range_length(const Scalar& first, const Scalar& last, const Scalar& by, ScalarType dtype) {
+  const double start = as_double(first), end = as_double(last), step = as_double(by);
   if (!std::isfinite(start) || !std::isfinite(end) || step == 0 || !std::isfinite(step) ||
       (end - start) * step < 0) {
     return -1;
   }
   if (dtype != ScalarType::Long) return std::ceil((end - start) / step);
   const double whole = std::trunc(step);
-  return whole == 0 ? -1 : std::ceil((std::trunc(end) - std::trunc(start)) / whole);
+  const auto distance = static_cast<double>(minus(as_int(last), as_int(first)));
+  return whole == 0 ? -1 : std::ceil(distance / whole);
 }
 
 Tensor& range(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end, const Scalar& step,
               Tensor& out) {
   const double from = as_double(start), to = as_double(end), by = as_double(step);
-  const double length = range_length(from, to, by, out.scalar_type());
+  const double length = range_length(start, end, step, out.scalar_type());
   // What ATen counts in.
   const ScalarType dtype = out.scalar_type(), counted = is_integral(dtype) ? ScalarType::Long
                                                         : dtype == ScalarType::Float

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elements put at the places that an index tensor names along one dimension, and elements counted
 // at the places that they name themselves.
+#include <executorch/kernels/loops/complex.h>
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/integer_math.h>
@@ -115,6 +116,10 @@ void count_run(KernelRuntimeContext& ctx, const Run& run) {
 
 bool merge_into(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
                 const Strided& src, Merge merge) {
+  if (has_complex && is_complex(to.memory.dtype) && merge == Merge::Add) {
+    return merge_into(ctx, {part_of(to.memory, 0), to.dim}, where, part_of(src, 0), merge) &&
+           merge_into(ctx, {part_of(to.memory, 1), to.dim}, where, part_of(src, 1), merge);
+  }
   RunFunction run = nullptr;
   if (merge == Merge::Replace) {
     visit_width(to.memory.element_size(), [&](auto tag) { run = replace_run<ET_TYPE_OF(tag)>; });

@@ -433,8 +433,8 @@ void search_number(KernelRuntimeContext& ctx, const Tensor& sequence, const Scal
   if (!expect_number(ctx, "the sequence", sequence)) return;
   Search place = how;
   Scalar key = value;
-  if (value.isFloatingPoint() && is_integral(one.dtype))
-    key = among_integers(one.dtype, &place, value.to<double>());
+  const bool is_wider = value.isFloatingPoint() || one.dtype == ScalarType::Bool;
+  if (is_wider && is_integral(one.dtype)) key = among_integers(one.dtype, &place, as_double(value));
   if (fill(ctx, one, key)) search(ctx, sequence, one, Shape(), place, out);
 }
 

@@ -86,8 +86,7 @@ class Checker final {
     // Type and size of one element; then of all.
     const auto type = static_cast<etensor::ScalarType>(tensor_.scalar_type());
     const auto element = etensor::safe_nbytes(type, nullptr, 0);
-    ET_CHECK_OR_RETURN_ERROR(element.ok() && type != etensor::ScalarType::ComplexHalf,
-                             InvalidProgram,
+    ET_CHECK_OR_RETURN_ERROR(element.ok(), InvalidProgram,
                              "method '%s', tensor %zu: scalar type %d is none of the format's",
                              text(plan_.name()), index_, static_cast<int>(tensor_.scalar_type()));
     const auto sizes = items(tensor_.sizes());

@@ -21,8 +21,6 @@ from oracle.kernel_call import EagerCall, compare, computed_wider, kernel_refuse
 from oracle.kernel_entry import registered_kernels, schema_of
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# The kernels that take complex numbers; with others, complex samples are left out.
-COMPLEX = ("fft", "complex", "real", "imag", "conj", "copy", "clone", "view", "permute", "mul.out", "abs")
 _OF_CREATION = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"})
 
 
@@ -57,7 +55,8 @@ def kernel_for(call: torch._ops.OpOverload) -> tuple[str, torch.FunctionSchema] 
 def _holdable(value: Any) -> bool:
     """Whether kernels can hold what an argument is or contains."""
     if isinstance(value, torch.Tensor):
-        return value.dtype in DTYPE_CODES and value.layout is torch.strided and value.device.type == "cpu" and value.dim() <= 16
+        known = value.dtype in DTYPE_CODES and value.layout is torch.strided
+        return known and value.device.type == "cpu" and value.dim() <= 16
     if isinstance(value, (list, tuple)):
         return all(_holdable(v) for v in value)
     return not isinstance(value, (complex, torch.Generator))

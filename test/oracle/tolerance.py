@@ -17,6 +17,7 @@ BY_DTYPE = {
     torch.bfloat16: (3.2e-2, 3.2e-2),
     torch.float32: (1e-5, 1e-5),
     torch.float64: (1e-7, 1e-7),
+    torch.complex32: (4e-3, 4e-3),
     torch.complex64: (1e-5, 1e-5),
     torch.complex128: (1e-7, 1e-7),
 }

@@ -231,6 +231,10 @@ bool expect_alpha(KernelRuntimeContext& ctx, const Scalar& alpha, ScalarType com
                    "alpha must be an integer for inputs of dtype %s", name_of(common))) {
       return false;
     }
+    // Eager negates an integer before it converts it.
+    if (sign < 0 && alpha.isIntegral(/*includeBool=*/false)) {
+      return expect_fits(ctx, "-alpha", Scalar(minus(int64_t(0), as_int(alpha))), common);
+    }
   }
   return ET_EXPECT(ctx, !alpha.isBoolean() || common == ScalarType::Bool,
                    "alpha may be a bool for bool inputs alone, found inputs of dtype %s",
@@ -253,7 +257,8 @@ Tensor& add_scaled(KernelRuntimeContext& ctx, const Elementwise& operation, cons
   }
   parameters.floating[0] *= sign;
   if constexpr (is_computed<int64_t>) {
-    parameters.integer[0] = times(parameters.integer[0], int64_t(sign));
+    const int64_t whole = parameters.integer[0];
+    parameters.integer[0] = common == ScalarType::Bool ? whole != 0 : times(whole, int64_t(sign));
   }
   return elementwise(ctx, operation, {self, other}, out, parameters);
 }
@@ -307,6 +312,7 @@ Tensor& sub_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& oth
 }
 Tensor& sub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
                        const Scalar& alpha, Tensor& out) {
+  if (!ET_EXPECT(ctx, !other.isBoolean(), "subtraction is not defined on bool")) return out;
   return add(ctx, self, other, alpha, -1, out);
 }
 Tensor& rsub_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
@@ -315,8 +321,10 @@ Tensor& rsub_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Ten
 }
 Tensor& rsub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar& other,
                         const Scalar& alpha, Tensor& out) {
-  if (!ET_EXPECT(ctx, self.scalar_type() != ScalarType::Bool, "subtraction is not defined on bool"))
+  if (!ET_EXPECT(ctx, self.scalar_type() != ScalarType::Bool && !other.isBoolean(),
+                 "subtraction is not defined on bool")) {
     return out;
+  }
   const Elementwise& operation =
       kElementwise<rsub_math, 2, Domain::Numeric, dtypes_of("rsub_scalar_out"), complex_math::rsub>;
   return add_scaled(ctx, operation, self, other, alpha, 1, out);

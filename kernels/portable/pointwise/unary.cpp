@@ -201,6 +201,7 @@ constexpr auto hardtanh_math = [](auto x, const auto& extra) {
   const auto above = x < extra.a ? extra.a : x;
   return above > extra.b ? extra.b : above;
 };
+constexpr auto nan_math = [](auto x) { return std::numeric_limits<decltype(x)>::quiet_NaN(); };
 constexpr auto threshold_math = [](auto x, const auto& extra) {
   return x <= extra.a ? extra.b : x;
 };
@@ -266,6 +267,14 @@ bool take_numbers(KernelRuntimeContext& ctx, std::initializer_list<NamedNumber> 
   return true;
 }
 
+// For integers, eager cuts a bound to a whole number before it looks whether it fits.
+Scalar whole_number(ScalarType dtype, const Scalar& bound) {
+  if constexpr (is_computed<int64_t>) {
+    if (is_integral(dtype) && fits(bound, ScalarType::Long)) return Scalar(as_int(bound));
+  }
+  return bound;
+}
+
 // Activations give their input's dtype, and are defined on floating point alone.
 Tensor& activation(KernelRuntimeContext& ctx, const Elementwise& operation, const Tensor& self,
                    Tensor& out, const Parameters& parameters = {}) {
@@ -327,10 +336,14 @@ Tensor& hardtanh_out(KernelRuntimeContext& ctx, const Tensor& self, const Scalar
                      const Scalar& max_val, Tensor& out) {
   Parameters p;
   const ScalarType dtype = self.scalar_type();
-  if (!take_numbers(ctx, {{"min_val", min_val, dtype}, {"max_val", max_val, dtype}}, &p) ||
-      !ET_EXPECT(ctx, !is_unsigned(dtype) || (as_double(min_val) >= 0 && as_double(max_val) >= 0),
+  const Scalar low = whole_number(dtype, min_val), high = whole_number(dtype, max_val);
+  if (!take_numbers(ctx, {{"min_val", low, dtype}, {"max_val", high, dtype}}, &p) ||
+      !ET_EXPECT(ctx, !is_unsigned(dtype) || (as_double(low) >= 0 && as_double(high) >= 0),
                  "min_val and max_val must not be negative for %s", name_of(dtype))) {
     return out;
+  }
+  if (is_floating(dtype) && (std::isnan(p.floating[0]) || std::isnan(p.floating[1]))) {
+    return elementwise(ctx, kElementwise<nan_math, 1, Domain::Floating>, {self}, out);
   }
   return elementwise(ctx,
                      kElementwise<hardtanh_math, 1, Domain::Numeric, dtypes_of("hardtanh_out")>,

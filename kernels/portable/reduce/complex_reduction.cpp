@@ -46,16 +46,6 @@ class ComplexFold {
         for_each([&](Complex z) { total = complex_math::product(total, z); });
         return total;
       }
-      case Fold::Any: {
-        bool any = false;
-        for_each([&](Complex z) { any = any || z != 0.0; });
-        return any ? 1 : 0;
-      }
-      case Fold::All: {
-        bool all = true;
-        for_each([&](Complex z) { all = all && z != 0.0; });
-        return all ? 1 : 0;
-      }
       default:
         return spread(for_each);
     }

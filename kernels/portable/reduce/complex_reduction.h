@@ -6,7 +6,7 @@
 
 namespace executorch::kernels::portable {
 
-enum class Fold : uint8_t { Sum, Mean, Product, Any, All, Variance, Deviation };
+enum class Fold : uint8_t { Sum, Mean, Product, Variance, Deviation };
 
 /// Resizes `out` and computes it. `out` must be complex for sums, means and products, real for the
 /// others. `correction`: of Variance and Deviation, which are those of the real and the imaginary

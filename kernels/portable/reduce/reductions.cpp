@@ -341,11 +341,6 @@ Tensor& truth(KernelRuntimeContext& ctx, const Accumulator* accumulator, const T
                  "out must be bool or uint8, found %s", name_of(dtype))) {
     return out;
   }
-  if (is_complex_call(self, out)) {
-    const bool is_any = accumulator == &kAccumulator<AnyTrue>;
-    reduce_complex(ctx, is_any ? Fold::Any : Fold::All, self, mask, keepdim, out);
-    return out;
-  }
   reduce(ctx, accumulator, self, mask, keepdim, out);
   return out;
 }
