@@ -57,6 +57,9 @@ bool expect_index_dtype(KernelRuntimeContext& ctx, const char* name, const Tenso
 /// The dtype holds the number that is the argument `name` (fits() of number.h).
 bool expect_fits(KernelRuntimeContext& ctx, const char* name, const Scalar& number,
                  ScalarType dtype);
+/// The same of a tensor of one element. Only complex dtypes hold a complex number.
+bool expect_item_fits(KernelRuntimeContext& ctx, const char* name, const Tensor& item,
+                      ScalarType dtype);
 /// All of `out` may be set to the number. As in ATen, a single 16-bit float holds any, as infinity.
 bool expect_fill(KernelRuntimeContext& ctx, const char* name, const Scalar& number,
                  const Tensor& out);

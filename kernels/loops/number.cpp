@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Whether a number fits a dtype.
 #include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/number.h>
 
 #include <cmath>
@@ -49,6 +50,20 @@ bool expect_fits(KernelRuntimeContext& ctx, const char* name, const Scalar& numb
                  ScalarType dtype) {
   return ET_EXPECT(ctx, fits(number, dtype), "%s must fit %s, found %.17g", name, name_of(dtype),
                    as_double(number));
+}
+
+bool expect_item_fits(KernelRuntimeContext& ctx, const char* name, const Tensor& item,
+                      ScalarType dtype) {
+  const ScalarType from = item.scalar_type();
+  if (is_complex(from)) {
+    return ET_EXPECT(ctx, is_complex(dtype), "%s of dtype %s cannot be converted to %s", name,
+                     name_of(from), name_of(dtype));
+  }
+  const auto* const data = static_cast<const char*>(item.const_data_ptr());
+  return expect_fits(
+      ctx, name,
+      is_floating(from) ? Scalar(read<double>(data, from)) : Scalar(read<int64_t>(data, from)),
+      dtype);
 }
 
 bool expect_fill(KernelRuntimeContext& ctx, const char* name, const Scalar& number,

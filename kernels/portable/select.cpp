@@ -81,7 +81,8 @@ Tensor& masked_fill_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, co
 Tensor& masked_fill_tensor_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mask,
                                const Tensor& value, Tensor& out) {
   if (!ET_EXPECT(ctx, value.dim() == 0, "value must have rank 0, found %d",
-                 static_cast<int>(value.dim())))
+                 static_cast<int>(value.dim())) ||
+      !expect_item_fits(ctx, "value", value, self.scalar_type()))
     return out;
   return masked_fill(ctx, self, mask, Strided(value), out);
 }

@@ -187,7 +187,7 @@ TENSORS(fmax,     Any,      (y != y) | (x > y) ? x : y)
 TENSORS(fmin,     Any,      (y != y) | (x < y) ? x : y)
 MATH(add,         plus(x, y))
 MATH(add_scaled,  plus(x, times(extra.a, y)))
-MATH(rsub,        minus(y, times(extra.a, x)))
+MATH(rsub,        plus(y, times(extra.a, x)))
 MATH(nextafter,   extra.a == 0 ? std::nextafter(x, y) : extra.a > 1 ? next_in<Half>(x, y) : next_in<BFloat16>(x, y))
 // clang-format on
 
@@ -327,7 +327,7 @@ Tensor& rsub_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, const Sca
   }
   const Elementwise& operation =
       kElementwise<rsub_math, 2, Domain::Numeric, dtypes_of("rsub_scalar_out"), complex_math::rsub>;
-  return add_scaled(ctx, operation, self, other, alpha, 1, out);
+  return add_scaled(ctx, operation, self, other, alpha, -1, out);
 }
 
 Tensor& nextafter_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,

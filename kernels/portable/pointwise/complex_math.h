@@ -79,7 +79,7 @@ inline constexpr auto add_scaled = [](Complex x, Complex y, const auto& extra) {
   return x + extra.a * y;
 };
 inline constexpr auto rsub = [](Complex x, Complex y, const auto& extra) {
-  return y - extra.a * x;
+  return y + extra.a * x;
 };
 inline constexpr auto addcmul = [](Complex x, Complex y, Complex z, const auto& extra) {
   return x + extra.a * product(y, z);

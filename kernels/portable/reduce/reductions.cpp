@@ -290,6 +290,13 @@ Tensor& sum_like(KernelRuntimeContext& ctx, Fold fold, const Tensor& self, uint3
     return out;
   }
   const ScalarType result = out.scalar_type();
+  if (is_selected(ScalarType::Bool) && result == ScalarType::Bool) {
+    // A sum of truth values is whether any is true, a product whether all are.
+    const Accumulator* const truth =
+        fold == Fold::Product ? &kAccumulator<AllTrue> : &kAccumulator<AnyTrue>;
+    reduce(ctx, truth, self, mask, keepdim, out);
+    return out;
+  }
   reduce(ctx,
          accumulator_for<A>(is_integral(result) ? Compute::Int64 : compute_of(self.scalar_type())),
          self, mask, keepdim, out);
