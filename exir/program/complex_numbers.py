@@ -1,7 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Arithmetic on complex tensors as arithmetic on their real and imaginary parts.
 
-The runtime holds, moves and transforms complex numbers; it computes with real ones alone. Each decomposition leaves
+The portable kernels compute complex numbers one block at a time in float64; kernels and delegates for real numbers
+are faster. Each decomposition leaves
 calls without complex operands as they are.
 """
 

@@ -31,6 +31,7 @@ constexpr ElementTypeInfo kTypes[] = {
     {ScalarType::UInt16, "uint16", 2, dlpack::kUInt, 4},
     {ScalarType::UInt32, "uint32", 4, dlpack::kUInt, 6},
     {ScalarType::UInt64, "uint64", 8, dlpack::kUInt, kNumpyUInt64},
+    {ScalarType::ComplexHalf, "complex32", 4, dlpack::kComplex, -1},
     {ScalarType::ComplexFloat, "complex64", 8, dlpack::kComplex, 14},
     {ScalarType::ComplexDouble, "complex128", 16, dlpack::kComplex, 15},
     {ScalarType::Float8_e5m2, "float8_e5m2", 1, dlpack::kFloat8E5M2, -1},

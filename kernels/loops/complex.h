@@ -20,7 +20,7 @@ inline Strided part_of(const Strided& memory, int which) {
   return part;
 }
 
-/// Reads runs of a tensor as complex numbers; what is real has imaginary parts of zero.
+/// Reads runs of a tensor as complex numbers. Real elements get imaginary parts of zero.
 class ComplexReader {
  public:
   ComplexReader() = default;
@@ -45,7 +45,7 @@ class ComplexReader {
   Convert load_ = nullptr;
 };
 
-/// Writes runs of complex numbers as elements of a tensor; what is real takes the real parts.
+/// Writes runs of complex numbers as elements of a tensor. A real tensor takes the real parts.
 class ComplexWriter {
  public:
   explicit ComplexWriter(ScalarType dtype)

@@ -89,7 +89,7 @@ ScalarType promote_integers(ScalarType a, ScalarType b) {
   }
 }
 
-// At least one of them is complex; the wider parts win.
+// One dtype or both are complex; the wider parts win.
 ScalarType promote_complex(ScalarType a, ScalarType b) {
   const bool integral = is_integral(a) || is_integral(b);
   if (integral) return is_complex(a) ? a : b;
@@ -185,7 +185,7 @@ void convert_each(To* to, const From* from, int64_t n) {
 
 // Vectors convert to int32 alone. Where all of a run is held by it, the int64 by which uint8 is
 // made would be cut to the same.
-void convert_by_int32(uint8_t* to, const float* from, int64_t n) {
+[[maybe_unused]] void convert_by_int32(uint8_t* to, const float* from, int64_t n) {
   constexpr int64_t kRun = 256;
   for (int64_t first = 0; first < n; first += kRun) {
     const int64_t count = std::min(kRun, n - first);
@@ -284,7 +284,7 @@ Convert store_from(ScalarType to) {
 
 namespace {
 
-// Whether either part is other than zero.
+// A complex number is true unless both of its parts are zero.
 template <class T>
 void convert_complex_to_truth(char* to, int64_t to_stride, const char* from, int64_t from_stride,
                               int64_t n) {

@@ -169,7 +169,8 @@ class Sink {
         stride_(stride),
         store_(store(plan.compute_of_result(), out)) {
     const ScalarType computed = plan.left_in();
-    // What is computed wider than the result is cut to it first: int8 wraps, whatever out holds.
+    // Values computed in a wider type are narrowed to the result's dtype before out's: int8 wraps
+    // even if out is int64.
     const bool is_cut = plan.result != out && plan.result != computed;
     if (is_cut) narrowing_ = Narrowing(plan.compute_of_result(), plan.result);
     direct_ = !is_cut && out == computed &&

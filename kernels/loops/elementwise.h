@@ -95,7 +95,7 @@ inline constexpr bool has_small_integers =
 /// Stands for the mathematics on complex numbers of an operator that has none.
 inline constexpr auto kNoComplex = [] {};
 
-/// What an operator gives for complex numbers.
+/// The type of an operator's results for complex inputs.
 enum class OfComplex : uint8_t { Nothing, Complex, Real, Bool };
 
 /// An operator's mathematics, compiled.

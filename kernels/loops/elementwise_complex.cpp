@@ -66,7 +66,7 @@ class Source {
   Complex block_[kRun];
 };
 
-// Writes what the mathematics gives: Complex, double or bool.
+// Writes the results, which are Complex, double or bool.
 class Sink {
  public:
   Sink(OfComplex kind, ScalarType out)

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Whether a number fits a dtype.
+// Range checks of numbers that are converted to a dtype.
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/number.h>

@@ -21,9 +21,10 @@ inline int64_t as_int(const Scalar& number) {
                                   : number.to<int64_t>();
 }
 
-/// Whether the dtype holds the number, as ATen's checked conversions (Scalar::to) decide it: bool
-/// holds all; floating point all within its largest numbers, infinity and NaN; an unsigned integer
-/// negative integers too, which wrap, down to minus its largest. A complex dtype is as its parts.
+/// True if the dtype can hold the number by the rules of ATen's checked conversion (Scalar::to):
+/// bool holds every number; floating point holds its finite range, infinity and NaN; an unsigned
+/// integer also holds negative integers down to minus its maximum, which wrap. A complex dtype
+/// follows the rules of its parts.
 bool fits(const Scalar& number, ScalarType dtype);
 
 /// The dtype in which ATen computes with numbers beside 16-bit floats; any other dtype itself.

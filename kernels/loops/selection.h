@@ -72,12 +72,12 @@ constexpr bool is_held(ScalarType dtype) {
          (dtype == ScalarType::Half && is_selected(ScalarType::ComplexHalf));
 }
 
-/// Whether one of the dtypes is complex.
+/// True if the mask contains a complex dtype.
 constexpr bool holds_complex(uint64_t dtypes) {
   return (dtypes & (dtype_bit(ScalarType::ComplexHalf) | dtype_bit(ScalarType::ComplexFloat) |
                     dtype_bit(ScalarType::ComplexDouble))) != 0;
 }
-/// Whether tensors may be complex; else nothing is compiled for it.
+/// True if this build supports complex tensors; otherwise it compiles no code for them.
 inline constexpr bool has_complex = holds_complex(EXECUTORCH_SELECTED_DTYPES);
 
 }  // namespace executorch::kernels

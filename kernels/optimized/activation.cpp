@@ -22,7 +22,7 @@ constexpr Elementwise kMap{{nullptr, nullptr, row<function>, nullptr},
                            OfComplex::Nothing,
                            {}};
 
-/// Whether float32 is computed in: not for float64 and complex numbers, in either tensor.
+/// True if the operator is computed in float32: neither tensor is float64 or complex.
 bool in_float(const Tensor& self, const Tensor& out) {
   const auto is_wide = [](ScalarType dtype) {
     return dtype == ScalarType::Double || is_complex(dtype);

@@ -144,7 +144,7 @@ Tensor& _fft_c2r_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int
     }
     from = middle;
   }
-  // A longer spectrum repeats its conjugates, which are not read.
+  // The rest of a longer spectrum holds conjugates of the part read here.
   from.narrow(last, 0, last_dim_size / 2 + 1);
   const Runner run = choose(from.dtype, complex_to_real<float>, complex_to_real<double>);
   run(ctx, {to, from, last, last_dim_size, false, plan.scale});

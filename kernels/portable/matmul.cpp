@@ -97,7 +97,7 @@ Batch part_of(Batch batch, int which) {
   return batch;
 }
 
-// A product of complex matrices is four of their parts, the latter two added to what is there.
+// Computes a complex product as four real ones. The second of each pair adds to the first.
 template <class T>
 void multiply_complex(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Product& p) {
   const double alpha = number<double>(p.alpha);
@@ -141,7 +141,7 @@ void product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& le
              const Tensor& right, const Addend& addend, const Shape& shape, bool row, bool column,
              Tensor& out) {
   if (!expect_operands(ctx, left, right, out) || !resize(ctx, out, shape)) return;
-  // Eager converts the numbers to a vector's dtype, beside matrices to what they are computed in.
+  // Eager converts alpha and beta to the dtype itself for vectors, to opmath_dtype() for matrices.
   const ScalarType dtype = column ? out.scalar_type() : opmath_dtype(out.scalar_type());
   if (addend.tensor != nullptr && (!expect_fits(ctx, "beta", addend.beta, dtype) ||
                                    !expect_fits(ctx, "alpha", addend.alpha, dtype))) {

@@ -406,8 +406,8 @@ void search(KernelRuntimeContext& ctx, const Tensor& sequence, const Strided& va
   }
 }
 
-// The integer that has the number's place in a sequence of a dtype. What lies beyond all integers
-// of the dtype is the outermost of them, and comes before or after its equals.
+// The integer that has the number's place in a sequence of a dtype. A number outside
+// the dtype's range becomes the nearest limit and is placed before or after elements equal to it.
 Scalar among_integers(ScalarType dtype, Search* how, double number) {
   const double whole = how->right ? std::floor(number) : std::ceil(number);
   const bool is_bool = dtype == ScalarType::Bool;

@@ -391,7 +391,7 @@ Tensor& pow_tensor_scalar_out(KernelRuntimeContext& ctx, const Tensor& self, con
   }
   if (floating && power == -0.5) return rsqrt_out(ctx, self, out);
   if (floating && power == -1) return reciprocal_out(ctx, self, out);
-  // Eager converts the exponent to the common dtype, if that is not one of the wide floats.
+  // Eager converts the exponent to the common dtype unless that is float32.
   const ScalarType common = Promotion().add(self).add(exponent).result();
   if (common != ScalarType::Float && !expect_fits(ctx, "exponent", exponent, common)) return out;
   return elementwise(ctx, kPower, {self, as_element(self.scalar_type(), exponent)}, out);

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The mathematics of pointwise operators on complex numbers. Infinity and NaN come out as eager's
-// formulas give them, which for products and quotients are not those of C.
+// The mathematics of pointwise operators on complex numbers. Products and quotients use
+// eager's formulas, which treat infinity and NaN differently from C's operators.
 #pragma once
 
 #include <executorch/kernels/loops/complex.h>

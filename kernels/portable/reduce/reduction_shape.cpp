@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which dimensions a reduction removes, and the shape that remains.
+// Dimensions that a reduction removes, and the shape of its result.
 #include <executorch/kernels/portable/reduce/reduction.h>
 
 namespace executorch::kernels::portable {

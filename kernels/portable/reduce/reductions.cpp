@@ -276,7 +276,7 @@ struct Deviation : Variance<C> {
   }
 };
 
-// Whether either tensor is complex, in a build that has complex numbers.
+// True if either tensor is complex and this build supports complex numbers.
 bool is_complex_call(const Tensor& self, const Tensor& out) {
   return has_complex && (is_complex(self.scalar_type()) || is_complex(out.scalar_type()));
 }

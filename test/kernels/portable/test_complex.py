@@ -17,7 +17,7 @@ DTYPES = (torch.complex64, torch.complex128, torch.complex32)
 REAL_ONLY = ("aten::im2col", "aten::logcumsumexp", "aten::randn", "aten::index_put")
 """Kernels that refuse complex numbers, which eager takes; index_put where it accumulates."""
 LAZY = ("svd_lowrank", "pca_lowrank")
-"""Functions that give eager views marked as conjugated, which are not what a program holds."""
+"""Functions whose eager results are lazily conjugated views; programs hold no such views."""
 
 
 def _samples(op: Any, dtype: torch.dtype) -> list[Any]:
