@@ -2,8 +2,7 @@
 """Arithmetic on complex tensors as arithmetic on their real and imaginary parts.
 
 The portable kernels compute complex numbers one block at a time in float64; kernels and delegates for real numbers
-are faster. Each decomposition leaves
-calls without complex operands as they are.
+are faster. Each decomposition leaves calls without complex operands as they are.
 """
 
 from __future__ import annotations
