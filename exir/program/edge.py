@@ -75,8 +75,10 @@ def to_edge(
     `executorch.devtools.ETRecord`.
     """
     config = compile_config or EdgeCompileConfig()
-    edge = {name: edge_program(program, config) for name, program in methods_of(programs).items()}
+    methods = methods_of(programs)
+    edge = {name: edge_program(program, config) for name, program in methods.items()}
     manager = EdgeProgramManager(edge, constant_methods, config)
+    manager.lowered_from(methods)
     if generate_etrecord:
         manager.record_from(programs)
     return manager

@@ -16,6 +16,7 @@ from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_manager import ExportedProgramPassManager, PassManager
 from executorch.exir.passes.debug_handle_generator_pass import generate_missing_debug_handles
+from executorch.exir.program.origin import Origin
 from executorch.exir.program.program_graph import set_verifiers, with_graph
 from executorch.exir.program.record import new_record
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
@@ -46,6 +47,7 @@ class EdgeProgramManager:
         )
         self._config_methods = dict(constant_methods or {})
         self._etrecord: Any = None
+        self._origin: Origin | None = None
         for program in self._edge_programs.values():
             set_verifiers(program, [self._verifier(self.compile_config)])
 
@@ -75,6 +77,10 @@ class EdgeProgramManager:
         made = EdgeProgramManager(programs, self._config_methods, config or self.compile_config, self._allowed)
         made._etrecord = self._etrecord
         return made
+
+    def lowered_from(self, exported_programs: dict[str, ExportedProgram]) -> None:
+        """Note the programs that these were made of: `to_backend` keeps whole what a partitioner wants whole."""
+        self._origin = Origin.of(exported_programs, self._edge_programs)
 
     def record_from(self, exported_programs: ExportedProgram | dict[str, ExportedProgram]) -> None:
         """Begins an `executorch.devtools.ETRecord`: of the programs that these were made of, and of these."""
@@ -108,8 +114,20 @@ class EdgeProgramManager:
         return self._with(programs, compile_config)
 
     def to_backend(self, partitioner: Partitioner | dict[str, Partitioner]) -> EdgeProgramManager:
-        """Delegates what a partitioner takes: of every method, or of the methods that a dict names."""
+        """Delegates what a partitioner takes: of every method, or of the methods that a dict names.
+
+        Directly after `to_edge` this is `to_edge_transform_and_lower`: a partitioner gets the operators that it wants
+        whole, and constants are folded. After `transform` or another `to_backend` it gets the programs as they are.
+        """
         by_method = partitioner if isinstance(partitioner, dict) else dict.fromkeys(self._edge_programs, partitioner)
+        origin = self._origin
+        known = set(by_method) <= self.methods and all(isinstance(wanted, Partitioner) for wanted in by_method.values())
+        if origin is not None and known and origin.is_useful_to(by_method) and origin.is_current(self._edge_programs):
+            from executorch.exir.program.lowering import lower
+
+            wanted = {name: [each] for name, each in by_method.items()}
+            record = self._etrecord is not None
+            return lower(origin.exported, wanted, self._config_methods, self.compile_config, generate_etrecord=record)
         return self._with(to_backend(MethodProgramsPartitionerSpec(self._edge_programs, by_method)))
 
     def to_executorch(self, config: ExecutorchBackendConfig | None = None) -> ExecutorchProgramManager:

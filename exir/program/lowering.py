@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch import fx
@@ -24,7 +24,7 @@ Keep = tuple[list[OpOverload], Callable[[fx.Node], bool] | None]
 
 
 def _partitioners_of(partitioner: Any, method: str) -> list[Partitioner]:
-    wanted = partitioner.get(method) if isinstance(partitioner, dict) else partitioner
+    wanted = partitioner.get(method) if isinstance(partitioner, Mapping) else partitioner
     if wanted is None:
         return []
     return list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
@@ -62,8 +62,26 @@ def to_edge_transform_and_lower(
     after all. Without partitioners this is `to_edge` with passes. partitioner: one list, or a list by method name.
     generate_etrecord: `get_etrecord()` of the program that it becomes gives an `executorch.devtools.ETRecord`.
     """
-    config = compile_config or EdgeCompileConfig()
-    methods = methods_of(programs)
+    return lower(
+        methods_of(programs),
+        partitioner,
+        constant_methods,
+        compile_config or EdgeCompileConfig(),
+        transform_passes=transform_passes,
+        generate_etrecord=generate_etrecord,
+    )
+
+
+def lower(
+    methods: Mapping[str, ExportedProgram],
+    partitioner: Sequence[Partitioner] | Mapping[str, list[Partitioner]] | None,
+    constant_methods: dict[str, Any] | None,
+    config: EdgeCompileConfig,
+    *,
+    transform_passes: Sequence[Any] | dict[str, Sequence[Any]] | PassManager | None = None,
+    generate_etrecord: bool = False,
+) -> EdgeProgramManager:
+    """`to_edge_transform_and_lower` of programs that are known to be ones."""
     chosen = {name: _partitioners_of(partitioner, name) for name in methods}
     lowered = {name: _lower_method(program, chosen[name], config) for name, program in methods.items()}
     kept = {op for _, operators in lowered.values() for op in operators}
@@ -75,7 +93,7 @@ def to_edge_transform_and_lower(
         if wanted:
             fold_for_backends(manager.exported_program(name))
     if generate_etrecord:
-        manager.record_from(programs)
+        manager.record_from(dict(methods))
     for position in range(max((len(wanted) for wanted in chosen.values()), default=0)):
         manager = manager.to_backend(
             {name: wanted[position] for name, wanted in chosen.items() if position < len(wanted)}

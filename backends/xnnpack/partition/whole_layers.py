@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Linear layers of integer weights in one piece again, where `to_edge` took them apart before a partitioner saw them.
+"""Linear layers of constant weights in one piece again, where `to_edge` took them apart before a partitioner saw them.
 
-addmm(bias, x, permute(dequantize(w)))                linear(x, dequantize(w), bias)
-view(addmm(bias, view(x), permute(dequantize(w))))    the same, of x with more dimensions
+addmm(bias, x, permute(w))                linear(x, w, bias); w is a constant, or a constant dequantized
+view(addmm(bias, view(x), permute(w)))    the same, of x with more dimensions
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import operator_of
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator_of
 from executorch.backends.xnnpack.lowering.quantization import weights_of
 from executorch.exir.backend.program_copy import copy_program
 from executorch.exir.dialects._ops import ops
@@ -66,7 +66,11 @@ def _is_in_pieces(program: ExportedProgram, node: Node) -> bool:
     if not isinstance(turned, Node) or operator_of(turned) != "aten.permute_copy.default" or len(turned.users) > 1:
         return False
     is_row = bias is None or bias.meta["val"].dim() == 1
-    return is_row and list(turned.args[1]) == [1, 0] and weights_of(program, turned.args[0]) is not None  # type: ignore[arg-type]
+    return is_row and list(turned.args[1]) == [1, 0] and _is_weight(program, turned.args[0])  # type: ignore[arg-type]
+
+
+def _is_weight(program: ExportedProgram, node: object) -> bool:
+    return weights_of(program, node) is not None or constant_tensor(program, node) is not None
 
 
 def _with_all_dimensions(node: Node, source: Node) -> tuple[Node, Node]:

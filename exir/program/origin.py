@@ -1,0 +1,52 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The exported programs behind edge programs, so that a partitioner of the older way gets the operators it wants whole.
+
+`to_edge` decomposes before a partitioner can name the operators that it takes whole. `EdgeProgramManager.to_backend`
+therefore lowers the exported programs again, as `to_edge_transform_and_lower` does, while nobody has changed either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from torch.export import ExportedProgram
+
+from executorch.exir.backend.partitioner import Partitioner
+from executorch.exir.graph_module import all_graph_modules
+
+_Fingerprint = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """exported: programs by method. fingerprints: of the exported and edge programs when the latter were made."""
+
+    exported: Mapping[str, ExportedProgram]
+    fingerprints: tuple[_Fingerprint, ...]
+
+    @classmethod
+    def of(cls, exported: Mapping[str, ExportedProgram], edge: Mapping[str, ExportedProgram]) -> Origin:
+        return cls(dict(exported), _fingerprints(exported, edge))
+
+    def is_current(self, edge: Mapping[str, ExportedProgram]) -> bool:
+        """Whether the exported and the edge programs are as they were: graphs, weights and the keys of metadata."""
+        return self.fingerprints == _fingerprints(self.exported, edge)
+
+    def is_useful_to(self, partitioners: Mapping[str, Partitioner]) -> bool:
+        """Whether a partitioner wants operators whole."""
+        return any(wanted.ops_to_not_decompose(self.exported[name])[0] for name, wanted in partitioners.items())
+
+
+def _fingerprints(*programs: Mapping[str, ExportedProgram]) -> tuple[_Fingerprint, ...]:
+    return tuple(_fingerprint(program) for group in programs for program in group.values())
+
+
+def _fingerprint(program: ExportedProgram) -> _Fingerprint:
+    nodes: Iterable[object] = (
+        (node.op, node.name, str(node.target), str(node.args), str(node.kwargs), *sorted(map(str, node.meta)))
+        for held in all_graph_modules(program.graph_module)
+        for node in held.graph.nodes
+    )
+    tensors = ((name, id(value)) for table in (program.state_dict, program.constants) for name, value in table.items())
+    return hash(tuple(nodes)), hash(tuple(tensors)), str(program.graph_signature)
