@@ -67,7 +67,7 @@ struct Container final : public Aux {
   size_t size = 0;
   leaf_type* leaf = nullptr;
   std::unique_ptr<handle_type[]> items;
-  /// Of a dict.
+  /// One key for each item of a dict.
   std::unique_ptr<Key[]> keys;
   std::string custom_type;
   /// How many leaves are below; refresh_leaves_num() counts them.
@@ -84,7 +84,7 @@ struct Container final : public Aux {
   Container& operator=(const Container&) = delete;
 };
 
-/// Owns a node, and what is below it.
+/// Owns a node and its items.
 template <typename T, typename Aux = Empty>
 struct ContainerHandle {
   using container_type = Container<T, Aux>;
@@ -148,7 +148,7 @@ struct ContainerHandle {
   const ContainerHandle& at(const Key& lookup_key) const {
     const ContainerHandle* const item = find(lookup_key);
     if (item == nullptr) {
-      throw std::runtime_error("pytree: the dict has no such key");
+      throw std::runtime_error("pytree: key not found in the dict");
     }
     return *item;
   }
@@ -239,7 +239,7 @@ size_t refresh_leaves_num(const ContainerHandle<T, Aux>& node) {
   return count;
 }
 
-/// The same structure over `leaves`, of which there must be leaves_num().
+/// Copies the structure onto `leaves`, an array of leaves_num() elements.
 template <typename T, typename U, typename Aux>
 ContainerHandle<U, Aux> clone(const ContainerHandle<T, Aux>& node, U* leaves) {
   if (node.isLeaf()) {
