@@ -68,6 +68,10 @@ def test_every_documented_header_stands_alone(tmp_path: Path) -> None:
         sources.append(tmp_path / f"{header.replace('/', '_')}.cpp")
         # Twice: a header guards itself.
         sources[-1].write_text(f"#include <executorch/{header}>\n" * 2)
+    # All in one source, in both orders: no macro of one header is another's.
+    for name, headers in (("together", DOCUMENTED), ("reversed", DOCUMENTED[::-1])):
+        sources.append(tmp_path / f"{name}.cpp")
+        sources[-1].write_text("".join(f"#include <executorch/{header}>\n" for header in headers))
     commands = [[COMPILER, *FLAGS, f"-I{tmp_path}", *map(str, sources[part::2])] for part in range(2)]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
     messages = [process.communicate()[1] for process in running]

@@ -43,7 +43,7 @@ T unhandled_dtype() {
     using alias [[maybe_unused]] = ::executorch::runtime::ScalarTypeToCppType<enumerator>::type; \
     return __VA_ARGS__();                                                                        \
   }
-#define ET_INTERNAL_CASE(name, alias, ...) \
+#define ET_INTERNAL_SWITCH_ENTRY(name, alias, ...) \
   ET_INTERNAL_SWITCH_CASE(::executorch::aten::ScalarType::name, alias, __VA_ARGS__)
 
 // `first` is any dtype of the set; the switch deduces the body's return type from it.
@@ -65,61 +65,61 @@ T unhandled_dtype() {
   }()
 
 // The cases of a set.
-#define ET_INTERNAL_CASES_INT(alias, ...)     \
-  ET_INTERNAL_CASE(Byte, alias, __VA_ARGS__)  \
-  ET_INTERNAL_CASE(Char, alias, __VA_ARGS__)  \
-  ET_INTERNAL_CASE(Short, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(Int, alias, __VA_ARGS__)   \
-  ET_INTERNAL_CASE(Long, alias, __VA_ARGS__)
-#define ET_INTERNAL_CASES_UINT(alias, ...)     \
-  ET_INTERNAL_CASE(UInt16, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(UInt32, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(UInt64, alias, __VA_ARGS__)
-#define ET_INTERNAL_CASES_FLOAT(alias, ...)   \
-  ET_INTERNAL_CASE(Float, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(Double, alias, __VA_ARGS__)
+#define ET_INTERNAL_CASES_INT(alias, ...)             \
+  ET_INTERNAL_SWITCH_ENTRY(Byte, alias, __VA_ARGS__)  \
+  ET_INTERNAL_SWITCH_ENTRY(Char, alias, __VA_ARGS__)  \
+  ET_INTERNAL_SWITCH_ENTRY(Short, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(Int, alias, __VA_ARGS__)   \
+  ET_INTERNAL_SWITCH_ENTRY(Long, alias, __VA_ARGS__)
+#define ET_INTERNAL_CASES_UINT(alias, ...)             \
+  ET_INTERNAL_SWITCH_ENTRY(UInt16, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(UInt32, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(UInt64, alias, __VA_ARGS__)
+#define ET_INTERNAL_CASES_FLOAT(alias, ...)           \
+  ET_INTERNAL_SWITCH_ENTRY(Float, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(Double, alias, __VA_ARGS__)
 #define ET_INTERNAL_CASES_REAL(alias, ...)  \
   ET_INTERNAL_CASES_INT(alias, __VA_ARGS__) \
   ET_INTERNAL_CASES_FLOAT(alias, __VA_ARGS__)
-#define ET_INTERNAL_CASES_COMPLEX(alias, ...)        \
-  ET_INTERNAL_CASE(ComplexFloat, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(ComplexDouble, alias, __VA_ARGS__)
+#define ET_INTERNAL_CASES_COMPLEX(alias, ...)                \
+  ET_INTERNAL_SWITCH_ENTRY(ComplexFloat, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(ComplexDouble, alias, __VA_ARGS__)
 #define ET_INTERNAL_CASES_COMPLEXH(alias, ...)  \
   ET_INTERNAL_CASES_COMPLEX(alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(ComplexHalf, alias, __VA_ARGS__)
-#define ET_INTERNAL_CASES_QINT(alias, ...)       \
-  ET_INTERNAL_CASE(QInt8, alias, __VA_ARGS__)    \
-  ET_INTERNAL_CASE(QUInt8, alias, __VA_ARGS__)   \
-  ET_INTERNAL_CASE(QInt32, alias, __VA_ARGS__)   \
-  ET_INTERNAL_CASE(QUInt4x2, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(QUInt2x4, alias, __VA_ARGS__)
-#define ET_INTERNAL_CASES_BITS(alias, ...)      \
-  ET_INTERNAL_CASE(Bits1x8, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(Bits2x4, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(Bits4x2, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(Bits8, alias, __VA_ARGS__)   \
-  ET_INTERNAL_CASE(Bits16, alias, __VA_ARGS__)
-#define ET_INTERNAL_CASES_ALL(alias, ...)        \
-  ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__)     \
-  ET_INTERNAL_CASES_COMPLEXH(alias, __VA_ARGS__) \
-  ET_INTERNAL_CASES_QINT(alias, __VA_ARGS__)     \
-  ET_INTERNAL_CASES_BITS(alias, __VA_ARGS__)     \
-  ET_INTERNAL_CASE(Half, alias, __VA_ARGS__)     \
-  ET_INTERNAL_CASE(BFloat16, alias, __VA_ARGS__) \
-  ET_INTERNAL_CASE(Bool, alias, __VA_ARGS__)
-#define ET_INTERNAL_CASES_SCALAR_OBJ(alias, ...) \
-  ET_INTERNAL_CASE(Bool, alias, __VA_ARGS__)     \
-  ET_INTERNAL_CASE(Long, alias, __VA_ARGS__)     \
-  ET_INTERNAL_CASE(Double, alias, __VA_ARGS__)
+  ET_INTERNAL_SWITCH_ENTRY(ComplexHalf, alias, __VA_ARGS__)
+#define ET_INTERNAL_CASES_QINT(alias, ...)               \
+  ET_INTERNAL_SWITCH_ENTRY(QInt8, alias, __VA_ARGS__)    \
+  ET_INTERNAL_SWITCH_ENTRY(QUInt8, alias, __VA_ARGS__)   \
+  ET_INTERNAL_SWITCH_ENTRY(QInt32, alias, __VA_ARGS__)   \
+  ET_INTERNAL_SWITCH_ENTRY(QUInt4x2, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(QUInt2x4, alias, __VA_ARGS__)
+#define ET_INTERNAL_CASES_BITS(alias, ...)              \
+  ET_INTERNAL_SWITCH_ENTRY(Bits1x8, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(Bits2x4, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(Bits4x2, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(Bits8, alias, __VA_ARGS__)   \
+  ET_INTERNAL_SWITCH_ENTRY(Bits16, alias, __VA_ARGS__)
+#define ET_INTERNAL_CASES_ALL(alias, ...)                \
+  ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__)             \
+  ET_INTERNAL_CASES_COMPLEXH(alias, __VA_ARGS__)         \
+  ET_INTERNAL_CASES_QINT(alias, __VA_ARGS__)             \
+  ET_INTERNAL_CASES_BITS(alias, __VA_ARGS__)             \
+  ET_INTERNAL_SWITCH_ENTRY(Half, alias, __VA_ARGS__)     \
+  ET_INTERNAL_SWITCH_ENTRY(BFloat16, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(Bool, alias, __VA_ARGS__)
+#define ET_INTERNAL_CASES_SCALAR_OBJ(alias, ...)     \
+  ET_INTERNAL_SWITCH_ENTRY(Bool, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(Long, alias, __VA_ARGS__) \
+  ET_INTERNAL_SWITCH_ENTRY(Double, alias, __VA_ARGS__)
 #define ET_INTERNAL_CASES_SCALAR_OBJ_REAL(alias, ...) \
-  ET_INTERNAL_CASE(Long, alias, __VA_ARGS__)          \
-  ET_INTERNAL_CASE(Double, alias, __VA_ARGS__)
+  ET_INTERNAL_SWITCH_ENTRY(Long, alias, __VA_ARGS__)  \
+  ET_INTERNAL_SWITCH_ENTRY(Double, alias, __VA_ARGS__)
 #define ET_INTERNAL_CASES_SCALAR_OBJ_INTB(alias, ...) \
-  ET_INTERNAL_CASE(Bool, alias, __VA_ARGS__)          \
-  ET_INTERNAL_CASE(Long, alias, __VA_ARGS__)
+  ET_INTERNAL_SWITCH_ENTRY(Bool, alias, __VA_ARGS__)  \
+  ET_INTERNAL_SWITCH_ENTRY(Long, alias, __VA_ARGS__)
 #define ET_INTERNAL_CASES_SCALAR_OBJ_FLOATB(alias, ...) \
-  ET_INTERNAL_CASE(Bool, alias, __VA_ARGS__)            \
-  ET_INTERNAL_CASE(Double, alias, __VA_ARGS__)
+  ET_INTERNAL_SWITCH_ENTRY(Bool, alias, __VA_ARGS__)    \
+  ET_INTERNAL_SWITCH_ENTRY(Double, alias, __VA_ARGS__)
 
 // The switches.
 #define ET_SWITCH_ALL_TYPES(type, context, name, alias, ...)                                      \
@@ -156,42 +156,46 @@ T unhandled_dtype() {
   ET_INTERNAL_SWITCH(type, context, name, Bool, alias,                     \
                      ET_INTERNAL_CASES_SCALAR_OBJ_FLOATB(alias, __VA_ARGS__), __VA_ARGS__)
 
-#define ET_SWITCH_INT_TYPES_AND(dtype, type, context, name, alias, ...) \
-  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                  \
-                     ET_INTERNAL_CASES_INT(alias, __VA_ARGS__)          \
-                         ET_INTERNAL_CASE(dtype, alias, __VA_ARGS__),   \
+#define ET_SWITCH_INT_TYPES_AND(dtype, type, context, name, alias, ...)       \
+  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                        \
+                     ET_INTERNAL_CASES_INT(alias, __VA_ARGS__)                \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype, alias, __VA_ARGS__), \
                      __VA_ARGS__)
-#define ET_SWITCH_FLOAT_TYPES_AND(dtype, type, context, name, alias, ...) \
-  ET_INTERNAL_SWITCH(type, context, name, Float, alias,                   \
-                     ET_INTERNAL_CASES_FLOAT(alias, __VA_ARGS__)          \
-                         ET_INTERNAL_CASE(dtype, alias, __VA_ARGS__),     \
+#define ET_SWITCH_FLOAT_TYPES_AND(dtype, type, context, name, alias, ...)     \
+  ET_INTERNAL_SWITCH(type, context, name, Float, alias,                       \
+                     ET_INTERNAL_CASES_FLOAT(alias, __VA_ARGS__)              \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype, alias, __VA_ARGS__), \
                      __VA_ARGS__)
-#define ET_SWITCH_FLOAT_TYPES_AND2(dtype1, dtype2, type, context, name, alias, ...)                \
-  ET_INTERNAL_SWITCH(type, context, name, Float, alias,                                            \
-                     ET_INTERNAL_CASES_FLOAT(alias, __VA_ARGS__) ET_INTERNAL_CASE(                 \
-                         dtype1, alias, __VA_ARGS__) ET_INTERNAL_CASE(dtype2, alias, __VA_ARGS__), \
+#define ET_SWITCH_FLOAT_TYPES_AND2(dtype1, dtype2, type, context, name, alias, ...) \
+  ET_INTERNAL_SWITCH(type, context, name, Float, alias,                             \
+                     ET_INTERNAL_CASES_FLOAT(alias, __VA_ARGS__)                    \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype1, alias, __VA_ARGS__)       \
+                             ET_INTERNAL_SWITCH_ENTRY(dtype2, alias, __VA_ARGS__),  \
                      __VA_ARGS__)
-#define ET_SWITCH_FLOAT_TYPES_AND3(dtype1, dtype2, dtype3, type, context, name, alias, ...)       \
-  ET_INTERNAL_SWITCH(type, context, name, Float, alias,                                           \
-                     ET_INTERNAL_CASES_FLOAT(alias, __VA_ARGS__) ET_INTERNAL_CASE(                \
-                         dtype1, alias, __VA_ARGS__) ET_INTERNAL_CASE(dtype2, alias, __VA_ARGS__) \
-                         ET_INTERNAL_CASE(dtype3, alias, __VA_ARGS__),                            \
+#define ET_SWITCH_FLOAT_TYPES_AND3(dtype1, dtype2, dtype3, type, context, name, alias, ...) \
+  ET_INTERNAL_SWITCH(type, context, name, Float, alias,                                     \
+                     ET_INTERNAL_CASES_FLOAT(alias, __VA_ARGS__)                            \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype1, alias, __VA_ARGS__)               \
+                             ET_INTERNAL_SWITCH_ENTRY(dtype2, alias, __VA_ARGS__)           \
+                                 ET_INTERNAL_SWITCH_ENTRY(dtype3, alias, __VA_ARGS__),      \
                      __VA_ARGS__)
-#define ET_SWITCH_REAL_TYPES_AND(dtype, type, context, name, alias, ...) \
-  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                   \
-                     ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__)          \
-                         ET_INTERNAL_CASE(dtype, alias, __VA_ARGS__),    \
+#define ET_SWITCH_REAL_TYPES_AND(dtype, type, context, name, alias, ...)      \
+  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                        \
+                     ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__)               \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype, alias, __VA_ARGS__), \
                      __VA_ARGS__)
-#define ET_SWITCH_REAL_TYPES_AND2(dtype1, dtype2, type, context, name, alias, ...)                 \
-  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                                             \
-                     ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__) ET_INTERNAL_CASE(                  \
-                         dtype1, alias, __VA_ARGS__) ET_INTERNAL_CASE(dtype2, alias, __VA_ARGS__), \
+#define ET_SWITCH_REAL_TYPES_AND2(dtype1, dtype2, type, context, name, alias, ...) \
+  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                             \
+                     ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__)                    \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype1, alias, __VA_ARGS__)      \
+                             ET_INTERNAL_SWITCH_ENTRY(dtype2, alias, __VA_ARGS__), \
                      __VA_ARGS__)
-#define ET_SWITCH_REAL_TYPES_AND3(dtype1, dtype2, dtype3, type, context, name, alias, ...)        \
-  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                                            \
-                     ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__) ET_INTERNAL_CASE(                 \
-                         dtype1, alias, __VA_ARGS__) ET_INTERNAL_CASE(dtype2, alias, __VA_ARGS__) \
-                         ET_INTERNAL_CASE(dtype3, alias, __VA_ARGS__),                            \
+#define ET_SWITCH_REAL_TYPES_AND3(dtype1, dtype2, dtype3, type, context, name, alias, ...) \
+  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                                     \
+                     ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__)                            \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype1, alias, __VA_ARGS__)              \
+                             ET_INTERNAL_SWITCH_ENTRY(dtype2, alias, __VA_ARGS__)          \
+                                 ET_INTERNAL_SWITCH_ENTRY(dtype3, alias, __VA_ARGS__),     \
                      __VA_ARGS__)
 
 #define ET_SWITCH_FLOATH_TYPES(type, context, name, alias, ...) \
@@ -210,27 +214,30 @@ T unhandled_dtype() {
   ET_SWITCH_REAL_TYPES_AND2(Half, BFloat16, type, context, name, alias, __VA_ARGS__)
 #define ET_SWITCH_REALHBBF16_TYPES(type, context, name, alias, ...) \
   ET_SWITCH_REAL_TYPES_AND3(Half, Bool, BFloat16, type, context, name, alias, __VA_ARGS__)
-#define ET_SWITCH_REALHBBF16_AND_UINT_TYPES(type, context, name, alias, ...)                  \
-  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                                        \
-                     ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__) ET_INTERNAL_CASE(             \
-                         Half, alias, __VA_ARGS__) ET_INTERNAL_CASE(Bool, alias, __VA_ARGS__) \
-                         ET_INTERNAL_CASE(BFloat16, alias, __VA_ARGS__)                       \
-                             ET_INTERNAL_CASES_UINT(alias, __VA_ARGS__),                      \
+#define ET_SWITCH_REALHBBF16_AND_UINT_TYPES(type, context, name, alias, ...)            \
+  ET_INTERNAL_SWITCH(type, context, name, Byte, alias,                                  \
+                     ET_INTERNAL_CASES_REAL(alias, __VA_ARGS__)                         \
+                         ET_INTERNAL_SWITCH_ENTRY(Half, alias, __VA_ARGS__)             \
+                             ET_INTERNAL_SWITCH_ENTRY(Bool, alias, __VA_ARGS__)         \
+                                 ET_INTERNAL_SWITCH_ENTRY(BFloat16, alias, __VA_ARGS__) \
+                                     ET_INTERNAL_CASES_UINT(alias, __VA_ARGS__),        \
                      __VA_ARGS__)
 
-#define ET_SWITCH_TWO_TYPES(dtype1, dtype2, type, context, name, alias, ...) \
-  ET_INTERNAL_SWITCH(type, context, name, dtype1, alias,                     \
-                     ET_INTERNAL_CASE(dtype1, alias, __VA_ARGS__)            \
-                         ET_INTERNAL_CASE(dtype2, alias, __VA_ARGS__),       \
+#define ET_SWITCH_TWO_TYPES(dtype1, dtype2, type, context, name, alias, ...)   \
+  ET_INTERNAL_SWITCH(type, context, name, dtype1, alias,                       \
+                     ET_INTERNAL_SWITCH_ENTRY(dtype1, alias, __VA_ARGS__)      \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype2, alias, __VA_ARGS__), \
                      __VA_ARGS__)
-#define ET_SWITCH_THREE_TYPES(dtype1, dtype2, dtype3, type, context, name, alias, ...)             \
-  ET_INTERNAL_SWITCH(type, context, name, dtype1, alias,                                           \
-                     ET_INTERNAL_CASE(dtype1, alias, __VA_ARGS__) ET_INTERNAL_CASE(                \
-                         dtype2, alias, __VA_ARGS__) ET_INTERNAL_CASE(dtype3, alias, __VA_ARGS__), \
+#define ET_SWITCH_THREE_TYPES(dtype1, dtype2, dtype3, type, context, name, alias, ...) \
+  ET_INTERNAL_SWITCH(type, context, name, dtype1, alias,                               \
+                     ET_INTERNAL_SWITCH_ENTRY(dtype1, alias, __VA_ARGS__)              \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype2, alias, __VA_ARGS__)          \
+                             ET_INTERNAL_SWITCH_ENTRY(dtype3, alias, __VA_ARGS__),     \
                      __VA_ARGS__)
-#define ET_SWITCH_FOUR_TYPES(dtype1, dtype2, dtype3, dtype4, type, context, name, alias, ...)     \
-  ET_INTERNAL_SWITCH(type, context, name, dtype1, alias,                                          \
-                     ET_INTERNAL_CASE(dtype1, alias, __VA_ARGS__) ET_INTERNAL_CASE(               \
-                         dtype2, alias, __VA_ARGS__) ET_INTERNAL_CASE(dtype3, alias, __VA_ARGS__) \
-                         ET_INTERNAL_CASE(dtype4, alias, __VA_ARGS__),                            \
+#define ET_SWITCH_FOUR_TYPES(dtype1, dtype2, dtype3, dtype4, type, context, name, alias, ...) \
+  ET_INTERNAL_SWITCH(type, context, name, dtype1, alias,                                      \
+                     ET_INTERNAL_SWITCH_ENTRY(dtype1, alias, __VA_ARGS__)                     \
+                         ET_INTERNAL_SWITCH_ENTRY(dtype2, alias, __VA_ARGS__)                 \
+                             ET_INTERNAL_SWITCH_ENTRY(dtype3, alias, __VA_ARGS__)             \
+                                 ET_INTERNAL_SWITCH_ENTRY(dtype4, alias, __VA_ARGS__),        \
                      __VA_ARGS__)
