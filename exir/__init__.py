@@ -10,9 +10,12 @@ except ModuleNotFoundError as error:
         'executorch.exir needs PyTorch, which the base package does not bring: pip install "executorch[export]"'
     ) from error
 
-from torch.export import ExportedProgram
+from typing import Any
+
+from torch.export import ExportedProgram, ExportGraphSignature
 
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
+from executorch.exir.emit import EmitterOutput, emit_program
 from executorch.exir.program import (
     EdgeProgramManager,
     ExecutorchProgramManager,
@@ -20,12 +23,18 @@ from executorch.exir.program import (
     to_edge_transform_and_lower,
 )
 
+Value = Any
+
 __all__ = [
     "EdgeCompileConfig",
     "EdgeProgramManager",
+    "EmitterOutput",
     "ExecutorchBackendConfig",
     "ExecutorchProgramManager",
+    "ExportGraphSignature",
     "ExportedProgram",
+    "Value",
+    "emit_program",
     "to_edge",
     "to_edge_transform_and_lower",
 ]

@@ -1,0 +1,53 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Values and bounds of symbolic sizes: the documented place of what other modules compute for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import bound_sympy
+
+__all__ = ["collect_free_symbols", "eval_expr", "eval_shape", "eval_shape_upper_bound", "eval_upper_bound"]
+
+
+def eval_expr(symint: int | torch.SymInt) -> int | None:
+    """The size of the example input; None where only running computes it."""
+    if isinstance(symint, int):
+        return symint
+    try:
+        return int(symint.node.shape_env.guarding_hint_or_throw(symint.node.expr))
+    except GuardOnDataDependentSymNode:
+        return None
+
+
+def eval_upper_bound(maybe_symint: int | torch.SymInt) -> int:
+    """The largest size, or the example's where there is no bound; RuntimeError if there is neither."""
+    if isinstance(maybe_symint, int):
+        return maybe_symint
+    node = maybe_symint.node
+    bound = bound_sympy(node.expr, node.shape_env.var_to_range).upper
+    if isinstance(bound, sympy.Integer):
+        return int(bound)
+    hint = eval_expr(maybe_symint) if bound is int_oo else None
+    if hint is None:
+        raise RuntimeError(f"size {node.expr}: expected a finite upper bound or an example, found the bound {bound}")
+    return hint
+
+
+def eval_shape(shape: Iterable[int | torch.SymInt]) -> list[int | None]:
+    """`eval_expr` of each size."""
+    return [eval_expr(size) for size in shape]
+
+
+def eval_shape_upper_bound(shape: Iterable[int | torch.SymInt]) -> list[int]:
+    """`eval_upper_bound` of each size."""
+    return [eval_upper_bound(size) for size in shape]
+
+
+def collect_free_symbols(shape: Iterable[int | torch.SymInt]) -> set[sympy.Symbol]:
+    """The symbols that the sizes are made of."""
+    return {symbol for size in shape if isinstance(size, torch.SymInt) for symbol in size.node.expr.free_symbols}
