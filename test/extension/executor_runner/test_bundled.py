@@ -41,6 +41,13 @@ def test_with_tolerances_that_allow_it_all_pass(path: Path, tmp_path: Path) -> N
     assert [run.bundled_input_index for run in runs if run.name == "Execute"] == [0, 1, 2]
 
 
+def test_a_bundled_program_is_recognised_and_compared_with_the_documented_tolerance(path: Path) -> None:
+    assert "2 passed, 0 failed" in run("--model_path", path).stdout
+    done = run("--model_path", path, "--bundleio_rtol", "0", "--bundleio_atol=1e-6")
+    assert done.returncode == 1
+    assert "FAILED: 1 of 24 numbers beyond 1e-06 + 0 * |expected|" in done.stdout
+
+
 def test_a_case_that_does_not_fit_fails_by_name(tmp_path: Path) -> None:
     (tmp_path / "flat").write_bytes(bundle(MethodTestCase((X,), RIGHT.flatten())))
     done = run("--bundled", tmp_path / "flat")
@@ -52,11 +59,9 @@ def test_what_does_not_go_together_is_refused(path: Path, tmp_path: Path) -> Non
     (tmp_path / "broken").write_bytes(path.read_bytes()[:-100])
     (tmp_path / "empty").write_bytes(bundle())
     for arguments, message in (
-        (
-            ("--model_path", path, "--output_file", tmp_path / "out"),
-            "neither --inputs, --input_shapes nor --output_file",
-        ),
+        (("--model_path", path, "--inputs", path), "neither --inputs, --input_shapes nor"),
         (("--bundled", path, "--inputs", path), "neither --inputs, --input_shapes nor"),
+        (("--model_path", path, "--bundleio_rtol=-1"), "--bundleio_rtol: expected a number from 0 on, found '-1'"),
         (("--bundled", path, "--atol", "x"), "--atol: expected a number from 0 on, found 'x'"),
         (("--bundled", command.__file__), "no bundled program"),
         (("--bundled", tmp_path / "broken"), "bundled program: damaged"),

@@ -11,6 +11,7 @@ from executorch.extension.executor_runner import command
 
 ADD = str(peer_programs.path("add"))
 MLP = str(peer_programs.path("mlp_dynamic"))
+WIDTH = peer_programs.inputs("mlp_dynamic", "forward")[0].shape[1]
 BOTH = str(peer_programs.path("multi_method"))
 
 
@@ -150,8 +151,58 @@ def test_it_starts_from_python() -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--method_name", "encode", "--print_output", "summary"),
+        ("-method_name=encode", "-print_output=summary", "--server_mode=false"),
+        ("--method_name=encode", "--print_output=all", "--noserver_mode", "--nolist"),
+    ],
+)
+def test_documented_flags_are_accepted_in_every_form(arguments: tuple[str, ...]) -> None:
+    values = output_of(f"--model_path={BOTH}", *arguments).split("output 0: Float [2, 6] [")[1]
+    assert len(values.split(", ")) == 12
+
+
+def test_the_program_is_model_pte_unless_another_is_named(tmp_path: Path) -> None:
+    (tmp_path / "model.pte").symlink_to(ADD)
+    done = subprocess.run([command.BINARY], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "output 0: Float [2, 3]" in done.stdout) == (0, True)
+
+
+def test_a_server_runs_once_for_each_line_with_the_files_as_they_are_then(tmp_path: Path) -> None:
+    files = [tmp_path / "a", tmp_path / "b"]
+    arguments = ["--inputs", ",".join(map(str, files)), "--output_file", tmp_path / "out", "--server_mode"]
+    server = subprocess.Popen(
+        [command.BINARY, "--model_path", ADD, *arguments],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert server.stdin is not None and server.stderr is not None
+    for scale in (1, 5):
+        x = np.arange(6, dtype=np.float32) * scale
+        for file in files:
+            file.write_bytes(x.tobytes())
+        server.stdin.write("\n")
+        server.stdin.flush()
+        assert server.stderr.readline() == "SERVER MODE DONE\n"
+        np.testing.assert_array_equal(np.fromfile(tmp_path / "out-0.bin", np.float32), x * 2)
+    server.communicate()
+    assert server.returncode == 0
+
+
+def test_inputs_take_the_sizes_that_are_asked_for() -> None:
+    largest = output_of("--model_path", MLP, "--print_output=shape")
+    assert "output 0: Float [2, " in output_of("--model_path", MLP, "--print_output=shape", f"--input_shapes=2x{WIDTH}")
+    assert "output 0: Float [2, " not in largest
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--model_path", ADD, "--server_mode"), "--server_mode needs --output_file"),
+        (("--model_path", ADD, "--server_mode=maybe"), "--server_mode: expected true or false, found 'maybe'"),
+        (("--model_path", ADD, "--input_shapes=2x3"), "has 2 inputs, found the sizes of 1"),
+        (("--model_path", ADD, "--input_shapes=2xx3,"), "expected sizes such as 1x98, found '2xx3'"),
+        (("--model_path", ADD, "--input_shapes=200x3,"), "--input_shapes: input 0"),
         ((), "--model_path is required"),
         (("--frobnicate",), "unknown option --frobnicate"),
         (("--model_path",), "--model_path needs a value"),
