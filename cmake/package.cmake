@@ -6,7 +6,11 @@ include(CMakePackageConfigHelpers)
 et_other_name(extension_module_static extension_module)
 et_other_name(optimized_native_cpu_ops_lib portable_ops_lib optimized_ops_lib)
 get_property(libraries GLOBAL PROPERTY EXECUTORCH_LIBRARIES)
-# All libraries of a kind: executorch::kernels, executorch::extensions.
+# All libraries of a kind: executorch::backends, executorch::kernels, executorch::extensions.
+set(backends)
+if(TARGET xnnpack_backend)
+  set(backends xnnpack_backend)
+endif()
 if(TARGET executorch_selected_kernels)
   set(kernels executorch_selected_kernels)
 else()
@@ -14,14 +18,14 @@ else()
 endif()
 set(extensions ${libraries})
 list(FILTER extensions INCLUDE REGEX "^extension_")
-set(kinds kernels extensions)
+set(kinds backends kernels extensions)
 foreach(kind ${kinds})
   et_other_name(executorch_${kind} ${${kind}})
   set_target_properties(executorch_${kind} PROPERTIES EXPORT_NAME ${kind})
   add_library(executorch::${kind} ALIAS executorch_${kind})
 endforeach()
 
-install(TARGETS executorch_headers ${libraries} executorch_kernels executorch_extensions EXPORT executorch-targets
+install(TARGETS executorch_headers ${libraries} executorch_backends executorch_kernels executorch_extensions EXPORT executorch-targets
         ARCHIVE DESTINATION lib COMPONENT sdk)
 install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION lib/cmake/executorch COMPONENT sdk)
 

@@ -73,7 +73,7 @@ def build() -> Path:
             "-DCMAKE_BUILD_TYPE=MinSizeRel",
             "-DEXECUTORCH_ENABLE_LOGGING=OFF",
             "-DEXECUTORCH_ENABLE_EVENT_TRACER=OFF",
-            "-DEXECUTORCH_BUILD_RUNNER=OFF",
+            "-DEXECUTORCH_BUILD_EXECUTOR_RUNNER=OFF",
             "-DEXECUTORCH_BUILD_SIZE_TEST=ON",
             f"-DEXECUTORCH_SIZE_PROGRAM={mobilenet}",
             "-DEXECUTORCH_SELECT_OPS_LIST=quantized_decomposed::dequantize_per_tensor.out",
