@@ -22,8 +22,8 @@ target_link_libraries(product PRIVATE executorch executorch::backends executorch
         ("EXECUTORCH_BUILD_VULKAN=ON", "EXECUTORCH_BUILD_VULKAN: this project has no such backend"),
         ("EXECUTORCH_SELECT_OPS_FROM_MODEL=a.pte", "EXECUTORCH_SELECT_OPS_MODEL"),
         (
-            "EXECUTORCH_BUILD_RUNNER=ON",
-            "Near names: EXECUTORCH_BUILD_EXECUTOR_RUNNER, EXECUTORCH_BUILD_EXTENSION_RUNNER",
+            "EXECUTORCH_BUILD_RUNER_UTIL=ON",
+            "Near names: EXECUTORCH_BUILD_EXTENSION_EVALUE_UTIL, EXECUTORCH_BUILD_EXTENSION_RUNNER",
         ),
         ("EXECUTORCH_ENABLE_TRACING=ON", "no such option. Near names: EXECUTORCH_BUILD_ATEN"),
         ("EXECUTORCH_LOG_LEVEL=loud", "expected Debug, Info, Error or Fatal, found 'loud'"),
