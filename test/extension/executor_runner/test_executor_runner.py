@@ -51,41 +51,6 @@ def test_it_runs_as_often_as_asked() -> None:
     assert "ran 'forward' 5 times" in output_of("--model_path", ADD, "--num_executions=5")
 
 
-def test_documented_options_are_taken_in_every_spelling(tmp_path: Path) -> None:
-    expected = output_of("--model_path", ADD, "--print_output", "summary")
-    assert "[2., 2., 2., 2., 2., 2.]" in expected
-    assert "[2., 2., 2., 2., 2., 2.]" in output_of("-model_path", ADD, "-method_name=forward", "-print_output=summary")
-    assert "output 0" not in output_of("--model_path", ADD, "--method_name", "forward", "--print_output=none")
-    assert "method forward: 1 instructions" in output_of("--model_path", ADD, "--list=true")
-    assert "ran 'forward'" in output_of("--model_path", ADD, "--nolist")
-
-
-def test_a_server_runs_once_for_each_line(tmp_path: Path) -> None:
-    x = np.arange(6, dtype=np.float32)
-    inputs, out = [tmp_path / "a", tmp_path / "b"], tmp_path / "out"
-    server_mode = ("--model_path", ADD, "--server_mode", "--inputs", f"{inputs[0]},{inputs[1]}")
-    command_line = [command.BINARY, *server_mode, "--output_file", str(out)]
-    for path in inputs:
-        path.write_bytes(x.tobytes())
-    with subprocess.Popen(command_line, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stdin is not None and server.stderr is not None
-        for factor in (1, 3):
-            inputs[1].write_bytes((x * factor).tobytes())
-            print("run", file=server.stdin, flush=True)
-            assert server.stderr.readline() == "SERVER MODE DONE\n"
-            np.testing.assert_array_equal(np.fromfile(f"{out}-0.bin", np.float32), x * (1 + factor))
-        server.stdin.close()
-        assert server.wait() == 0
-
-
-def test_input_shapes_are_sizes_within_the_bounds() -> None:
-    assert "Float [3, 4]" in output_of("--model_path", MLP, "--input_shapes", "3x8", "--print_output=shape")
-    assert "Float [16, 4]" in output_of("--model_path", MLP, "--print_output=shape")
-    done = run("--model_path", MLP, "--input_shapes", "17x8")
-    assert done.returncode == 1
-    assert "--input_shapes: input 0" in done.stderr
-
-
 @pytest.mark.parametrize("threads", [("--threads", "1"), ("--cpu_threads=1",), ("--cpu_threads", "-1")])
 def test_it_runs_on_as_many_threads_as_asked(threads: tuple[str, ...]) -> None:
     assert "[2., 2., 2., 2., 2., 2.]" in output_of("--model_path", ADD, *threads)
@@ -222,7 +187,6 @@ def test_inputs_take_the_sizes_that_are_asked_for() -> None:
         (("--model_path", ADD, "--inputs", f"{ADD},{ADD}"), "input 0: expected 24 bytes, found"),
         (("--model_path", MLP, "--inputs", "/no/such/input"), "cannot read input '/no/such/input'"),
         (("--model_path", ADD, "--list=perhaps"), "--list: expected true or false, found 'perhaps'"),
-        (("--model_path", ADD, "--server_mode"), "--server_mode needs --output_file"),
         (("--model_path", ADD, "--input_shapes", "2x"), "--input_shapes: expected sizes such as 1x98, found '2x'"),
         (("--model_path", ADD, "--input_shapes", "2x3"), "has 2 inputs, found the sizes of 1"),
         (("--model_path", ADD, "--output_file", "/no/such/folder/out"), "cannot write '/no/such/folder/out-0.bin'"),
