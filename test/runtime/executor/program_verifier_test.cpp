@@ -104,8 +104,6 @@ std::vector<Rule> rules() {
       // Tensors.
       {"ScalarType", [](P& p) { tensor_at(p, 0).type = static_cast<fb::ScalarType>(77); },
        "tensor 0: scalar type 77"},
-      {"ComplexType", [](P& p) { tensor_at(p, 0).type = static_cast<fb::ScalarType>(8); },
-       "tensor 0: scalar type 8"},
       {"NegativeType", [](P& p) { tensor_at(p, 0).type = static_cast<fb::ScalarType>(-1); },
        "tensor 0: scalar type -1"},
       {"StorageOffset", [](P& p) { tensor_at(p, 0).storage_offset = 1; }, "storage offset 1"},
