@@ -24,4 +24,5 @@ def without_functorch(program: ExportedProgram) -> ExportedProgram:
     )
     if not any(str(getattr(target, "__module__", "")).startswith(_MODULE) for target in targets):
         return program
-    return program.run_decompositions({})
+    traced: ExportedProgram = program.run_decompositions({})
+    return traced

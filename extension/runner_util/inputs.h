@@ -45,6 +45,6 @@ runtime::Result<BufferCleanup> prepare_input_tensors(
 // Documented names of the same things.
 namespace torch::executor::util {
 using ::executorch::extension::BufferCleanup;
-using ::executorch::extension::PrepareInputTensorsOptions;
 using ::executorch::extension::prepare_input_tensors;
+using ::executorch::extension::PrepareInputTensorsOptions;
 }  // namespace torch::executor::util

@@ -75,7 +75,7 @@ namespace torch::executorch {
 using namespace ::executorch;  // NOLINT: the purpose of it
 }  // namespace torch::executorch
 namespace torch::executorch::threadpool {
-using ::executorch::extension::threadpool::ThreadPool;
 using ::executorch::extension::threadpool::get_pthreadpool;
 using ::executorch::extension::threadpool::get_threadpool;
+using ::executorch::extension::threadpool::ThreadPool;
 }  // namespace torch::executorch::threadpool

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/overflow.h>
 
 namespace executorch::kernels::prim_ops {

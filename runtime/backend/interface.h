@@ -120,7 +120,7 @@ using ::executorch::runtime::Backend;
 using ::executorch::runtime::CompileSpec;
 using ::executorch::runtime::DelegateHandle;
 using PyTorchBackendInterface = ::executorch::runtime::BackendInterface;
-using ::executorch::runtime::SizedBuffer;
 using ::executorch::runtime::get_backend_class;
 using ::executorch::runtime::register_backend;
+using ::executorch::runtime::SizedBuffer;
 }  // namespace torch::executor

@@ -67,8 +67,8 @@ struct is_optional<std::optional<T>> : std::true_type {};
 /// A value of a program: a tag and 8 bytes. Tensors, strings and lists are references to things
 /// that must outlive it. Copying copies the reference.
 ///
-/// The toX() functions end the program if the value is of another kind (see the isX() functions), or
-/// a string or list whose pointer in the payload is null; the tryToX() functions return
+/// The toX() functions end the program if the value is of another kind (see the isX() functions),
+/// or a string or list whose pointer in the payload is null; the tryToX() functions return
 /// Error::InvalidType and Error::InvalidState instead.
 struct EValue {
   union Payload {

@@ -147,14 +147,14 @@ Span<const Kernel> get_registered_kernels();
 
 // Documented names of the same things.
 namespace torch::executor {
+using ::executorch::runtime::get_op_function_from_registry;
 using ::executorch::runtime::Kernel;
 using ::executorch::runtime::KernelKey;
 using ::executorch::runtime::OpFunction;
-using ::executorch::runtime::TensorMeta;
-using ::executorch::runtime::get_op_function_from_registry;
 using ::executorch::runtime::register_kernel;
 using ::executorch::runtime::register_kernels;
 using ::executorch::runtime::registry_has_op_function;
+using ::executorch::runtime::TensorMeta;
 
 /// The kernel's function, which must be registered.
 inline OpFunction getOpsFn(const char* name, ArrayRef<TensorMeta> meta_list = {}) {

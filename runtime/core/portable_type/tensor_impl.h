@@ -129,7 +129,7 @@ Result<size_t> safe_nbytes(ScalarType type, const TensorImpl::SizesType* sizes, 
 
 // Documented names of the same things.
 namespace torch::executor {
-using ::executorch::runtime::etensor::TensorImpl;
 using ::executorch::runtime::etensor::compute_numel;
 using ::executorch::runtime::etensor::safe_numel;
+using ::executorch::runtime::etensor::TensorImpl;
 }  // namespace torch::executor

@@ -5,10 +5,10 @@
 // grows (but for tensors without bound), is as long as the memory: that is the tensor's capacity.
 // ATen knows no static tensors: all may be resized within that. Nor does it keep a dim order, which
 // is read off the strides; where sizes of 1 leave it open, the dimensions' own order counts.
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
 #ifdef USE_ATEN_LIB
 
