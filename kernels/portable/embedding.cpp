@@ -6,6 +6,7 @@
 #include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace executorch::kernels::portable {
@@ -75,10 +76,14 @@ struct Bags {
   int64_t index(int64_t i) const {
     return read<int64_t>(indices.data + i * indices.strides[0], indices.dtype);
   }
-  int64_t offset(int64_t bag) const {
+  int64_t stored_offset(int64_t bag) const {
     return bag < offsets.sizes[0]
                ? read<int64_t>(offsets.data + bag * offsets.strides[0], offsets.dtype)
                : indices.sizes[0];
+  }
+  // Within the indices, even if the memory of the offsets has changed since expect_bags().
+  int64_t offset(int64_t bag) const {
+    return std::clamp<int64_t>(stored_offset(bag), 0, indices.sizes[0]);
   }
 };
 
@@ -91,12 +96,12 @@ bool expect_vector(KernelRuntimeContext& ctx, const char* name, const Tensor& te
 bool expect_bags(KernelRuntimeContext& ctx, const Bags& bags) {
   const int64_t n = bags.indices.sizes[0];
   if (!ET_EXPECT(ctx, bags.bags >= 0, "include_last_offset needs an offset, found none") ||
-      !ET_EXPECT(ctx, bags.offsets.sizes[0] == 0 || bags.offset(0) == 0,
-                 "the first offset must be 0, found %" PRId64, bags.offset(0))) {
+      !ET_EXPECT(ctx, bags.offsets.sizes[0] == 0 || bags.stored_offset(0) == 0,
+                 "the first offset must be 0, found %" PRId64, bags.stored_offset(0))) {
     return false;
   }
   for (int64_t bag = 0; bag < bags.bags; ++bag) {
-    const int64_t begin = bags.offset(bag), end = bags.offset(bag + 1);
+    const int64_t begin = bags.stored_offset(bag), end = bags.stored_offset(bag + 1);
     if (!ET_EXPECT(ctx, begin <= end && end <= n,
                    "bag %" PRId64 " reaches from %" PRId64 " to %" PRId64 " of %" PRId64 " indices",
                    bag, begin, end, n)) {

@@ -24,7 +24,7 @@ template <class T>
 void pick(KernelRuntimeContext& ctx, char* to, int64_t to_stride, const Line& from,
           const int64_t* index, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t at = index[i];
+    const int64_t at = load_index(index + i);
     if (!expect_within(ctx, at, from.size)) return;
     *reinterpret_cast<T*>(to + i * to_stride) =
         *reinterpret_cast<const T*>(from.data + at * from.stride);
@@ -108,7 +108,7 @@ Tensor& index_select_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t 
   for (int64_t i = 0; i < count; ++i) {
     const int64_t place = i % kBlock;
     if (place == 0) block = indices(where.data + i * step, step, std::min(kBlock, count - i));
-    const int64_t picked = block[place];
+    const int64_t picked = load_index(block + place);
     if (!expect_within(ctx, picked, line_length(from, d))) return out;
     const int64_t there = to.rank > 0 ? i * to.strides[d] : 0;
     const int64_t here = picked * line_stride(from, d);
@@ -168,9 +168,11 @@ bool add_mask(KernelRuntimeContext& ctx, const Strided& self, const Tensor& mask
   for (int64_t i = 0; i < n; ++i) chosen += *counting.next() != 0;
   auto* const coordinates = allocate<int64_t>(ctx, chosen * memory.rank);
   if (coordinates == nullptr) return false;
+  std::memset(coordinates, 0, sizeof(int64_t) * static_cast<size_t>(chosen * memory.rank));
   IndexWalk walk(memory);
   int64_t found = 0;
-  for (int64_t i = 0; i < n; ++i) {
+  // The mask may have changed since it was counted: `chosen` is the room there is.
+  for (int64_t i = 0; i < n && found < chosen; ++i) {
     int64_t at[kMaxRank];
     for (int d = 0; d < memory.rank; ++d) at[d] = walk.index(d);
     if (*walk.next() == 0) continue;
@@ -216,16 +218,15 @@ bool collect(KernelRuntimeContext& ctx, const Strided& self,
 // Adds the share of n indices of one tensor to their offsets.
 bool add_offsets(KernelRuntimeContext& ctx, int dim, int64_t size, int64_t stride,
                  const int64_t* at, int64_t n, int64_t* offsets) {
-  bool within = true;
-  for (int64_t i = 0; i < n; ++i) within &= (at[i] >= -size) & (at[i] < size);
-  for (int64_t i = 0; !within && i < n; ++i) {
-    if (!ET_EXPECT(ctx, at[i] >= -size && at[i] < size,
-                   "index %" PRId64 " is outside of dimension %d of size %" PRId64, at[i], dim,
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t index = load_index(at + i);
+    if (!ET_EXPECT(ctx, index >= -size && index < size,
+                   "index %" PRId64 " is outside of dimension %d of size %" PRId64, index, dim,
                    size)) {
       return false;
     }
+    offsets[i] += (index < 0 ? index + size : index) * stride;
   }
-  for (int64_t i = 0; i < n; ++i) offsets[i] += (at[i] < 0 ? at[i] + size : at[i]) * stride;
   return true;
 }
 

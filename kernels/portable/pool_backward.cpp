@@ -3,6 +3,7 @@
 // or in equal parts to all of its window. Floating dtypes (and int64 for means, as ATen); 16-bit
 // floats are summed in float32, in temporary memory for one plane.
 #include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/pool/geometry.h>
 
@@ -89,7 +90,7 @@ class PlaneSums {
   int64_t add_at(const char* places, int64_t stride, const T* values, int64_t n, At&& at) const {
     const auto limit = static_cast<uint64_t>(size());
     for (int64_t i = 0; i < n; ++i, places += stride) {
-      const int64_t flat = *reinterpret_cast<const int64_t*>(places);
+      const int64_t flat = load_index(reinterpret_cast<const int64_t*>(places));
       if (static_cast<uint64_t>(flat) >= limit) return i;
       T* const total = reinterpret_cast<T*>(at(flat));
       *total = sum(*total, values[i]);

@@ -59,7 +59,7 @@ using RunFunction = void (*)(KernelRuntimeContext&, const Run&);
 template <class F>
 void for_each_place(KernelRuntimeContext& ctx, const Run& run, F f) {
   for (int64_t i = 0; i < run.n; ++i) {
-    const int64_t at = run.index[i];
+    const int64_t at = load_index(run.index + i);
     if (!expect_within(ctx, at, run.size)) return;
     f(run.line + at * run.step, run.from + i * run.from_step);
   }
@@ -377,11 +377,15 @@ Tensor& histc_out(KernelRuntimeContext& ctx, const Tensor& self, int64_t bins, c
 
 namespace {
 
-// Adds weights (1 without any) to the counts of the values.
+// Adds weights (1 without any) to the counts of the values. The values may have changed since the
+// counts got their size.
 template <class W>
-void add_up(const Strided& values, const Strided* weights, W* counts) {
+void add_up(KernelRuntimeContext& ctx, const Strided& values, const Strided* weights,
+            const Strided& to) {
+  auto* const counts = reinterpret_cast<W*>(to.data);
   for (int64_t i = 0; i < values.numel(); ++i) {
     const auto value = read<int64_t>(values.data + i * values.strides[0], values.dtype);
+    if (!expect_within(ctx, value, to.sizes[0])) return;
     counts[value] += weights == nullptr
                          ? W(1)
                          : read<W>(weights->data + i * weights->strides[0], weights->dtype);
@@ -428,7 +432,7 @@ Tensor& bincount_out(KernelRuntimeContext& ctx, const Tensor& self,
   const Strided weight = weighed ? Strided(*weights) : Strided();
   visit_compute(compute_of(result), [&](auto tag) {
     using W = ET_TYPE_OF(tag);
-    add_up<W>(values, weighed ? &weight : nullptr, reinterpret_cast<W*>(to.data));
+    add_up<W>(ctx, values, weighed ? &weight : nullptr, to);
   });
   return out;
 }

@@ -116,17 +116,20 @@ void gather(const Strided& from, const Strided& mask, T* to, const T* end) {
       });
 }
 
-// The values, in the order of their indices, to where the mask is true.
+// The values, in the order of their indices, to where the mask is true, as far as there are values:
+// the mask may have changed since it was counted.
 template <class T>
 void scatter(const Strided& to, const Strided& mask, const Strided& from) {
   const bool dense = in_index_order(from);
   const auto* next = reinterpret_cast<const T*>(from.data);
   IndexWalk values(from);
+  int64_t left = from.numel();
   for_each_masked_line(
       to, mask,
       [&](char* line, int64_t step, const char* chosen, int64_t mask_step, int64_t length) {
-        for (int64_t i = 0; i < length; ++i) {
+        for (int64_t i = 0; i < length && left > 0; ++i) {
           if (chosen[i * mask_step] == 0) continue;
+          --left;
           *reinterpret_cast<T*>(line + i * step) =
               dense ? *next++ : *reinterpret_cast<const T*>(values.next());
         }

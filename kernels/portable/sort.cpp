@@ -9,6 +9,7 @@
 #include <executorch/kernels/loops/lines.h>
 #include <executorch/kernels/loops/number.h>
 #include <executorch/kernels/loops/order_key.h>
+#include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>
@@ -352,7 +353,7 @@ const uint64_t* keys_of(KernelRuntimeContext& ctx, const KeyReader& reader,
     for (int64_t i = 0; i < n; ++i) {
       int64_t at = i;
       if (sorter != nullptr) {
-        at = *reinterpret_cast<const int64_t*>(picks + i * order.strides[last]);
+        at = load_index(reinterpret_cast<const int64_t*>(picks + i * order.strides[last]));
         if (!ET_EXPECT(ctx, at >= 0 && at < n,
                        "sorter holds %" PRId64 " for a sequence of %" PRId64 " elements", at, n)) {
           return nullptr;
