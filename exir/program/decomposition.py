@@ -20,12 +20,14 @@ from executorch.exir.program.affine_operators import affine_decompositions
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import IN_PLACE_OF_PYTORCHS, decompositions_beyond_core
 from executorch.exir.program.call_body import Table
+from executorch.exir.program.free_layouts import free_strided, free_views
 from executorch.exir.program.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.program.recurrent_layers import RECURRENT_DECOMPOSITIONS
-from executorch.exir.program.views_to_reshapes import views_to_reshapes
 
-_TORCH_CANNOT_TRACE = ("FunctionalTensor on its own", "is not in the state dict")
-"""What torch says when a subgraph meets a value of another trace, and of constants in graphs inside of graphs."""
+_OF_NON_STRICT = "expected compiled_fn to be GraphModule"
+"""torch's error for programs of `torch.export.export(..., strict=False)` whose caches are written in place."""
+_TORCH_CANNOT_TRACE = ("FunctionalTensor on its own", "is not in the state dict", _OF_NON_STRICT)
+"""torch's errors for a subgraph that meets a value of another trace, and constants in graphs inside of graphs."""
 
 
 @cache
@@ -63,12 +65,17 @@ def decompose(
         return rewritten
     try:
         return _traced(program, kept, unroll_recurrent)
-    except (RuntimeError, SpecViolationError) as error:
+    except (RuntimeError, SpecViolationError, AssertionError) as error:
         if not any(words in str(error) for words in _TORCH_CANNOT_TRACE):
             raise
         rewritten = _rewritten(program, table, kept)  # sizes vary: a trace shares their arithmetic, and is tried first
         if rewritten is not None:
             return rewritten
+        if _OF_NON_STRICT in str(error):
+            why = (
+                f"torch's run_decompositions cannot take the program ({error}); export it with strict=True, which works"
+            )
+            raise ExportError("decomposition", None, why) from error
         control = [node for held in all_graph_modules(program.graph_module) for node in held.graph.nodes]
         first = next((node for node in control if isinstance(node.target, HigherOrderOperator)), None)
         why = "torch cannot trace this nest of control flow; write to no view of state beside it, or nest less deeply"
@@ -81,11 +88,16 @@ def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -
 
 
 def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: bool) -> ExportedProgram:
+    program = copy_program(program)
+    for held in all_graph_modules(program.graph_module):
+        free_strided(held.graph)
+        free_views(held.graph, _ours(unroll_recurrent).keys() - set(kept))
+    program.graph_module.recompile()
     with warnings.catch_warnings():
         # PyTorch's own calls of its deprecated pytree test: nothing that a user could change.
         warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)
         table = _table_to_trace_with(kept, unroll_recurrent)
-        traced: ExportedProgram = views_to_reshapes(program).run_decompositions(table)
+        traced: ExportedProgram = program.run_decompositions(table)
     return traced
 
 

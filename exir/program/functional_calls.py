@@ -83,13 +83,13 @@ def make_functional(graph: fx.Graph, state: Collection[fx.Node] = ()) -> dict[fx
         if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
             if not _replace(node, memory, position, state):
                 return None
-        elif node.target is operator.getitem or not _is_fresh(node.target):
+        elif node.target is operator.getitem or not is_fresh(node.target):
             for held in node.all_input_nodes:
                 memory.join(held, node)
     return {held: memory.names(held)[-1] for held in state if len(memory.names(held)) > 1}
 
 
-def _is_fresh(target: object) -> bool:
+def is_fresh(target: object) -> bool:
     """Whether results have memory of their own. What is made of other operators may return its argument; torch refuses
     control flow whose results alias what it is given."""
     if isinstance(target, HigherOrderOperator):

@@ -25,6 +25,7 @@ from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.passes.fake_values import computed_value
 from executorch.exir.passes.node_rewrite import replace_by, same_layout
 from executorch.exir.program.call_body import Table, inline_body, is_composite, traced_body
+from executorch.exir.program.free_layouts import VIEWS, free_strided, view_to_reshape
 from executorch.exir.program.functional_calls import make_functional, writes_in_hiding
 from executorch.exir.program.program_graph import sync_signature
 from executorch.exir.program.shared_sizes import share_sizes
@@ -32,9 +33,6 @@ from executorch.exir.program.written_state import return_written_state, writable
 
 # Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
-_aten = torch.ops.aten
-# Their results depend on the strides of what they read, not only on its elements.
-_READS_STRIDES = frozenset({_aten.as_strided.default, _aten.view.dtype, _aten.view_as_complex.default})
 _CONTROL_FLOW = tuple(getattr(torch.ops.higher_order, name) for name in ("cond", "map_impl", "while_loop", "scan"))
 _NO_OPERATORS = frozenset({operator.getitem, *_CONTROL_FLOW, *PRIM_OF_PYTHON_FUNCTION, *FUNCTIONS_OF_SEVERAL_PRIMS})
 
@@ -58,6 +56,7 @@ def _decompose_one(
 ) -> bool:
     decomposition = _Decomposition(graph_module, table, kept)
     _remove_calls(graph_module.graph, torch.ops.aten.detach_.default)  # it writes nothing
+    free_strided(graph_module.graph)
     # In-place calls come last: what they may be replaced by depends on what composite operators do to memory.
     if not decomposition.run():
         return False
@@ -168,33 +167,15 @@ class _Decomposition:
         return self._bodies[key]
 
     def _refresh(self, node: fx.Node) -> bool:
-        """Recomputes a value whose arguments have another layout. False if the call relies on the layout they had."""
-        if node.target in _READS_STRIDES:
-            return False
+        """Recomputes the value of a call whose operands have new strides. False if it cannot take them."""
         try:
             value = computed_value(self._mode, node)
         except (RuntimeError, ValueError):
-            if node.target is not _aten.view.default:
-                raise
-            # It was a view of the layout that PyTorch's own form of an operator gives; ours gives another one.
-            self._make_contiguous(node)
-            value = computed_value(self._mode, node)
+            return node.target in VIEWS and view_to_reshape(node) and self._replace(node)
         if not same_layout(value, node.meta["val"]):
             node.meta["val"] = value
             self._stale.update(node.users)
         return True
-
-    def _make_contiguous(self, reader: fx.Node) -> None:
-        """Lets a call read a contiguous copy of its first argument."""
-        source = reader.args[0]
-        assert isinstance(source, fx.Node), "a view has an input"
-        with self._module.graph.inserting_before(reader):
-            copy = self._module.graph.call_function(
-                _aten.clone.default, (source,), {"memory_format": torch.contiguous_format}
-            )
-        copy.meta = {key: value for key, value in source.meta.items() if key != "unbacked_bindings"}
-        copy.meta["val"] = computed_value(self._mode, copy)
-        reader.update_arg(0, copy)
 
 
 def _key(node: fx.Node) -> Any:

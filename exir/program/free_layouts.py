@@ -1,0 +1,131 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Rewrites calls that rely on the strides that eager gives a tensor, so that decompositions may give it others.
+
+torch's attention, for example, returns its heads beside each other in memory, ours returns a contiguous tensor. A
+`view` that eager can take of the one may need a copy of the other.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+
+from executorch.exir.operator.convert import is_view
+from executorch.exir.passes.node_rewrite import insert_before
+from executorch.exir.program.functional_calls import is_fresh
+
+_aten = torch.ops.aten
+# A composite operator may return its argument; this one never does.
+_ATTENTION = _aten.scaled_dot_product_attention.default
+VIEWS = (_aten.view.default, _aten._unsafe_view.default)
+
+
+def free_views(graph: fx.Graph, replaced: Collection[Any]) -> None:
+    """Turns each `view` of what depends on a call in `replaced` into a `reshape`, which copies where it must."""
+    reached: set[fx.Node] = set()
+    for node in graph.nodes:
+        if node.op != "call_function" or not (node.target in replaced or not reached.isdisjoint(node.all_input_nodes)):
+            continue
+        reached.add(node)
+        if node.target in VIEWS and node.target not in replaced:
+            view_to_reshape(node)
+
+
+def view_to_reshape(node: fx.Node) -> bool:
+    """Makes a `view` a `reshape`, and says whether it did: not where a copy would be seen to be one."""
+    if not _may_copy(node):
+        return False
+    node.target = _aten.reshape.default
+    return True
+
+
+def _may_copy(view: fx.Node) -> bool:
+    """Whether nobody can tell `view` from a copy: no write to one of the two is seen through the other."""
+    position = {node: index for index, node in enumerate(view.graph.nodes)}
+    beyond = _sharing(view, sources=False)
+    before = _sharing(view, sources=True) - beyond
+    first_write = len(position)
+    for node in beyond | before:
+        for user in node.users:
+            if not _writes_to(user, node) or (node in before and position[user] < position[view]):
+                continue
+            if node in before:
+                return False
+            first_write = min(first_write, position[user])
+    if first_write == len(position):
+        return True
+    return all(
+        node.op == "call_function" and all(position[user] <= first_write for user in node.users) for node in before
+    )
+
+
+def _writes_to(node: fx.Node, written: fx.Node) -> bool:
+    if not isinstance(node.target, OpOverload):
+        return False
+    given = dict(zip((item.name for item in node.target._schema.arguments), node.args, strict=False)) | node.kwargs
+    return any(
+        item.alias_info is not None and item.alias_info.is_write and given.get(item.name) is written
+        for item in node.target._schema.arguments
+    )
+
+
+def _sharing(node: fx.Node, sources: bool) -> set[fx.Node]:
+    """Nodes that may share memory with `node`: what is computed of it and, with `sources`, what it is computed of."""
+    found, todo = {node}, [node]
+    while todo:
+        held = todo.pop()
+        linked = [user for user in held.users if _shares_with_operands(user)]
+        if sources and _shares_with_operands(held):
+            linked += held.all_input_nodes
+        # Sizes are operands of views, too; they share no memory.
+        fresh = [each for each in linked if each not in found and not isinstance(each.meta.get("val"), torch.SymInt)]
+        found.update(fresh)
+        todo += fresh
+    return found
+
+
+def _shares_with_operands(node: fx.Node) -> bool:
+    if node.op != "call_function" or node.target is _ATTENTION:
+        return False
+    if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
+        return True  # it returns what it wrote to
+    return node.target is operator.getitem or not is_fresh(node.target)
+
+
+def free_strided(graph: fx.Graph) -> None:
+    """Makes each `as_strided` read a contiguous tensor whose elements lie as in the memory that eager would read."""
+    for node in graph.find_nodes(op="call_function", target=_aten.as_strided.default):
+        source: fx.Node = node.args[0]
+        base = _base_of(source)
+        value, offset = base.meta["val"], source.meta["val"].storage_offset()
+        order = sorted(range(value.dim()), key=lambda dim: -value.stride(dim)) if _is_fixed_dense(value) else None
+        if order is None or not isinstance(offset, int):
+            continue
+        if base is source and order == list(range(value.dim())) and offset == 0:
+            continue
+        if order != list(range(value.dim())):
+            base = insert_before(node, _aten.permute.default, (base, order), {}, value.permute(order), node)
+        given = [*node.args[1:], *node.kwargs.values()]
+        size, stride = given[:2]
+        first = given[2] if len(given) > 2 and given[2] is not None else offset
+        node.args, node.kwargs = (base, size, stride, first), {}
+
+
+def _base_of(node: fx.Node) -> fx.Node:
+    """What a chain of views shows."""
+    while node.op == "call_function" and isinstance(node.target, OpOverload) and is_view(node.target):
+        node = node.args[0]  # type: ignore[assignment]
+    return node
+
+
+def _is_fixed_dense(value: Any) -> bool:
+    """Whether the tensor has fixed sizes, starts its memory, and fills a range of it once."""
+    if not isinstance(value, torch.Tensor) or not all(isinstance(n, int) for n in (*value.shape, *value.stride())):
+        return False
+    dense: bool = torch._prims_common.is_non_overlapping_and_dense_or_false(value)
+    return dense and value.storage_offset() == 0

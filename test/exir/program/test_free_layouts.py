@@ -1,0 +1,70 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Lowering is right for programs that rely on the strides that eager gives tensors."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.export import Dim, export
+
+from executorch.exir import to_edge
+
+X = torch.randn(2, 17, 32)
+Heads = Callable[[torch.Tensor], Any]
+
+
+class OfAttention(torch.nn.Module):
+    """What `made` makes of attention's result, whose heads lie beside each other in eager's memory."""
+
+    def __init__(self, made: Heads) -> None:
+        super().__init__()
+        self.made = made
+
+    def forward(self, x: torch.Tensor) -> Any:
+        q = x.view(x.shape[0], x.shape[1], 4, 8).transpose(1, 2)
+        return self.made(torch.nn.functional.scaled_dot_product_attention(q, q, q))
+
+
+def _joined(y: torch.Tensor) -> torch.Tensor:
+    return y.transpose(1, 2).view(y.shape[0], y.shape[2], -1)
+
+
+CASES: dict[str, Heads] = {
+    "view": _joined,
+    "reshape": lambda y: y.transpose(1, 2).reshape(y.shape[0], y.shape[2], -1),
+    "view after arithmetic": lambda y: _joined((y * 2).relu()),
+    "view that is written": lambda y: _joined(y).add_(1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_view_of_attention_is_eagers(name: str, dynamic: bool) -> None:
+    module = OfAttention(CASES[name])
+    shapes = ({0: Dim("b", min=1, max=8), 1: Dim("t", min=2, max=40)},) if dynamic else None
+    made = to_edge(export(module, (X,), dynamic_shapes=shapes)).exported_program().module()
+    torch.testing.assert_close(made(X), module(X), atol=1e-5, rtol=1e-5)
+
+
+STRIDED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a transposed tensor": lambda x: x.t().as_strided((2, 3), (1, 4)),
+    "a computed transposed tensor": lambda x: (x.t() + 1).as_strided((2, 3), (1, 4)),
+    "a slice": lambda x: x[1:].as_strided((2, 3), (1, 4)),
+}
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_as_strided_reads_what_eager_reads(name: str) -> None:
+    module, x = Function(STRIDED[name]), torch.randn(4, 5)
+    made = to_edge(export(module, (x,))).exported_program().module()
+    torch.testing.assert_close(made(x), module(x))
