@@ -68,7 +68,10 @@ endfunction()
 # executorch_kernel_options(target): loops over elements want the vectorizer's full cost model. Nobody reads errno or the
 # floating-point exception flags: without them, roots and rounding become instructions. Numbers stay the same.
 function(executorch_kernel_options target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3> -fno-math-errno -fno-trapping-math)
+  if(NOT EXECUTORCH_OPTIMIZE_SIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
+  endif()
+  target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math)
   # With fused multiplication, processors that have it would give other numbers than those that have not: for a seed; for a
   # difference of a product and the rounded mean of such products, of which nothing may be left; for quantized tensors,
   # whose reference rounds after every step. Where the compiler's target has none, loops that are compiled for AVX-512

@@ -11,6 +11,14 @@ foreach(backend ${refused_backends})
                         "register_backend (runtime/backend/interface.h)")
   endif()
 endforeach()
+set(refused_parts
+    EXTENSION_APPLE EXTENSION_ASR_RUNNER EXTENSION_IMAGE EXTENSION_LLM EXTENSION_LLM_APPLE EXTENSION_LLM_RUNNER EXTENSION_TRAINING
+    KERNELS_LLM KERNELS_LLM_AOT KERNELS_TORCHAO SHARED WASM)
+foreach(part ${refused_parts})
+  if(EXECUTORCH_BUILD_${part})
+    message(FATAL_ERROR "EXECUTORCH_BUILD_${part}: this project has no such part. Leave the option out")
+  endif()
+endforeach()
 
 # The option's former name, which caches of earlier builds hold.
 if(DEFINED CACHE{EXECUTORCH_BUILD_RUNNER})
@@ -19,35 +27,26 @@ if(DEFINED CACHE{EXECUTORCH_BUILD_RUNNER})
 endif()
 
 set(known_options
-    BUILD_ATEN BUILD_EXECUTOR_RUNNER BUILD_FUZZER BUILD_PYBIND BUILD_REPLAY BUILD_SIZE_TEST BUILD_TESTS BUILD_XNNPACK CPU
-    ENABLE_DTYPE_SELECTIVE_BUILD ENABLE_EVENT_TRACER ENABLE_LOGGING LOG_LEVEL PAL_DEFAULT SANITIZE SELECT_OPS_LIST
-    SELECT_OPS_MODEL SELECT_OPS_YAML SIZE_PROGRAM STATIC_REGISTRATION)
-# Parts that every build for an operating system has.
-set(always_built
-    BUILD_DEVTOOLS BUILD_EXTENSION_DATA_LOADER BUILD_EXTENSION_EVALUE_UTIL BUILD_EXTENSION_FLAT_TENSOR BUILD_EXTENSION_MODULE
-    BUILD_EXTENSION_NAMED_DATA_MAP BUILD_EXTENSION_RUNNER_UTIL BUILD_EXTENSION_TENSOR BUILD_KERNELS_OPTIMIZED
-    BUILD_KERNELS_QUANTIZED BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO)
+    BUILD_ATEN BUILD_CPUINFO BUILD_EXECUTOR_RUNNER BUILD_FUZZER BUILD_PRESET_FILE BUILD_PTHREADPOOL BUILD_PYBIND BUILD_REPLAY
+    BUILD_SIZE_TEST BUILD_TESTS BUILD_XNNPACK CPU ENABLE_DTYPE_SELECTIVE_BUILD ENABLE_EVENT_TRACER ENABLE_LOGGING LOG_LEVEL
+    OPTIMIZE_SIZE PAL_DEFAULT PAL_DEFAULT_FILE_PATH SANITIZE SELECT_OPS_LIST SELECT_OPS_MODEL SELECT_OPS_YAML SIZE_PROGRAM
+    STATIC_REGISTRATION THREADPOOL_USE_ALL_LOGICAL_CORES USE_DL USE_SANITIZER XNNPACK_ENABLE_WEIGHT_CACHE
+    XNNPACK_SHARED_WORKSPACE)
+list(TRANSFORM optional_parts PREPEND BUILD_ OUTPUT_VARIABLE optional)
+list(APPEND known_options ${optional} ${always_so})
 get_cmake_property(entries CACHE_VARIABLES)
 list(FILTER entries INCLUDE REGEX "^EXECUTORCH_(BUILD|ENABLE|SELECT|LOG|OPTIMIZE|PAL|USE|XNNPACK|THREADPOOL|FLATBUFFERS)_")
 foreach(entry ${entries})
   string(REGEX REPLACE "^EXECUTORCH_" "" name ${entry})
-  string(REGEX REPLACE "^BUILD_" "" backend ${name})
   get_property(type CACHE ${entry} PROPERTY TYPE)
-  if(type STREQUAL "INTERNAL" OR name IN_LIST known_options OR backend IN_LIST refused_backends)
+  if(type STREQUAL "INTERNAL" OR name IN_LIST known_options OR NOT ${entry})
     continue()
-  elseif(name IN_LIST always_built)
-    if(NOT ${entry})
-      message(STATUS "${entry} is OFF: the library is declared all the same, and a program that does not link it has none of it")
-    endif()
-    continue()
-  elseif(NOT ${entry})
-    continue()  # left out, as wanted
   endif()
   # Near names share a word of the option's name.
   string(REGEX MATCHALL "[A-Z]+" words ${name})
   list(REMOVE_ITEM words BUILD ENABLE EXTENSION SELECT USE)
   set(near)
-  foreach(known ${known_options} ${always_built})
+  foreach(known ${known_options})
     foreach(word ${words})
       if(known MATCHES "(^|_)${word}(_|$)")
         list(APPEND near EXECUTORCH_${known})
@@ -55,6 +54,7 @@ foreach(entry ${entries})
     endforeach()
   endforeach()
   list(REMOVE_DUPLICATES near)
+  list(SORT near)
   list(JOIN near ", " near)
   if(NOT near)
     list(JOIN known_options ", EXECUTORCH_" near)

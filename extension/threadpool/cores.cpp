@@ -140,10 +140,14 @@ double granted_processors(const std::string& root) {
 
 size_t usable_cores() {
   static const size_t cores = [] {
-    const size_t physical = count_cores("", own_processors());
+#if defined(EXECUTORCH_USE_ALL_LOGICAL_CORES)
+    const size_t available = own_processors().size();
+#else
+    const size_t available = count_cores("", own_processors());
+#endif
     const double granted = granted_processors("");
     const size_t paid =
-        granted < static_cast<double>(physical) ? static_cast<size_t>(granted) : physical;
+        granted < static_cast<double>(available) ? static_cast<size_t>(granted) : available;
     return std::max<size_t>(paid, 1);
   }();
   return cores;

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from build_system.configuring import ROOT, configure
+from build_system.configuring import ROOT, configure, run
 
 PROJECT = f"""cmake_minimum_required(VERSION 3.24)
 project(product LANGUAGES C CXX)
@@ -26,6 +26,9 @@ target_link_libraries(product PRIVATE executorch executorch::backends executorch
             "Near names: EXECUTORCH_BUILD_EXTENSION_EVALUE_UTIL, EXECUTORCH_BUILD_EXTENSION_RUNNER",
         ),
         ("EXECUTORCH_ENABLE_TRACING=ON", "no such option. Near names: EXECUTORCH_BUILD_ATEN"),
+        ("EXECUTORCH_BUILD_EXTENSION_LLM=ON", "EXECUTORCH_BUILD_EXTENSION_LLM: this project has no such part"),
+        ("EXECUTORCH_BUILD_PRESET_FILE=/no/such.cmake", "EXECUTORCH_BUILD_PRESET_FILE: expected a CMake file"),
+        ("EXECUTORCH_PAL_DEFAULT_FILE_PATH=/no/such.cpp", "EXECUTORCH_PAL_DEFAULT_FILE_PATH: expected a C++ source"),
         ("EXECUTORCH_LOG_LEVEL=loud", "expected Debug, Info, Error or Fatal, found 'loud'"),
     ],
 )
@@ -46,6 +49,73 @@ def test_documented_options_configure(tmp_path: Path) -> None:
     done = configure(tmp_path, *(f"-DEXECUTORCH_{option}" for option in options))
     assert done.returncode == 0, done.stdout
     assert "-DET_MIN_LOG_LEVEL=Debug" in (tmp_path / "build.ninja").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("BUILD_XNNPACK=ON", "BUILD_CPUINFO=OFF"),
+            "expected EXECUTORCH_BUILD_CPUINFO=ON, which XNNPACK needs, found OFF",
+        ),
+        (
+            ("THREADPOOL_USE_ALL_LOGICAL_CORES=ON", "THREADPOOL_USE_PERFORMANCE_CORES=ON"),
+            "expected EXECUTORCH_THREADPOOL_USE_ALL_LOGICAL_CORES unset, found 'ON'",
+        ),
+    ],
+)
+def test_options_that_exclude_each_other_are_an_error(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    done = configure(tmp_path, *(f"-DEXECUTORCH_{option}" for option in options))
+    assert done.returncode != 0
+    assert message in done.stdout
+
+
+def test_options_that_always_hold_are_accepted_and_reported(tmp_path: Path) -> None:
+    options = ("BUILD_PTHREADPOOL=ON", "BUILD_CPUINFO=ON", "USE_DL=OFF", "ENABLE_PROGRAM_VERIFICATION=OFF",
+               "THREADPOOL_USE_PERFORMANCE_CORES=ON", "XNNPACK_ENABLE_KLEIDI=ON")  # fmt: skip
+    done = configure(tmp_path, *(f"-DEXECUTORCH_{option}" for option in options), "-DENABLE_XNNPACK_PROFILING=ON")
+    assert done.returncode == 0, done.stdout
+    assert "verification of programs cannot be turned off" in done.stdout
+    assert "EXECUTORCH_BUILD_CPUINFO=ON: the library comes with XNNPACK" in done.stdout
+    assert "XNNPACK is built without KleidiAI" in done.stdout
+    assert "ENABLE_XNNPACK_PROFILING=ON: every build has the profiler" in done.stdout
+
+
+def test_documented_options_choose_flags_and_sources(tmp_path: Path) -> None:
+    (tmp_path / "my_platform.cpp").touch()
+    options = (
+        f"PAL_DEFAULT_FILE_PATH={tmp_path / 'my_platform.cpp'}",
+        "OPTIMIZE_SIZE=ON",
+        "THREADPOOL_USE_ALL_LOGICAL_CORES=ON",
+        "USE_SANITIZER=ON",
+        "USE_DL=ON",
+    )
+    done = configure(tmp_path / "build", *(f"-DEXECUTORCH_{option}" for option in options))
+    assert done.returncode == 0, done.stdout
+    commands = (tmp_path / "build/build.ninja").read_text()
+    assert "my_platform.cpp.o" in commands
+    assert "default/posix.cpp" not in commands
+    assert "-Os -DNDEBUG" in commands
+    assert "-O3" not in commands
+    assert "-fsanitize=address,undefined" in commands
+    assert "-DEXECUTORCH_USE_ALL_LOGICAL_CORES" in commands
+    assert "-DET_USE_LIBDL" in commands
+
+
+def test_parts_that_are_off_are_neither_built_by_default_nor_installed(tmp_path: Path) -> None:
+    off = ("BUILD_EXTENSION_MODULE", "BUILD_EXTENSION_TENSOR", "BUILD_DEVTOOLS", "BUILD_KERNELS_OPTIMIZED")
+    options = [f"-DEXECUTORCH_{name}=OFF" for name in (*off, "BUILD_EXECUTOR_RUNNER")]
+    done = configure(tmp_path, *options)
+    assert done.returncode == 0, done.stdout
+    assert "extension_tensor stays in the build and the install, because extension_evalue_util links it" in done.stdout
+    install = (tmp_path / "cmake_install.cmake").read_text()
+    built = run("ninja", "-C", tmp_path, "-t", "inputs", "all").stdout
+    for library in ("extension_module", "bundled_program", "etdump", "optimized_kernels"):
+        assert f"lib{library}.a" not in install
+        assert f"lib{library}.a" not in built
+    for library in ("extension_tensor", "quantized_kernels"):
+        assert f"lib{library}.a" in install
+        assert f"lib{library}.a" in built
 
 
 def test_a_project_links_all_backends_extensions_and_kernels_by_their_documented_names(tmp_path: Path) -> None:

@@ -9,10 +9,23 @@
 
 namespace executorch::backends::xnnpack {
 
+// Defaults of the build: EXECUTORCH_XNNPACK_SHARED_WORKSPACE and
+// EXECUTORCH_XNNPACK_ENABLE_WEIGHT_CACHE.
+#if defined(EXECUTORCH_XNNPACK_NO_SHARED_WORKSPACE)
+inline constexpr WorkspaceSharingMode kDefaultSharing = WorkspaceSharingMode::Disabled;
+#else
+inline constexpr WorkspaceSharingMode kDefaultSharing = WorkspaceSharingMode::PerModel;
+#endif
+#if defined(EXECUTORCH_XNNPACK_NO_WEIGHT_CACHE)
+inline constexpr bool kCachesWeightsByDefault = false;
+#else
+inline constexpr bool kCachesWeightsByDefault = true;
+#endif
+
 /// What can be chosen by options (XNNPACKBackend.h).
 struct Settings {
-  WorkspaceSharingMode sharing = WorkspaceSharingMode::PerModel;
-  bool caches_weights = true;
+  WorkspaceSharingMode sharing = kDefaultSharing;
+  bool caches_weights = kCachesWeightsByDefault;
   std::string cache_path;
 
   /// Sets one option.

@@ -1,0 +1,85 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+# Documented options of ExecuTorch 1.4 that stand for other options, that always hold here, or that leave out a part.
+
+# Options that always hold. Setting them to OFF (or, for KleidiAI, to ON) prints what happens instead.
+set(always_so BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION THREADPOOL_USE_PERFORMANCE_CORES
+              XNNPACK_ENABLE_KLEIDI)
+
+# executorch_report_option(name value text): prints `text` if the option is set to ON or OFF, as `value` says.
+function(executorch_report_option name value text)
+  if(DEFINED ${name} AND ((${name} AND value) OR (NOT ${name} AND NOT value)))
+    message(STATUS "${name}=${${name}}: ${text}")
+  endif()
+endfunction()
+executorch_report_option(EXECUTORCH_BUILD_PORTABLE_OPS OFF "the library exists all the same; link it or not")
+executorch_report_option(EXECUTORCH_ENABLE_BUNDLE_IO OFF "the library bundled_program exists all the same; link it or not")
+executorch_report_option(EXECUTORCH_ENABLE_PROGRAM_VERIFICATION ON "every build verifies programs that ask for it")
+executorch_report_option(EXECUTORCH_ENABLE_PROGRAM_VERIFICATION OFF "verification of programs cannot be turned off")
+executorch_report_option(EXECUTORCH_THREADPOOL_USE_PERFORMANCE_CORES OFF "only EXECUTORCH_THREADPOOL_USE_ALL_LOGICAL_CORES=ON changes the pool")
+executorch_report_option(EXECUTORCH_XNNPACK_ENABLE_KLEIDI ON "XNNPACK is built without KleidiAI; XNNPACK's own kernels run instead")
+executorch_report_option(ENABLE_XNNPACK_PROFILING ON "every build has the profiler, which runs when an event tracer is attached")
+
+# pthreadpool and cpuinfo come with XNNPACK and serve its backend and extension_threadpool.
+foreach(library PTHREADPOOL CPUINFO)
+  if(DEFINED EXECUTORCH_BUILD_${library})
+    if(EXECUTORCH_BUILD_XNNPACK AND NOT EXECUTORCH_BUILD_${library})
+      message(FATAL_ERROR "EXECUTORCH_BUILD_XNNPACK=${EXECUTORCH_BUILD_XNNPACK}: expected EXECUTORCH_BUILD_${library}=ON, which "
+                          "XNNPACK needs, found OFF")
+    elseif(EXECUTORCH_BUILD_${library} AND NOT EXECUTORCH_BUILD_XNNPACK)
+      message(STATUS "EXECUTORCH_BUILD_${library}=ON: the library comes with XNNPACK (EXECUTORCH_BUILD_XNNPACK=ON); without it "
+                     "extension_threadpool runs everything on the calling thread")
+    endif()
+  endif()
+endforeach()
+check_conflicting_options_on(IF_ON EXECUTORCH_THREADPOOL_USE_PERFORMANCE_CORES CONFLICTS_WITH
+                             EXECUTORCH_THREADPOOL_USE_ALL_LOGICAL_CORES)
+
+if(EXECUTORCH_USE_SANITIZER AND NOT EXECUTORCH_SANITIZE)
+  set(EXECUTORCH_SANITIZE address,undefined)
+endif()
+
+# Parts that EXECUTORCH_BUILD_<part>=OFF leaves out of `all` and of the install, and the libraries that each part has.
+set(optional_parts
+    DEVTOOLS EXTENSION_DATA_LOADER EXTENSION_EVALUE_UTIL EXTENSION_FLAT_TENSOR EXTENSION_MODULE EXTENSION_NAMED_DATA_MAP
+    EXTENSION_RUNNER_UTIL EXTENSION_TENSOR KERNELS_OPTIMIZED KERNELS_QUANTIZED)
+set(libraries_of_DEVTOOLS etdump etdump_flatcc bundled_program extension_bundled_module)
+set(libraries_of_EXTENSION_MODULE extension_module extension_module_static extension_bundled_module extension_async)
+foreach(name DATA_LOADER EVALUE_UTIL FLAT_TENSOR NAMED_DATA_MAP RUNNER_UTIL TENSOR)
+  string(TOLOWER extension_${name} libraries_of_EXTENSION_${name})
+endforeach()
+set(libraries_of_KERNELS_OPTIMIZED optimized_kernels optimized_ops_lib optimized_native_cpu_ops_lib)
+set(libraries_of_KERNELS_QUANTIZED quantized_kernels quantized_ops_lib)
+
+# executorch_leave_out(kept): drops the libraries of parts that are OFF from the list variable `kept`. A library that a kept
+# one links stays. Libraries of the variable `roots` are kept besides.
+function(executorch_leave_out kept)
+  set(candidates)
+  foreach(part ${optional_parts})
+    if(DEFINED EXECUTORCH_BUILD_${part} AND NOT EXECUTORCH_BUILD_${part})
+      list(APPEND candidates ${libraries_of_${part}})
+    endif()
+  endforeach()
+  set(remaining ${${kept}})
+  if(candidates)
+    list(REMOVE_ITEM remaining ${candidates})
+  endif()
+  set(unvisited ${remaining} ${roots})
+  while(unvisited)
+    list(POP_FRONT unvisited library)
+    get_target_property(links ${library} INTERFACE_LINK_LIBRARIES)
+    foreach(link ${links})
+      if(link IN_LIST candidates)
+        message(STATUS "${link} stays in the build and the install, because ${library} links it")
+        list(REMOVE_ITEM candidates ${link})
+        list(APPEND remaining ${link})
+        list(APPEND unvisited ${link})
+      endif()
+    endforeach()
+  endwhile()
+  foreach(library ${candidates})
+    if(TARGET ${library})
+      set_target_properties(${library} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+  endforeach()
+  set(${kept} ${remaining} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,63 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Presets choose options; an option on the command line wins over the preset."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from build_system.configuring import ROOT, cached, configure, run
+
+WITHOUT_XNNPACK = "-DEXECUTORCH_BUILD_XNNPACK=OFF"
+
+
+def test_all_documented_presets_exist() -> None:
+    listed = run("cmake", "--list-presets").stdout
+    for name in ("linux", "llm", "llm-release", "llm-debug", "pybind", "profiling", "arm-baremetal", "zephyr"):
+        assert f'"{name}"' in listed
+    for name in ("default", "linux", "llm", "pybind", "profiling", "arm_baremetal", "zephyr"):
+        assert (ROOT / f"tools/cmake/preset/{name}.cmake").exists()
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected", "left_out"),
+    [
+        ("llm-debug", {"CMAKE_BUILD_TYPE": "Debug", "EXECUTORCH_BUILD_EXECUTOR_RUNNER": "OFF"}, "the LLM extension"),
+        ("linux", {"EXECUTORCH_BUILD_PYBIND": "ON", "EXECUTORCH_BUILD_EXECUTOR_RUNNER": "ON"}, "the LLM and training"),
+        ("profiling", {"EXECUTORCH_BUILD_DEVTOOLS": "ON", "EXECUTORCH_ENABLE_EVENT_TRACER": "ON"}, "the LLM kernels"),
+    ],
+)
+def test_a_preset_chooses_options_and_reports_what_it_leaves_out(
+    tmp_path: Path, preset: str, expected: dict[str, str], left_out: str
+) -> None:
+    done = run("cmake", "--preset", preset, "-B", tmp_path, f"-DPython3_EXECUTABLE={sys.executable}", WITHOUT_XNNPACK)
+    assert done.returncode == 0, done.stdout
+    assert f"left out, because this project does not have it: {left_out}" in done.stdout
+    found = cached(tmp_path)
+    assert {name: found[name] for name in expected} == expected
+    assert found["EXECUTORCH_BUILD_XNNPACK"] == "OFF"
+
+
+@pytest.mark.parametrize("name", ["zephyr", "arm_baremetal"])
+def test_preset_files_of_devices_leave_the_runner_out(tmp_path: Path, name: str) -> None:
+    done = configure(tmp_path, f"-DEXECUTORCH_BUILD_PRESET_FILE=tools/cmake/preset/{name}.cmake")
+    assert done.returncode == 0, done.stdout
+    found = cached(tmp_path)
+    assert (found["EXECUTORCH_BUILD_EXECUTOR_RUNNER"], found["EXECUTORCH_ENABLE_EVENT_TRACER"]) == ("OFF", "OFF")
+
+
+def test_users_write_presets_with_the_documented_functions(tmp_path: Path) -> None:
+    preset = tmp_path / "mine.cmake"
+    preset.write_text(
+        'define_overridable_option(MY_OPTION "Mine" BOOL ON)\n'
+        "set_overridable_option(EXECUTORCH_LOG_LEVEL Fatal)\n"
+        "set_overridable_option(EXECUTORCH_BUILD_EXECUTOR_RUNNER OFF)\n"
+        "check_required_options_on(IF_ON MY_OPTION REQUIRES EXECUTORCH_ENABLE_LOGGING)\n"
+    )
+    options = (f"-DEXECUTORCH_BUILD_PRESET_FILE={preset}", "-DEXECUTORCH_BUILD_EXECUTOR_RUNNER=ON")
+    done = configure(tmp_path / "refused", *options)
+    assert done.returncode != 0
+    assert "MY_OPTION=ON: expected EXECUTORCH_ENABLE_LOGGING=ON" in done.stdout
+    done = configure(tmp_path / "build", *options, "-DEXECUTORCH_ENABLE_LOGGING=ON")
+    assert done.returncode == 0, done.stdout
+    found = cached(tmp_path / "build")
+    assert (found["EXECUTORCH_LOG_LEVEL"], found["EXECUTORCH_BUILD_EXECUTOR_RUNNER"]) == ("Fatal", "ON")
