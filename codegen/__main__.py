@@ -4,6 +4,7 @@
 select  which operators, and dtypes, programs or lists ask for → selected_operators.yaml
 sources which source files of kernels/ those need, a line each
 bind    yaml (and a selection) → NativeFunctions.h, Functions.h, RegisterKernels.cpp, selected_dtypes.h
+merge   two libraries' yaml → one, with the second's kernels for operators that the first lacks
 embed   a program → C++ that holds its bytes and the memory of its methods
 """
 
@@ -18,6 +19,7 @@ from executorch.codegen.binding import Library, bind_kernels
 from executorch.codegen.embedding import embed_program
 from executorch.codegen.kernel_sources import kernel_sources
 from executorch.codegen.located_yaml import CodegenError
+from executorch.codegen.merging import merge_libraries
 from executorch.codegen.method_memory import read_temp_bytes
 from executorch.codegen.selection import Selection, select_operators
 
@@ -26,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line entry point; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        {"select": _select, "sources": _sources, "bind": _bind, "embed": _embed}[options.command](options)
+        _COMMANDS[options.command](options)
     except (CodegenError, OSError) as e:
         print(f"codegen: {e}", file=sys.stderr)
         return 1
@@ -62,6 +64,11 @@ def _parser() -> argparse.ArgumentParser:
     bind.add_argument(
         "--use-aten-lib", action="store_true", help="ATen's own kernels for the functions yaml's operators (ATen mode)"
     )
+
+    merge = commands.add_parser("merge", help="merge the yaml of two kernel libraries")
+    merge.add_argument("--functions-yaml", type=Path, required=True, help="the library whose kernels come first")
+    merge.add_argument("--fallback-yaml", type=Path, required=True, help="the library for all other operators")
+    merge.add_argument("--output", type=Path, required=True, help="the merged yaml")
 
     embed = commands.add_parser("embed", help="write the C++ of a program that is part of an image")
     embed.add_argument("program", type=Path, help="a .pte file")
@@ -122,6 +129,13 @@ def _bind(options: argparse.Namespace) -> None:
     if missing:
         print(f"codegen: warning: {library.name} has no kernel for {', '.join(missing)}, which the programs use: "
               "another library must register them", file=sys.stderr)  # fmt: skip
+
+
+def _merge(options: argparse.Namespace) -> None:
+    merge_libraries(options.functions_yaml, options.fallback_yaml, options.output)
+
+
+_COMMANDS = {"select": _select, "sources": _sources, "bind": _bind, "merge": _merge, "embed": _embed}
 
 
 if __name__ == "__main__":

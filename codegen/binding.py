@@ -105,11 +105,11 @@ def read_rows(library: Library) -> list[KernelRow]:
     portable = portable_rows()
     functions: list[KernelRow] = []
     if library.functions_yaml is not None:
-        namespace = library.namespace or _own_namespace(library.functions_yaml)
+        namespace = library.namespace or own_namespace(library.functions_yaml)
         functions = read_library(library.functions_yaml, namespace, portable, use_aten_lib=library.use_aten_lib)
     custom: list[KernelRow] = []
     for path in library.custom_yamls:
-        custom += read_library(path, library.namespace or _own_namespace(path), portable)
+        custom += read_library(path, library.namespace or own_namespace(path), portable)
     replaced = {(row.schema.qualified_name, row.key) for row in custom}
     rows = [row for row in functions if (row.schema.qualified_name, row.key) not in replaced] + custom
     refuse_duplicates(rows)
@@ -176,10 +176,10 @@ def _own_rows() -> list[KernelRow]:
 
 def _has_our_kernels_alone(library: Library) -> bool:
     """Kernels of one's own may call any of ours, with any dtype of the programs."""
-    return all(_own_namespace(path) is not None for path in library.custom_yamls)
+    return all(own_namespace(path) is not None for path in library.custom_yamls)
 
 
-def _own_namespace(path: Path) -> str | None:
+def own_namespace(path: Path) -> str | None:
     folder = path.resolve().parent
     return f"executorch::kernels::{folder.name}" if folder.parent == KERNELS else None
 

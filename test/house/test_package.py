@@ -59,9 +59,11 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
         "executorch/include/executorch/extension/module/module.h",
         "executorch/include/executorch/kernels/portable/Functions.h",
         "executorch/kernels/portable/convolution.cpp",
-        "executorch/lib/cmake/executorch/kernel_libraries.cmake",
+        "executorch/lib/cmake/ExecuTorch/kernel_libraries.cmake",
         "executorch/lib/libexecutorch_core.a",
         "executorch/share/cmake/executorch-config.cmake",
+        "executorch/tools/cmake/Codegen.cmake",
+        "executorch/tools/cmake/Utils.cmake",
     ):
         assert expected in names
     assert not [n for n in names if n.startswith(("executorch/test/", "executorch/examples/", "executorch/setup.py"))]
@@ -108,7 +110,7 @@ def package(request: pytest.FixtureRequest) -> Path:
 
 
 def test_the_cmake_package_names_no_place_and_links_no_whole_archive(package: Path) -> None:
-    files = [*package.glob("lib/cmake/executorch/*.cmake"), *package.glob("share/cmake/*.cmake")]
+    files = [*package.glob("lib/cmake/ExecuTorch/*.cmake"), *package.glob("share/cmake/*.cmake")]
     assert len(files) >= 6
     for text in (file.read_text() for file in files):
         assert str(ROOT) not in text and str(Path.home()) not in text and "--whole-archive" not in text

@@ -1,0 +1,94 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The documented CMake helpers, in the source tree and in an installed package."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from build_system.configuring import ROOT, configure, run
+
+HELPERS = """
+gen_selected_ops(chosen "" "aten::add.out" OFF)
+generate_bindings_for_kernels(LIB_NAME chosen FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml)
+gen_operators_lib(LIB_NAME chosen KERNEL_LIBS portable_kernels DEPS executorch_core)
+merge_yaml(FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/optimized/functions.yaml
+           FALLBACK_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml OUTPUT_DIR merged)
+add_custom_target(merge DEPENDS merged/merged.yaml)
+file(WRITE ${CMAKE_BINARY_DIR}/main.cpp "int main() {}")
+add_library(own_backend STATIC ${CMAKE_BINARY_DIR}/main.cpp)
+executorch_target_link_options_shared_lib(own_backend)
+target_link_options_shared_lib(chosen)
+executorch_target_link_options_shared_lib(quantized_ops_lib)
+executorch_target_link_options_shared_lib(optimized_native_cpu_ops_lib)
+add_executable(product ${CMAKE_BINARY_DIR}/main.cpp)
+target_link_libraries(product PRIVATE executorch chosen own_backend quantized_ops_lib optimized_native_cpu_ops_lib)
+"""
+
+
+def _project(folder: Path, lines: str) -> Path:
+    folder.mkdir()
+    head = "cmake_minimum_required(VERSION 3.24)\nproject(product LANGUAGES C CXX)\n"
+    (folder / "CMakeLists.txt").write_text(head + lines)
+    return folder
+
+
+def _check_helpers(build: Path) -> None:
+    commands = (build / "build.ninja").read_text()
+    options = re.search(r"build product: .*?LINK_FLAGS = ([^\n]*)", commands, re.S)
+    assert options is not None
+    assert options[1].count("--whole-archive") == 1
+    assert re.search(r"--whole-archive \S*libown_backend.a", options[1])
+    assert "executorch_link_chosen" in options[1]
+    done = run("ninja", "-C", build, "merge", build / "chosen/selected_operators.yaml")
+    assert done.returncode == 0, done.stdout
+    assert "executorch::kernels::optimized::" in (build / "merged/merged.yaml").read_text()
+    assert "aten::add.out" in (build / "chosen/selected_operators.yaml").read_text()
+
+
+def test_a_project_calls_the_helpers_on_the_source_tree(tmp_path: Path) -> None:
+    lines = f'include("{ROOT}/tools/cmake/Codegen.cmake")\nadd_subdirectory("{ROOT}" executorch)\n' + HELPERS
+    done = configure(tmp_path / "build", source=_project(tmp_path / "product", lines))
+    assert done.returncode == 0, done.stdout
+    _check_helpers(tmp_path / "build")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installed package whose libraries are empty files: nothing is compiled."""
+    folder = tmp_path_factory.mktemp("package")
+    done = configure(folder / "build")
+    assert done.returncode == 0, done.stdout
+    for script in (folder / "build").rglob("cmake_install.cmake"):
+        for file in re.findall(r'"([^"]+\.a)"', script.read_text()):
+            if os.path.isabs(file):
+                Path(file).touch()
+    done = run("cmake", "--install", folder / "build", "--prefix", folder / "prefix", "--component", "sdk")
+    assert done.returncode == 0, done.stdout
+    return folder / "prefix"
+
+
+@pytest.mark.parametrize("name", ["executorch", "ExecuTorch"])
+def test_a_project_finds_the_installed_package_by_either_name(package: Path, tmp_path: Path, name: str) -> None:
+    lines = f"find_package({name} REQUIRED CONFIG)\ninclude(${{EXECUTORCH_ROOT}}/tools/cmake/Utils.cmake)\n" + HELPERS
+    done = configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}", source=_project(tmp_path / "product", lines))
+    assert done.returncode == 0, done.stdout
+    _check_helpers(tmp_path / "build")
+
+
+def test_a_missing_component_is_named_for_either_name_of_the_package(package: Path, tmp_path: Path) -> None:
+    source = _project(tmp_path / "product", "find_package(ExecuTorch REQUIRED CONFIG COMPONENTS aten)\n")
+    done = configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}", source=source)
+    assert done.returncode != 0
+    assert "it was built without EXECUTORCH_BUILD_ATEN" in done.stdout
+
+
+def test_the_documented_name_chooses_the_python_interpreter(tmp_path: Path) -> None:
+    command = ("cmake", "-S", ROOT, "-G", "Ninja", "-B")
+    done = run(*command, tmp_path / "build", f"-DPYTHON_EXECUTABLE={sys.executable}")
+    assert done.returncode == 0, done.stdout
+    assert f"Found Python3: {sys.executable} " in done.stdout
+    done = run(*command, tmp_path / "refused", "-DPYTHON_EXECUTABLE=no-such-python")
+    assert done.returncode != 0
+    assert "PYTHON_EXECUTABLE: expected a Python interpreter, found nothing at 'no-such-python'" in done.stdout
