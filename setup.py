@@ -44,12 +44,8 @@ class Modules(build_py):
         super().run()
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
-        """All but ``setup.py``."""
-        return [
-            found
-            for found in super().find_package_modules(package, package_dir)
-            if found[:2] != ("executorch", "setup")
-        ]
+        """All but the scripts beside ``setup.py``."""
+        return [] if package == "executorch" else super().find_package_modules(package, package_dir)
 
 
 class Wheel(bdist_wheel):

@@ -1,0 +1,68 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Install this source tree, with the exact torch that it needs, into the Python that runs this script."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+REFUSED = {
+    "--use-pt-pinned-commit": "this project is built on released versions of torch only",
+    "--pybind": "the Python extension has XNNPACK wherever XNNPACK can be had; "
+    "CMAKE_ARGS=-DEXECUTORCH_BUILD_XNNPACK=OFF leaves it out",
+    "--optional-submodule": "this project has no submodules",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line entry point; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="install_executorch.sh", description=__doc__, allow_abbrev=False)
+    parser.add_argument("-e", "--editable", action="store_true", help="install links to this tree instead of copies")
+    parser.add_argument("-m", "--minimal", action="store_true", help="leave out what only the examples need")
+    parser.add_argument("--clean", action="store_true", help="delete what earlier builds left, and install nothing")
+    options, others = parser.parse_known_args(arguments)
+    for argument in others:
+        name = argument.partition("=")[0]
+        parser.error(f"{name}: {REFUSED[name]}" if name in REFUSED else f"unknown option {argument}")
+    if options.clean:
+        clean()
+        return 0
+    # torch comes first and exactly, so that pip resolves no other build of it.
+    pip_install(pinned_torch())
+    extras = "export" if options.minimal else "export,examples"
+    pip_install(*(["--editable"] if options.editable else []), f"{ROOT}[{extras}]")
+    return 0
+
+
+def clean() -> None:
+    """Delete the folders of earlier builds."""
+    for folder in [ROOT / "build", ROOT / "dist", ROOT / "pip-out", *sorted(ROOT.glob("cmake-out*"))]:
+        if folder.exists():
+            print(f"deleting {folder}")
+            shutil.rmtree(folder)
+
+
+def pinned_torch() -> str:
+    """Return the requirement ``torch==…`` of pyproject.toml."""
+    found = re.search(r'"(torch==[^"]+)"', (ROOT / "pyproject.toml").read_text())
+    if found is None:
+        raise ValueError(f"{ROOT / 'pyproject.toml'}: expected a requirement torch==…, found none")
+    return found[1]
+
+
+def pip_install(*arguments: str) -> None:
+    """Run pip of this Python."""
+    subprocess.run([sys.executable, "-m", "pip", "install", *arguments], check=True)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as e:  # pip has printed why
+        sys.exit(e.returncode)
