@@ -24,8 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line entry point; returns the exit code."""
     parser = argparse.ArgumentParser(prog="install_executorch.sh", description=__doc__, allow_abbrev=False)
     parser.add_argument("-e", "--editable", action="store_true", help="install links to this tree instead of copies")
-    parser.add_argument("-m", "--minimal", action="store_true", help="leave out what only the examples need")
-    parser.add_argument("--clean", action="store_true", help="delete what earlier builds left, and install nothing")
+    parser.add_argument("-m", "--minimal", action="store_true", help="leave out the dependencies of the examples")
+    parser.add_argument("--clean", action="store_true", help="delete the folders of earlier builds, install nothing")
     options, others = parser.parse_known_args(arguments)
     for argument in others:
         name = argument.partition("=")[0]

@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # Documented options of ExecuTorch 1.4 that stand for other options, that always hold here, or that leave out a part.
 
-# Options that always hold. Setting them to OFF (or, for KleidiAI, to ON) prints what happens instead.
-set(always_so BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION THREADPOOL_USE_PERFORMANCE_CORES
-              XNNPACK_ENABLE_KLEIDI)
+# Options without effect: they always hold, except KleidiAI, which XNNPACK is built without.
+set(always_so BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION FLATBUFFERS_MAX_ALIGNMENT
+              THREADPOOL_USE_PERFORMANCE_CORES XNNPACK_ENABLE_KLEIDI)
 
 # executorch_report_option(name value text): prints `text` if the option is set to ON or OFF, as `value` says.
 function(executorch_report_option name value text)
@@ -16,7 +16,8 @@ executorch_report_option(EXECUTORCH_ENABLE_BUNDLE_IO OFF "the library bundled_pr
 executorch_report_option(EXECUTORCH_ENABLE_PROGRAM_VERIFICATION ON "every build verifies programs that ask for it")
 executorch_report_option(EXECUTORCH_ENABLE_PROGRAM_VERIFICATION OFF "verification of programs cannot be turned off")
 executorch_report_option(EXECUTORCH_THREADPOOL_USE_PERFORMANCE_CORES OFF "only EXECUTORCH_THREADPOOL_USE_ALL_LOGICAL_CORES=ON changes the pool")
-executorch_report_option(EXECUTORCH_XNNPACK_ENABLE_KLEIDI ON "XNNPACK is built without KleidiAI; XNNPACK's own kernels run instead")
+executorch_report_option(EXECUTORCH_XNNPACK_ENABLE_KLEIDI ON "XNNPACK is built without KleidiAI, except one that XNNPACK_ROOT names")
+executorch_report_option(EXECUTORCH_FLATBUFFERS_MAX_ALIGNMENT ON "the runtime sets no maximum for the alignment of tensor data")
 executorch_report_option(ENABLE_XNNPACK_PROFILING ON "every build has the profiler, which runs when an event tracer is attached")
 
 # pthreadpool and cpuinfo come with XNNPACK and serve its backend and extension_threadpool.

@@ -22,7 +22,7 @@ function(set_overridable_option name value)
   endif()
 endfunction()
 
-# check_required_options_on(IF_ON option REQUIRES options...): an error if the first is ON and one of the others is not.
+# check_required_options_on(IF_ON option REQUIRES options...): an error if the first is ON and a required one is OFF.
 function(check_required_options_on)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "IF_ON" "REQUIRES")
   foreach(required ${ARG_REQUIRES})
@@ -32,7 +32,7 @@ function(check_required_options_on)
   endforeach()
 endfunction()
 
-# check_conflicting_options_on(IF_ON option CONFLICTS_WITH options...): an error if the first and one of the others are ON.
+# check_conflicting_options_on(IF_ON option CONFLICTS_WITH options...): an error if the first is ON and a conflicting one too.
 function(check_conflicting_options_on)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "IF_ON" "CONFLICTS_WITH")
   foreach(conflicting ${ARG_CONFLICTS_WITH})
@@ -42,7 +42,7 @@ function(check_conflicting_options_on)
   endforeach()
 endfunction()
 
-# executorch_preset_leaves_out(text): reports what the documented preset builds and this project does not have.
+# executorch_preset_leaves_out(text): reports the parts of the documented preset that this project lacks.
 function(executorch_preset_leaves_out text)
   get_filename_component(preset ${CMAKE_CURRENT_LIST_FILE} NAME_WE)
   message(STATUS "preset ${preset}: left out, because this project does not have it: ${text}")

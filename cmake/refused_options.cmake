@@ -16,7 +16,7 @@ set(refused_parts
     KERNELS_LLM KERNELS_LLM_AOT KERNELS_TORCHAO SHARED WASM)
 foreach(part ${refused_parts})
   if(EXECUTORCH_BUILD_${part})
-    message(FATAL_ERROR "EXECUTORCH_BUILD_${part}: this project has no such part. Leave the option out")
+    message(FATAL_ERROR "EXECUTORCH_BUILD_${part}: this project does not have this part. Leave the option out")
   endif()
 endforeach()
 

@@ -26,7 +26,7 @@ target_link_libraries(product PRIVATE executorch executorch::backends executorch
             "Near names: EXECUTORCH_BUILD_EXTENSION_EVALUE_UTIL, EXECUTORCH_BUILD_EXTENSION_RUNNER",
         ),
         ("EXECUTORCH_ENABLE_TRACING=ON", "no such option. Near names: EXECUTORCH_BUILD_ATEN"),
-        ("EXECUTORCH_BUILD_EXTENSION_LLM=ON", "EXECUTORCH_BUILD_EXTENSION_LLM: this project has no such part"),
+        ("EXECUTORCH_BUILD_EXTENSION_LLM=ON", "EXECUTORCH_BUILD_EXTENSION_LLM: this project does not have this part"),
         ("EXECUTORCH_BUILD_PRESET_FILE=/no/such.cmake", "EXECUTORCH_BUILD_PRESET_FILE: expected a CMake file"),
         ("EXECUTORCH_PAL_DEFAULT_FILE_PATH=/no/such.cpp", "EXECUTORCH_PAL_DEFAULT_FILE_PATH: expected a C++ source"),
         ("EXECUTORCH_LOG_LEVEL=loud", "expected Debug, Info, Error or Fatal, found 'loud'"),
@@ -71,12 +71,15 @@ def test_options_that_exclude_each_other_are_an_error(tmp_path: Path, options: t
 
 
 def test_options_that_always_hold_are_accepted_and_reported(tmp_path: Path) -> None:
-    options = ("BUILD_PTHREADPOOL=ON", "BUILD_CPUINFO=ON", "USE_DL=OFF", "ENABLE_PROGRAM_VERIFICATION=OFF",
-               "THREADPOOL_USE_PERFORMANCE_CORES=ON", "XNNPACK_ENABLE_KLEIDI=ON")  # fmt: skip
+    options = (
+        *("BUILD_PTHREADPOOL=ON", "BUILD_CPUINFO=ON", "USE_DL=OFF", "ENABLE_PROGRAM_VERIFICATION=OFF"),
+        *("THREADPOOL_USE_PERFORMANCE_CORES=ON", "XNNPACK_ENABLE_KLEIDI=ON", "FLATBUFFERS_MAX_ALIGNMENT=1024"),
+    )
     done = configure(tmp_path, *(f"-DEXECUTORCH_{option}" for option in options), "-DENABLE_XNNPACK_PROFILING=ON")
     assert done.returncode == 0, done.stdout
     assert "verification of programs cannot be turned off" in done.stdout
     assert "EXECUTORCH_BUILD_CPUINFO=ON: the library comes with XNNPACK" in done.stdout
+    assert "the runtime sets no maximum for the alignment of tensor data" in done.stdout
     assert "XNNPACK is built without KleidiAI" in done.stdout
     assert "ENABLE_XNNPACK_PROFILING=ON: every build has the profiler" in done.stdout
 

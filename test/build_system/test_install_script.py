@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What install_executorch.sh asks of pip."""
+"""install_executorch.sh installs the exact torch, then this tree with its extras."""
 
 import shutil
 import sys

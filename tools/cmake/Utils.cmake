@@ -35,7 +35,7 @@ function(target_link_options_shared_lib target_name)
   executorch_target_link_options_shared_lib(${target_name})
 endfunction()
 
-# target_link_options_gc_sections(target): linking the target drops what is not used.
+# target_link_options_gc_sections(target): the linker drops unused sections of the target.
 function(target_link_options_gc_sections target_name)
   if(APPLE)
     target_link_options(${target_name} PRIVATE LINKER:-dead_strip)

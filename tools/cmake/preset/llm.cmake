@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# What a program needs to run language models with the Module API: all extensions, all kernels, XNNPACK.
+# Libraries for programs that run language models with the Module API: all extensions, all kernels, XNNPACK.
 foreach(part EXTENSION_DATA_LOADER EXTENSION_FLAT_TENSOR EXTENSION_MODULE EXTENSION_NAMED_DATA_MAP EXTENSION_TENSOR
              KERNELS_OPTIMIZED KERNELS_QUANTIZED XNNPACK)
   set_overridable_option(EXECUTORCH_BUILD_${part} ON)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# What the wheel holds: the Python extension with all kernels and XNNPACK, with log messages and events.
+# The contents of the wheel: the Python extension with all kernels and XNNPACK, with log messages and events.
 foreach(part PYBIND EXTENSION_DATA_LOADER EXTENSION_FLAT_TENSOR EXTENSION_MODULE EXTENSION_NAMED_DATA_MAP EXTENSION_RUNNER_UTIL
              EXTENSION_TENSOR KERNELS_OPTIMIZED KERNELS_QUANTIZED XNNPACK)
   set_overridable_option(EXECUTORCH_BUILD_${part} ON)
