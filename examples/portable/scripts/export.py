@@ -1,0 +1,57 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Export an example model for the portable kernels: ``python -m executorch.examples.portable.scripts.export``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+
+import torch
+
+from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
+from executorch.examples.models.model_factory import EagerModelFactory
+from executorch.examples.portable.utils import export_to_exec_prog, save_pte_program
+from executorch.exir import ExecutorchBackendConfig
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="executorch.examples.portable.scripts.export", description=__doc__)
+    names = ", ".join(available_models())
+    parser.add_argument("-m", "--model_name", required=True, help=f"the model's name, one of: {names}")
+    parser.add_argument(
+        "-s", "--strict", action=argparse.BooleanOptionalAction, default=True, help="torch.export's strict mode"
+    )
+    parser.add_argument(
+        "-a", "--segment_alignment", type=lambda text: int(text, 16), help="alignment of segments in bytes, hexadecimal"
+    )
+    parser.add_argument("-o", "--output_dir", default=".", help="folder of the program (default: the current one)")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write MODEL_NAME.pte into the output folder and print its path."""
+    logging.basicConfig(level=logging.INFO, format="[%(levelname)s %(filename)s:%(lineno)s] %(message)s")
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        model, inputs, keywords, shapes = EagerModelFactory.create_model(*find_model(options.model_name))
+    except (UnknownModelError, UnavailableModelError, ImportError) as error:
+        parser.error(str(error))
+    config = ExecutorchBackendConfig()
+    if options.segment_alignment is not None:
+        config = ExecutorchBackendConfig(segment_alignment=options.segment_alignment)
+    with torch.no_grad():
+        program = export_to_exec_prog(
+            model.eval(),
+            inputs,
+            example_kwarg_inputs=keywords,
+            dynamic_shapes=shapes,
+            backend_config=config,
+            strict=options.strict,
+        )
+    print(f"wrote {save_pte_program(program, options.model_name, options.output_dir)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""8-bit quantization by XNNPACKQuantizer, in torchao's flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.examples.xnnpack import QuantType
+
+
+def quantize(
+    model: torch.fx.GraphModule,
+    example_inputs: tuple[Any, ...],
+    quant_type: QuantType = QuantType.STATIC_PER_TENSOR,
+) -> torch.fx.GraphModule:
+    """Return the exported model quantized, calibrated with one call of the example inputs.
+
+    Raises ValueError for QuantType.NONE.
+    """
+    if quant_type is QuantType.NONE:
+        raise ValueError("quantize: quant_type is QuantType.NONE; expected a kind of quantization")
+    config = get_symmetric_quantization_config(
+        is_per_channel=quant_type in (QuantType.STATIC_PER_CHANNEL, QuantType.DYNAMIC_PER_CHANNEL),
+        is_dynamic=quant_type is QuantType.DYNAMIC_PER_CHANNEL,
+    )
+    prepared = prepare_pt2e(model, XNNPACKQuantizer().set_global(config))
+    prepared(*example_inputs)
+    quantized: torch.fx.GraphModule = convert_pt2e(prepared)
+    return quantized
