@@ -16,17 +16,22 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-NOT_SHIPPED = {"build", "docs", "examples", "test", "cmake"}
+NOT_SHIPPED = {"build", "docs", "test", "cmake"}
+SHIPPED_EXAMPLES = {"models", "portable", "xnnpack"}  # documented packages below executorch.examples
+
+
+def is_shipped(folder: Path) -> bool:
+    """Whether the wheel holds a folder, given relative to the root."""
+    top = folder.parts[0]
+    if top == "examples":
+        return folder.parts[1] in SHIPPED_EXAMPLES
+    return top not in NOT_SHIPPED and not top.startswith(".")
 
 
 def package_names() -> list[str]:
     """``executorch`` and every folder with an ``__init__.py`` below it, by import path."""
-    folders = sorted(
-        path.parent.relative_to(ROOT)
-        for path in ROOT.glob("*/**/__init__.py")
-        if not (NOT_SHIPPED & {path.relative_to(ROOT).parts[0]}) and not path.relative_to(ROOT).parts[0].startswith(".")
-    )
-    return ["executorch", *(".".join(("executorch", *folder.parts)) for folder in folders)]
+    folders = sorted(path.parent.relative_to(ROOT) for path in ROOT.glob("*/**/__init__.py"))
+    return ["executorch", *(".".join(("executorch", *folder.parts)) for folder in folders if is_shipped(folder))]
 
 
 def arguments_from(variable: str) -> list[str]:

@@ -55,6 +55,9 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
         "executorch/exir/__init__.py",
         "executorch/runtime/py.typed",
         "executorch/kernels/portable/functions.yaml",
+        "executorch/examples/models/toy_model.py",
+        "executorch/examples/portable/scripts/export.py",
+        "executorch/examples/xnnpack/aot_compiler.py",
         "executorch/data/bin/executor_runner",
         "executorch/include/executorch/extension/module/module.h",
         "executorch/include/executorch/kernels/portable/Functions.h",
@@ -66,7 +69,9 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
         "executorch/tools/cmake/Utils.cmake",
     ):
         assert expected in names
-    left_out = ("executorch/test/", "executorch/examples/", "executorch/setup.py", "executorch/install_executorch")
+    shipped_examples = {n.split("/")[2] for n in names if n.startswith("executorch/examples/")}
+    assert shipped_examples == {"models", "portable", "xnnpack"}
+    left_out = ("executorch/test/", "executorch/setup.py", "executorch/install_executorch")
     assert not [n for n in names if n.startswith(left_out)]
 
 

@@ -1,0 +1,177 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The registry of example models and the commands that export them."""
+
+import importlib
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from models.timm_models import create_model as create_timm_model
+
+from executorch.examples.models import (
+    MODEL_NAME_TO_MODEL,
+    Model,
+    UnavailableModelError,
+    UnknownModelError,
+    available_models,
+    find_model,
+)
+from executorch.examples.models.model_base import EagerModelBase
+from executorch.examples.models.model_factory import EagerModelFactory
+from executorch.examples.models.timm_image_model import TimmImageModel
+from executorch.examples.portable.scripts import export
+from executorch.examples.portable.utils import export_to_edge, export_to_exec_prog
+from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS, QuantType, aot_compiler
+from executorch.examples.xnnpack.quantization.utils import quantize
+from executorch.runtime import Runtime
+
+# vit holds 330 MB, ic4 170 MB.
+BIG = {"vit", "ic4"}
+
+
+def _build(name: str) -> tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any] | None, Any]:
+    torch.manual_seed(0)
+    return EagerModelFactory.create_model(*find_model(name))
+
+
+def _run(program: bytes, inputs: tuple[Any, ...]) -> list[torch.Tensor]:
+    method = Runtime.get().load_program(program).load_method("forward")
+    return list(method.execute(torch.utils._pytree.tree_leaves(inputs)))
+
+
+@pytest.fixture(scope="module")
+def timm_without_torchvision() -> None:
+    create_timm_model("resnet18")  # imports timm, whose models do not use the torchvision that it imports
+
+
+def test_every_name_of_the_enum_is_registered() -> None:
+    assert set(MODEL_NAME_TO_MODEL) == {str(name) for name in Model}
+
+
+@pytest.mark.parametrize("name", [n for n in available_models() if n not in BIG])
+def test_a_registered_model_is_built_with_its_example_inputs(name: str, timm_without_torchvision: None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # transformers imports torchao, which warns of its CUDA libraries
+        model, inputs, keywords, shapes = _build(name)
+    assert isinstance(model, torch.nn.Module)
+    assert torch.utils._pytree.tree_leaves(inputs)
+    assert keywords is None
+    assert (shapes is not None) == (name in ("llama", "llama2"))
+
+
+@pytest.mark.parametrize("name", ["mv2", "mv3", "mobilebert", "llama2", "conv1d"])
+def test_a_built_model_accepts_its_example_inputs(name: str, timm_without_torchvision: None) -> None:
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        model, inputs, _, _ = _build(name)
+        first = torch.utils._pytree.tree_leaves(model(*inputs))[0]
+    assert first.isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "linear", "softmax", "lstm", "add_mul", "conv1d"])
+def test_an_exported_model_computes_what_the_eager_model_computes(name: str) -> None:
+    model, inputs, _, _ = _build(name)
+    actual = _run(export_to_exec_prog(model, inputs).buffer, inputs)
+    for a, e in zip(actual, torch.utils._pytree.tree_leaves(model(*inputs)), strict=True):
+        torch.testing.assert_close(a, e, rtol=1e-5, atol=1e-6)
+
+
+def test_the_decoder_runs_with_other_numbers_of_tokens_than_it_was_exported_with() -> None:
+    from executorch.examples.models.llama import Llama2Model
+    from executorch.examples.models.llama.model import DecoderSizes
+
+    sizes = DecoderSizes(vocabulary=50, dim=16, hidden=32, layers=2, heads=2, max_tokens=16)
+    model, inputs, _, shapes = EagerModelFactory.create_model("llama", Llama2Model.__name__, sizes=sizes)
+    edge = export_to_edge(model, inputs, dynamic_shapes=shapes)
+    longer = (torch.tensor([[5, 6, 7, 8, 9, 10, 11]]),)
+    actual = _run(edge.to_executorch().buffer, longer)[0]
+    torch.testing.assert_close(actual, model(*longer), rtol=1e-4, atol=1e-5)
+
+
+def test_the_portable_command_writes_a_program_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export.main(["--model_name", "add", "-o", str(tmp_path), "--segment_alignment", "0x4000"])
+    assert capsys.readouterr().out.strip() == f"wrote {tmp_path / 'add.pte'}"
+    result = _run((tmp_path / "add.pte").read_bytes(), (torch.tensor([2.0]), torch.tensor([3.0])))
+    assert result[0].item() == 5
+
+
+@pytest.mark.parametrize(
+    ("flags", "file", "delegated"),
+    [
+        (["--delegate"], "linear_xnnpack_fp32.pte", True),
+        (["--delegate", "--quantize", "--test_after_export"], "linear_xnnpack_q8.pte", True),
+        (["--no-delegate"], "linear_fp32.pte", False),
+    ],
+)
+def test_the_xnnpack_command_writes_a_program_that_runs(
+    flags: list[str], file: str, delegated: bool, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    aot_compiler.main(["--model_name", "linear", "-o", str(tmp_path), "--etrecord", str(tmp_path / "etrecord"), *flags])
+    program = (tmp_path / file).read_bytes()
+    assert (b"XnnpackBackend" in program) == delegated
+    assert _run(program, (torch.randn(3, 3),))[0].shape == (3, 3)
+    assert (tmp_path / "etrecord").exists()
+
+
+@pytest.mark.parametrize("command", [export.main, aot_compiler.main], ids=["portable", "xnnpack"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("resnet81", "did you mean resnet8 or resnet18"), ("llava", "example model 'llava' is not available: it needs")],
+)
+def test_a_command_refuses_a_name_that_it_cannot_build(
+    command: Any, name: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        command(["--model_name", name])
+    assert message in capsys.readouterr().err
+
+
+def test_quantization_of_a_model_without_a_known_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        aot_compiler.main(["--model_name", "lstm", "--quantize"])
+    assert "no quantization is known for example model 'lstm': expected one of: linear" in capsys.readouterr().err
+
+
+def test_quantization_of_no_kind_is_refused() -> None:
+    model, inputs, _, _ = _build("linear")
+    with pytest.raises(ValueError, match=r"QuantType\.NONE"):
+        quantize(torch.export.export(model, inputs).module(), inputs, QuantType.NONE)
+
+
+def test_quantizable_names_are_registered() -> None:
+    assert set(MODEL_NAME_TO_OPTIONS) <= set(MODEL_NAME_TO_MODEL)
+
+
+@pytest.mark.parametrize("name", sorted(set(MODEL_NAME_TO_MODEL) - set(available_models())))
+def test_a_model_without_a_definition_is_refused_by_name(name: str) -> None:
+    with pytest.raises(UnavailableModelError, match=name):
+        find_model(name)
+    with pytest.raises(UnavailableModelError, match=name):
+        EagerModelFactory.create_model(*MODEL_NAME_TO_MODEL[name])
+
+
+def test_an_unknown_name_module_or_class_is_refused() -> None:
+    with pytest.raises(UnknownModelError, match="did you mean mv2"):
+        find_model("mv22")
+    with pytest.raises(ValueError, match=r"no module of example models is named 'nothing': known: .*toy_model"):
+        EagerModelFactory.create_model("nothing", "AddModule")
+    with pytest.raises(ValueError, match="Model class 'Nothing' not found in module 'toy_model'"):
+        EagerModelFactory.create_model("toy_model", "Nothing")
+
+
+def test_a_model_of_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "timm", None)
+    with pytest.raises(ImportError, match=r"ResNet18Model needs timm and torchvision .*pip install timm"):
+        _build("resnet18")
+
+
+def test_every_class_implements_the_interface_of_example_models() -> None:
+    for name in available_models():
+        module, class_name = find_model(name)
+        found = getattr(importlib.import_module(f"executorch.examples.models.{module}"), class_name)
+        assert issubclass(found, EagerModelBase)
+    assert issubclass(TimmImageModel, EagerModelBase)
