@@ -24,8 +24,8 @@ class MobileBertModelExample(EagerModelBase):
                 f"example model mobilebert needs transformers ({error}): pip install transformers", name=error.name
             ) from error
         logger.info("mobilebert: weights are random; nothing is downloaded")
-        model: torch.nn.Module = MobileBertModel(MobileBertConfig(return_dict=False)).eval()
-        return model
+        model: torch.nn.Module = MobileBertModel(MobileBertConfig(return_dict=False))
+        return model.eval()
 
     def get_example_inputs(self) -> tuple[torch.Tensor]:
         """Return the token ids of "Hello, my dog is cute" in BERT's uncased vocabulary."""

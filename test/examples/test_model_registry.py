@@ -62,7 +62,12 @@ def test_a_registered_model_is_built_with_its_example_inputs(name: str, timm_wit
     assert (shapes is not None) == (name in ("llama", "llama2"))
 
 
-@pytest.mark.parametrize("name", ["mv2", "mv3", "mobilebert", "llama2", "conv1d"])
+@pytest.mark.parametrize(("name", "millions"), [("mv2", 3.504872), ("resnet18", 11.689512), ("resnet50", 25.557032)])
+def test_a_model_of_a_paper_has_as_many_parameters_as_published(name: str, millions: float) -> None:
+    assert sum(p.numel() for p in _build(name)[0].parameters()) == round(millions * 1e6)
+
+
+@pytest.mark.parametrize("name", ["mv2", "resnet18", "resnet50", "mv3", "mobilebert", "llama2", "conv1d"])
 def test_a_built_model_accepts_its_example_inputs(name: str, timm_without_torchvision: None) -> None:
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
@@ -165,8 +170,8 @@ def test_an_unknown_name_module_or_class_is_refused() -> None:
 
 def test_a_model_of_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "timm", None)
-    with pytest.raises(ImportError, match=r"ResNet18Model needs timm and torchvision .*pip install timm"):
-        _build("resnet18")
+    with pytest.raises(ImportError, match=r"MV3Model needs timm and torchvision .*pip install timm"):
+        _build("mv3")
 
 
 def test_every_class_implements_the_interface_of_example_models() -> None:

@@ -46,7 +46,8 @@ class _Layer(nn.Module):
         self.down = nn.Linear(hidden, dim, bias=False)
 
     def _split(self, x: torch.Tensor) -> torch.Tensor:
-        return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+        batch, tokens, dim = x.shape
+        return x.view(batch, tokens, self.heads, dim // self.heads).transpose(1, 2)
 
     def forward(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
         normed = self.attention_norm(x)
