@@ -120,7 +120,7 @@ MODEL_NAME_TO_MODEL: dict[str, tuple[str, str]] = {
 }
 
 _NEEDS_WEIGHTS = "it needs downloaded weights; build it with its own package and lower it by executorch.exir"
-_NO_DEFINITION = "this distribution has no definition of it"
+_NO_DEFINITION = "this distribution does not define it"
 # Registered module without a definition here → why.
 UNAVAILABLE_MODULES: dict[str, str] = {
     "deeplab_v3": "it is torchvision's; build it with torchvision and lower it by executorch.exir",

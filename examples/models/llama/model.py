@@ -74,6 +74,7 @@ class Decoder(nn.Module):
         self.norm = nn.RMSNorm(sizes.dim, eps=1e-5)
         self.output = nn.Linear(sizes.dim, sizes.vocabulary, bias=False)
         self.output.weight = self.embedding.weight
+        nn.init.normal_(self.embedding.weight, std=0.02)  # torch's default of 1 gives logits of about 17
         half = sizes.dim // sizes.heads // 2
         angles = torch.outer(torch.arange(sizes.max_tokens), 1e4 ** (-torch.arange(half) / half))
         self.register_buffer("cos", angles.cos())
