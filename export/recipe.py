@@ -82,9 +82,9 @@ class LoweringRecipe:
     strict: bool = False
 
     def compile_config(self) -> EdgeCompileConfig:
-        """The edge configuration, strict if either of both is."""
+        """Return the edge configuration, strict if the recipe or the configuration is strict."""
         config = self.edge_compile_config or EdgeCompileConfig()
-        return replace(config, strict=config.strict or self.strict)
+        return replace(config, strict=True) if self.strict else config
 
 
 @dataclass

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from executorch.export.recipe import ExportRecipe, RecipeType
 from executorch.export.recipe_provider import BackendRecipeProvider
@@ -13,10 +13,21 @@ __all__ = ["RecipeRegistry", "recipe_registry"]
 
 
 class RecipeRegistry:
-    """Use the one instance `recipe_registry`."""
+    """The providers by backend name. A singleton: `RecipeRegistry()` is `recipe_registry`."""
+
+    _instance: ClassVar[RecipeRegistry | None] = None
+    _initialized: ClassVar[bool] = False
+    _providers: dict[str, BackendRecipeProvider]
+
+    def __new__(cls) -> RecipeRegistry:
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
 
     def __init__(self) -> None:
-        self._providers: dict[str, BackendRecipeProvider] = {}
+        if not RecipeRegistry._initialized:  # a later RecipeRegistry() keeps the providers
+            self._providers = {}
+            RecipeRegistry._initialized = True
 
     def register_backend_recipe_provider(self, provider: BackendRecipeProvider) -> None:
         """Makes `provider`'s recipes known; a later one of the same backend takes its place."""

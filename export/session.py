@@ -13,7 +13,6 @@ import torch
 from torch.fx import GraphModule
 
 from executorch.exir import EdgeProgramManager, ExecutorchProgramManager, ExportedProgram
-from executorch.exir.error import ExportError, ExportErrorType
 from executorch.export.recipe import ExportRecipe
 from executorch.export.stages import PipelineArtifact, Stage, make_stage
 from executorch.export.types import StageType
@@ -21,7 +20,7 @@ from executorch.export.types import StageType
 if TYPE_CHECKING:
     from executorch.exir.schema import Program
 
-__all__ = ["ExportSession", "Model", "export"]
+__all__ = ["ExportSession", "Model", "OutputNameError", "export"]
 
 _logger = logging.getLogger(__name__)
 _OneModel = torch.nn.Module | ExportedProgram
@@ -72,6 +71,10 @@ def export(
     return session
 
 
+class OutputNameError(ValueError, AssertionError):
+    """The name of an output file is empty. ExecuTorch 1.4 raises AssertionError here, so callers may catch either."""
+
+
 class ExportSession:
     """One export.
 
@@ -83,6 +86,7 @@ class ExportSession:
     dynamic_shapes: as in torch.export, for `forward`, or a dict by method name.
     constant_methods: method name → constant result.
     artifact_dir: folder that gets `<name>.pte` once there is one.
+    generate_etrecord: whether `get_etrecord` has a record of the export for the developer tools.
     """
 
     def __init__(
@@ -97,31 +101,30 @@ class ExportSession:
         generate_etrecord: bool = False,
     ) -> None:
         loaded: Any = torch.export.load(model) if isinstance(model, str) else model
-        self._models: dict[str, _OneModel] = loaded if isinstance(loaded, dict) else {"forward": loaded}
-        self._kind = _kind_of(self._models)
-        if example_inputs is None and self._kind != "ExportedProgram":
+        self._model: dict[str, _OneModel] = loaded if isinstance(loaded, dict) else {"forward": loaded}
+        self._input_model_type = _kind_of(self._model)
+        if example_inputs is None and self._input_model_type != "ExportedProgram":
             raise ValueError(
-                f"example_inputs are required when model is {self._kind}; only an ExportedProgram has its own"
+                f"example_inputs are required when model is {self._input_model_type}; "
+                "only an ExportedProgram has its own"
             )
         self._example_inputs = example_inputs if isinstance(example_inputs, dict) else {"forward": example_inputs or []}
         self._recipe = export_recipe or ExportRecipe()
-        self._pipeline = self._recipe.pipeline_stages or [
-            stage for stage in _DEFAULT_PIPELINE if stage not in _DONE_FOR[self._kind]
-        ]
+        self._pipeline = self._recipe.pipeline_stages or self._get_default_pipeline()
         made = {stage_type: make_stage(stage_type, self._recipe) for stage_type in self._pipeline}
         self._stages: dict[StageType, Stage] = {kind: stage for kind, stage in made.items() if stage is not None}
         self._name = name or self._recipe.name or "model"
         self._artifact_dir = artifact_dir
-        self._context: dict[str, Any] = {
+        self._run_context: dict[str, Any] = {
             "example_inputs": self._example_inputs,
-            "dynamic_shapes": _by_method(dynamic_shapes, self._models),
+            "dynamic_shapes": _by_method(dynamic_shapes, self._model),
             "constant_methods": constant_methods,
             "export_recipe": self._recipe,
             "session_name": name,
             "artifact_dir": artifact_dir,
             "generate_etrecord": generate_etrecord,
         }
-        self._artifacts: dict[StageType, PipelineArtifact] = {}
+        self._stage_to_artifacts: dict[StageType, PipelineArtifact] = {}
 
     def register_stage(self, stage_type: StageType, stage: Stage) -> None:
         """Adds a stage, or replaces ours of that type."""
@@ -134,10 +137,16 @@ class ExportSession:
         return self._stages
 
     def export(self, on_stage: Callable[[StageType], None] | None = None) -> None:
-        """Runs all stages; `on_stage` is told each before it starts. ValueError: stages that cannot follow each
-        other."""
-        self._check_pipeline()
-        artifact = PipelineArtifact(self._models, self._context)
+        """Run all stages, and call `on_stage` before each. ValueError: a stage cannot follow the one before it."""
+        self._run_pipeline(on_stage)
+        if self._artifact_dir is not None and StageType.TO_EXECUTORCH in self._stage_to_artifacts:
+            folder = Path(self._artifact_dir)
+            folder.mkdir(parents=True, exist_ok=True)
+            self.save_to_pte(str(folder / self._name))
+
+    def _run_pipeline(self, on_stage: Callable[[StageType], None] | None = None) -> None:
+        self._validate_pipeline_sequence(self._pipeline)
+        artifact = PipelineArtifact(self._model, self._run_context)
         for stage_type in self._pipeline:
             if on_stage is not None:
                 on_stage(stage_type)
@@ -146,18 +155,14 @@ class ExportSession:
             artifact = stage.get_artifacts()
             artifact.add_context("duration_ms", int((time.perf_counter() - start) * 1000))
             _logger.info("stage %s took %d ms", stage_type.value, artifact.get_context("duration_ms"))
-            self._artifacts[stage_type] = artifact
-        if self._artifact_dir is not None and StageType.TO_EXECUTORCH in self._artifacts:
-            folder = Path(self._artifact_dir)
-            folder.mkdir(parents=True, exist_ok=True)
-            self.save_to_pte(str(folder / self._name))
+            self._stage_to_artifacts[stage_type] = artifact
 
     def get_stage_artifacts(self) -> dict[StageType, PipelineArtifact]:
-        return self._artifacts
+        return self._stage_to_artifacts
 
     def get_exported_program(self, method_name: str = "forward") -> ExportedProgram:
         """What torch.export gave. RuntimeError: that stage has not run. KeyError: no such method."""
-        artifact = self._artifacts.get(StageType.TORCH_EXPORT)
+        artifact = self._stage_to_artifacts.get(StageType.TORCH_EXPORT)
         if artifact is None:
             raise RuntimeError("Exported program is not available. Run Torch Export Stage first.")
         programs: dict[str, ExportedProgram] = artifact.data
@@ -170,8 +175,8 @@ class ExportSession:
     def get_edge_program_manager(self) -> EdgeProgramManager:
         """The edge program after the last edge stage that ran. RuntimeError if none has."""
         for stage_type in _EDGE_STAGES:
-            if stage_type in self._artifacts:
-                manager: EdgeProgramManager = self._artifacts[stage_type].data
+            if stage_type in self._stage_to_artifacts:
+                manager: EdgeProgramManager = self._stage_to_artifacts[stage_type].data
                 return manager
         raise RuntimeError(
             "Edge program manager is not available. Run one of the stages "
@@ -184,7 +189,7 @@ class ExportSession:
 
     def get_executorch_program_manager(self) -> ExecutorchProgramManager:
         """The final program. RuntimeError if that stage has not run."""
-        artifact = self._artifacts.get(StageType.TO_EXECUTORCH)
+        artifact = self._stage_to_artifacts.get(StageType.TO_EXECUTORCH)
         if artifact is None:
             raise RuntimeError("Executorch program manager is not initialized. Run Executorch Stage first.")
         manager: ExecutorchProgramManager = artifact.data
@@ -195,9 +200,9 @@ class ExportSession:
         return bytes(self.get_executorch_program_manager().buffer)
 
     def save_to_pte(self, output_name: str) -> None:
-        """Writes the file; `.pte` is added to a name without it."""
+        """Write the file, with `.pte` added to a name that lacks it. OutputNameError: the name is empty."""
         if not output_name:
-            raise ValueError("save_to_pte: the output name is empty")
+            raise OutputNameError("save_to_pte: the output name is empty")
         path = output_name if output_name.endswith(".pte") else f"{output_name}.pte"
         with open(path, "wb") as file:
             self.get_executorch_program_manager().write_to_file(file)
@@ -226,27 +231,30 @@ class ExportSession:
         """Prints what runs on delegates, by operator. RuntimeError: no stage that delegates has run."""
         from tabulate import tabulate
 
-        ran = [stage for stage in _EDGE_STAGES[:2] if stage in self._artifacts]
+        ran = [stage for stage in _EDGE_STAGES[:2] if stage in self._stage_to_artifacts]
         if not ran:
             raise RuntimeError("No delegation info available: no stage that lowers to backends has run")
-        for method, info in self._artifacts[ran[0]].get_context("delegation_infos").items():
+        for method, info in self._stage_to_artifacts[ran[0]].get_context("delegation_infos").items():
             print(f"Method {method}\n{info.get_summary()}")
             headers = ("op_type", "delegated", "non-delegated")
             print(tabulate(info.operator_rows(), headers=headers, tablefmt="fancy_grid"))
 
     def get_etrecord(self) -> Any:
-        """The record for the developer tools. `ExportError`: not supported yet."""
-        raise ExportError(ExportErrorType.NOT_SUPPORTED, "ETRecord is not supported yet")
+        """The `executorch.devtools.ETRecord` of the export. RuntimeError: no program yet, or no generate_etrecord."""
+        return self.get_executorch_program_manager().get_etrecord()
 
-    def _check_pipeline(self) -> None:
-        if not self._pipeline:
+    def _get_default_pipeline(self) -> list[StageType]:
+        return [stage for stage in _DEFAULT_PIPELINE if stage not in _DONE_FOR[self._input_model_type]]
+
+    def _validate_pipeline_sequence(self, stages: Sequence[StageType]) -> None:
+        if not stages:
             raise ValueError("Pipeline stages cannot be empty")
-        repeated = [stage.name for stage in self._pipeline if stage in _DONE_FOR[self._kind]]
+        repeated = [stage.name for stage in stages if stage in _DONE_FOR[self._input_model_type]]
         if repeated:
             raise ValueError(
-                f"Cannot run {', '.join(repeated)} stage(s) with {self._kind} input: that is done already."
+                f"Cannot run {', '.join(repeated)} stage(s) with {self._input_model_type} input: that is done already."
             )
-        for previous, current in zip([None, *self._pipeline], self._pipeline, strict=False):
+        for previous, current in zip([None, *stages], stages, strict=False):
             stage = self._stages.get(current)
             if stage is None:
                 raise ValueError(f"Stage {current} not found in registry, register it using session.register_stage()")

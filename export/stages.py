@@ -5,28 +5,52 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
+from executorch.exir import (
+    EdgeCompileConfig,
+    EdgeProgramManager,
+    ExecutorchBackendConfig,
+    ExportedProgram,
+    to_edge,
+    to_edge_transform_and_lower,
+)
 from executorch.exir.backend.delegation_info import DelegationInfo, get_delegation_info
+from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.pass_manager import PassManager
 from executorch.export.quantization import quantize_pt2e, quantize_source
-from executorch.export.recipe import ExportRecipe, LoweringRecipe
+from executorch.export.recipe import ExportRecipe, LoweringRecipe, Passes, QuantizationRecipe
 from executorch.export.types import StageType
 
-__all__ = ["PipelineArtifact", "Stage", "make_stage"]
+__all__ = [
+    "EdgeProgramManagerTransformStage",
+    "EdgeTransformAndLowerStage",
+    "ExecutorchStage",
+    "PipelineArtifact",
+    "QuantizeStage",
+    "SourceTransformStage",
+    "Stage",
+    "ToBackendStage",
+    "ToEdgeStage",
+    "TorchExportStage",
+    "make_stage",
+]
+
+AtenPass = Callable[[str, ExportedProgram], ExportedProgram]
+EdgePasses = Callable[[str, ExportedProgram], Passes]
+ManagerPasses = Callable[[EdgeProgramManager], Passes]
 
 
+@dataclass
 class PipelineArtifact:
-    """What a stage hands on: its data, and a context that all stages share (example inputs, dynamic shapes, times
-    …)."""
+    """The data that a stage produces, and the context of the whole export (example inputs, dynamic shapes, times)."""
 
-    def __init__(self, data: Any, context: dict[str, Any]) -> None:
-        self.data = data
-        self.context = context
+    data: Any
+    context: dict[str, Any]
 
     def add_context(self, key: str, value: Any) -> None:
         self.context[key] = value
@@ -69,15 +93,11 @@ class Stage(ABC):
 
 
 class _BuiltinStage(Stage):
-    """A stage that reads its settings from the recipe. `run` is `apply` with the bookkeeping around it."""
+    """A stage of this module. `run` calls `apply` and keeps the artifact."""
 
     stage_type: StageType
     valid_predecessor_stages: list[StageType] = []
     can_start_pipeline = False
-
-    def __init__(self, recipe: ExportRecipe) -> None:
-        self.recipe = recipe
-        self.lowering = recipe.lowering_recipe or LoweringRecipe()
 
     def run(self, artifact: PipelineArtifact) -> None:
         self._artifact = artifact.copy_with_new_data(self.apply(artifact))
@@ -93,9 +113,11 @@ class SourceTransformStage(_BuiltinStage):
     stage_type = StageType.SOURCE_TRANSFORM
     can_start_pipeline = True
 
+    def __init__(self, quantization_recipe: QuantizationRecipe | None) -> None:
+        self._quantization_recipe = quantization_recipe
+
     def apply(self, artifact: PipelineArtifact) -> Any:
-        quantization = self.recipe.quantization_recipe
-        configs = quantization.ao_quantization_configs if quantization else None
+        configs = self._quantization_recipe.ao_quantization_configs if self._quantization_recipe else None
         if not configs:
             return artifact.data
         models = copy.deepcopy(artifact.data)
@@ -111,9 +133,11 @@ class QuantizeStage(_BuiltinStage):
     valid_predecessor_stages = [StageType.SOURCE_TRANSFORM]
     can_start_pipeline = True
 
+    def __init__(self, quantization_recipe: QuantizationRecipe | None) -> None:
+        self._quantization_recipe = quantization_recipe
+
     def apply(self, artifact: PipelineArtifact) -> Any:
-        quantization = self.recipe.quantization_recipe
-        quantizers = quantization.get_quantizers() if quantization else None
+        quantizers = self._quantization_recipe.quantizers if self._quantization_recipe else None
         if not quantizers:
             return artifact.data
         return {
@@ -129,28 +153,36 @@ class TorchExportStage(_BuiltinStage):
     valid_predecessor_stages = [StageType.SOURCE_TRANSFORM, StageType.QUANTIZE]
     can_start_pipeline = True
 
+    def __init__(self, aten_transform_passes: Sequence[AtenPass] | None = None, strict: bool = True) -> None:
+        self._aten_transform_passes = aten_transform_passes
+        self.strict = strict
+
     def apply(self, artifact: PipelineArtifact) -> Any:
         shapes = artifact.get_context("dynamic_shapes") or {}
         programs = {}
         for method, model in artifact.data.items():
             example = _examples_of(artifact, method)[0]
             with torch.no_grad():
-                program = torch.export.export(
-                    model, example, dynamic_shapes=shapes.get(method), strict=self.recipe.strict
+                program = torch.export.export(model, example, dynamic_shapes=shapes.get(method), strict=self.strict)
+            for transform in self._aten_transform_passes or ():
+                _require_callable(
+                    transform,
+                    "Aten transform passes must be a callable that can transform and return an exported program",
                 )
-            for transform in self.recipe.aten_transform_passes or ():
-                _require_callable(transform, "aten_transform_passes")
                 program = transform(method, program)
             programs[method] = program
         return programs
 
 
 class _DelegatingStage(_BuiltinStage):
-    """A stage that hands parts to backends, and records which."""
+    """A stage that delegates to backends, and records what it delegated."""
 
-    def run(self, artifact: PipelineArtifact) -> None:
-        super().run(artifact)
-        _record_delegation(self.get_artifacts())
+    def record_delegation(self, methods: Iterable[str]) -> None:
+        """Add the delegation of each method to the context of the artifact."""
+        artifact = self.get_artifacts()
+        infos = {method: get_delegation_info(artifact.data.exported_program(method).graph_module) for method in methods}
+        artifact.add_context("delegation_infos", infos)
+        artifact.add_context("delegation_info", infos.get("forward", next(iter(infos.values()), None)))
 
     @property
     def delegation_info(self) -> DelegationInfo | None:
@@ -165,13 +197,33 @@ class EdgeTransformAndLowerStage(_DelegatingStage):
     valid_predecessor_stages = [StageType.TORCH_EXPORT]
     can_start_pipeline = True
 
+    def __init__(
+        self,
+        partitioners: list[Partitioner] | None = None,
+        transform_passes: Sequence[EdgePasses] | None = None,
+        compile_config: EdgeCompileConfig | None = None,
+    ) -> None:
+        self._partitioners = partitioners
+        self._transform_passes = transform_passes
+        self._compile_config = compile_config
+
+    @classmethod
+    def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> EdgeTransformAndLowerStage:
+        """The stage with the settings of a recipe."""
+        recipe = lowering_recipe or LoweringRecipe()
+        return cls(recipe.partitioners, recipe.edge_transform_passes, recipe.compile_config())
+
+    def run(self, artifact: PipelineArtifact) -> None:
+        super().run(artifact)
+        self.record_delegation(artifact.data)
+
     def apply(self, artifact: PipelineArtifact) -> Any:
         return to_edge_transform_and_lower(
             artifact.data,
-            transform_passes=_passes_by_method(self.lowering, artifact.data) or None,
-            partitioner=self.lowering.partitioners,
+            transform_passes=_passes_by_method(self._transform_passes, artifact.data) or None,
+            partitioner=self._partitioners,
             constant_methods=artifact.get_context("constant_methods"),
-            compile_config=self.lowering.compile_config(),
+            compile_config=self._compile_config,
             generate_etrecord=bool(artifact.get_context("generate_etrecord", False)),
         )
 
@@ -183,11 +235,19 @@ class ToEdgeStage(_BuiltinStage):
     valid_predecessor_stages = [StageType.TORCH_EXPORT]
     can_start_pipeline = True
 
+    def __init__(self, edge_compile_config: EdgeCompileConfig | None = None) -> None:
+        self._edge_compile_config = edge_compile_config
+
+    @classmethod
+    def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> ToEdgeStage:
+        """The stage with the settings of a recipe."""
+        return cls((lowering_recipe or LoweringRecipe()).compile_config())
+
     def apply(self, artifact: PipelineArtifact) -> Any:
         return to_edge(
             artifact.data,
             constant_methods=artifact.get_context("constant_methods"),
-            compile_config=self.lowering.compile_config(),
+            compile_config=self._edge_compile_config,
             generate_etrecord=bool(artifact.get_context("generate_etrecord", False)),
         )
 
@@ -198,13 +258,28 @@ class EdgeProgramManagerTransformStage(_BuiltinStage):
     stage_type = StageType.EDGE_PROGRAM_MANAGER_TRANSFORM
     valid_predecessor_stages = [StageType.TO_EDGE]
 
+    def __init__(
+        self,
+        edge_transform_passes: Sequence[EdgePasses] | None = None,
+        edge_manager_transform_passes: Sequence[ManagerPasses] | None = None,
+    ) -> None:
+        self._edge_transform_passes = edge_transform_passes or []
+        self._edge_manager_transform_passes = edge_manager_transform_passes or []
+
+    @classmethod
+    def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> EdgeProgramManagerTransformStage:
+        """The stage with the settings of a recipe."""
+        recipe = lowering_recipe or LoweringRecipe()
+        return cls(recipe.edge_transform_passes, recipe.edge_manager_transform_passes)
+
     def apply(self, artifact: PipelineArtifact) -> Any:
         manager = _require_manager(artifact, self.stage_type)
-        by_method = _passes_by_method(self.lowering, {m: manager.exported_program(m) for m in manager.methods})
+        programs = {method: manager.exported_program(method) for method in manager.methods}
+        by_method = _passes_by_method(self._edge_transform_passes, programs)
         if by_method:
             manager = manager.transform(by_method)
-        for make_passes in self.lowering.edge_manager_transform_passes or ():
-            _require_callable(make_passes, "edge_manager_transform_passes")
+        for make_passes in self._edge_manager_transform_passes:
+            _require_callable(make_passes, "Edge manager transform passes must be a callable that resolves to passes")
             passes = make_passes(manager)
             if passes:
                 manager = manager.transform(passes)
@@ -217,9 +292,21 @@ class ToBackendStage(_DelegatingStage):
     stage_type = StageType.TO_BACKEND
     valid_predecessor_stages = [StageType.TO_EDGE, StageType.EDGE_PROGRAM_MANAGER_TRANSFORM]
 
+    def __init__(self, partitioners: list[Partitioner] | None = None) -> None:
+        self._partitioners = partitioners
+
+    @classmethod
+    def from_recipe(cls, lowering_recipe: LoweringRecipe | None) -> ToBackendStage:
+        """The stage with the settings of a recipe."""
+        return cls((lowering_recipe or LoweringRecipe()).partitioners)
+
+    def run(self, artifact: PipelineArtifact) -> None:
+        super().run(artifact)
+        self.record_delegation(self.get_artifacts().data.methods)
+
     def apply(self, artifact: PipelineArtifact) -> Any:
         manager = _require_manager(artifact, self.stage_type)
-        for partitioner in self.lowering.partitioners or ():
+        for partitioner in self._partitioners or ():
             manager = manager.to_backend(partitioner)
         return manager
 
@@ -235,30 +322,34 @@ class ExecutorchStage(_BuiltinStage):
         StageType.EDGE_PROGRAM_MANAGER_TRANSFORM,
     ]
 
+    def __init__(self, backend_config: ExecutorchBackendConfig | None = None) -> None:
+        self._backend_config = backend_config
+
     def apply(self, artifact: PipelineArtifact) -> Any:
         manager = _require_manager(artifact, self.stage_type)
-        return manager.to_executorch(self.recipe.executorch_backend_config or ExecutorchBackendConfig())
+        return manager.to_executorch(self._backend_config or ExecutorchBackendConfig())
 
 
-_BUILTIN = {
-    stage.stage_type: stage
-    for stage in (
-        SourceTransformStage,
-        QuantizeStage,
-        TorchExportStage,
-        EdgeTransformAndLowerStage,
-        ToEdgeStage,
-        EdgeProgramManagerTransformStage,
-        ToBackendStage,
-        ExecutorchStage,
-    )
+_FROM_RECIPE: dict[StageType, Callable[[ExportRecipe], Stage]] = {
+    StageType.SOURCE_TRANSFORM: lambda recipe: SourceTransformStage(recipe.quantization_recipe),
+    StageType.QUANTIZE: lambda recipe: QuantizeStage(recipe.quantization_recipe),
+    StageType.TORCH_EXPORT: lambda recipe: TorchExportStage(recipe.aten_transform_passes, recipe.strict),
+    StageType.TO_EDGE_TRANSFORM_AND_LOWER: lambda recipe: EdgeTransformAndLowerStage.from_recipe(
+        recipe.lowering_recipe
+    ),
+    StageType.TO_EDGE: lambda recipe: ToEdgeStage.from_recipe(recipe.lowering_recipe),
+    StageType.EDGE_PROGRAM_MANAGER_TRANSFORM: lambda recipe: EdgeProgramManagerTransformStage.from_recipe(
+        recipe.lowering_recipe
+    ),
+    StageType.TO_BACKEND: lambda recipe: ToBackendStage.from_recipe(recipe.lowering_recipe),
+    StageType.TO_EXECUTORCH: lambda recipe: ExecutorchStage(recipe.executorch_backend_config),
 }
 
 
 def make_stage(stage_type: StageType, recipe: ExportRecipe) -> Stage | None:
-    """The stage of this type as `recipe` sets it up; None for a type that is not one of ours."""
-    maker = _BUILTIN.get(stage_type)
-    return None if maker is None else maker(recipe)
+    """Return the stage of this type with the settings of `recipe`, or None for a type that this module lacks."""
+    make = _FROM_RECIPE.get(stage_type)
+    return None if make is None else make(recipe)
 
 
 def _examples_of(artifact: PipelineArtifact, method: str) -> list[tuple[Any, ...]]:
@@ -272,12 +363,14 @@ def _examples_of(artifact: PipelineArtifact, method: str) -> list[tuple[Any, ...
     return examples
 
 
-def _passes_by_method(lowering: LoweringRecipe, programs: dict[str, Any]) -> dict[str, Sequence[Any]] | PassManager:
-    """The passes that `edge_transform_passes` gives each method; a PassManager, once given, stands for all."""
+def _passes_by_method(
+    makers: Sequence[EdgePasses] | None, programs: dict[str, Any]
+) -> dict[str, Sequence[Any]] | PassManager:
+    """Return the passes of each method. The first PassManager that a maker returns replaces all other passes."""
     by_method: dict[str, list[Any]] = {}
     for method, program in programs.items():
-        for make_passes in lowering.edge_transform_passes or ():
-            _require_callable(make_passes, "edge_transform_passes")
+        for make_passes in makers or ():
+            _require_callable(make_passes, "Transform passes must be a callable that resolves to passes")
             passes = make_passes(method, program)
             if isinstance(passes, PassManager):
                 return passes
@@ -285,19 +378,14 @@ def _passes_by_method(lowering: LoweringRecipe, programs: dict[str, Any]) -> dic
     return dict(by_method)
 
 
-def _record_delegation(artifact: PipelineArtifact) -> None:
-    manager = artifact.data
-    infos = {method: get_delegation_info(manager.exported_program(method).graph_module) for method in manager.methods}
-    artifact.add_context("delegation_infos", infos)
-    artifact.add_context("delegation_info", infos.get("forward", next(iter(infos.values()), None)))
-
-
-def _require_callable(value: object, setting: str) -> None:
+def _require_callable(value: object, expected: str) -> None:
     if not callable(value):
-        raise ValueError(f"{setting}: expected functions, found {type(value).__name__}")
+        raise ValueError(f"{expected}; found {type(value).__name__}")
 
 
 def _require_manager(artifact: PipelineArtifact, stage: StageType) -> EdgeProgramManager:
+    if artifact.data is None:
+        raise RuntimeError(f"Edge program manager is not set. Stage {stage.value} needs the artifact of an edge stage.")
     if not isinstance(artifact.data, EdgeProgramManager):
         raise TypeError(f"stage {stage.value}: expected an EdgeProgramManager, found {type(artifact.data).__name__}")
     return artifact.data
