@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The command line: a script's model to a `.pte`, with a summary of what is in it."""
+"""The command line: exports a model to a `.pte` file and prints a summary of the program."""
 
 from __future__ import annotations
 
@@ -12,28 +12,41 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executorch.export.progress import Steps
+from executorch.export.recipe_choice import BACKENDS, QUANTIZATIONS, choose_recipe
 
 if TYPE_CHECKING:
     from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager
+    from executorch.export.recipe import ExportRecipe
     from executorch.export.user_model import UserModel
 
 __all__ = ["main"]
 
 _DESCRIPTION = "Exports a PyTorch model to an ExecuTorch program (.pte) and says what is in it."
 _EXAMPLES = """\
-MODULE:CALLABLE is a dotted module or a .py file, a colon, and a function in it. The function returns one of
+MODEL is the name of an example model (a key of executorch.examples.models.MODEL_NAME_TO_MODEL), or MODULE:CALLABLE:
+a dotted module or a .py file, a colon, and a function or class in it. Calling it returns one of
   model, args                                  an nn.Module and a tuple of example inputs
   model, args, kwargs                          with keyword inputs
   model, args, kwargs, dynamic_shapes          with torch.export's dynamic shapes
   {"model": ..., "args": ..., ...}             the same by name
   model                                        with --inputs MODULE:CALLABLE for the inputs
   an ExportedProgram
+  an instance of EagerModelBase                as the example models are
+
+--quantize and --backend choose a recipe:
+  int8            weights and activations, static, calibrated with the example inputs
+  int8-dynamic    weights; activations of linear layers are quantized at run time
+  8da4w           weights of linear layers to 4 bits, activations to 8 bits at run time
 
 examples:
+  python -m executorch.export mv2 --backend xnnpack --quantize int8 -o mv2.pte
+  python -m executorch.export mv2 --backend xnnpack --etrecord
+  python -m executorch.devtools profile mv2.pte
   python -m executorch.export my_model.py:make
   python -m executorch.export package.models:resnet -o resnet.pte
   python -m executorch.export bert.py:model --inputs bert.py:inputs --dynamic input_ids:1=tokens:1..512
@@ -73,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODULE:CALLABLE", help="what makes the model; see below")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: CALLABLE.pte)")
+    parser.add_argument("model", metavar="MODEL", help="name of an example model, or MODULE:CALLABLE; see below")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: the model's name and .pte)")
     parser.add_argument(
         "--inputs", metavar="MODULE:CALLABLE", help="makes the example inputs: a tuple, or a dict by keyword"
     )
@@ -86,12 +99,15 @@ def _parser() -> argparse.ArgumentParser:
         help="makes a dimension of an input dynamic; may be repeated",
     )
     parser.add_argument("--method", metavar="NAME", default="forward", help="name of the method (default: forward)")
+    parser.add_argument("--backend", choices=BACKENDS, help="runs what it can of the program (default: portable)")
+    parser.add_argument("--quantize", choices=QUANTIZATIONS, help="quantize for the backend; see below")
+    parser.add_argument("--recipe", metavar="NAME", help="a registered recipe, in place of --backend and --quantize")
     parser.add_argument(
         "--partitioner",
         metavar="MODULE:CLASS",
         action="append",
         default=[],
-        help="delegates to a backend; may be repeated, the first takes what it wants first",
+        help="delegates to a backend, before --backend does; may be repeated, the first takes what it wants first",
     )
     parser.add_argument("--strict", action="store_true", help="fail if a partitioner leaves operators to our kernels")
     parser.add_argument("--strict-trace", action="store_true", help="trace with torch.export's strict mode")
@@ -112,6 +128,13 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="plan for a faster memory of so many bytes before the rest; may be repeated, the fastest first",
     )
+    parser.add_argument(
+        "--etrecord",
+        metavar="PATH",
+        nargs="?",
+        const="",
+        help="write the ETRecord for the developer tools (default: beside the program, suffix .etrecord)",
+    )
     parser.add_argument("--delegation", metavar="FILE", help="draw what runs where, and why, to an .html file")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
@@ -120,25 +143,39 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> str:
-    steps = Steps(count=5, quiet=options.quiet or options.verbose)
+    steps = Steps(count=6 if options.quantize or options.recipe else 5, quiet=options.quiet or options.verbose)
     with steps.step("import"):
+        recipe = choose_recipe(options.backend, options.quantize, options.recipe)
         user, partitioners = _load(options)
     # torch prints whole graphs before it raises.
     torch_says = contextlib.nullcontext() if options.verbose else contextlib.redirect_stderr(io.StringIO())
+    if recipe.quantization_recipe is not None:
+        from executorch.export.user_quantization import quantize_user_model
+
+        with steps.step("quantize"), torch_says:
+            user = quantize_user_model(user, recipe.quantization_recipe, options.model)
     with steps.step("export"), torch_says:
         program = _export(user, options.strict_trace)
     with steps.step("lower"):
-        from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+        from executorch.exir import to_edge_transform_and_lower
+        from executorch.export.recipe import LoweringRecipe
 
-        config = EdgeCompileConfig(strict=options.strict)
+        lowering = recipe.lowering_recipe or LoweringRecipe()
         edge = to_edge_transform_and_lower(
-            {options.method: program}, partitioner=partitioners or None, compile_config=config
+            {options.method: program},
+            partitioner=[*partitioners, *(lowering.partitioners or ())] or None,
+            compile_config=replace(lowering.compile_config(), strict=options.strict),
+            generate_etrecord=options.etrecord is not None,
         )
     with steps.step("plan and emit"):
-        manager = edge.to_executorch(_backend_config(options))
+        manager = edge.to_executorch(_backend_config(options, recipe))
     with steps.step("write"):
         path = _output_path(options)
         _write(manager, path)
+        if options.etrecord is not None:
+            from executorch.export.record_file import record_path
+
+            manager.get_etrecord().save(options.etrecord or record_path(path))
         if options.memory_plan:
             from executorch.exir.memory.picture import write_memory_plan
 
@@ -160,10 +197,14 @@ def _run(options: argparse.Namespace) -> str:
 
 
 def _load(options: argparse.Namespace) -> tuple[UserModel, list[Any]]:
+    import torch
+
     from executorch.export.dynamic_dimensions import apply_dynamic_dimensions
     from executorch.export.user_model import UserError, load_name, load_user_model
 
     user = load_user_model(options.model, options.inputs)
+    if isinstance(user.model, torch.nn.Module):
+        user.model.eval()
     apply_dynamic_dimensions(user, options.dynamic)
     from executorch.exir.backend.partitioner import Partitioner
 
@@ -185,17 +226,18 @@ def _export(user: UserModel, strict: bool) -> Any:
         return user.model
     with torch.no_grad():
         return torch.export.export(
-            user.model.eval(), user.args, user.kwargs, dynamic_shapes=user.dynamic_shapes, strict=strict
+            user.model, user.args, user.kwargs, dynamic_shapes=user.dynamic_shapes, strict=strict
         )
 
 
-def _backend_config(options: argparse.Namespace) -> ExecutorchBackendConfig:
+def _backend_config(options: argparse.Namespace, recipe: ExportRecipe) -> ExecutorchBackendConfig:
     from executorch.exir import ExecutorchBackendConfig
     from executorch.exir.memory_planning import MemoryHierarchy
     from executorch.exir.passes import MemoryPlanningPass
 
     planner = MemoryPlanningPass(MemoryHierarchy(options.fast_memory) if options.fast_memory else None)
-    return ExecutorchBackendConfig(check_target=not options.no_check_target, memory_planning_pass=planner)
+    config = recipe.executorch_backend_config or ExecutorchBackendConfig()
+    return replace(config, check_target=not options.no_check_target, memory_planning_pass=planner)
 
 
 def _output_path(options: argparse.Namespace) -> Path:

@@ -27,10 +27,15 @@ def quantize_source(model: torch.nn.Module, configs: list[AOQuantizationConfig])
 
 
 def quantize_pt2e(
-    model: torch.nn.Module, quantizers: list[Quantizer], examples: list[tuple[Any, ...]]
+    model: torch.nn.Module,
+    quantizers: list[Quantizer],
+    examples: list[tuple[Any, ...]],
+    kwargs: dict[str, Any] | None = None,
+    dynamic_shapes: Any | None = None,
 ) -> torch.fx.GraphModule:
-    """Captures `model` with the first example, calibrates with all, and gives the quantized graph.
+    """Capture `model` with the first example, calibrate with all examples, and return the quantized graph.
 
+    kwargs: keyword inputs of every example. dynamic_shapes: as in torch.export; the graph keeps these dimensions.
     TypeError: a quantizer that is not torchao's.
     """
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e  # type: ignore[import-untyped]
@@ -39,9 +44,9 @@ def quantize_pt2e(
     for quantizer in quantizers:
         if not isinstance(quantizer, Quantizer):
             raise TypeError(f"expected a torchao.quantization.pt2e Quantizer, found {type(quantizer).__name__}")
-    captured = torch.export.export(model, examples[0], strict=True).module()
+    captured = torch.export.export(model, examples[0], kwargs, dynamic_shapes=dynamic_shapes, strict=True).module()
     prepared = prepare_pt2e(captured, quantizers[0] if len(quantizers) == 1 else ComposableQuantizer(quantizers))
     for example in examples:
-        prepared(*example)
+        prepared(*example, **(kwargs or {}))
     quantized: torch.fx.GraphModule = convert_pt2e(prepared)
     return quantized

@@ -140,8 +140,9 @@ class QuantizeStage(_BuiltinStage):
         quantizers = self._quantization_recipe.quantizers if self._quantization_recipe else None
         if not quantizers:
             return artifact.data
+        shapes = artifact.get_context("dynamic_shapes") or {}
         return {
-            method: quantize_pt2e(model, quantizers, _examples_of(artifact, method))
+            method: quantize_pt2e(model, quantizers, _examples_of(artifact, method), dynamic_shapes=shapes.get(method))
             for method, model in artifact.data.items()
         }
 

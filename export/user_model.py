@@ -1,12 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Finding the user's model: importing what `MODULE:CALLABLE` names, and understanding what it returns."""
+"""Load the model of a command line: a name of the example models, or what `MODULE:CALLABLE` names and returns."""
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-__all__ = ["UserError", "UserModel", "load_name", "load_user_model"]
+__all__ = ["UserError", "UserModel", "load_name", "load_user_model", "similar_names"]
+
+_EXAMPLES = "executorch.examples.models"  # as text: imported when a name asks for it
 
 
 class UserError(Exception):
@@ -32,13 +35,17 @@ class UserModel:
 
 
 def load_user_model(name: str, inputs_name: str | None = None) -> UserModel:
-    """Calls what `name` names. It returns `model`, `(model, args)`, `(model, args, kwargs)` or
-    `(model, args, kwargs, dynamic_shapes)`, or a dict with keys of these names; an ExportedProgram needs no inputs.
+    """Call what `name` names. It returns `model`, `(model, args)`, `(model, args, kwargs)` or
+    `(model, args, kwargs, dynamic_shapes)`, a dict with keys of these names, or an instance of an example model's
+    class (`get_eager_model`, `get_example_inputs`). An ExportedProgram needs no inputs.
 
+    name: `MODULE:CALLABLE`, or a name without a colon: a key of executorch.examples.models.MODEL_NAME_TO_MODEL.
     inputs_name: names a callable that returns args, or a dict with kwargs, in place of those.
     UserError: anything else.
     """
-    returned = _call(name)
+    returned = _call(name if ":" in name else _example_class(name))
+    if hasattr(returned, "get_eager_model") and hasattr(returned, "get_example_inputs"):
+        returned = _parts_of_example(returned)
     if isinstance(returned, dict):
         parts = dict(returned)
     else:
@@ -68,6 +75,36 @@ def load_name(name: str) -> Any:
             raise UserError(f"{module_name} has no {path!r}; it has: {public}")
         found = getattr(found, part)
     return found
+
+
+def similar_names(name: str, names: Iterable[str]) -> str:
+    """Return the names most like `name`, or all names if none is like it, for an error message."""
+    known = sorted(names)
+    similar = difflib.get_close_matches(name, known, n=4, cutoff=0.5)
+    return f"did you mean {' or '.join(similar)}?" if similar else f"known: {', '.join(known)}"
+
+
+def _example_class(name: str) -> str:
+    """Return the MODULE:CLASS of an example model."""
+    try:
+        models: dict[str, tuple[str, str]] = importlib.import_module(_EXAMPLES).MODEL_NAME_TO_MODEL
+    except ImportError as error:
+        raise UserError(f"cannot look up the model {name!r}: cannot import {_EXAMPLES}: {error}") from error
+    if name not in models:
+        raise UserError(
+            f"there is no model {name!r}; {similar_names(name, models)} "
+            "For your own model expected MODULE:NAME (a dotted module or a .py file, a colon, a name in it)"
+        )
+    package, class_name = models[name]
+    return f"{_EXAMPLES}.{package}:{class_name}"
+
+
+def _parts_of_example(example: Any) -> dict[str, Any]:
+    parts = {"model": example.get_eager_model(), "args": example.get_example_inputs()}
+    for key, method in (("kwargs", "get_example_kwarg_inputs"), ("dynamic_shapes", "get_dynamic_shapes")):
+        if hasattr(example, method):
+            parts[key] = getattr(example, method)()
+    return parts
 
 
 def _call(name: str) -> Any:

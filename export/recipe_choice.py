@@ -1,0 +1,55 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The recipe that `--backend`, `--quantize` and `--recipe` of the command line choose."""
+
+from __future__ import annotations
+
+import importlib
+
+from executorch.export.recipe import ExportRecipe, RecipeType
+from executorch.export.recipe_registry import recipe_registry
+from executorch.export.user_model import UserError, similar_names
+
+__all__ = ["BACKENDS", "QUANTIZATIONS", "choose_recipe"]
+
+# Importing a backend's module registers its recipes. Named as text, because no backend is a dependency of this package.
+_RECIPE_MODULES = {"xnnpack": "executorch.backends.xnnpack.recipes"}
+_NOT_QUANTIZED = ""
+_RECIPES = {
+    "xnnpack": {
+        _NOT_QUANTIZED: "xnnpack_fp32",
+        "int8": "xnnpack_pt2e_int8_static_per_channel",
+        "int8-dynamic": "xnnpack_pt2e_int8_dynamic_per_channel",
+        "8da4w": "xnnpack_torchao_int8da_int4w_per_tensor",
+    },
+}
+BACKENDS = ("portable", *_RECIPES)
+QUANTIZATIONS = ("int8", "int8-dynamic", "8da4w")
+
+
+def choose_recipe(backend: str | None, quantize: str | None, recipe: str | None) -> ExportRecipe:
+    """Return the registered recipe `recipe`, or the recipe of `backend` (None: portable) for this quantization.
+
+    UserError: options that exclude each other, or no such recipe.
+    """
+    if recipe is not None:
+        if backend is not None or quantize is not None:
+            raise UserError("--recipe chooses the backend and the quantization; leave out --backend and --quantize")
+        return _recipe_by_name(recipe)
+    if backend is None or backend == "portable":
+        if quantize is not None:
+            raise UserError(f"--quantize {quantize} needs --backend {' or '.join(_RECIPES)}; found --backend portable")
+        return ExportRecipe()
+    return _recipe_by_name(_RECIPES[backend][quantize or _NOT_QUANTIZED])
+
+
+def _recipe_by_name(name: str) -> ExportRecipe:
+    for module in _RECIPE_MODULES.values():
+        importlib.import_module(module)
+    known: dict[str, RecipeType] = {
+        str(kind.value): kind
+        for backend in recipe_registry.list_backends()
+        for kind in recipe_registry.get_supported_recipes(backend)
+    }
+    if name not in known:
+        raise UserError(f"there is no recipe {name!r}; {similar_names(name, known)}")
+    return ExportRecipe.get_recipe(known[name])
