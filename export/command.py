@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MODULE:CLASS",
         action="append",
         default=[],
-        help="delegates to a backend, before --backend does; may be repeated, the first takes what it wants first",
+        help="delegates to a backend; may be repeated; partitioners run in this order, before that of --backend",
     )
     parser.add_argument("--strict", action="store_true", help="fail if a partitioner leaves operators to our kernels")
     parser.add_argument("--strict-trace", action="store_true", help="trace with torch.export's strict mode")

@@ -51,5 +51,5 @@ def _recipe_by_name(name: str) -> ExportRecipe:
         for kind in recipe_registry.get_supported_recipes(backend)
     }
     if name not in known:
-        raise UserError(f"there is no recipe {name!r}; {similar_names(name, known)}")
+        raise UserError(f"unknown recipe {name!r}; {similar_names(name, known)}")
     return ExportRecipe.get_recipe(known[name])

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Where an export writes its record for the developer tools, and where these tools look for it."""
+"""The default path of an export's record, which the export command writes and the developer tools read."""
 
 from __future__ import annotations
 

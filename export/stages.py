@@ -176,7 +176,7 @@ class TorchExportStage(_BuiltinStage):
 
 
 class _DelegatingStage(_BuiltinStage):
-    """A stage that delegates to backends, and records what it delegated."""
+    """A stage that delegates to backends and records the delegation of each method."""
 
     def record_delegation(self, methods: Iterable[str]) -> None:
         """Add the delegation of each method to the context of the artifact."""

@@ -92,7 +92,7 @@ def _example_class(name: str) -> str:
         raise UserError(f"cannot look up the model {name!r}: cannot import {_EXAMPLES}: {error}") from error
     if name not in models:
         raise UserError(
-            f"there is no model {name!r}; {similar_names(name, models)} "
+            f"unknown model {name!r}; {similar_names(name, models)} "
             "For your own model expected MODULE:NAME (a dotted module or a .py file, a colon, a name in it)"
         )
     package, class_name = models[name]

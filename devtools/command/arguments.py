@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from executorch.devtools.etdump.recording import Progress
 
+if TYPE_CHECKING:
+    from executorch.devtools.etrecord import ETRecord
+
+BESIDE = "default: the one beside the program, same stem and .etrecord, unless --model is given"
 Run = Callable[[argparse.Namespace], int]
 _Number = TypeVar("_Number", int, float)
 
@@ -54,8 +58,17 @@ def add_runs(parser: argparse.ArgumentParser, runs: int) -> None:
     parser.add_argument("--runs", type=count, default=runs, metavar="N", help=f"how often it is run (default: {runs})")
     parser.add_argument("--warm-up", type=number, default=3, metavar="N", help="runs before that (default: 3)")
     parser.add_argument("--threads", type=int, metavar="N", help="by default one for each core")
+    add_record(parser, BESIDE)
+
+
+def add_record(parser: argparse.ArgumentParser, default: str = "default: none") -> None:
+    """The record of the export."""
     parser.add_argument(
-        "--record", metavar="FILE", help="the ETRecord of the export, which names operators and modules"
+        "--etrecord",
+        "--record",
+        dest="record",
+        metavar="PATH",
+        help=f"the ETRecord of the export, which names operators, modules and source lines ({default})",
     )
 
 
@@ -87,6 +100,29 @@ def load_model(options: argparse.Namespace, program: bytes) -> UserModel | None:
     partitioners = [_partitioner(name) for name in options.partitioner]
     lower = (lambda model: lower_as(program, model, options.method, partitioners)) if partitioners else None
     return UserModel(exported, user.args, lower)
+
+
+def load_record(options: argparse.Namespace, program: bytes) -> ETRecord | None:
+    """The record that --etrecord names. Without this option and without a model: the record beside the program, if
+    there is one. Raises OSError, and ValueError for a record of another program."""
+    from executorch.devtools.checked_program import checked_program
+    from executorch.devtools.etrecord import parse_etrecord
+    from executorch.devtools.inspector.attribution import check_record
+    from executorch.devtools.lowering_again import plan_of
+    from executorch.export.record_file import record_path
+
+    path = options.record
+    if path is None:
+        beside = record_path(Path(options.program))
+        if options.model is not None or not beside.is_file():
+            return None
+        path = str(beside)
+    record = parse_etrecord(path)
+    try:
+        check_record(record, plan_of(checked_program(program).program.execution_plan, options.method))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; export again with --etrecord, or name the right record") from error
+    return record
 
 
 def load_inputs(options: argparse.Namespace) -> tuple[Any, ...] | None:

@@ -8,7 +8,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from executorch.devtools.command.arguments import Command
+from executorch.devtools.command.arguments import Command, add_record
 
 if TYPE_CHECKING:
     from executorch.devtools.inspector import Inspector
@@ -28,7 +28,7 @@ says the model's operators and modules as well:
 
 def _add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE.etdp")
-    parser.add_argument("--record", metavar="FILE", help="the ETRecord of the export")
+    add_record(parser)
     parser.add_argument("--method", metavar="NAME", help="whose record is used (default: forward, or the only one)")
     parser.add_argument("--unit", choices=("ns", "us", "ms", "s"), default="ms", help="of times (default: ms)")
     parser.add_argument("--module", metavar="PATH", help="only the sum of times of a module's operators")

@@ -15,6 +15,7 @@ from executorch.devtools.command.arguments import (
     add_runs,
     load_inputs,
     load_model,
+    load_record,
     number,
     progress,
     read_program,
@@ -35,9 +36,12 @@ Runs a program and says what takes its time, on random inputs of the sizes that 
   python -m executorch.devtools profile model.pte
   python -m executorch.devtools profile model.pte --runs 200 --threads 1 --inputs data.py:inputs
 
-With the model it was made of (or the record of its export) it names the model's operators and modules:
+It names the model's operators, modules and source lines if it finds the record of the export beside the program,
+by --etrecord PATH, or if --model gives the model:
 
-  python -m executorch.devtools profile model.pte --model my_model.py:make --by module
+  python -m executorch.export my_model.py:make --etrecord -o model.pte
+  python -m executorch.devtools profile model.pte --by module
+  python -m executorch.devtools profile model.pte --model my_model.py:make --by line
 """
 
 
@@ -57,14 +61,13 @@ def _run(options: argparse.Namespace) -> int:
     from torch.utils._pytree import tree_leaves
 
     from executorch.devtools.etdump.recording import random_inputs, record_runs
-    from executorch.devtools.etrecord import parse_etrecord
     from executorch.devtools.inspector.steps import execution_of
     from executorch.devtools.lowering_again import check_alike, lower_as
     from executorch.devtools.report.study import blocks_with_sources
 
     data = read_program(options.program)
     user = load_model(options, data)
-    record = parse_etrecord(options.record) if options.record else None
+    record = load_record(options, data)
     inputs = load_inputs(options) if user is None else user.inputs
     if user is not None and record is None:
         made = user.lower(user.model) if user.lower else lower_as(data, user.model, options.method)

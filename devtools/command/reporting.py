@@ -8,11 +8,14 @@ import json
 from pathlib import Path
 
 from executorch.devtools.command.arguments import (
+    BESIDE,
     Command,
     add_model,
+    add_record,
     add_runs,
     load_inputs,
     load_model,
+    load_record,
     progress,
     read_program,
 )
@@ -73,7 +76,7 @@ def _add_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="a page (.html), or for Model Explorer (.json)"
     )
-    parser.add_argument("--record", metavar="FILE", help="the ETRecord of the export")
+    add_record(parser, BESIDE)
     add_model(parser)
 
 
@@ -86,8 +89,6 @@ def _graph(options: argparse.Namespace) -> int:
 
 
 def _study(options: argparse.Namespace, runs: int) -> Study:
-    from executorch.devtools.etrecord import parse_etrecord
-
     data = read_program(options.program)
     user = load_model(options, data)
     trace = getattr(options, "trace", None)
@@ -98,7 +99,7 @@ def _study(options: argparse.Namespace, runs: int) -> Study:
         model=None if user is None else user.model,
         inputs=load_inputs(options) if user is None else user.inputs,
         lower=None if user is None else user.lower,
-        record=parse_etrecord(options.record) if options.record else None,
+        record=load_record(options, data),
         trace=read_trace_file(trace) if trace else None,
         runs=runs,
         warm_up=getattr(options, "warm_up", 0),

@@ -14,6 +14,7 @@ from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.event_block import EventBlock
 from executorch.exir.graph_module import bfs_trace_with_node_process, debug_handles_of
+from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall
 
 RUNTIME_EVENTS = ("Method::init", "Program::load_method", "Method::execute")
 OPERATOR_CALL, DELEGATE_CALL = "OPERATOR_CALL", "DELEGATE_CALL"
@@ -33,6 +34,29 @@ def edge_program_of(record: ETRecord, method: str) -> ExportedProgram | None:
     """The method's edge program; the record's only one if it has no name, as in a file; None if there is none."""
     programs = record.edge_programs()
     return programs.get(method, next(iter(programs.values())) if len(programs) == 1 else None)
+
+
+def check_record(record: ETRecord, plan: ExecutionPlan) -> None:
+    """Raise ValueError if the record is of another program: the plan does not call delegates where the record has
+    them, or does not call anything where the record has an operator."""
+    name = method_of(record, plan.name)
+    instructions = plan.chains[0].instructions
+    called = [number for number, each in enumerate(instructions) if isinstance(each.instr_args, DelegateCall)]
+    expected = sorted(_by_instruction(record._delegate_map, name))
+    if expected != called:
+        raise ValueError(
+            f"the record is of another program: expected delegate calls at instructions {expected}; "
+            f"the method '{plan.name}' has them at {called}"
+        )
+    calls = {
+        number for number, each in enumerate(instructions) if isinstance(each.instr_args, (DelegateCall, KernelCall))
+    }
+    missing = sorted(set(_by_instruction(record._debug_handle_map, name)) - calls)
+    if missing:
+        raise ValueError(
+            f"the record is of another program: expected calls at instructions {missing[:8]}; "
+            f"the method '{plan.name}' has {len(instructions)} instructions and no calls there"
+        )
 
 
 def handles_of(event: Event) -> tuple[int, ...]:

@@ -92,7 +92,12 @@ def by_call(step: Step, source: Source | None) -> str:
     return f"{'-' if step.instruction is None else step.instruction}: {name} ({step.ran})"
 
 
-STEP_KEYS: dict[str, StepKey] = {"operator": by_operator, "module": by_module, "call": by_call}
+def by_line(step: Step, source: Source | None) -> str:
+    line = step.line if source is None or source is step.sources[0] else source.line
+    return line or "(not known)"
+
+
+STEP_KEYS: dict[str, StepKey] = {"operator": by_operator, "module": by_module, "line": by_line, "call": by_call}
 """What steps are summed by, for `totals`."""
 
 

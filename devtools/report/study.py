@@ -15,6 +15,7 @@ from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inspector.attribution import (
     DELEGATE_CALL,
     attribute,
+    check_record,
     edge_program_of,
     method_of,
     nodes_by_handle,
@@ -98,7 +99,8 @@ def study_of(
     comparison: Comparison | None = None,
 ) -> Study:
     """Brings together what is known. Raises ValueError if trace or record are of another program."""
-    _check_record(record, plan)
+    if record is not None:
+        check_record(record, plan)
     inside = _inside(record, plan.name)
     study = Study(title, plan.name, plan, file_bytes, inside=inside, comparison=comparison)
     if trace is None:
@@ -136,21 +138,6 @@ def _check_events(block: EventBlock, plan: ExecutionPlan) -> None:
                 f"the trace is of another program: its instruction {number} ran {wanted}; in the method '{plan.name}' "
                 f"that is {found}"
             )
-
-
-def _check_record(record: ETRecord | None, plan: ExecutionPlan) -> None:
-    """Raises ValueError if the record's delegates are not called where the plan calls some."""
-    if record is None:
-        return
-    name = method_of(record, plan.name)
-    known = sorted(int(each) for each in (record._delegate_map or {}).get(name) or {})
-    instructions = plan.chains[0].instructions
-    called = [number for number, each in enumerate(instructions) if isinstance(each.instr_args, DelegateCall)]
-    if known != called:
-        raise ValueError(
-            f"the record is of another program: instructions {known} call its delegates; in the method '{plan.name}' "
-            f"that is {called}"
-        )
 
 
 def _inside(record: ETRecord | None, method: str) -> dict[int, list[fx.Node]]:

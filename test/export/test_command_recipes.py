@@ -159,9 +159,12 @@ def test_the_record_is_written_beside_the_program_or_where_asked(path: str | Non
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["linaer"], "there is no model 'linaer'; did you mean linear?"),
+        (["linaer"], "unknown model 'linaer'; did you mean linear?"),
         (["qqqq"], "known: add, add_mul"),
-        (["recipe_script:make", "--recipe", "xnnpack_fp23"], "no recipe 'xnnpack_fp23'; did you mean xnnpack_fp32?"),
+        (
+            ["recipe_script:make", "--recipe", "xnnpack_fp23"],
+            "unknown recipe 'xnnpack_fp23'; did you mean xnnpack_fp32?",
+        ),
         (["recipe_script:make", "--recipe", "xnnpack_fp32", "--backend", "xnnpack"], "leave out --backend"),
         (["recipe_script:make", "--quantize", "int8"], "--quantize int8 needs --backend xnnpack"),
         (["recipe_script:exported", "--backend", "xnnpack", "--quantize", "int8"], "expected an nn.Module to quantize"),

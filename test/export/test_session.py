@@ -321,6 +321,17 @@ def test_a_quantizer_quantizes_the_graph_calibrated_with_all_examples() -> None:
     assert targets.count("quantized_decomposed.quantize_per_tensor.default") == 2
 
 
+def test_quantized_sessions_keep_dynamic_dimensions() -> None:
+    from executorch.backends.xnnpack.recipes import XNNPackRecipeType
+
+    recipe = ExportRecipe.get_recipe(XNNPackRecipeType.PT2E_INT8_STATIC_PER_CHANNEL)
+    rows = torch.export.Dim("rows", min=1, max=5)
+    session = export(Mlp(), INPUTS, recipe, dynamic_shapes=({0: rows},))
+    plan = session.get_executorch_program().execution_plan[0]
+    assert plan.delegates and plan.values[plan.inputs[0]].val.sizes == [5, 8]
+    assert session.run_method("forward", (torch.randn(5, 8),))[0].shape == (5, 4)
+
+
 def test_a_program_runs_in_this_process_when_the_runtime_is_there() -> None:
     pytest.importorskip("executorch.extension.pybindings._portable_lib")
     model = Mlp()

@@ -32,8 +32,9 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
         "devtools",
         "exir",
         "runtime",
-        "export/user_model",
-    },  # a model is named as export's command does
+        "export/user_model",  # a model is named as export's command does
+        "export/record_file",  # the record is where export's command writes it
+    },
     "export": {"export", "exir", "runtime"},
     "util": {"exir"},  # the documented place of a view of what exir/memory has
 }
