@@ -187,9 +187,10 @@ class Inspector:
         return total
 
     def statistics(self, by: str = "operator") -> pd.DataFrame:
-        """Where the time of an execution goes (ours): a row for each operator of the model, module or call.
+        """The time of an execution by operator of the model, module, source line or call (an addition of ours).
 
-        by: 'operator', 'module' or 'call'. Columns: that, calls, time (on average, in the tables' unit), share, ran_as.
+        by: 'operator', 'module', 'line' or 'call'. Columns: that, calls, time (average, in the tables' unit),
+        share, ran_as.
         The times sum up to an execution's, of the block that took most. Raises ValueError if nothing was executed.
         """
         import pandas as pd

@@ -64,14 +64,15 @@ def test_statistics_by_operator_and_module_sum_up_to_the_run(run: Recorded) -> N
     found = inspector(run)
     (whole,) = [event for event in found.event_blocks[1].events if event.name == "Method::execute"]
     assert whole.perf_data is not None
-    for by in ("operator", "module", "call"):
+    for by in ("operator", "module", "line", "call"):
         table = found.statistics(by)
         assert table["time"].sum() == pytest.approx(whole.perf_data.avg, rel=0.05)
         assert table["share"].sum() == pytest.approx(1)
     assert dict(zip(found.statistics()["operator"], found.statistics()["calls"], strict=True))["aten.erf.default"] == 2
     assert {"one.lin", "two.lin", "one", "two"} <= set(found.statistics("module")["module"])
+    assert any("recorded_run.py:" in line for line in found.statistics("line")["line"])
     with pytest.raises(ValueError, match="by: expected one of"):
-        found.statistics("line")
+        found.statistics("file")
 
 
 def test_tables_have_the_documented_columns_and_units(run: Recorded, tmp_path: Path) -> None:
