@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -40,13 +41,27 @@ def arguments_from(variable: str) -> list[str]:
 
 
 class Modules(build_py):
-    """The packages' modules; the root folder, itself a package without modules, holds this very file."""
+    """The packages' modules; the root folder, itself a package, holds this very file beside ``version.py``."""
 
     def run(self) -> None:
         """Starts from an empty folder, so that no wheel holds what an earlier build left."""
         if not self.editable_mode:
             shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
+        if not self.editable_mode:
+            self._write_version()
+
+    def _write_version(self) -> None:
+        """Replaces ``version.py``, which reads the source tree, by the values that it finds there."""
+        found = runpy.run_path(str(ROOT / "version.py"))
+        lines = [
+            "# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.",
+            '"""The version, written by the build of the package."""',
+            "",
+            '__all__ = ["__version__", "git_version"]',
+            *(f"{name} = {found[name]!r}" for name in found["__all__"]),
+        ]
+        (Path(self.build_lib) / "executorch" / "version.py").write_text("\n".join(lines) + "\n")
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
         """All but the scripts beside ``setup.py``."""

@@ -10,7 +10,6 @@ except ModuleNotFoundError as error:
         'executorch.exir needs PyTorch, which the base package does not bring: pip install "executorch[export]"'
     ) from error
 
-from typing import Any
 
 from torch.export import ExportedProgram, ExportGraphSignature
 
@@ -22,19 +21,25 @@ from executorch.exir.program import (
     to_edge,
     to_edge_transform_and_lower,
 )
-
-Value = Any
+from executorch.exir.program.single_program import ExecutorchProgram, ExirExportedProgram, edge_to_executorch_passes
+from executorch.exir.serde.serialize import load, save
+from executorch.exir.tracer import Value
 
 __all__ = [
     "EdgeCompileConfig",
     "EdgeProgramManager",
     "EmitterOutput",
     "ExecutorchBackendConfig",
+    "ExecutorchProgram",
     "ExecutorchProgramManager",
+    "ExirExportedProgram",
     "ExportGraphSignature",
     "ExportedProgram",
     "Value",
+    "edge_to_executorch_passes",
     "emit_program",
+    "load",
+    "save",
     "to_edge",
     "to_edge_transform_and_lower",
 ]

@@ -11,7 +11,37 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import guard_or_false
 
+from executorch.exir.error import internal_assert
+from executorch.exir.scalar_type import ScalarType, to_dtype, to_scalar_type
 from executorch.exir.schema import DeviceType, ExtraTensorInfo, TensorShapeDynamism
+from executorch.exir.tensor_format import (
+    AddressSpaceOverflowException,
+    layout_enum,
+    make_allocation_info,
+    make_tensor_value,
+)
+
+__all__ = [
+    "ALIGNMENT",
+    "AddressSpaceOverflowException",
+    "TensorSpec",
+    "ViewSpec",
+    "calculate_aligned_num_bytes",
+    "check_spec",
+    "contiguous_stride_from_shape",
+    "determine_tensor_dynanism",
+    "dim_order_from_stride",
+    "enum_to_scalar_map",
+    "get_scalar_type",
+    "layout_enum",
+    "make_allocation_info",
+    "make_tensor_value",
+    "memory_format_enum",
+    "num_bytes_from_shape_and_dtype",
+    "scalar_type_enum",
+    "scalar_type_table",
+    "stride_from_dim_order",
+]
 
 ALIGNMENT = 16
 """Default alignment in bytes of a tensor in planned memory."""
@@ -69,6 +99,11 @@ def determine_tensor_dynanism(shape: Sequence[int]) -> TensorShapeDynamism:
 
 def num_bytes_from_shape_and_dtype(shape: Sequence[int], dtype: torch.dtype) -> int:
     return math.prod(shape) * dtype.itemsize
+
+
+def calculate_aligned_num_bytes(num: int, alignment: int) -> int:
+    """Return `num` rounded up to a multiple of `alignment`."""
+    return -(-num // alignment) * alignment
 
 
 class TensorSpec:
@@ -140,7 +175,7 @@ class TensorSpec:
     @property
     def allocated_memory(self) -> int:
         """Bytes it takes in planned memory: nbytes() rounded up to its alignment."""
-        return -(-self.nbytes() // self.alignment) * self.alignment
+        return calculate_aligned_num_bytes(self.nbytes(), self.alignment)
 
     def realign(self, new_alignment: int) -> int:
         """Sets the alignment and returns the new allocated_memory."""
@@ -240,3 +275,25 @@ class ViewSpec(TensorSpec):
     @property
     def mem_offset(self) -> int | None:  # type: ignore[override]
         return None if self.base.mem_offset is None else self.base.mem_offset + self.byte_offset
+
+
+# Documented names, for users' passes; the project itself uses executorch.exir.scalar_type.
+scalar_type_enum = to_scalar_type
+get_scalar_type = to_dtype
+enum_to_scalar_map: dict[ScalarType, torch.dtype] = {each: to_dtype(each) for each in ScalarType}
+scalar_type_table: dict[torch.dtype, ScalarType] = {dtype: each for each, dtype in enum_to_scalar_map.items()}
+
+
+def memory_format_enum(memory_format: torch.memory_format) -> int:
+    """Return the documented number of a memory format; raises KeyError for a format that a dim order replaces."""
+    return {torch.contiguous_format: 0, torch.preserve_format: 1}[memory_format]
+
+
+def check_spec(tensor: torch.Tensor, spec: TensorSpec) -> None:
+    """Raises InternalError naming the first of sparseness, sizes and dtype in which a tensor differs from its spec."""
+    for name, found, expected in (
+        ("is_sparse", tensor.is_sparse, spec.is_sparse),
+        ("shape", list(tensor.shape), list(spec.shape)),
+        ("dtype", tensor.dtype, spec.dtype),
+    ):
+        internal_assert(found == expected, f"tensor's {name}: expected {expected}, found {found}")

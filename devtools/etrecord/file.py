@@ -17,14 +17,14 @@ import torch
 from torch._export.serde.serialize import SerializeError
 from torch.export import ExportedProgram
 
-from executorch.devtools.etrecord.program_bytes import (
+from executorch.devtools.etrecord.record import RESERVED, ETRecord
+from executorch.exir.serde.program_bytes import (
     ProgramBytes,
     check_unpacked_size,
     program_from_bytes,
     program_to_bytes,
     tensors_of,
 )
-from executorch.devtools.etrecord.record import RESERVED, ETRecord
 
 _IDENTIFIER = "ETRECORD_V0"
 _EXPORTED = "exported_program"

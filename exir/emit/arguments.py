@@ -21,8 +21,8 @@ from executorch.exir.schema import (
     String,
     TensorList,
 )
+from executorch.exir.tensor_format import LAYOUTS
 
-LAYOUTS = {torch.strided: 0, torch.sparse_coo: 1}
 MEMORY_FORMATS = {
     torch.contiguous_format: 0,
     torch.preserve_format: 1,

@@ -5,23 +5,11 @@ from dataclasses import replace
 
 import torch
 
-from executorch.exir.emit.arguments import LAYOUTS
 from executorch.exir.emit.constants import dense
 from executorch.exir.emit.state import MethodState, Ref
-from executorch.exir.scalar_type import to_scalar_type
-from executorch.exir.schema import AllocationDetails, ExtraTensorInfo, Tensor, TensorDataLocation
+from executorch.exir.schema import ExtraTensorInfo, Tensor, TensorDataLocation
 from executorch.exir.tensor import TensorSpec, ViewSpec, dim_order_from_stride
-
-_OFFSET_BITS = 64
-_LOW_BITS = 32
-_MOST_DIMENSIONS = 16  # kTensorDimensionLimit of the runtime
-
-
-def allocation(mem_id: int, mem_offset: int) -> AllocationDetails:
-    """Raises ValueError for a place outside of the format's 64-bit offsets."""
-    if mem_id < 1 or not 0 <= mem_offset < 1 << _OFFSET_BITS:
-        raise ValueError(f"memory id {mem_id} with offset {mem_offset} is no place in memory")
-    return AllocationDetails(mem_id, mem_offset & ((1 << _LOW_BITS) - 1), mem_offset >> _LOW_BITS)
+from executorch.exir.tensor_format import make_allocation_info, make_tensor_value
 
 
 def tensor_value(state: MethodState, spec: TensorSpec) -> Ref:
@@ -36,7 +24,7 @@ def constant_tensor(state: MethodState, tensor: torch.Tensor, spec: TensorSpec |
     tensor = dense(tensor)
     spec = TensorSpec(tensor.dtype, tensor.shape, requires_grad=False) if spec is None else spec
     _take_layout(spec, tensor)
-    value = _describe(spec, state.program.constants.add(tensor), None)
+    value = make_tensor_value(state.program.constants.add(tensor), None, spec)
     state.spec_values[spec] = state.fresh(value)
     return state.spec_values[spec]
 
@@ -49,7 +37,7 @@ def external_tensor(state: MethodState, tensor: torch.Tensor, spec: TensorSpec, 
     tensor = dense(tensor)
     _take_layout(spec, tensor)
     state.program.external.add_named_data(name, tensor, external_tag=file)
-    value = _describe(spec, 0, None)
+    value = make_tensor_value(0, None, spec)
     value.extra_tensor_info = ExtraTensorInfo(fully_qualified_name=name, location=TensorDataLocation.EXTERNAL)
     state.spec_values[spec] = state.fresh(value)
     return state.spec_values[spec]
@@ -95,10 +83,10 @@ def is_planned(spec: TensorSpec) -> bool:
 
 def _tensor(state: MethodState, spec: TensorSpec) -> Tensor:
     if spec.const:
-        return _describe(spec, _constant_index(state, spec), None)
+        return make_tensor_value(_constant_index(state, spec), None, spec)
     mem_id, mem_offset = spec.mem_id, spec.mem_offset
-    place = None if mem_id is None or mem_offset is None else allocation(mem_id, mem_offset)
-    return _describe(spec, 0, place)
+    place = None if mem_id is None or mem_offset is None else make_allocation_info(mem_id, mem_offset)
+    return make_tensor_value(0, place, spec)
 
 
 def _constant_index(state: MethodState, spec: TensorSpec) -> int:
@@ -113,25 +101,3 @@ def _constant_index(state: MethodState, spec: TensorSpec) -> int:
         raise ValueError(f"a constant without data: {spec.debug()}")
     tensor = torch.empty(0, dtype=spec.dtype).set_(spec.storage, 0, tuple(spec.shape), spec.stride)
     return state.program.constants.add(tensor)
-
-
-def _describe(spec: TensorSpec, data_buffer_idx: int, place: AllocationDetails | None) -> Tensor:
-    if len(spec.shape) > _MOST_DIMENSIONS:
-        raise ValueError(f"a tensor of rank {len(spec.shape)}; the runtime's tensors have at most {_MOST_DIMENSIONS}")
-    sizes = [size if isinstance(size, int) else _upper_bound(size) for size in spec.shape]
-    return Tensor(
-        scalar_type=to_scalar_type(spec.dtype),
-        storage_offset=0,
-        sizes=sizes,
-        dim_order=list(spec.dim_order),
-        requires_grad=spec.requires_grad,
-        layout=LAYOUTS[spec.layout],
-        data_buffer_idx=data_buffer_idx,
-        allocation_info=place,
-        shape_dynamism=spec.shape_dynamism,
-        extra_tensor_info=None if spec.extra_tensor_info is None else replace(spec.extra_tensor_info),
-    )
-
-
-def _upper_bound(size: object) -> int:
-    raise ValueError(f"size {size} has no value: the pass that evaluates dynamic shapes to their bounds has not run")

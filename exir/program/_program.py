@@ -7,5 +7,14 @@ from executorch.exir.program import (
     to_edge,
     to_edge_transform_and_lower,
 )
+from executorch.exir.program.single_program import ExecutorchProgram, ExirExportedProgram, edge_to_executorch_passes
 
-__all__ = ["EdgeProgramManager", "ExecutorchProgramManager", "to_edge", "to_edge_transform_and_lower"]
+__all__ = [
+    "EdgeProgramManager",
+    "ExecutorchProgram",
+    "ExecutorchProgramManager",
+    "ExirExportedProgram",
+    "edge_to_executorch_passes",
+    "to_edge",
+    "to_edge_transform_and_lower",
+]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -34,13 +35,8 @@ def to_executorch_programs(
     made = {name: _out_variants(name, program, config) for name, program in programs.items()}
     for name, program in made.items():
         check_strict(name, program.graph_module, strict)
-    named_data = NamedDataStore()
     planners = []
     for name, program in made.items():
-        for held in all_graph_modules(program.graph_module):
-            for lowered in get_lowered_backend_modules(held):
-                if lowered.named_data_store_output is not None:
-                    named_data.merge_named_data_store(lowered.named_data_store_output)
         planner = for_method(config.memory_planning_pass, name)
         _plan(program, planner)
         planners.append(planner)
@@ -49,7 +45,18 @@ def to_executorch_programs(
             planner.run_multimethod()
     for program in made.values():
         program.graph_module.recompile()
-    return made, named_data.get_named_data_store_output()
+    return made, delegates_named_data(made.values())
+
+
+def delegates_named_data(programs: Iterable[ExportedProgram]) -> NamedDataStoreOutput:
+    """The named data of all delegates in programs."""
+    named_data = NamedDataStore()
+    for program in programs:
+        for held in all_graph_modules(program.graph_module):
+            for lowered in get_lowered_backend_modules(held):
+                if lowered.named_data_store_output is not None:
+                    named_data.merge_named_data_store(lowered.named_data_store_output)
+    return named_data.get_named_data_store_output()
 
 
 def _with_shared_state(

@@ -30,7 +30,7 @@ from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.verification.verifier import WellFormed
 
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."
-_VERSION = {"major": 5, "minor": 4}
+VERSION = {"major": 5, "minor": 4}
 _SCALAR = torch.ops.aten.scalar_tensor.default
 # What later versions say beside, which readers of 5.4 refuse.
 _LATER = {
@@ -74,7 +74,7 @@ def program_to_bytes(program: ExportedProgram) -> ProgramBytes:
             if node["name"] in mark.handles:
                 node["metadata"]["debug_handle"] = str(mark.handles[node["name"]])
     said["graph_module"].pop("metadata", None)
-    said |= {"schema_version": _VERSION, "dialect": "", "verifiers": ["EDGE" if is_edge else "TRAINING"]}
+    said |= {"schema_version": VERSION, "dialect": "", "verifiers": ["EDGE" if is_edge else "TRAINING"]}
     text = json.dumps(_without_later(said)).encode()
     return ProgramBytes(
         text, *(bytes(each) for each in (artifact.state_dict, artifact.constants, artifact.example_inputs))
@@ -206,6 +206,8 @@ def tensors_of(data: bytes) -> Any:
 # Sums, products and calls of symbolic functions: torch evaluates these texts as Python.
 _EXPRESSION = re.compile(r"[\w\s+\-*/%,.()<>=!&|~]*")
 _SYMBOLIC_CALL = r"(?:[A-Z]\w*|floor|ceiling|sqrt|log2?|exp)\s*\("
+# A symbol as torch writes it: Symbol('s0', positive=True, integer=True). Its name may be quoted, nothing else.
+_QUOTED_SYMBOL = re.compile(r"\bSymbol\('(\w+)'")
 _NOT_SYMBOLIC = re.compile(rf"\.\s*[A-Za-z_]|\)\s*\(|\b(?!{_SYMBOLIC_CALL})[A-Za-z_]\w*\s*\(")
 
 
@@ -216,7 +218,8 @@ def _check_expressions(said: Any) -> None:
             _check_expressions(each)
     elif isinstance(said, dict):
         text = said.get("expr_str", "")
-        if not isinstance(text, str) or not _EXPRESSION.fullmatch(text) or _NOT_SYMBOLIC.search(text):
+        bare = _QUOTED_SYMBOL.sub(r"Symbol(\1", text) if isinstance(text, str) else ""
+        if not isinstance(text, str) or not _EXPRESSION.fullmatch(bare) or _NOT_SYMBOLIC.search(bare):
             raise ValueError(f"expected an expression of symbols as a size; found {text!r}")
         for each in said.values():
             _check_expressions(each)

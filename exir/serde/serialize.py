@@ -1,0 +1,90 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Façade: the documented functions that save and load programs of the ATen and edge dialects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import BinaryIO
+from zipfile import ZipFile
+
+from torch.export import ExportedProgram
+
+from executorch.exir.serde.program_bytes import VERSION, ProgramBytes, program_from_bytes, program_to_bytes
+
+# The parts of a program and the archive's entries that hold them.
+_ENTRIES = {
+    "exported_program": "serialized_exported_program.json",
+    "state_dict": "serialized_state_dict.pt",
+    "constants": "serialized_constants.pt",
+    "example_inputs": "serialized_example_inputs.pt",
+}
+_EXTRA = "extra_files/"
+
+
+def serialize(exported_program: ExportedProgram, opset_version: Mapping[str, int] | None = None) -> ProgramBytes:
+    """Return a program of the ATen or edge dialect as bytes.
+
+    Args:
+        exported_program: The program. torch raises SerializeError for a program with delegates.
+        opset_version: Version of each operator namespace. torch has one version of `aten` and no other namespace.
+
+    Raises:
+        ValueError: `opset_version` names another namespace than `aten`.
+    """
+    other = sorted(set(opset_version or ()) - {"aten"})
+    if other:
+        raise ValueError(f"opset_version: expected the namespace 'aten' alone, found {other}")
+    return program_to_bytes(exported_program)
+
+
+def deserialize(artifact: ProgramBytes) -> ExportedProgram:
+    """Return the program that `serialize` wrote. Raises ValueError for bytes that no such program can have."""
+    return program_from_bytes(artifact)
+
+
+def save(
+    ep_save: ExportedProgram,
+    f: str | os.PathLike[str] | BinaryIO,
+    *,
+    extra_files: Mapping[str, str] | None = None,
+    opset_version: Mapping[str, int] | None = None,
+) -> None:
+    """Write a program, and texts by file name, to an archive.
+
+    Raises:
+        TypeError: `ep_save` is no ExportedProgram.
+    """
+    if not isinstance(ep_save, ExportedProgram):
+        raise TypeError(f"save: expected an ExportedProgram, found {type(ep_save).__name__}")
+    parts = serialize(ep_save, opset_version)
+    with ZipFile(f, "w") as archive:
+        for part, entry in _ENTRIES.items():
+            archive.writestr(entry, getattr(parts, part))
+        archive.writestr("version", f"{VERSION['major']}.{VERSION['minor']}")
+        for name, text in (extra_files or {}).items():
+            archive.writestr(_EXTRA + name, text.encode())
+
+
+def load(f: str | os.PathLike[str] | BinaryIO, *, extra_files: dict[str, str] | None = None) -> ExportedProgram:
+    """Return the program that an archive of `save` holds.
+
+    Args:
+        f: The archive.
+        extra_files: Its keys name extra files; their texts become its values.
+
+    Raises:
+        ValueError: The archive has another version, or misses an entry.
+    """
+    with ZipFile(f) as archive:
+        entries = set(archive.namelist())
+        wanted = {"version", *_ENTRIES.values(), *(_EXTRA + name for name in extra_files or {})}
+        if wanted - entries:
+            raise ValueError(f"saved program: no entries {sorted(wanted - entries)}, found {sorted(entries)}")
+        version = archive.read("version").decode()
+        if version.partition(".")[0] != str(VERSION["major"]):
+            raise ValueError(f"saved program: expected version {VERSION['major']}, found {version}")
+        for name in extra_files or {}:
+            assert extra_files is not None
+            extra_files[name] = archive.read(_EXTRA + name).decode()
+        return deserialize(ProgramBytes(**{part: archive.read(entry) for part, entry in _ENTRIES.items()}))
