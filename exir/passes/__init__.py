@@ -6,8 +6,10 @@ from executorch.exir.passes.cancel_rearrangements_pass import CancelRearrangemen
 from executorch.exir.passes.cse_pass import CSEPass
 from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
 from executorch.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
+from executorch.exir.passes.debug_pass import DebugPass
 from executorch.exir.passes.fold_quantization_pass import FoldQuantizationPass
 from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
+from executorch.exir.passes.legalize_portable_dim_order_pass import LegalizePortableDimOrderPass
 from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
 from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
 from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
@@ -28,9 +30,11 @@ __all__ = [
     "ConstraintBasedSymShapeEvalPass",
     "DeadCodeEliminationPass",
     "DebugHandleGeneratorPass",
+    "DebugPass",
     "FoldQuantizationPass",
     "FunctionalViewsPass",
     "HintBasedSymShapeEvalPass",
+    "LegalizePortableDimOrderPass",
     "MemoryFormatOpsPass",
     "MemoryPlanningPass",
     "NormalizeViewsPass",

@@ -37,7 +37,7 @@ def while_running(
     model: nn.Module, images: torch.Tensor, is_per_channel: bool = True, shapes: Any = None
 ) -> torch.fx.GraphModule:
     config = get_symmetric_quantization_config(is_per_channel=is_per_channel, is_dynamic=True)
-    return quantized(model.eval(), XNNPACKQuantizer().set_global(config), [(images,)], shapes=shapes)
+    return quantized(model.eval(), XNNPACKQuantizer(strict=True).set_global(config), [(images,)], shapes=shapes)
 
 
 def calls(program: torch.export.ExportedProgram) -> list[str]:

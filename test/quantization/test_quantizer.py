@@ -113,22 +113,22 @@ class Sine(nn.Module):
 
 
 NOTHING: dict[str, tuple[nn.Module, XNNPACKQuantizer, torch.Tensor, str]] = {
-    "no configuration": (nn.Linear(2, 2), XNNPACKQuantizer(), torch.ones(1, 2), "call set_global"),
+    "no configuration": (nn.Linear(2, 2), XNNPACKQuantizer(strict=True), torch.ones(1, 2), "call set_global"),
     "no such module": (
         nn.Linear(2, 2),
-        XNNPACKQuantizer().set_module_name("elsewhere", get_symmetric_quantization_config()),
+        XNNPACKQuantizer(strict=True).set_module_name("elsewhere", get_symmetric_quantization_config()),
         torch.ones(1, 2),
         "no configuration, or the filter, asks for it",
     ),
     "no such operator": (
         Sine(),
-        XNNPACKQuantizer().set_global(get_symmetric_quantization_config()),
+        XNNPACKQuantizer(strict=True).set_global(get_symmetric_quantization_config()),
         torch.ones(1, 2),
         "none of the operators that can be",
     ),
     "another dtype": (
         nn.Linear(2, 2).double(),
-        XNNPACKQuantizer().set_global(get_symmetric_quantization_config()),
+        XNNPACKQuantizer(strict=True).set_global(get_symmetric_quantization_config()),
         torch.ones(1, 2, dtype=torch.float64),
         "expected torch.float32",
     ),
@@ -140,6 +140,24 @@ def test_a_quantizer_that_matches_nothing_says_why(name: str) -> None:
     model, quantizer, x, why = NOTHING[name]
     with pytest.raises(NothingQuantizedError, match=why):
         prepare_pt2e(torch.export.export(model.eval(), (x,)).module(), quantizer)
+
+
+@pytest.mark.parametrize(
+    ("quantizer", "why"),
+    [
+        (XNNPACKQuantizer(), "call set_global"),
+        (XNNPACKQuantizer().set_global(get_symmetric_quantization_config()), "none of the operators that can be"),
+    ],
+    ids=["no configuration", "no such operator"],
+)
+def test_a_quantizer_that_matches_nothing_warns_and_leaves_the_model_in_float(
+    quantizer: XNNPACKQuantizer, why: str
+) -> None:
+    data = torch.randn(2, 3)
+    captured: Any = torch.export.export(Sine(), (data,)).module()
+    with pytest.warns(UserWarning, match=why):
+        prepared = prepare_pt2e(captured, quantizer)
+    torch.testing.assert_close(convert_pt2e(prepared)(data), torch.sin(data))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -44,11 +45,13 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
     """Configurations for parts of a model; of several that fit a call, the first of: the name of a module that it is
     in, the type of such a module, its operator, the global one. None leaves the part in float.
 
-    `validate` (called by prepare) raises `NothingQuantizedError` for a model of which nothing is quantized.
+    A quantizer without a configuration, or one that quantizes nothing of a model, leaves the model in float with a
+    UserWarning that says why; with `strict`, prepare raises `NothingQuantizedError` instead.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
         super().__init__()
+        self._strict = strict
         self._choices = Choices()
         self._filter: Callable[[Node], bool] = lambda node: True
         self._reasons: list[str] = []
@@ -96,10 +99,11 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
     def annotate(self, model: GraphModule) -> GraphModule:
         """Decides for every call, in the order of the graph. ZeroFactorsError: where training would give NaN."""
         if self._choices.are_empty():
-            raise NothingQuantizedError(
+            self._report_nothing(
                 "the quantizer has no configuration: call set_global(get_symmetric_quantization_config()), or "
                 "set_module_name, set_module_type or set_operator_type"
             )
+            return model
         # Statistics of batch norms that nothing reads hide that a convolution has one reader.
         model.graph.eliminate_dead_code()
         if self._choices.for_training():
@@ -132,8 +136,15 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         else:
             self._reasons.append(f"{described(node)}: {reason}")
 
+    def _report_nothing(self, why: str) -> None:
+        if self._strict:
+            raise NothingQuantizedError(why)
+        warnings.warn(why, UserWarning, stacklevel=2)
+
     def validate(self, model: GraphModule) -> None:
-        """Raises `NothingQuantizedError` if nothing of the model, and of the loops in it, is quantized."""
+        """Report a model if nothing of it, and of the loops in it, is quantized."""
+        if self._choices.are_empty():
+            return  # `annotate` has reported it
         bodies = [getattr(model, str(node.target), None) for node in model.graph.nodes if node.op == "get_attr"]
         loops = any(isinstance(node.target, _HIGHER_ORDER) for node in model.graph.nodes)
         if any(is_annotated(node) for node in model.graph.nodes):
@@ -142,7 +153,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
             shown = [*self._reasons[:_SHOWN_REASONS], *(["…"] if len(self._reasons) > _SHOWN_REASONS else [])]
             known = sorted({str(operator) for operator, row in PATTERN_OF.items() if row.kind is not Kind.PASSED})
             why = "; ".join(shown) if shown else f"it has none of the operators that can be: {', '.join(known)}"
-            raise NothingQuantizedError(f"nothing of the model is quantized: {why}")
+            self._report_nothing(f"nothing of the model is quantized: {why}")
 
     def prepare_obs_or_fq_callback(self, model: GraphModule, edge_or_node_to_obs_or_fq: dict[Any, Any]) -> None:
         """Tells observers which tensor they see, for their messages."""

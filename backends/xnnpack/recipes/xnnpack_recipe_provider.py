@@ -78,7 +78,7 @@ def _by_quantizer(is_per_channel: bool, is_dynamic: bool) -> QuantizationRecipe:
     )
 
     config = get_symmetric_quantization_config(is_per_channel=is_per_channel, is_dynamic=is_dynamic)
-    return QuantizationRecipe(quantizers=[XNNPACKQuantizer().set_global(config)])
+    return QuantizationRecipe(quantizers=[XNNPACKQuantizer(strict=True).set_global(config)])
 
 
 def _four_bits(group_size: Any) -> QuantizationRecipe:

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from executorch.devtools.inspector.compare_results import (
     absolute_error,
     as_float,
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
 OutputMapping = dict[tuple[tuple[int, ...], Any], tuple[tuple[int, ...], Any]]
 
 __all__ = ["L1Comparator", "MSEComparator", "NumericalComparatorBase", "OutputMapping", "SNRComparator"]
+
+
+def _of_one_shape(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both values in float64. Raises ValueError for two shapes: broadcasting would compare other numbers."""
+    expected, found = as_float(a), as_float(b)
+    if expected.shape != found.shape:
+        raise ValueError(f"the program's value has shape {list(expected.shape)}, the runtime's {list(found.shape)}")
+    return expected, found
 
 
 class NumericalComparatorBase(ABC):
@@ -50,18 +60,18 @@ class MSEComparator(NumericalComparatorBase):
     """The mean of squared differences."""
 
     def element_compare(self, a: Any, b: Any) -> float:
-        return mean_squared_error(as_float(a), as_float(b))
+        return mean_squared_error(*_of_one_shape(a, b))
 
 
 class L1Comparator(NumericalComparatorBase):
     """The sum of absolute differences."""
 
     def element_compare(self, a: Any, b: Any) -> float:
-        return absolute_error(as_float(a), as_float(b))
+        return absolute_error(*_of_one_shape(a, b))
 
 
 class SNRComparator(NumericalComparatorBase):
     """Signal to noise, in decibel: more is better."""
 
     def element_compare(self, a: Any, b: Any) -> float:
-        return signal_to_noise(as_float(a), as_float(b))
+        return signal_to_noise(*_of_one_shape(a, b))

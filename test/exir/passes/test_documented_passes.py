@@ -1,0 +1,89 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Documented passes that the pipeline does not need."""
+
+from pathlib import Path
+
+import torch
+from torch.export import ExportedProgram, export
+
+from executorch.exir import to_edge
+from executorch.exir.passes import DebugPass, LegalizePortableDimOrderPass
+from executorch.exir.passes.convert_constant_dim_order_pass import convert_constant_dim_order_pass
+from executorch.exir.passes.prune_empty_tensors_pass import PruneEmptyTensorsPass
+from executorch.exir.passes.remove_unused_parameters_pass import remove_unused_parameters_pass
+
+
+def _calls(program: ExportedProgram) -> list[str]:
+    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+
+
+def test_a_mean_reads_a_copy_in_the_default_dim_order() -> None:
+    class Mean(torch.nn.Module):
+        def forward(self, image: torch.Tensor) -> torch.Tensor:
+            return image.mean((2, 3))
+
+    image = torch.randn(1, 3, 4, 5).to(memory_format=torch.channels_last)
+    edge = to_edge(export(Mean(), (image,)))
+    legal = edge.transform([LegalizePortableDimOrderPass()])
+    assert sum("_to_dim_order_copy" in call for call in _calls(legal.exported_program())) == 1
+    torch.testing.assert_close(legal.exported_program().module()(image), image.mean((2, 3)))
+    assert legal.to_executorch().buffer
+    plain = to_edge(export(Mean(), (image.contiguous(),))).exported_program()
+    assert not LegalizePortableDimOrderPass()(plain.graph_module).modified
+
+
+def test_parameters_without_readers_are_removed() -> None:
+    class Half(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.unused = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+
+        def forward(self, data: torch.Tensor) -> torch.Tensor:
+            return self.used(data)
+
+    model, data = Half(), torch.randn(1, 2)
+    program = remove_unused_parameters_pass(export(model, (data,)))
+    assert list(program.state_dict) == ["used.weight", "used.bias"]
+    assert program.graph_signature.parameters == ("used.weight", "used.bias")
+    torch.testing.assert_close(program.module()(data), model(data))
+
+
+def test_constants_with_other_strides_become_contiguous() -> None:
+    class Table(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("table", torch.randn(3, 2).t())
+
+        def forward(self, data: torch.Tensor) -> torch.Tensor:
+            return data + self.table
+
+    model, data = Table(), torch.randn(2, 3)
+    program = convert_constant_dim_order_pass(export(model, (data,)))
+    assert program.state_dict["table"].is_contiguous()
+    assert all(node.meta["val"].is_contiguous() for node in program.graph.nodes if node.op == "placeholder")
+    torch.testing.assert_close(program.module()(data), model(data))
+
+
+def test_empty_tensors_leave_concatenations() -> None:
+    class Join(torch.nn.Module):
+        def forward(self, data: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return torch.cat([data, data[:0]]), torch.cat([data[:0], data[2:]])
+
+    data = torch.randn(2, 3)
+    program = to_edge(export(Join(), (data,))).transform([PruneEmptyTensorsPass()]).exported_program()
+    joined, nothing = program.module()(data)
+    torch.testing.assert_close(joined, data)
+    assert nothing.shape == (0, 3)
+    assert sum("aten.cat" in call for call in _calls(program)) == 1
+    assert any("aten.full" in call for call in _calls(program))
+
+
+def test_a_graph_is_written_with_specs_and_source_lines(tmp_path: Path) -> None:
+    planned = to_edge(export(torch.nn.ReLU(), (torch.ones(2),))).to_executorch().exported_program()
+    file = tmp_path / "graph.txt"
+    show = DebugPass("after planning", show_src=True, show_spec=True, log_filename=str(file))
+    assert not show(planned.graph_module).modified
+    text = file.read_text()
+    assert text.startswith("after planning")
+    for expected in ("relu", "TensorSpec(", "      > "):
+        assert expected in text
