@@ -4,7 +4,6 @@ it except `executorch.exir` and `executorch.exir.program._program`, which only p
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -111,7 +110,8 @@ class ExecutorchProgram(ExecutorchProgramManager):
 
     def dump_graph_module(self) -> GraphModule:
         """Return the planned graph."""
-        return self.exported_program().graph_module
+        graph_module: GraphModule = self.exported_program().graph_module
+        return graph_module
 
     def dump_exported_program(self) -> ExportedProgram:
         """Return the planned program."""
@@ -120,7 +120,7 @@ class ExecutorchProgram(ExecutorchProgramManager):
 
 def edge_to_executorch_passes(
     config: ExecutorchBackendConfig, name: str | None = None, edge_compile_config: EdgeCompileConfig | None = None
-) -> list[Callable[[GraphModule], Any]]:
+) -> list[Any]:
     """Return the passes that make out variants of an edge graph, in their order.
 
     They know the graph alone. `to_executorch` also does what needs the program: it folds constants, writes state back

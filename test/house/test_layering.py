@@ -36,7 +36,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
         "export/record_file",  # the record is where export's command writes it
     },
     "export": {"export", "exir", "runtime"},
-    "util": {"exir"},  # the documented place of a view of what exir/memory has
+    "util": {"exir", "version"},  # the documented place of a view of what exir/memory has
 }
 
 # A folder → the parts of our own tree that it may include.

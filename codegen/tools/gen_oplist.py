@@ -1,0 +1,43 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Façade: the documented command that writes selected_operators.yaml (`python -m executorch.codegen select`)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from executorch.codegen.located_yaml import CodegenError
+from executorch.codegen.selection import select_operators
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the operators of a program, a table or a list; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m executorch.codegen.tools.gen_oplist", description=main.__doc__)
+    parser.add_argument("--output_path", type=Path, required=True, help="the selected_operators.yaml to write")
+    parser.add_argument("--model_file_path", type=Path, help="a .pte file")
+    parser.add_argument("--ops_schema_yaml_path", type=Path, help="a yaml that lists operators")
+    parser.add_argument("--root_ops", default="", help="comma-separated operators")
+    parser.add_argument(
+        "--include-all-operators",
+        "--include_all_operators",
+        action="store_true",
+        help="every operator there is",
+    )
+    options = parser.parse_args(arguments)
+    tables = [options.ops_schema_yaml_path] if options.ops_schema_yaml_path else []
+    models = [options.model_file_path] if options.model_file_path else []
+    try:
+        selection = select_operators(
+            options.root_ops.split(","), tables, models, include_all=options.include_all_operators
+        )
+        selection.save(options.output_path)
+    except (CodegenError, OSError) as error:
+        print(f"gen_oplist: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
