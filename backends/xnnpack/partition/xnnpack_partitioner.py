@@ -10,6 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from executorch.backends.xnnpack.lowering.facts import operator_of, rank
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
 from executorch.backends.xnnpack.partition.selection import Selection
@@ -17,7 +18,7 @@ from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
 from executorch.backends.xnnpack.partition.why_in_float import why_in_float
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
-from executorch.exir.backend.constant_tagging import tag_constant_data
+from executorch.exir.backend.constant_tagging import is_constant_data, tag_constant_data
 from executorch.exir.backend.in_float import note_in_float
 from executorch.exir.backend.partition_report import WhyNoPartition
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
@@ -46,6 +47,18 @@ def _is_wanted_whole(node: Node, program: ExportedProgram) -> bool:
     )
 
 
+def _untag_linear_weights(program: ExportedProgram) -> None:
+    """Leave float32 weights and biases of delegated linear layers to the program."""
+    for node in program.graph.nodes:
+        if node.op != "call_function" or operator_of(node) != "aten.linear.default" or refusal(node, program):
+            continue
+        weights = [operand for operand in node.args[1:3] if isinstance(operand, Node)]
+        is_plain = all(is_constant_data(program, each) for each in weights) and rank(node.all_input_nodes[0]) > 1
+        if "delegation_tag" in node.meta and is_plain and weights[0].meta["val"].dtype == torch.float32:
+            for each in weights:
+                each.meta.pop("delegation_tag", None)
+
+
 class XnnpackPartitioner(Partitioner):
     """Tags what XNNPACK computes exactly in float32 and float16, and quantized graphs within one quantum.
 
@@ -53,6 +66,9 @@ class XnnpackPartitioner(Partitioner):
     with them. config_precisions: whether numbers, integers, rows quantized while running are taken; None: all.
     per_op_mode: every operator is a delegate of its own, with what quantizes for it, to compare results node by node.
     verbose: the reason of every refusal is logged at debug level by a logger that lets it through.
+    force_non_static_weights_for_f32_linear: float32 weights and biases of whole linear layers stay in the program, as
+    inputs of the delegate, so that several delegates or LoRA adapters can use the same ones. XNNPACK then packs nothing
+    ahead of time. Layers that `to_edge` has decomposed keep constant weights.
     """
 
     def __init__(
@@ -61,8 +77,11 @@ class XnnpackPartitioner(Partitioner):
         config_precisions: ConfigPrecisionType | Sequence[ConfigPrecisionType] | None = None,
         per_op_mode: bool = False,
         verbose: bool = False,
+        *,
+        force_non_static_weights_for_f32_linear: bool = False,
     ) -> None:
         super().__init__()
+        self._weights_are_inputs = force_non_static_weights_for_f32_linear
         self._names = None if configs is None else {each.target_name for each in configs}
         self._precisions = (
             [config_precisions] if isinstance(config_precisions, ConfigPrecisionType) else config_precisions
@@ -88,6 +107,9 @@ class XnnpackPartitioner(Partitioner):
                 for node in nodes:
                     node.meta["delegation_tag"] = tag
         tag_constant_data(exported_program)
+        if self._weights_are_inputs:
+            for program in programs_of(exported_program):
+                _untag_linear_weights(program)
         return PartitionResult(exported_program, tags)
 
     def _partitions(self, program: ExportedProgram) -> list[list[Node]]:
