@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What of a model's size are weights, and what are delegates."""
+"""Sizes of a model's weights and delegates."""

@@ -19,7 +19,7 @@ _FULL = {torch.ops.aten.cat.default: torch.ops.aten.full.default, _edge.aten.cat
 
 
 class PruneEmptyTensorsPass(PassBase):
-    """Removes operands of `cat` that have no elements; a `cat` of such operands alone becomes `full`."""
+    """Removes operands of `cat` that have no elements; a `cat` without other operands becomes `full`."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         modified = False

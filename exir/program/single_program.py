@@ -24,7 +24,7 @@ from executorch.exir.program.pipeline import for_method
 
 
 class ExirExportedProgram:
-    """A program and whether it is in the edge dialect. `to_edge` and `to_executorch` do what the managers do."""
+    """A program, in the edge dialect or before it; a wrapper of `to_edge` and the managers."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented classes of a program with one method do what the managers do."""
+"""The documented classes of a program with one method give the same files as the managers."""
 
 import copy
 
