@@ -161,10 +161,11 @@ def _run(options: argparse.Namespace) -> str:
         from executorch.export.recipe import LoweringRecipe
 
         lowering = recipe.lowering_recipe or LoweringRecipe()
+        config = lowering.compile_config()
         edge = to_edge_transform_and_lower(
             {options.method: program},
             partitioner=[*partitioners, *(lowering.partitioners or ())] or None,
-            compile_config=replace(lowering.compile_config(), strict=options.strict),
+            compile_config=replace(config, strict=config.strict or options.strict),
             generate_etrecord=options.etrecord is not None,
         )
     with steps.step("plan and emit"):
@@ -235,9 +236,12 @@ def _backend_config(options: argparse.Namespace, recipe: ExportRecipe) -> Execut
     from executorch.exir.memory_planning import MemoryHierarchy
     from executorch.exir.passes import MemoryPlanningPass
 
-    planner = MemoryPlanningPass(MemoryHierarchy(options.fast_memory) if options.fast_memory else None)
-    config = recipe.executorch_backend_config or ExecutorchBackendConfig()
-    return replace(config, check_target=not options.no_check_target, memory_planning_pass=planner)
+    config = replace(
+        recipe.executorch_backend_config or ExecutorchBackendConfig(), check_target=not options.no_check_target
+    )
+    if not options.fast_memory:
+        return config
+    return replace(config, memory_planning_pass=MemoryPlanningPass(MemoryHierarchy(options.fast_memory)))
 
 
 def _output_path(options: argparse.Namespace) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 
-from executorch.export.recipe import ExportRecipe, RecipeType
+from executorch.export.recipe import ExportRecipe, LoweringRecipe, RecipeType
 from executorch.export.recipe_registry import recipe_registry
 from executorch.export.user_model import UserError, similar_names
 
@@ -29,7 +29,7 @@ QUANTIZATIONS = ("int8", "int8-dynamic", "8da4w")
 def choose_recipe(backend: str | None, quantize: str | None, recipe: str | None) -> ExportRecipe:
     """Return the registered recipe `recipe`, or the recipe of `backend` (None: portable) for this quantization.
 
-    UserError: options that exclude each other, or no such recipe.
+    UserError: options that exclude each other, an unknown recipe, or a recipe with passes or stages of its own.
     """
     if recipe is not None:
         if backend is not None or quantize is not None:
@@ -52,4 +52,17 @@ def _recipe_by_name(name: str) -> ExportRecipe:
     }
     if name not in known:
         raise UserError(f"unknown recipe {name!r}; {similar_names(name, known)}")
-    return ExportRecipe.get_recipe(known[name])
+    recipe = ExportRecipe.get_recipe(known[name])
+    lowering = recipe.lowering_recipe or LoweringRecipe()
+    settings = {
+        "aten_transform_passes": recipe.aten_transform_passes,
+        "pipeline_stages": recipe.pipeline_stages,
+        "edge_transform_passes": lowering.edge_transform_passes,
+        "edge_manager_transform_passes": lowering.edge_manager_transform_passes,
+    }
+    unsupported = [setting for setting, value in settings.items() if value]
+    if unsupported:
+        raise UserError(
+            f"--recipe {name}: the command does not run its {', '.join(unsupported)}; call export() instead"
+        )
+    return recipe

@@ -14,6 +14,7 @@ from executorch.devtools import parse_etrecord
 from executorch.examples.models import MODEL_NAME_TO_MODEL
 from executorch.exir.schema import ExecutionPlan
 from executorch.exir.serialize import deserialize_pte
+from executorch.export import ExportRecipe, recipe_registry
 from executorch.export.command import main
 from executorch.export.user_model import load_user_model
 from executorch.runtime import Runtime
@@ -154,6 +155,15 @@ def test_the_record_is_written_beside_the_program_or_where_asked(path: str | Non
     assert run("recipe_script:make", "--backend", "xnnpack", "--etrecord", *([path] if path else [])) == 0
     record = parse_etrecord(written)
     assert record._delegate_map is not None and set(record._delegate_map) == {"forward"}
+
+
+def test_a_recipe_with_passes_of_its_own_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = ExportRecipe(aten_transform_passes=[lambda method, program: program])
+    monkeypatch.setattr(recipe_registry, "create_recipe", lambda *arguments, **settings: recipe)
+    assert run("recipe_script:make", "--recipe", "xnnpack_fp32") == 1
+    assert "does not run its aten_transform_passes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
