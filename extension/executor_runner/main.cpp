@@ -17,7 +17,7 @@
 #include <executorch/extension/runner_util/inputs.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/clock.h>
 #include <executorch/runtime/platform/runtime.h>

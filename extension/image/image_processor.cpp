@@ -7,7 +7,7 @@
 #include <executorch/extension/image/pixel_rows.h>
 #include <executorch/extension/image/resampling.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
 #include <executorch/runtime/platform/log.h>
 

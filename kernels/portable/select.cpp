@@ -116,8 +116,7 @@ void gather(const Strided& from, const Strided& mask, T* to, const T* end) {
       });
 }
 
-// The values, in the order of their indices, to where the mask is true, as far as there are values:
-// the mask may have changed since it was counted.
+// The values in order to where the mask is true, at most all: the mask may have changed meanwhile.
 template <class T>
 void scatter(const Strided& to, const Strided& mask, const Strided& from) {
   const bool dense = in_index_order(from);

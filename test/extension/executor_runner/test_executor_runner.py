@@ -124,14 +124,14 @@ def test_it_starts_from_python() -> None:
     ],
 )
 def test_documented_flags_are_accepted_in_every_form(arguments: tuple[str, ...]) -> None:
-    values = output_of(f"--model_path={BOTH}", *arguments).split("output 0: Float [2, 6] [")[1]
-    assert len(values.split(", ")) == 12
+    values = output_of(f"--model_path={BOTH}", *arguments).split("output 0: tensor(sizes=[2, 6], [")[1]
+    assert values.count(".") == 12
 
 
 def test_the_program_is_model_pte_unless_another_is_named(tmp_path: Path) -> None:
     (tmp_path / "model.pte").symlink_to(ADD)
     done = subprocess.run([command.BINARY], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, "output 0: Float [2, 3]" in done.stdout) == (0, True)
+    assert (done.returncode, "output 0: tensor(sizes=[2, 3]" in done.stdout) == (0, True)
 
 
 def test_a_server_runs_once_for_each_line_with_the_files_as_they_are_then(tmp_path: Path) -> None:
