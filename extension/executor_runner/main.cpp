@@ -76,11 +76,10 @@ void resize_inputs(Method& method, const std::vector<std::vector<int32_t>>& shap
     if (!method.get_input(i).isTensor()) {
       fail(input + " is no tensor: leave its sizes empty");
     }
-    require(
-        ET_RUNTIME_NAMESPACE::resize_tensor(method.get_input(i).toTensor(),
-                                            executorch::aten::ArrayRef<executorch::aten::SizesType>(
-                                                shapes[i].data(), shapes[i].size())),
-        input);
+    const std::vector<executorch::aten::SizesType> sizes(shapes[i].begin(), shapes[i].end());
+    require(ET_RUNTIME_NAMESPACE::resize_tensor(method.get_input(i).toTensor(),
+                                                {sizes.data(), sizes.size()}),
+            input);
   }
 }
 

@@ -110,7 +110,7 @@ def test_parts_that_are_off_are_neither_built_by_default_nor_installed(tmp_path:
     options = [f"-DEXECUTORCH_{name}=OFF" for name in (*off, "BUILD_EXECUTOR_RUNNER")]
     done = configure(tmp_path, *options)
     assert done.returncode == 0, done.stdout
-    assert "extension_tensor stays in the build and the install, because extension_evalue_util links it" in done.stdout
+    assert "extension_tensor stays in the build and the install, because extension_image links it" in done.stdout
     install = (tmp_path / "cmake_install.cmake").read_text()
     built = run("ninja", "-C", tmp_path, "-t", "inputs", "all").stdout
     for library in ("extension_module", "bundled_program", "etdump", "optimized_kernels"):
