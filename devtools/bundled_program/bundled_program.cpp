@@ -49,16 +49,24 @@ Result<TestCase> case_of(const Method& method, const void* bundle, size_t index)
 
 }  // namespace
 
+namespace {
+
+/// No bytes for a null pointer, whatever the length: a span of some would be a programming error.
+runtime::Span<const uint8_t> bytes_of(const void* data, size_t size) {
+  return {static_cast<const uint8_t*>(data), data == nullptr ? 0 : size};
+}
+
+}  // namespace
+
 bool is_bundled_program(void* file_data, size_t file_data_len) {
-  return Bundle::is_bundle({static_cast<const uint8_t*>(file_data), file_data_len});
+  return Bundle::is_bundle(bytes_of(file_data, file_data_len));
 }
 
 Error get_program_data(void* file_data, size_t file_data_len, const void** out_program_data,
                        size_t* out_program_data_len) {
   ET_CHECK_OR_RETURN_ERROR(out_program_data != nullptr && out_program_data_len != nullptr,
                            InvalidArgument, "nowhere to put the program of a bundled program");
-  const Bundle bundle =
-      ET_UNWRAP(Bundle::open({static_cast<const uint8_t*>(file_data), file_data_len}));
+  const Bundle bundle = ET_UNWRAP(Bundle::open(bytes_of(file_data, file_data_len)));
   *out_program_data = bundle.program().data();
   *out_program_data_len = bundle.program().size();
   return Error::Ok;
