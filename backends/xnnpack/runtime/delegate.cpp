@@ -59,17 +59,6 @@ Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
   }
 }
 
-/// The tensors of the values by id; a verified payload has one of every id.
-std::vector<const fb_xnnpack::TensorValue*> values_by_id(const Payload& payload) {
-  std::vector<const fb_xnnpack::TensorValue*> values(
-      runtime::internal::count(payload.graph->xvalues()));
-  for (uint32_t i = 0; i < values.size(); ++i) {
-    const fb_xnnpack::TensorValue& tensor = tensor_of(*payload.graph->xvalues()->Get(i));
-    values[tensor.id_out()] = &tensor;
-  }
-  return values;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
@@ -80,10 +69,10 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   delegate->workspace_ =
       ET_UNWRAP(workspace_for(surroundings.settings.sharing, surroundings.workspace_user));
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
-  const std::vector<const fb_xnnpack::TensorValue*> values = values_by_id(payload);
+  const std::vector<const fb_xnnpack::XValue*> values = values_by_id(*payload.graph);
   for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
     for (uint32_t i = 0; i < runtime::internal::count(ids); ++i) {
-      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(*values[ids->Get(i)]));
+      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(tensor_of(*values[ids->Get(i)])));
     }
   }
   const std::vector<Shape> shapes = delegate->input_shapes();

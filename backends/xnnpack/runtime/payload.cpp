@@ -378,6 +378,15 @@ const fb::TensorValue& tensor_of(const fb::XValue& value) {
   return quantized == nullptr ? *value.xvalue_union_as_TensorValue() : *quantized->tensor_value();
 }
 
+std::vector<const fb::XValue*> values_by_id(const fb::XNNGraph& graph) {
+  std::vector<const fb::XValue*> values(count(graph.xvalues()));
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    const fb::XValue* value = graph.xvalues()->Get(i);
+    values[tensor_of(*value).id_out()] = value;
+  }
+  return values;
+}
+
 size_t tensor_bytes(const fb::TensorValue& tensor) {
   uint64_t bits = kBits[tensor.datatype()];
   for (size_t d = 0; d < count(tensor.dims()); ++d) {

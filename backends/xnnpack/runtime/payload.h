@@ -41,6 +41,9 @@ struct Payload {
 /// The tensor of a value, whatever its kind.
 const fb_xnnpack::TensorValue& tensor_of(const fb_xnnpack::XValue& value);
 
+/// The values of a verified graph by their ids; it has one of every id.
+std::vector<const fb_xnnpack::XValue*> values_by_id(const fb_xnnpack::XNNGraph& graph);
+
 /// The bytes of a tensor of this shape and type; 0 for types whose constants are not supported.
 /// Its sizes must have been verified.
 size_t tensor_bytes(const fb_xnnpack::TensorValue& tensor);

@@ -15,15 +15,6 @@ namespace {
 constexpr uint32_t kInvalidId = UINT32_MAX;
 using Values = std::vector<const fb::XValue*>;
 
-Values values_by_id(const fb::XNNGraph& graph) {
-  Values values(count(graph.xvalues()));
-  for (uint32_t i = 0; i < values.size(); ++i) {
-    const fb::XValue* value = graph.xvalues()->Get(i);
-    values[tensor_of(*value).id_out()] = value;
-  }
-  return values;
-}
-
 /// The constant that a value is; 0 for none.
 uint32_t constant_of(const Values& values, uint32_t id) {
   return id == kInvalidId ? 0 : tensor_of(*values[id]).constant_buffer_idx();
