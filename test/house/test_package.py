@@ -216,7 +216,7 @@ def test_programs_on_at_tensor_build_against_a_package_that_has_its_libraries(py
     runner = os.environ.get("EXECUTORCH_ATEN_RUNNER")
     if not runner:
         pytest.skip("EXECUTORCH_ATEN_RUNNER is not set: built without ATen mode")
-    _run("cmake", "--install", Path(runner).parents[1], "--prefix", package, "--component", "aten_sdk")
+    _run("cmake", "--install", Path(runner).parent, "--prefix", package, "--component", "aten_sdk")
     _run(*command, f"-DPython3_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-O0")
     _run("cmake", "--build", tmp_path / "build")
     edge = to_edge_transform_and_lower(torch.export.export(model, inputs), partitioner=[XnnpackPartitioner()])
