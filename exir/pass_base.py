@@ -277,6 +277,11 @@ class ExportPass(PassBase):
         """The graph that is being built: the innermost one inside of control flow."""
         return self._tracers[-1]
 
+    @tracer.setter
+    def tracer(self, tracer: ExportPass.ExportTracer) -> None:
+        """For classes that build a graph through the hooks without interpreting another one."""
+        self._tracers = [tracer]
+
     @property
     def _hooks(self) -> dict[Any, Callable[..., Any]]:
         import operator

@@ -90,3 +90,38 @@ class RemoveNoopPass(PassBase):
                 replace_by(node, source)
                 modified = True
         return PassResult(graph_module, modified)
+
+
+class RemoveToCopyPass(PassBase):
+    """Removes `_to_copy` that changes nothing, in graphs of ATen and edge operators."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in list(held.graph.nodes):
+                target = node.target
+                name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
+                if name == "aten::_to_copy" and _is_identity(node, name):
+                    replace_by(node, node.args[0])
+                    modified = True
+        return PassResult(graph_module, modified)
+
+
+def eliminate_dq_q(graph_module: fx.GraphModule, dequant_nodes: list[fx.Node]) -> None:
+    """Connects readers of quantizations of `dequant_nodes` with equal arguments to the integers, in place. Nodes of the
+    list that are no dequantizations are left alone; the calls that nothing reads any more stay.
+    """
+    for node in dequant_nodes:
+        kind = _quantization_kind(node, "dequantize_per_")
+        for user in list(node.users):
+            equal = (user.args[1:], user.kwargs) == (node.args[1:], node.kwargs)
+            if kind and equal and _quantization_kind(user, "quantize_per_") == kind:
+                user.replace_all_uses_with(node.args[0])  # type: ignore[arg-type]
+
+
+def _quantization_kind(node: fx.Node, name: str) -> str:
+    """ "tensor", "channel" … of an operator that quantizes or dequantizes by it; empty for any other node."""
+    called = getattr(node.target, "name", None)
+    text = str(called()) if node.op == "call_function" and callable(called) else ""
+    prefix = f"quantized_decomposed::{name}"
+    return text.removeprefix(prefix) if text.startswith(prefix) else ""

@@ -95,7 +95,9 @@ class EdgeProgramManager:
     ) -> EdgeProgramManager:
         """Runs passes on every method (a list or PassManager), or on the methods that a dict names.
 
-        A pass is called with a graph module and returns a PassResult, or is an ExportedProgramPassBase.
+        A pass is called with a graph module and returns a PassResult, or is an ExportedProgramPassBase. Passes work on
+        a copy of the program, unless one was made for the program itself (`Pass(manager.exported_program())`): it may
+        add constants to that program, which is changed in place.
         """
         from executorch.exir.backend.program_copy import copy_program
 
@@ -108,8 +110,8 @@ class EdgeProgramManager:
             )
         programs = dict(self._edge_programs)
         for name, wanted in by_method.items():
-            copied = copy_program(self._edge_programs[name])
-            programs[name] = run_passes(copied, wanted)
+            program = programs[name]
+            programs[name] = run_passes(program if _made_for(program, wanted) else copy_program(program), wanted)
             generate_missing_debug_handles(programs[name].graph_module)
         return self._with(programs, compile_config)
 
@@ -142,6 +144,12 @@ class EdgeProgramManager:
             made._etrecord = self._etrecord.copy()
             made._etrecord.add_executorch_program(made)
         return made
+
+
+def _made_for(program: ExportedProgram, passes: Sequence[Any] | PassManager) -> bool:
+    """Whether one of the passes has `program` as an attribute."""
+    listed = passes.passes if isinstance(passes, PassManager) else passes
+    return any(value is program for each in listed for value in getattr(each, "__dict__", {}).values())
 
 
 def run_passes(program: ExportedProgram, passes: Sequence[Any] | PassManager) -> ExportedProgram:

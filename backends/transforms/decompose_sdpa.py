@@ -1,0 +1,88 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""`scaled_dot_product_attention` becomes the operators that it consists of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch._decomp import get_decompositions
+from torch.fx import Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.infra.pass_base import PassResult
+
+from executorch.exir.pass_base import ExportPass
+from executorch.exir.passes.node_rewrite import argument, origin_of, with_values
+
+_SDPA: Any = torch.ops.aten.scaled_dot_product_attention.default
+_DECOMPOSED: Any = [torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default]
+
+
+class DecomposeScaledDotProductAttention(ExportPass):
+    """Replaces every call by matrix products, a softmax and what the mask needs. Heads of key and value are repeated
+    where `enable_gqa` allows fewer of them.
+
+    allow_non_fake_inputs: of the tracing of the call; without it, views appear in another form.
+    """
+
+    def __init__(self, allow_non_fake_inputs: bool = True) -> None:
+        super().__init__()
+        self._allow_non_fake_inputs = allow_non_fake_inputs
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        calls = list(graph_module.graph.find_nodes(op="call_function", target=_SDPA))
+        for node in calls:
+            self._decompose(node)
+        graph_module.graph.eliminate_dead_code()
+        graph_module.recompile()
+        return PassResult(graph_module, bool(calls))
+
+    def _decompose(self, node: Node) -> None:
+        tensors = [argument(node, name) for name in ("query", "key", "value", "attn_mask")]
+        tensors = [each for each in tensors if each is not None]
+        settings = with_values({name: argument(node, name) for name in ("dropout_p", "is_causal", "scale")})
+        grouped = with_values(argument(node, "enable_gqa"))
+
+        def attention(query: Any, key: Any, value: Any, *mask: Any) -> Any:
+            if query.shape[-3] != key.shape[-3]:
+                key, value = (_repeated(query, each, grouped, node) for each in (key, value))
+            return _SDPA(query, key, value, *mask, **settings)
+
+        table: Any = get_decompositions(_DECOMPOSED)
+        traced = make_fx(
+            attention,
+            decomposition_table=table,
+            tracing_mode="fake",
+            _allow_non_fake_inputs=self._allow_non_fake_inputs,
+        )(*with_values(tensors))
+        node.replace_all_uses_with(_inlined(traced, tensors, node))
+        node.graph.erase_node(node)
+
+
+def _repeated(query: torch.Tensor, heads: torch.Tensor, grouped: bool, node: Node) -> torch.Tensor:
+    wanted, given = query.shape[-3], heads.shape[-3]
+    if not grouped or wanted % given:
+        raise ValueError(
+            f"{node.name}: the query has {wanted} heads, key or value {given}; these need enable_gqa=True "
+            f"(here {grouped}) and a whole number of query heads for each"
+        )
+    return heads.repeat_interleave(wanted // given, dim=-3)
+
+
+def _inlined(traced: fx.GraphModule, inputs: list[Any], node: Node) -> Node:
+    """Copies of the traced nodes in front of `node`; the one that it returns."""
+    given = iter(inputs)
+    copies: dict[Node, Any] = {}
+    for each in traced.graph.nodes:
+        if each.op == "placeholder":
+            copies[each] = next(given)
+        elif each.op == "output":
+            result: Any = each.args[0]
+            return copies[result]  # type: ignore[no-any-return]
+        else:
+            with node.graph.inserting_before(node):
+                made = node.graph.node_copy(each, lambda held: copies[held])
+            made.meta = {**origin_of(node), "val": each.meta.get("val"), "source_fn_stack": [(made, made.target)]}
+            copies[each] = made
+    raise AssertionError("a traced graph ends in its output")

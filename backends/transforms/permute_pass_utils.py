@@ -1,0 +1,218 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Bases and functions that the passes on permutations share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, cast
+
+import torch
+from torch import fx
+from torch.fx import Node
+from torch.fx.passes.infra.pass_base import PassResult
+
+from executorch.exir.dialects._ops import ops
+from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.pass_base import ExportPass
+from executorch.exir.passes.node_rewrite import argument, insert_before
+
+_aten: Any = ops.edge.aten
+VIEWS = (_aten.view_copy.default, _aten.view.default)
+
+
+def get_edge_overload_packet(edge_op: EdgeOpOverload) -> EdgeOpOverloadPacket:
+    """The packet that an edge operator is an overload of."""
+    namespace, name = edge_op._schema.name.split("::")
+    return cast(EdgeOpOverloadPacket, getattr(getattr(ops.edge, namespace), name))
+
+
+def get_shape(graph_module: fx.GraphModule, node: Any) -> torch.Size | None:
+    """Sizes of the tensor of a node; [1] for a number, None for a node without a value."""
+    if isinstance(node, (float, int, bool)):
+        return torch.Size([1])
+    value = node.meta.get("val")
+    if value is None and node.op == "get_attr":
+        value = getattr(graph_module, node.target)
+    return None if value is None else cast(torch.Size, value.shape)
+
+
+def get_transposed_dims(node: Node, dims: list[int] | None = None) -> list[int]:
+    """`dims` with the two entries exchanged that `node`, a transpose, exchanges."""
+    assert node.target is _aten.transpose_copy.int, f"{node} calls {node.target}, not transpose_copy"
+    assert dims is not None, "dims must be given"
+    exchanged = list(dims)
+    first, second = argument(node, "dim0"), argument(node, "dim1")
+    exchanged[first], exchanged[second] = dims[second], dims[first]
+    return exchanged
+
+
+def get_permuted_dims(node: Node, dims: list[int]) -> list[int]:
+    """`dims` in the order that `node`, a permute, puts dimensions into."""
+    assert node.target is _aten.permute_copy.default, f"{node} calls {node.target}, not permute_copy"
+    return [dims[dim] for dim in argument(node, "dims")]
+
+
+def get_arg(node: Node, kwarg_name: str, expected_type: Any = None) -> Any:
+    """The named argument of an operator call, the schema's default where the call gives none.
+
+    expected_type: a class that the value must be an instance of, else TypeError.
+    """
+    value = argument(node, kwarg_name)
+    if isinstance(expected_type, type) and not isinstance(value, expected_type):
+        raise TypeError(f"argument '{kwarg_name}' of {node}: expected {expected_type}, found {type(value)}")
+    return value
+
+
+def set_arg(node: Node, kwarg_name: str, value: Any) -> None:
+    """Set the named argument of an operator call, where the call already has it or else by name."""
+    schema: Any = getattr(node.target, "_schema", None)
+    names = [item.name for item in schema.arguments] if schema is not None else []
+    if kwarg_name not in names:
+        raise ValueError(f"{node} calls {node.target}, which has no argument '{kwarg_name}'; it has {names}")
+    if names.index(kwarg_name) < len(node.args):
+        node.update_arg(names.index(kwarg_name), value)
+    else:
+        node.update_kwarg(kwarg_name, value)
+
+
+def permutation_of(node: Node) -> list[int] | None:
+    """The dimensions that a transpose or permute takes, all positive; None for any other call."""
+    if node.op != "call_function":
+        return None
+    if node.target is _aten.transpose_copy.int:
+        return get_transposed_dims(node, list(range(node.meta["val"].dim())))
+    if node.target is not _aten.permute_copy.default:
+        return None
+    dims = list(argument(node, "dims"))
+    return get_permuted_dims(node, list(range(len(dims))))
+
+
+def inverse_permutation(dims: Sequence[int]) -> list[int]:
+    """The permutation that undoes `dims`."""
+    return [list(dims).index(position) for position in range(len(dims))]
+
+
+def extra_unit_dim(longer: Sequence[Any], shorter: Sequence[Any]) -> int | None:
+    """Where `longer` has a size of 1 that `shorter` lacks; None if they differ in another way."""
+    if len(longer) != len(shorter) + 1:
+        return None
+    return next(
+        (i for i, size in enumerate(longer) if size == 1 and [*longer[:i], *longer[i + 1 :]] == list(shorter)), None
+    )
+
+
+def insert_view(node: Node, source: Node) -> Node:
+    """A view of `source` in front of `node`, with the sizes of `node`'s result."""
+    value = node.meta["val"]
+    return insert_before(node, _aten.view_copy.default, (source, list(value.shape)), {}, value)
+
+
+class HierarchicalInplacePassInterface(ExportPass):
+    """A pass that changes a graph and the graphs of its branches and loops in place."""
+
+    @abstractmethod
+    def _apply_flat_inplace(self, graph_module: fx.GraphModule) -> bool:
+        """Change one graph; return whether anything changed."""
+
+    def _apply_hierarchical_inplace(self, graph_module: fx.GraphModule) -> bool:
+        changed = [self._apply_flat_inplace(module) for module in all_graph_modules(graph_module)]
+        return any(changed)
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        """Change all graphs; a changed module is interpreted once more, which renews the values of its nodes."""
+        if not self._apply_hierarchical_inplace(graph_module):
+            return PassResult(graph_module, False)
+        graph_module.graph.eliminate_dead_code()
+        graph_module.recompile()
+        return super().call(graph_module)
+
+
+class RemoveOrReplacePassInterface(HierarchicalInplacePassInterface):
+    """A pass that removes or replaces calls of the operators in `targets`, one at a time."""
+
+    @property
+    @abstractmethod
+    def targets(self) -> list[EdgeOpOverload]:
+        """The operators whose calls the pass looks at."""
+
+    @abstractmethod
+    def maybe_remove_or_replace(self, node: Node) -> bool:
+        """Remove or replace one call; return whether anything changed."""
+
+    def _apply_flat_inplace(self, graph_module: fx.GraphModule) -> bool:
+        changed = False
+        for target in self.targets:
+            for node in graph_module.graph.find_nodes(op="call_function", target=target):
+                if node.users:
+                    changed |= self.maybe_remove_or_replace(node)
+        return changed
+
+
+class FuseOpPairsAcrossBranchesPass(ExportPass):
+    """Base of passes that fuse a producer with the consumers that all of its paths end in."""
+
+    def check_ok_to_fuse(self, producer: Node, consumers: list[Node]) -> bool:
+        """Whether a producer and the consumers that were found may be fused; override to restrict."""
+        return True
+
+    def can_fuse_for_chain(
+        self, producer: Node, consumer: Node, consumer_op_packets: set[EdgeOpOverloadPacket]
+    ) -> bool:
+        """Whether a consumer ends a path from the producer; override to restrict."""
+        target = consumer.target
+        return isinstance(target, EdgeOpOverload) and get_edge_overload_packet(target) in consumer_op_packets
+
+    def get_fuse_candidates(
+        self, producer: Node, consumer_op_packets: set[EdgeOpOverloadPacket], bypass_ops: set[EdgeOpOverload]
+    ) -> list[Node]:
+        """The consumers that all paths from the producer end in, through `bypass_ops` alone; else none."""
+        found: list[Node] = []
+        waiting = deque(producer.users)
+        while waiting:
+            user = waiting.popleft()
+            if user.target in bypass_ops:
+                waiting.extend(user.users)
+            elif self.can_fuse_for_chain(producer, user, consumer_op_packets):
+                found.append(user)
+            else:
+                return []
+        return found
+
+    def find_and_fuse(
+        self,
+        graph_module: fx.GraphModule,
+        producer_op_packets: set[EdgeOpOverloadPacket],
+        consumer_op_packets: set[EdgeOpOverloadPacket],
+        bypass_ops: set[EdgeOpOverload],
+    ) -> bool:
+        """Fuse all pairs of one graph; return whether anything changed."""
+        modified = False
+        for node in list(graph_module.graph.nodes):
+            target = node.target
+            if node._erased or not isinstance(target, EdgeOpOverload):
+                continue
+            if get_edge_overload_packet(target) not in producer_op_packets:
+                continue
+            consumers = self.get_fuse_candidates(node, consumer_op_packets, bypass_ops)
+            if consumers and self.check_ok_to_fuse(node, consumers):
+                self.fuse(node, consumers, graph_module)
+                modified = True
+        if modified:
+            graph_module.recompile()
+        return modified
+
+    def get_fused_node(self, producer: Node, consumer: Node, graph_module: fx.GraphModule) -> Node:
+        """What takes the place of a consumer; override for a pair that does not cancel."""
+        return consumer
+
+    def fuse(self, node: Node, removal_candidates: list[Node], graph_module: fx.GraphModule) -> None:
+        """Remove the producer, and put the fused node in the place of each consumer."""
+        source: Any = node.args[0]
+        node.replace_all_uses_with(source)
+        graph_module.graph.erase_node(node)
+        for consumer in removal_candidates:
+            consumer.replace_all_uses_with(self.get_fused_node(node, consumer, graph_module))
+            graph_module.graph.erase_node(consumer)

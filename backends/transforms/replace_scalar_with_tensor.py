@@ -1,0 +1,45 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Binary operators with a number as the second operand get a tensor instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from executorch.exir.dialects._ops import ops
+from executorch.exir.pass_base import ExportPass, NodeMetadata
+
+_edge: Any = ops.edge.aten
+_aten: Any = torch.ops.aten
+_NAMES = ("add", "sub", "mul", "div")
+
+
+class ReplaceScalarWithTensorArgPass(ExportPass):
+    """Replaces `add.Scalar` and the like by `add.Tensor`, with a tensor of one element made by `full`.
+
+    scalar_to_tensor_ops: operator with a number → operator with a tensor, edge or ATen; `default_ops` if None. Calls
+    that give `alpha` by name stay.
+    """
+
+    default_ops: Mapping[Any, Any] = {
+        getattr(library, name).Scalar: getattr(library, name).Tensor for library in (_edge, _aten) for name in _NAMES
+    }
+
+    def __init__(self, scalar_to_tensor_ops: Mapping[Any, Any] | None = None) -> None:
+        super().__init__()
+        self.scalar_to_tensor_ops = self.default_ops if scalar_to_tensor_ops is None else scalar_to_tensor_ops
+
+    def call_operator(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata) -> Any:
+        if op not in self.scalar_to_tensor_ops or "alpha" in kwargs:
+            return super().call_operator(op, args, kwargs, meta)
+        # `alpha` as the third argument is a keyword of the form with a tensor.
+        named = {"alpha": args[2]} if len(args) > 2 else {}
+        value = args[0].to_tensor()
+        full = (_aten if isinstance(op, OpOverload) else _edge).full.default
+        number = super().call_operator(
+            full, ((1,), float(args[1])), {"dtype": value.dtype, "device": value.device}, meta
+        )
+        return super().call_operator(self.scalar_to_tensor_ops[op], (args[0], number), {**named, **kwargs}, meta)

@@ -1,0 +1,171 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Constants and buffers of an exported program: reading, adding and deleting them while its graph is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch._export.utils import (
+    get_buffer,
+    get_lifted_tensor_constant,
+    get_param,
+    is_buffer,
+    is_lifted_tensor_constant,
+    is_param,
+)
+from torch.export import ExportedProgram
+from torch.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+
+from executorch.exir.pass_base import fake_mode_of
+
+
+def is_get_attr_node(node: Any) -> bool:
+    """Whether a node reads an attribute of its graph module."""
+    return isinstance(node, fx.Node) and node.op == "get_attr"
+
+
+def is_param_node(exp_prog: ExportedProgram, node: fx.Node) -> bool:
+    """Whether a node is a parameter, buffer or constant of the program."""
+    lifted = is_param(exp_prog, node) or is_buffer(exp_prog, node) or is_lifted_tensor_constant(exp_prog, node)
+    return is_get_attr_node(node) or lifted
+
+
+def get_param_tensor(exp_prog: ExportedProgram, node: fx.Node | None) -> torch.Tensor | None:
+    """The tensor of a parameter, buffer or constant; None for None. Raises RuntimeError for any other node."""
+    if node is None:
+        return None
+    if is_param(exp_prog, node):
+        return get_param(exp_prog, node)
+    if is_buffer(exp_prog, node):
+        return get_buffer(exp_prog, node)
+    if is_lifted_tensor_constant(exp_prog, node):
+        return get_lifted_tensor_constant(exp_prog, node)
+    if is_get_attr_node(node):
+        for module in (node.graph.owning_module, exp_prog.graph_module):
+            found = getattr(module, str(node.target), None)
+            if isinstance(found, torch.Tensor):
+                return found
+    raise RuntimeError(f"node '{node.name}' ({node.op}) is neither a parameter nor a buffer nor a constant")
+
+
+def create_constant_placeholder(
+    exp_program: ExportedProgram,
+    graph: fx.Graph,
+    name: str,
+    kind: InputKind,
+    data: torch.Tensor,
+    persistent_buffer: bool | None = None,
+) -> fx.Node:
+    """Add a parameter, buffer or constant at the graph's insertion point, in front of the user's inputs; return its
+    node. A name that the program already has returns the node of that name.
+
+    persistent_buffer: for buffers, whether the state dict holds it.
+    """
+    if name in exp_program.state_dict or name in exp_program.constants:
+        known: fx.Node | None = next(
+            (node for node in graph.nodes if node.op == "placeholder" and node.target == name), None
+        )
+        if known is not None:
+            return known
+    if kind == InputKind.BUFFER and persistent_buffer is None:
+        raise RuntimeError(f"buffer '{name}': persistent_buffer must be True or False")
+    if kind not in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
+        raise RuntimeError(f"'{name}': expected a parameter, buffer or constant, found {kind}")
+    node: fx.Node = graph.create_node("placeholder", name, name=name)
+    position = [each.name for each in graph.nodes if each.op == "placeholder"].index(node.name)
+    specs = list(exp_program.graph_signature.input_specs)
+    if any(spec.kind == InputKind.USER_INPUT for spec in specs[:position]):
+        graph.erase_node(node)
+        raise RuntimeError(f"'{name}' must be inserted in front of the user's inputs, not at position {position}")
+    if kind == InputKind.PARAMETER:
+        exp_program.state_dict[name] = torch.nn.Parameter(data, requires_grad=False)
+    elif kind == InputKind.BUFFER and persistent_buffer:
+        exp_program.state_dict[name] = data
+    else:
+        exp_program.constants[name] = data
+    node.meta["val"] = _fake(exp_program, data)
+    specs.insert(position, InputSpec(kind, TensorArgument(node.name), name, persistent_buffer))
+    _set_signature(exp_program, specs, exp_program.graph_signature.output_specs)
+    return node
+
+
+def delete_constant_placeholder(exp_program: ExportedProgram, node: fx.Node) -> None:
+    """Remove a parameter, buffer or constant that nothing reads, with its tensor and its entry in the signature."""
+    if node.users:
+        raise RuntimeError(f"cannot delete '{node.name}': {', '.join(user.name for user in node.users)} read it")
+    signature = exp_program.graph_signature
+    lifted = {
+        **signature.inputs_to_parameters,
+        **signature.inputs_to_buffers,
+        **signature.inputs_to_lifted_tensor_constants,
+    }
+    if node.name not in lifted:
+        raise RuntimeError(f"cannot delete '{node.name}': it is neither a parameter nor a buffer nor a constant")
+    for tensors in (exp_program.state_dict, exp_program.constants):
+        tensors.pop(lifted[node.name], None)
+    specs = [spec for spec in signature.input_specs if spec.arg.name != node.name]
+    _set_signature(exp_program, specs, signature.output_specs)
+    node.graph.erase_node(node)
+
+
+def create_mutable_buffer(exp_program: ExportedProgram, name: str, data: torch.Tensor) -> fx.Node:
+    """Add a persistent buffer that the program returns as mutated; return its node.
+
+    name: of the node, with the prefix "b_" of exported buffers or without it; the buffer's name never has it.
+    """
+    if not name or not name.strip():
+        raise ValueError("the name of a buffer cannot be empty")
+    if not isinstance(data, torch.Tensor):
+        raise ValueError(f"buffer '{name}': data must be a torch.Tensor, not {type(data).__name__}")
+    target = name.removeprefix("b_")
+    if target in exp_program.state_dict:
+        raise RuntimeError(f"buffer '{target}' already exists in state_dict")
+    _check_signature(exp_program)
+    graph = exp_program.graph_module.graph
+    inputs = list(exp_program.graph_signature.input_specs)
+    outputs = list(exp_program.graph_signature.output_specs)
+    behind = (InputKind.CONSTANT_TENSOR, InputKind.USER_INPUT)
+    position = next((i for i, spec in enumerate(inputs) if spec.kind in behind), len(inputs))
+    with graph.inserting_before(list(graph.nodes)[position]):
+        node: fx.Node = graph.create_node("placeholder", name, name=name)
+    node.meta["val"] = _fake(exp_program, data)
+    exp_program.state_dict[target] = data
+    inputs.insert(position, InputSpec(InputKind.BUFFER, TensorArgument(node.name), target, True))
+    first = next((i for i, spec in enumerate(outputs) if spec.kind == OutputKind.USER_OUTPUT), 0)
+    outputs.insert(first, OutputSpec(OutputKind.BUFFER_MUTATION, TensorArgument(node.name), target))
+    output = graph.output_node()
+    returned: Any = output.args[0]
+    output.args = ([*returned[:first], node, *returned[first:]],)
+    _set_signature(exp_program, inputs, outputs)
+    return node
+
+
+def _fake(exp_program: ExportedProgram, data: torch.Tensor) -> torch.Tensor:
+    mode = fake_mode_of(exp_program.graph_module)
+    return mode.from_tensor(data, static_shapes=True)
+
+
+def _set_signature(exp_program: ExportedProgram, inputs: list[InputSpec], outputs: list[OutputSpec]) -> None:
+    exp_program._graph_signature = ExportGraphSignature(inputs, outputs)
+
+
+def _check_signature(exp_program: ExportedProgram) -> None:
+    """Raises RuntimeError where the names of inputs or outputs in the signature are not those of the graph."""
+    signature = exp_program.graph_signature
+    placeholders = [node.name for node in exp_program.graph.nodes if node.op == "placeholder"]
+    returned: Any = exp_program.graph.output_node().args[0]
+    for kind, found, expected in (
+        ("inputs", placeholders, [spec.arg.name for spec in signature.input_specs]),
+        ("outputs", [node.name for node in returned], [spec.arg.name for spec in signature.output_specs]),
+    ):
+        if found != expected:
+            raise RuntimeError(f"the graph's {kind} are {found}, those of its signature {expected}")
