@@ -1,0 +1,11 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The documented import path of the report on delegation; it lives in `executorch.exir.backend.delegation_info`."""
+
+from executorch.devtools.backend_debug import (
+    DelegationBreakdown,
+    DelegationInfo,
+    get_delegation_info,
+    print_delegation_info,
+)
+
+__all__ = ["DelegationBreakdown", "DelegationInfo", "get_delegation_info", "print_delegation_info"]

@@ -1,0 +1,28 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The events of a trace as a CSV file: `python -m executorch.devtools.scripts.generate_profiling_csv`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from executorch.devtools.inspector import Inspector
+
+
+def generate_csv(etdump_path: str, output: str) -> None:
+    """Write the table of a trace's events."""
+    Inspector(etdump_path).to_dataframe().to_csv(output)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Write the events of a trace as a CSV file.")
+    parser.add_argument("--etdump_path", default="./model.etdump", help="the trace (%(default)s)")
+    parser.add_argument("--output", default="./model_profiling.csv", help="the file to write (%(default)s)")
+    given = parser.parse_args(arguments)
+    generate_csv(given.etdump_path, given.output)
+    print(f"Saved CSV to {given.output}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What `diff_pte` says of two files."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch.export import export
+
+from executorch.backends.xnnpack import XnnpackPartitioner
+from executorch.devtools.pte_tool.diff_pte import diff_pte, format_diff_result, main
+from executorch.exir import to_edge_transform_and_lower
+
+
+def _file(model: torch.nn.Module, delegated: bool = False) -> bytes:
+    partitioners = [XnnpackPartitioner()] if delegated else []
+    exported = export(model.eval(), (torch.ones(2, 3),))
+    return to_edge_transform_and_lower(exported, partitioner=partitioners).to_executorch().buffer
+
+
+def _linear(change: float = 0.0) -> torch.nn.Linear:
+    model = torch.nn.Linear(3, 4)
+    torch.nn.init.ones_(model.weight)
+    torch.nn.init.zeros_(model.bias)
+    model.weight.data[1, 2] += change
+    return model
+
+
+def test_equal_files_are_equal() -> None:
+    result = diff_pte(_file(_linear()), _file(_linear()))
+    assert result.bitwise_equal and "bitwise equal" in format_diff_result(result)
+
+
+def test_a_changed_weight_is_found_with_its_place() -> None:
+    result = diff_pte(_file(_linear()), _file(_linear(0.5)))
+    (plan,) = result.plan_diffs
+    (tensor,) = plan.tensor_diffs
+    assert (tensor.num_elements, tensor.num_differing, tensor.max_abs_diff) == (12, 1, 0.5)
+    assert [(each.value_a, each.value_b) for each in tensor.element_diffs] == [(1.0, 1.5)]
+    assert "1 / 12 elements differ" in format_diff_result(result, verbose=True)
+
+
+def test_other_operators_are_named() -> None:
+    text = format_diff_result(diff_pte(_file(torch.nn.ReLU()), _file(torch.nn.Sigmoid())))
+    assert "Operators only in A: aten::relu.out" in text and "Operators only in B: aten::sigmoid.out" in text
+
+
+def test_delegates_with_other_payloads_are_named() -> None:
+    text = format_diff_result(diff_pte(_file(_linear(), True), _file(_linear(0.5), True)))
+    assert "XnnpackBackend" in text or "Named data differences" in text
+
+
+def test_bytes_that_are_no_program_are_an_error_of_the_result() -> None:
+    assert "Deserialization failed: B" in str(diff_pte(_file(_linear()), b"no program").error)
+
+
+def test_the_command_prints_the_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, change in (("a", 0.0), ("b", 0.25)):
+        (tmp_path / f"{name}.pte").write_bytes(_file(_linear(change)))
+    main([str(tmp_path / "a.pte"), str(tmp_path / "b.pte"), "--max-samples", "1"])
+    assert "max_abs_diff=0.25" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "a.pte"), str(tmp_path / "missing.pte")])
