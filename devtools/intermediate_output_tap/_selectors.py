@@ -1,0 +1,85 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Which nodes are tapped: functions of a node that return a bool, and ways to make and combine them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable
+
+from torch.fx import Node
+
+NodeSelector = Callable[[Node], bool]
+
+
+def modules_of(node: Node) -> dict[str, tuple[str, str]]:
+    """The modules that a node is part of, outermost first: key of an instance → its path and the name of its class."""
+    found = {}
+    for key, entry in (node.meta.get("nn_module_stack") or {}).items():
+        path, kind = entry if isinstance(entry, tuple) and len(entry) > 1 else (entry, "")
+        name = getattr(kind, "__name__", None) or str(kind).rsplit(".", 1)[-1].rstrip("'>")
+        found[key] = (str(path), name)
+    return found
+
+
+def select_all_call_function(exclude: tuple[str, ...] = ("getitem",)) -> NodeSelector:
+    """Every call, but of functions with a name in `exclude`."""
+    excluded = frozenset(exclude)
+
+    def selected(node: Node) -> bool:
+        names = {getattr(node.target, "__name__", None), str(node.target)}
+        return node.op == "call_function" and not names & excluded
+
+    return selected
+
+
+def select_by_op_type(*op_targets: str) -> NodeSelector:
+    """Calls of operators whose name is or ends with one of `op_targets` ("aten.linear.default")."""
+    if not op_targets:
+        raise ValueError("select_by_op_type needs at least one operator")
+    return lambda node: node.op == "call_function" and str(node.target).endswith(op_targets)
+
+
+def select_by_module_path(*patterns: str, output_only: bool = True) -> NodeSelector:
+    """Nodes of modules whose path matches one of `patterns`, in the form of a shell's ("layers.*.attention").
+
+    output_only: of each such module, the nodes alone whose value no other node of that module reads.
+    """
+    if not patterns:
+        raise ValueError("select_by_module_path needs at least one pattern")
+    return _by_module(lambda path, _: any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns), output_only)
+
+
+def select_by_module_class(*class_names: str, output_only: bool = True) -> NodeSelector:
+    """Nodes of modules whose class has one of `class_names`, without the class's module ("Linear").
+
+    output_only: as of `select_by_module_path`.
+    """
+    if not class_names:
+        raise ValueError("select_by_module_class needs at least one class name")
+    return _by_module(lambda _, name: name in class_names, output_only)
+
+
+def _by_module(matches: Callable[[str, str], bool], output_only: bool) -> NodeSelector:
+    def instances(node: Node) -> set[str]:
+        return {key for key, (path, name) in modules_of(node).items() if matches(path, name)}
+
+    def selected(node: Node) -> bool:
+        found = instances(node)
+        return bool(found) and not (output_only and any(found & set(modules_of(user)) for user in node.users))
+
+    return selected
+
+
+def select_any(*selectors: NodeSelector) -> NodeSelector:
+    """Nodes that one of the selectors takes."""
+    return lambda node: any(selector(node) for selector in selectors)
+
+
+def select_all(*selectors: NodeSelector) -> NodeSelector:
+    """Nodes that all selectors take."""
+    return lambda node: all(selector(node) for selector in selectors)
+
+
+def select_not(selector: NodeSelector) -> NodeSelector:
+    """Nodes that the selector does not take."""
+    return lambda node: not selector(node)

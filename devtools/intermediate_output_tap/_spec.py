@@ -1,0 +1,25 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What is known of one tap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TapSpec:
+    """One tapped node.
+
+    node_name, op_target: of the node when it was tapped. output_index: its place among the program's outputs.
+    reducer_name, fields: what the output holds; `fields` is empty for the whole tensor.
+    stack_trace, module_path, module_class: where the node came from, None where that is unknown.
+    """
+
+    node_name: str
+    op_target: str
+    output_index: int
+    reducer_name: str
+    fields: tuple[str, ...]
+    stack_trace: str | None = None
+    module_path: str | None = None
+    module_class: str | None = None
