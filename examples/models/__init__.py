@@ -120,25 +120,19 @@ MODEL_NAME_TO_MODEL: dict[str, tuple[str, str]] = {
 }
 
 _NEEDS_WEIGHTS = "it needs downloaded weights; build it with its own package and lower it by executorch.exir"
-_NO_DEFINITION = "this distribution does not define it"
+_TOO_LARGE = "its 7 billion parameters take 28 GB in float32; export it from a checkpoint by executorch.exir"
 # Registered module without a definition here → why.
 UNAVAILABLE_MODULES: dict[str, str] = {
-    "deeplab_v3": "it is torchvision's; build it with torchvision and lower it by executorch.exir",
     "emformer_rnnt": "it is torchaudio's; build it with torchaudio and lower it by executorch.exir",
     "llama3_2_vision": "it needs torchtune and downloaded weights",
     "efficient_sam": _NEEDS_WEIGHTS,
-    "llava": _NEEDS_WEIGHTS,
+    "llava": _TOO_LARGE,
     "phi_4_mini": _NEEDS_WEIGHTS,
     "qwen2_5": _NEEDS_WEIGHTS,
     "qwen3": _NEEDS_WEIGHTS,
     "smollm2": _NEEDS_WEIGHTS,
     "smolvlm": _NEEDS_WEIGHTS,
-    "whisper": _NEEDS_WEIGHTS,
     "yolo26": "it needs the package ultralytics and downloaded weights",
-    "mlperf_tiny.deep_autoencoder": _NO_DEFINITION,
-    "mlperf_tiny.ds_cnn": _NO_DEFINITION,
-    "mlperf_tiny.mobilenet_v1_025": _NO_DEFINITION,
-    "mlperf_tiny.resnet8": _NO_DEFINITION,
 }
 
 

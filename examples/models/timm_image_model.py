@@ -4,12 +4,29 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import torch
 
 from executorch.examples.models.model_base import EagerModelBase
 
 logger = logging.getLogger(__name__)
+
+
+def create_timm_model(example: str, timm_name: str, **settings: Any) -> torch.nn.Module:
+    """A model of timm with random weights, in evaluation mode. Raises ImportError if timm is not installed.
+
+    example: what the error calls the model. settings: of timm.create_model.
+    """
+    try:
+        import timm
+    except ImportError as error:
+        raise ImportError(
+            f"example model {example} needs timm and torchvision ({error}): pip install timm", name=error.name
+        ) from error
+    logger.info("%s: weights are random; nothing is downloaded", timm_name)
+    model: torch.nn.Module = timm.create_model(timm_name, pretrained=False, **settings)
+    return model.eval()
 
 
 class TimmImageModel(EagerModelBase):
@@ -20,16 +37,7 @@ class TimmImageModel(EagerModelBase):
 
     def get_eager_model(self) -> torch.nn.Module:
         """Return the model in evaluation mode. Raises ImportError if timm is not installed."""
-        try:
-            import timm
-        except ImportError as error:
-            raise ImportError(
-                f"example model {type(self).__name__} needs timm and torchvision ({error}): pip install timm",
-                name=error.name,
-            ) from error
-        logger.info("%s: weights are random; nothing is downloaded", self.timm_name)
-        model: torch.nn.Module = timm.create_model(self.timm_name, pretrained=False)
-        return model.eval()
+        return create_timm_model(type(self).__name__, self.timm_name)
 
     def get_example_inputs(self) -> tuple[torch.Tensor]:
         """Return one image."""
