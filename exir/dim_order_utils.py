@@ -29,18 +29,18 @@ def get_memory_format(dim_order: Sequence[int] | None) -> torch.memory_format:
     """Memory format of a dim order; raises ValueError if PyTorch has no name for it."""
     if dim_order is None:
         return torch.preserve_format
-    if is_contiguous_dim_order(dim_order):
+    if list(dim_order) == list(range(len(dim_order))):
         return torch.contiguous_format
-    if is_channel_last_dim_order(dim_order):
+    if list(dim_order) == _CHANNELS_LAST.get(len(dim_order)):
         return torch.channels_last if len(dim_order) == 4 else torch.channels_last_3d
     raise ValueError(f"dim order {list(dim_order)} is neither contiguous nor channels last")
 
 
-def is_contiguous_dim_order(dim_order: Sequence[int]) -> bool:
-    """Whether memory runs through the dimensions in their own order."""
-    return list(dim_order) == list(range(len(dim_order)))
+def is_contiguous_dim_order(tensor: torch.Tensor) -> bool:
+    """Whether memory runs through the dimensions of a tensor in their own order."""
+    return list(tensor.dim_order()) == list(range(tensor.dim()))
 
 
-def is_channel_last_dim_order(dim_order: Sequence[int]) -> bool:
-    """Whether memory runs through the dimensions as N, H, W, C (or N, D, H, W, C)."""
-    return list(dim_order) == _CHANNELS_LAST.get(len(dim_order))
+def is_channel_last_dim_order(tensor: torch.Tensor) -> bool:
+    """Whether memory runs through the dimensions of a tensor as N, H, W, C (or N, D, H, W, C)."""
+    return list(tensor.dim_order()) == _CHANNELS_LAST.get(tensor.dim())

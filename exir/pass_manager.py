@@ -71,15 +71,16 @@ class PassManager(fx_passes.PassManager):
 class ExportedProgramPassManager:
     """Runs passes over whole programs; a graph pass among them runs on the program's graph.
 
-    `update_graph` puts the graph a graph pass returned back into the program.
+    update_graph: puts the graph that a graph pass returned back into the program. None: the manager is only a list of
+    passes for `EdgeProgramManager.transform`, which knows how.
     """
 
     def __init__(
         self,
-        passes: Sequence[PassType],
-        update_graph: Callable[[ExportedProgram, fx.GraphModule], ExportedProgram],
+        passes: Sequence[PassType] | None = None,
+        update_graph: Callable[[ExportedProgram, fx.GraphModule], ExportedProgram] | None = None,
     ) -> None:
-        self.passes = _flatten(passes)
+        self.passes = _flatten(passes or [])
         self._update_graph = update_graph
 
     def __call__(self, exported_program: ExportedProgram) -> ExportedProgramPassResult:
@@ -95,6 +96,11 @@ class ExportedProgramPassManager:
                 why = f"pass {_name(one)} must return a PassResult, found {graph_result!r}"
                 raise ExportError(ExportErrorType.INVALID_OUTPUT_TYPE, why)
             if graph_result.modified or graph_result.graph_module is not exported_program.graph_module:
+                if self._update_graph is None:
+                    why = (
+                        f"pass {_name(one)} returned another graph; call EdgeProgramManager.transform with this manager"
+                    )
+                    raise ExportError(ExportErrorType.INVALID_OUTPUT_TYPE, why)
                 exported_program = self._update_graph(exported_program, graph_result.graph_module)
                 modified = True
         return ExportedProgramPassResult(exported_program, modified)

@@ -11,6 +11,9 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 ConfigValue = torch.Tensor | int | bool | float
+MethodInputType = Sequence[ConfigValue]
+MethodOutputType = Sequence[torch.Tensor]
+DataContainer = list[Any] | tuple[Any, ...] | dict[Any, Any]
 
 
 class MethodTestCase:

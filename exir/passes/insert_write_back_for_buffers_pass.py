@@ -6,8 +6,9 @@ from __future__ import annotations
 import torch
 from torch import fx
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind, TensorArgument
 
+from executorch.exir.dialects import dim_order_ops  # noqa: F401  (registers the operators)
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.passes.node_rewrite import insert_before
 from executorch.exir.passes.reinplace import written_placeholder
@@ -67,3 +68,10 @@ def _written_placeholders(program: ExportedProgram) -> list[fx.Node | None]:
         else:
             found.append(None)
     return found
+
+
+def insert_write_back_for_buffers_pass(ep: ExportedProgram) -> tuple[fx.GraphModule, ExportGraphSignature]:
+    """Façade: `insert_write_back_for_buffers` under its documented name; returns the changed graph and signature."""
+    insert_write_back_for_buffers(ep)
+    ep.graph_module.recompile()
+    return ep.graph_module, ep.graph_signature

@@ -8,10 +8,14 @@ from executorch.exir.program.edge import to_edge
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.executorch_manager import ExecutorchProgramManager
 from executorch.exir.program.lowering import to_edge_transform_and_lower
+from executorch.exir.program.single_program import ExecutorchProgram, ExirExportedProgram, edge_to_executorch_passes
 
 __all__ = [
     "EdgeProgramManager",
+    "ExecutorchProgram",
     "ExecutorchProgramManager",
+    "ExirExportedProgram",
+    "edge_to_executorch_passes",
     "to_edge",
     "to_edge_transform_and_lower",
 ]

@@ -69,6 +69,7 @@ class XnnpackPartitioner(Partitioner):
     force_non_static_weights_for_f32_linear: float32 weights and biases of whole linear layers stay in the program, as
     inputs of the delegate, so that several delegates or LoRA adapters can use the same ones. XNNPACK then packs nothing
     ahead of time. Layers that `to_edge` has decomposed keep constant weights.
+    force_fp32_dynamic_linear: the older name of the same.
     """
 
     def __init__(
@@ -79,9 +80,10 @@ class XnnpackPartitioner(Partitioner):
         verbose: bool = False,
         *,
         force_non_static_weights_for_f32_linear: bool = False,
+        force_fp32_dynamic_linear: bool = False,
     ) -> None:
         super().__init__()
-        self._weights_are_inputs = force_non_static_weights_for_f32_linear
+        self._weights_are_inputs = force_non_static_weights_for_f32_linear or force_fp32_dynamic_linear
         self._names = None if configs is None else {each.target_name for each in configs}
         self._precisions = (
             [config_precisions] if isinstance(config_precisions, ConfigPrecisionType) else config_precisions

@@ -11,10 +11,11 @@ from executorch.runtime import Runtime
 
 
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
-def test_float_weights_are_inputs_of_the_delegate(bias: bool) -> None:
+@pytest.mark.parametrize("name", ["force_non_static_weights_for_f32_linear", "force_fp32_dynamic_linear"])
+def test_float_weights_are_inputs_of_the_delegate(bias: bool, name: str) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(5, 6, bias=bias), torch.nn.ReLU(), torch.nn.Linear(6, 3)).eval()
     data = torch.randn(4, 5)
-    partitioner = XnnpackPartitioner(force_non_static_weights_for_f32_linear=True)
+    partitioner = XnnpackPartitioner(**{name: True})
     lowered = to_edge_transform_and_lower(export(model, (data,)), partitioner=[partitioner])
     program = lowered.exported_program()
     names = {str(node.target) for node in program.graph.nodes if node.op == "call_function"}

@@ -1,0 +1,29 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Façade: the documented pass that moves a graph module to a device; nothing inside the project imports it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.graph_module import all_graph_modules
+
+
+class ToDevicePass(PassBase):
+    """Moves the module's tensors to `device`, and makes calls that name a device name this one."""
+
+    def __init__(self, device: str | torch.device) -> None:
+        super().__init__()
+        self.device = torch.device(device)
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        moved: Any = graph_module.to(self.device)
+        for held in all_graph_modules(moved):
+            for node in held.graph.nodes:
+                if node.op == "call_function" and "device" in node.kwargs:
+                    node.update_kwarg("device", self.device)
+            held.recompile()
+        return PassResult(moved, True)
