@@ -172,6 +172,11 @@ class ExecutorchProgramManager:
         """The bytes of the `.ptd` files by name, without the ending."""
         return {name: bytes(cord) for name, cord in self._data_cords().items()}
 
+    @property
+    def _tensor_data(self) -> dict[str, Cord]:
+        """Façade: `data_files` under the name that scripts for ExecuTorch 1.4 read; a dict of the caller's own."""
+        return dict(self._data_cords())
+
     def write_tensor_data_to_file(self, outdir: str | os.PathLike[str]) -> None:
         """Writes `<name>.ptd` for each file of data beside the program into the folder `outdir`."""
         for name, cord in self._data_cords().items():

@@ -49,7 +49,7 @@ class WholeLayers:
             between = [] if last is node else [source, last]
             self._pieces[layer] = [each.name for each in (turned, *between[:1], node, *between[1:])]
             replace_by(last, layer)
-            for each in (node, turned, *between[:1]):
+            for each in (node, turned, between[0]) if between else (turned,):
                 if not each.users:
                     graph.erase_node(each)
 
