@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators of which the first result alone is read become their form with one result."""
+"""Operators whose other results nothing reads are replaced by forms with one result."""
 
 from __future__ import annotations
 

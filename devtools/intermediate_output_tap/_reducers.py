@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What an output holds of a tapped tensor: all of it, or statistics."""
+"""Reducers: functions of a tapped tensor whose result is the output; the whole tensor, or statistics."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which nodes are tapped: functions of a node that return a bool, and ways to make and combine them."""
+"""Selectors: functions of a node that return True for nodes to tap, and functions that combine them."""
 
 from __future__ import annotations
 

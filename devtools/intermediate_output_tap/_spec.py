@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What is known of one tap."""
+"""The description of a tap."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def tap_intermediate_outputs_(
     max_taps: int | None = None,
     error_on_empty: bool = True,
 ) -> tuple[ExportedProgram, list[TapSpec]]:
-    """Add taps to `ep` in place; return it, and what is known of each tap.
+    """Add taps to `ep` in place; return it, and a description of each tap.
 
     rules: (selector, reducer) pairs, or one pair. The first rule that takes a node says how it is reduced; without
     rules every call gives STATS.
@@ -57,7 +57,7 @@ def tap_intermediate_outputs_(
     """
     found = _matches(ep.graph, _normalized(rules))[:max_taps]
     if not found:
-        message = "tap_intermediate_outputs_: no rule matched any node; check what the selectors of the rules take"
+        message = "tap_intermediate_outputs_: no rule matched any node; check the selectors of the rules"
         if error_on_empty:
             raise ValueError(message)
         warnings.warn(message, UserWarning, stacklevel=2)

@@ -32,7 +32,7 @@ def compare_tensors(
     data_b: bytes | None,
     samples: int,
 ) -> TensorDataDiff | None:
-    """What differs between two tensors; None if nothing does. `samples`: the most elements to list."""
+    """The differences between two tensors; None for equal ones. `samples`: the most elements to list."""
     fields = _fields(a, b)
     differ = data_a != data_b
     if not fields and not differ:

@@ -23,7 +23,7 @@ def _unit(inputs: int, outputs: int, kernel: int, dilation: int = 1) -> nn.Seque
 
 
 class _SpatialPyramid(nn.Module):
-    """Convolutions of several dilations and the mean of the image, side by side."""
+    """Concatenates convolutions of several dilations and the mean of the image."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

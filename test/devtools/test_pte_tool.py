@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What `diff_pte` says of two files."""
+"""`diff_pte` finds and prints the differences between two files."""
 
 from pathlib import Path
 
