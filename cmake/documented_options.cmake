@@ -35,17 +35,26 @@ endforeach()
 check_conflicting_options_on(IF_ON EXECUTORCH_THREADPOOL_USE_PERFORMANCE_CORES CONFLICTS_WITH
                              EXECUTORCH_THREADPOOL_USE_ALL_LOGICAL_CORES)
 
+# The option's name in older releases.
+if(OPTIMIZE_SIZE)
+  set(EXECUTORCH_OPTIMIZE_SIZE ON)
+endif()
+# The speech runner is made of modules: without those it is left out, too, unless it is asked for.
+if(DEFINED EXECUTORCH_BUILD_EXTENSION_MODULE AND NOT EXECUTORCH_BUILD_EXTENSION_MODULE AND NOT DEFINED
+                                                                                         EXECUTORCH_BUILD_EXTENSION_ASR_RUNNER)
+  set(EXECUTORCH_BUILD_EXTENSION_ASR_RUNNER OFF)
+endif()
 if(EXECUTORCH_USE_SANITIZER AND NOT EXECUTORCH_SANITIZE)
   set(EXECUTORCH_SANITIZE address,undefined)
 endif()
 
 # Parts that EXECUTORCH_BUILD_<part>=OFF leaves out of `all` and of the install, and the libraries that each part has.
 set(optional_parts
-    DEVTOOLS EXTENSION_DATA_LOADER EXTENSION_EVALUE_UTIL EXTENSION_FLAT_TENSOR EXTENSION_MODULE EXTENSION_NAMED_DATA_MAP
-    EXTENSION_RUNNER_UTIL EXTENSION_TENSOR KERNELS_OPTIMIZED KERNELS_QUANTIZED)
+    DEVTOOLS EXTENSION_ASR_RUNNER EXTENSION_DATA_LOADER EXTENSION_EVALUE_UTIL EXTENSION_FLAT_TENSOR EXTENSION_IMAGE
+    EXTENSION_MODULE EXTENSION_NAMED_DATA_MAP EXTENSION_RUNNER_UTIL EXTENSION_TENSOR KERNELS_OPTIMIZED KERNELS_QUANTIZED)
 set(libraries_of_DEVTOOLS etdump etdump_flatcc bundled_program extension_bundled_module)
 set(libraries_of_EXTENSION_MODULE extension_module extension_module_static extension_bundled_module extension_async)
-foreach(name DATA_LOADER EVALUE_UTIL FLAT_TENSOR NAMED_DATA_MAP RUNNER_UTIL TENSOR)
+foreach(name ASR_RUNNER DATA_LOADER EVALUE_UTIL FLAT_TENSOR IMAGE NAMED_DATA_MAP RUNNER_UTIL TENSOR)
   string(TOLOWER extension_${name} libraries_of_EXTENSION_${name})
 endforeach()
 set(libraries_of_KERNELS_OPTIMIZED optimized_kernels optimized_ops_lib optimized_native_cpu_ops_lib)

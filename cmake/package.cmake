@@ -68,7 +68,8 @@ install(
   PATTERN "*.h")
 
 install(FILES ${EXECUTORCH_GENERATED_ROOT}/executorch/version.h DESTINATION include/executorch COMPONENT sdk)
-install(FILES ${PROJECT_SOURCE_DIR}/test/utils/DeathTest.h DESTINATION include/executorch/test/utils COMPONENT sdk)
+install(FILES ${PROJECT_SOURCE_DIR}/test/utils/DeathTest.h ${PROJECT_SOURCE_DIR}/test/utils/alignment.h
+        DESTINATION include/executorch/test/utils COMPONENT sdk)
 
 # What selective builds need: the generator, the operators' tables, the kernels to be compiled for fewer dtypes.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/codegen DESTINATION . COMPONENT sdk FILES_MATCHING PATTERN "*.py" PATTERN

@@ -27,6 +27,7 @@ target_link_libraries(product PRIVATE executorch executorch::backends executorch
         ),
         ("EXECUTORCH_ENABLE_TRACING=ON", "no such option. Near names: EXECUTORCH_BUILD_ATEN"),
         ("EXECUTORCH_BUILD_EXTENSION_LLM=ON", "EXECUTORCH_BUILD_EXTENSION_LLM: this project does not have this part"),
+        ("EXECUTORCH_NNLIB_OPT=ON", "EXECUTORCH_NNLIB_OPT=ON: this project has no such option"),
         ("EXECUTORCH_BUILD_PRESET_FILE=/no/such.cmake", "EXECUTORCH_BUILD_PRESET_FILE: expected a CMake file"),
         ("EXECUTORCH_PAL_DEFAULT_FILE_PATH=/no/such.cpp", "EXECUTORCH_PAL_DEFAULT_FILE_PATH: expected a C++ source"),
         ("EXECUTORCH_LOG_LEVEL=loud", "expected Debug, Info, Error or Fatal, found 'loud'"),
@@ -42,6 +43,8 @@ def test_documented_options_configure(tmp_path: Path) -> None:
     options = (
         "BUILD_EXTENSION_MODULE=ON",
         "BUILD_EXTENSION_TENSOR=ON",
+        "BUILD_EXTENSION_IMAGE=ON",
+        "BUILD_EXTENSION_ASR_RUNNER=ON",
         "BUILD_DEVTOOLS=ON",
         "BUILD_QNN=OFF",
         "LOG_LEVEL=debug",
@@ -103,6 +106,12 @@ def test_documented_options_choose_flags_and_sources(tmp_path: Path) -> None:
     assert "-fsanitize=address,undefined" in commands
     assert "-DEXECUTORCH_USE_ALL_LOGICAL_CORES" in commands
     assert "-DET_USE_LIBDL" in commands
+
+
+def test_the_older_name_of_the_option_for_size_is_honoured(tmp_path: Path) -> None:
+    done = configure(tmp_path, "-DOPTIMIZE_SIZE=ON")
+    assert done.returncode == 0, done.stdout
+    assert "-Os -DNDEBUG" in (tmp_path / "build.ninja").read_text()
 
 
 def test_parts_that_are_off_are_neither_built_by_default_nor_installed(tmp_path: Path) -> None:
