@@ -20,6 +20,12 @@ class FileDataLoader final : public executorch::runtime::DataLoader {
   static executorch::runtime::Result<FileDataLoader> from(const char* file_name,
                                                           size_t alignment = alignof(max_align_t));
 
+  /// Deprecated name of from().
+  static executorch::runtime::Result<FileDataLoader> From(const char* file_name,
+                                                          size_t alignment = alignof(max_align_t)) {
+    return from(file_name, alignment);
+  }
+
   FileDataLoader(FileDataLoader&&) noexcept = default;
 
   executorch::runtime::Result<executorch::runtime::FreeableBuffer> load(

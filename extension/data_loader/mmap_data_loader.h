@@ -31,6 +31,12 @@ class MmapDataLoader final : public executorch::runtime::DataLoader {
   static executorch::runtime::Result<MmapDataLoader> from(
       const char* file_name, MlockConfig mlock_config = MlockConfig::UseMlock);
 
+  /// Deprecated name of from().
+  static executorch::runtime::Result<MmapDataLoader> From(
+      const char* file_name, MlockConfig mlock_config = MlockConfig::UseMlock) {
+    return from(file_name, mlock_config);
+  }
+
   MmapDataLoader(MmapDataLoader&&) noexcept = default;
 
   executorch::runtime::Result<executorch::runtime::FreeableBuffer> load(

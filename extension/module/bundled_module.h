@@ -59,6 +59,16 @@ class BundledModule : public Module {
 }  // namespace executorch::extension
 
 // Documented names of the same things.
+#ifdef USE_ATEN_LIB
+#define ET_BUNDLED_MODULE_NAMESPACE bundled_module::aten
+#else
+#define ET_BUNDLED_MODULE_NAMESPACE bundled_module
+#endif
 namespace executorch::extension::bundled_module {
 using ::executorch::extension::BundledModule;
+#ifdef USE_ATEN_LIB
+namespace aten {
+using ::executorch::extension::BundledModule;
+}  // namespace aten
+#endif
 }  // namespace executorch::extension::bundled_module

@@ -312,6 +312,11 @@ class Module {
 }  // namespace executorch::extension
 
 // Documented names of the same things.
+#ifdef USE_ATEN_LIB
+#define ET_MODULE_NAMESPACE module::aten
+#else
+#define ET_MODULE_NAMESPACE module
+#endif
 namespace executorch::extension::module {
 using ::executorch::extension::Module;
 #ifdef USE_ATEN_LIB

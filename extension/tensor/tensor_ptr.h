@@ -114,6 +114,17 @@ TensorPtr make_tensor_ptr(
                                           std::move(dim_order), std::move(strides), type, dynamism);
 }
 
+/// The same, row-major, its elements converted to `type`. A list of uint8_t is the raw bytes of the
+/// elements, as a vector of them is.
+template <typename T, aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value,
+          typename = std::enable_if_t<!std::is_same_v<T, uint8_t>>>
+TensorPtr make_tensor_ptr(
+    std::vector<aten::SizesType> sizes, std::initializer_list<T> list, aten::ScalarType type,
+    aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
+  return make_tensor_ptr<T, deduced_type>(std::move(sizes), std::vector<T>(list), {}, {}, type,
+                                          dynamism);
+}
+
 template <typename T = float,
           aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
 TensorPtr make_tensor_ptr(
@@ -126,6 +137,13 @@ TensorPtr make_tensor_ptr(
 template <typename T>
 TensorPtr make_tensor_ptr(T value) {
   return make_tensor_ptr(std::vector<aten::SizesType>{}, std::vector<T>{value});
+}
+
+/// The same, the element converted to `type`.
+template <typename T, aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
+TensorPtr make_tensor_ptr(T value, aten::ScalarType type) {
+  return make_tensor_ptr<T, deduced_type>(std::vector<aten::SizesType>{}, std::vector<T>{value}, {},
+                                          {}, type);
 }
 
 /// A view of `tensor`'s data, which must outlive it unless `deleter` owns it. What is left empty

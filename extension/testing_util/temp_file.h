@@ -2,6 +2,7 @@
 #pragma once
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,6 +20,13 @@ class TempFile final {
   /// A file with these bytes.
   explicit TempFile(const std::string& contents) : TempFile(contents.data(), contents.size()) {}
   TempFile(const void* data, size_t size) { create(data, size); }
+  /// A sparse file of `file_size` bytes that has `contents` from `offset` on, and zeros elsewhere.
+  TempFile(size_t offset, const std::string& contents, size_t file_size) {
+    create("", 0);
+    if (!path_.empty()) {
+      fill(offset, contents, file_size);
+    }
+  }
   TempFile(const TempFile&) = delete;
   TempFile& operator=(const TempFile&) = delete;
   ~TempFile() {
@@ -48,6 +56,17 @@ class TempFile final {
       done += static_cast<size_t>(written);
     }
     close(file);
+  }
+
+  void fill(size_t offset, const std::string& contents, size_t file_size) {
+    const int file = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    ASSERT_GE(file, 0) << path_ << " cannot be opened: " << strerror(errno);
+    const bool sized = ftruncate(file, static_cast<off_t>(file_size)) == 0;
+    const ssize_t written =
+        pwrite(file, contents.data(), contents.size(), static_cast<off_t>(offset));
+    close(file);
+    ASSERT_TRUE(sized && written == static_cast<ssize_t>(contents.size()))
+        << path_ << " cannot be written: " << strerror(errno);
   }
 
   std::string path_;

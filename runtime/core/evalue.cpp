@@ -5,13 +5,22 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
 void EValue::abort_wrong_tag(Tag expected) const {
+#if ET_LOG_ENABLED
+  // By Tag. The words are those of ExecuTorch's messages, which tests compare.
+  static constexpr const char* kKinds[] = {
+      "none",      "tensor",      "string",   "double",      "int",         "bool",
+      "bool list", "double list", "int list", "tensor list", "scalar list", "list optional tensor"};
+  const auto kind = [](Tag of) {
+    const size_t index = static_cast<size_t>(of);
+    return index < sizeof(kKinds) / sizeof(kKinds[0]) ? kKinds[index] : "unknown";
+  };
   if (tag == expected) {
-    ET_LOG(Fatal, "an EValue of kind %" PRIu32 " whose pointer is null",
-           static_cast<uint32_t>(tag));
+    ET_LOG(Fatal, "EValue %s pointer is null", kind(tag));
   } else {
-    ET_LOG(Fatal, "an EValue of kind %" PRIu32 " read as one of kind %" PRIu32,
-           static_cast<uint32_t>(tag), static_cast<uint32_t>(expected));
+    ET_LOG(Fatal, "EValue is not a%s %s: its kind is %s", kind(expected)[0] == 'i' ? "n" : "",
+           kind(expected), kind(tag));
   }
+#endif
   executorch::runtime::runtime_abort();
 }
 

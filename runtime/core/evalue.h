@@ -30,8 +30,10 @@ class BoxedEvalueList final {
   /// at::Tensors.
   BoxedEvalueList(EValue** wrapped_vals, T* unwrapped_vals, int size)
       : wrapped_vals_(wrapped_vals), unwrapped_vals_(unwrapped_vals), size_(size) {
-    ET_CHECK_MSG(size >= 0 && (size == 0 || (wrapped_vals && unwrapped_vals)),
-                 "a list of %d values needs memory for them", size);
+    ET_CHECK_MSG(size >= 0, "BoxedEvalueList: size cannot be negative, found %d", size);
+    ET_CHECK_MSG(size == 0 || (wrapped_vals != nullptr && unwrapped_vals != nullptr),
+                 "BoxedEvalueList: %swrapped_vals cannot be null",
+                 wrapped_vals == nullptr ? "" : "un");
   }
 
   /// Reads every item anew into the list's memory and returns a view of that; valid until the next
@@ -136,7 +138,7 @@ struct EValue {
                             !std::is_pointer_v<std::remove_reference_t<T>> &&
                             std::is_convertible_v<decltype(*std::declval<T&>()), EValue>>>
   /* implicit */ EValue(T&& pointer) : EValue() {
-    ET_CHECK_MSG(pointer != nullptr, "null pointer");
+    ET_CHECK_MSG(pointer != nullptr, "Pointer is null");
     *this = EValue(*pointer);
   }
   /// A raw pointer is no bool.
@@ -308,7 +310,7 @@ struct EValue {
  private:
   template <typename T>
   static T* not_null(T* pointer) {
-    ET_CHECK_MSG(pointer != nullptr, "an EValue of a null pointer");
+    ET_CHECK_MSG(pointer != nullptr, "EValue: pointer cannot be null");
     return pointer;
   }
 

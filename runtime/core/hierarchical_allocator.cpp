@@ -5,12 +5,12 @@ namespace executorch::runtime {
 
 Result<void*> HierarchicalAllocator::get_offset_address(uint32_t memory_id, size_t offset_bytes,
                                                         size_t size_bytes) {
-  ET_CHECK_OR_RETURN_ERROR(memory_id < buffers_.size(), InvalidArgument,
+  ET_CHECK_OR_RETURN_ERROR(memory_id < num_buffers(), InvalidArgument,
                            "planned buffer %" PRIu32 " asked for, there are %zu", memory_id,
-                           buffers_.size());
+                           num_buffers());
   ET_CHECK_OR_RETURN_ERROR(size_bytes <= SIZE_MAX - offset_bytes, InvalidArgument,
                            "%zu bytes at offset %zu end nowhere", size_bytes, offset_bytes);
-  const Span<uint8_t> buffer = buffers_[memory_id];
+  const Span<uint8_t> buffer = this->buffer(memory_id);
   ET_CHECK_OR_RETURN_ERROR(offset_bytes + size_bytes <= buffer.size(), MemoryAllocationFailed,
                            "%zu bytes at offset %zu do not fit planned buffer %" PRIu32
                            " of %zu bytes",

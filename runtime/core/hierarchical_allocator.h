@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/core/portable_type/device.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/core/span.h>
@@ -25,17 +26,29 @@ class HierarchicalAllocator final {
                  planned_buffer_devices.size(), buffers.size());
   }
 
+  /// Deprecated form: buffer i is the whole memory of `allocators[i]`, from its base address. The
+  /// `n_allocators` allocators must outlive this object.
+  HierarchicalAllocator(uint32_t n_allocators, MemoryAllocator* allocators)
+      : allocators_(allocators, n_allocators) {}
+
   /// The address of `size_bytes` bytes from `offset_bytes` on in buffer `memory_id`.
   /// InvalidArgument if there is no such buffer or the range has no end in size_t,
   /// MemoryAllocationFailed if the buffer is too small.
   Result<void*> get_offset_address(uint32_t memory_id, size_t offset_bytes, size_t size_bytes);
 
-  size_t num_buffers() const { return buffers_.size(); }
+  size_t num_buffers() const { return allocators_.empty() ? buffers_.size() : allocators_.size(); }
   /// The devices given at construction; empty means CPU for all.
   Span<const etensor::Device> planned_buffer_devices() const { return planned_buffer_devices_; }
 
  private:
+  Span<uint8_t> buffer(size_t index) const {
+    return allocators_.empty()
+               ? buffers_[index]
+               : Span<uint8_t>(allocators_[index].base_address(), allocators_[index].size());
+  }
+
   Span<Span<uint8_t>> buffers_;
+  Span<MemoryAllocator> allocators_;  // instead of buffers_, in the deprecated form
   Span<const etensor::Device> planned_buffer_devices_;
 };
 

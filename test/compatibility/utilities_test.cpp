@@ -3,24 +3,32 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include <executorch/extension/data_loader/file_data_loader.h>
+#include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/parallel/thread_parallel.h>
+#include <executorch/extension/pytree/function_ref.h>
 #include <executorch/extension/testing_util/temp_file.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/exec_aten/testing_util/tensor_factory.h>
 #include <executorch/runtime/core/exec_aten/testing_util/tensor_util.h>
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/portable_type/bfloat16_math.h>
 #include <executorch/runtime/core/testing_util/error_matchers.h>
 #include <executorch/runtime/platform/compat_unistd.h>
+#include <executorch/test/utils/alignment.h>
 #include <executorch/version.h>
 
 namespace {
 
 using executorch::extension::get_thread_num;
 using executorch::extension::parallel_for;
+using executorch::runtime::Error;
 
 TEST(ParallelForTest, EveryNumberIsVisitedOnce) {
   for (const int64_t grain : {1, 3, 1000}) {
@@ -58,6 +66,49 @@ TEST(TempFileTest, AFileLivesAsLongAsItsObject) {
   EXPECT_NE(access(path.c_str(), F_OK), 0);
 }
 
+TEST(TempFileTest, ASparseFileHasItsContentsBehindAHole) {
+  const executorch::extension::testing::TempFile file(size_t{1} << 20, "end",
+                                                      (size_t{1} << 20) + 3);
+  std::ifstream stream(file.path(), std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  ASSERT_EQ(bytes.size(), (size_t{1} << 20) + 3);
+  EXPECT_EQ(bytes[0], 0);
+  EXPECT_EQ(bytes.substr(size_t{1} << 20), "end");
+}
+
+TEST(LoaderTest, TheDeprecatedNameOpensAFileToo) {
+  const executorch::extension::testing::TempFile file("contents");
+  EXPECT_EQ(*executorch::extension::FileDataLoader::From(file.path().c_str())->size(), 8u);
+  EXPECT_EQ(*executorch::extension::MmapDataLoader::From(file.path().c_str())->size(), 8u);
+}
+
+TEST(FunctionRefTest, ALambdaIsCalledThroughItsDocumentedName) {
+  int value = 0;
+  const auto set = [&](int number) { value = number; };
+  executorch::extension::pytree::FunctionRef<void(int)> ref(set);
+  ref(7);
+  EXPECT_EQ(value, 7);
+}
+
+TEST(SmallFloatTest, MathematicsOfHalvesIsThatOfFloat) {
+  EXPECT_EQ(std::exp(executorch::aten::Half(1.0f)), std::exp(1.0f));
+  EXPECT_EQ(std::sqrt(executorch::aten::BFloat16(4.0f)), 2.0f);
+}
+
+TEST(HierarchicalAllocatorTest, AllocatorsStandForBuffers) {
+  uint8_t first[4];
+  uint8_t second[8];
+  torch::executor::MemoryAllocator allocators[] = {{sizeof first, first}, {sizeof second, second}};
+  torch::executor::HierarchicalAllocator planned(2, allocators);
+  EXPECT_EQ(planned.num_buffers(), 2u);
+  EXPECT_EQ(*planned.get_offset_address(1, 4, 4), second + 4);
+  EXPECT_EQ(planned.get_offset_address(0, 4, 1).error(), Error::MemoryAllocationFailed);
+  EXPECT_EQ(planned.get_offset_address(2, 0, 1).error(), Error::InvalidArgument);
+  const torch::executor::HierarchicalAllocator copy = planned;
+  EXPECT_EQ(copy.num_buffers(), 2u);
+  EXPECT_ALIGNED(first, 1);
+}
+
 TEST(VersionTest, TheNumbersAreThoseOfTheText) {
   EXPECT_EQ(EXECUTORCH_VERSION, std::to_string(EXECUTORCH_VERSION_MAJOR) + "." +
                                     std::to_string(EXECUTORCH_VERSION_MINOR) + "." +
@@ -68,7 +119,6 @@ TEST(VersionTest, TheNumbersAreThoseOfTheText) {
 
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
-using executorch::runtime::Error;
 using executorch::runtime::Result;
 using executorch::runtime::testing::ErrorIs;
 using executorch::runtime::testing::IsOk;

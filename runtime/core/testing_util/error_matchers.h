@@ -50,7 +50,7 @@ template <typename T>
 }
 
 #if ET_INTERNAL_HAS_GMOCK
-MATCHER(IsOk, negation ? "is an error" : "is Ok") {
+MATCHER(IsOk, negation ? "is not OK" : "is OK") {
   const Error error = internal::error_of(arg);
   *result_listener << "which is " << to_string(error);
   return error == Error::Ok;
@@ -64,13 +64,16 @@ MATCHER_P(IsError, expected, std::string(negation ? "is not " : "is ") + to_stri
 
 /// As IsError(), or with a matcher: ErrorIs(AnyOf(Error::NotFound, Error::InvalidState)).
 MATCHER_P(ErrorIs, error_matcher,
-          "has an error that " + ::testing::DescribeMatcher<Error>(error_matcher, negation)) {
+          (negation ? "does not have an error that " : "has an error that ") +
+              ::testing::DescribeMatcher<Error>(error_matcher)) {
   const Error error = internal::error_of(arg);
   *result_listener << "which is " << to_string(error);
   return ::testing::ExplainMatchResult(error_matcher, error, result_listener);
 }
 
-MATCHER_P(IsOkAndHolds, value_matcher, "is Ok and holds a value that matches") {
+MATCHER_P(IsOkAndHolds, value_matcher,
+          negation ? "isn't OK or has a value that does not match"
+                   : "is OK and has a value that matches") {
   if (!arg.ok()) {
     *result_listener << "which is " << to_string(arg.error());
     return false;

@@ -225,27 +225,42 @@ namespace executorch::runtime::etensor {
 
 /// Type, sizes and (at most 64) elements.
 inline void PrintTo(const Tensor& tensor, std::ostream* os) {
-  *os << "Tensor(" << toString(tensor.scalar_type()) << ", sizes [";
-  for (const auto size : tensor.sizes()) {
-    *os << " " << size;
+  const char* separator = "";
+  const auto put_list = [&](const auto& numbers) {
+    separator = "";
+    for (const auto number : numbers) {
+      *os << separator << static_cast<int64_t>(number);
+      separator = ", ";
+    }
+    *os << "}";
+  };
+  *os << "ETensor(sizes={";
+  put_list(tensor.sizes());
+  *os << ", dtype=" << toString(tensor.scalar_type());
+  size_t row_major = 0;
+  for (const auto dim : tensor.dim_order()) {
+    row_major += dim == row_major ? 1 : 0;
   }
-  *os << " ], strides [";
-  for (const auto stride : tensor.strides()) {
-    *os << " " << stride;
+  if (row_major != tensor.dim_order().size()) {
+    *os << ", strides={";
+    put_list(tensor.strides());
   }
-  *os << " ], data [";
+  *os << ", data={";
+  separator = "";
   testing::internal::visit_dtype(tensor.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     for (ssize_t i = 0; i < tensor.numel() && i < 64; ++i) {
       const T value = tensor.const_data_ptr<T>()[i];
+      *os << separator;
+      separator = ", ";
       if constexpr (sizeof(T) == 1) {
-        *os << " " << static_cast<int>(value);
+        *os << static_cast<int>(value);
       } else {
-        *os << " " << value;
+        *os << value;
       }
     }
   });
-  *os << (tensor.numel() > 64 ? " ... ])" : " ])");
+  *os << (tensor.numel() > 64 ? ", ...})" : "})");
 }
 
 inline std::ostream& operator<<(std::ostream& os, const Tensor& tensor) {

@@ -1,0 +1,24 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What tests of kernels ask about the kernels that they are linked with.
+#pragma once
+
+namespace torch::executor::testing {
+
+struct SupportedFeatures final {
+#ifdef USE_ATEN_LIB
+  bool is_aten = true;
+#else
+  bool is_aten = false;
+#endif
+  /// Whether a static output of other sizes is resized; it is an error.
+  bool output_resize = false;
+  bool op_gelu_dtype_double = true;
+  bool op_log_softmax_dtype_double = true;
+
+  static const SupportedFeatures* get() {
+    static constexpr SupportedFeatures kFeatures;
+    return &kFeatures;
+  }
+};
+
+}  // namespace torch::executor::testing
