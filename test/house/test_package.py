@@ -233,6 +233,12 @@ def test_an_operator_of_ones_own_goes_from_eager_to_the_device(python: Path) -> 
     assert "device [4.0, 4.0, 4.0, 4.0]" in printed
 
 
+def test_a_backend_of_ones_own_goes_from_its_partitioner_to_the_device(python: Path) -> None:
+    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+    printed = _run(sys.executable, ROOT / "examples/backend/run.py", package)
+    assert "device [0.909" in printed
+
+
 def test_a_program_without_a_heap_has_exactly_the_memory_that_export_printed(python: Path, tmp_path: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     run = runpy.run_path(str(ROOT / "examples/static_memory/run.py"))

@@ -1,0 +1,121 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The site's pages: links lead somewhere, every page is in the table of contents, generated pages match the code."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs.code_blocks import ROOT, pages
+
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+
+import cmake_options  # noqa: E402
+import command_options  # noqa: E402
+import environment_variables  # noqa: E402
+import plain_docstrings  # noqa: E402
+import runner_options  # noqa: E402
+
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+_TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.M | re.S)
+# Pages that the build writes.
+GENERATED = {"reference/generated/" + name.removesuffix(".md") for name in ("cmake-options.md", "environment.md")} | {
+    "reference/generated/executor-runner",
+    "reference/generated/commands",
+    "notebooks/getting_started",
+}
+
+
+def _tracked(pattern: str) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", pattern], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listed.splitlines() if (ROOT / name).is_file()]
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"^(`{3,}).*?^\1", "", text, flags=re.M | re.S)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The headings' anchors, as GitHub and the site make them."""
+    heads = re.findall(r"^#+ (.+)$", _without_code(page.read_text(encoding="utf-8")), re.M)
+    plain = [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads]
+    return set(plain)
+
+
+@pytest.mark.parametrize("page", _tracked("*.md"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
+    wrong = []
+    for link in _LINK.findall(_without_code(page.read_text(encoding="utf-8"))):
+        if link.startswith(("http://", "https://", "mailto:")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        name = str(target.relative_to(DOCS).with_suffix("")) if target.is_relative_to(DOCS) else ""
+        if name in GENERATED:
+            continue
+        is_there = target.exists() and target.is_relative_to(ROOT)
+        if not is_there or (anchor and target.suffix == ".md" and anchor not in _anchors(target)):
+            wrong.append(link)
+    assert not wrong, f"{page.relative_to(ROOT)}: {wrong}"
+
+
+def test_every_page_is_in_exactly_one_table_of_contents() -> None:
+    listed: list[str] = []
+    for page in DOCS.rglob("*.md"):
+        for tree in _TOCTREE.findall(page.read_text(encoding="utf-8")):
+            entries = [line.strip() for line in tree.splitlines() if line.strip() and not line.startswith(":")]
+            names = [re.sub(r".*<(.+)>", r"\1", entry) for entry in entries]
+            for name in names:
+                found = sorted(page.parent.glob(f"{name}.md")) if "*" in name else [page.parent / name]
+                listed += [str(each.relative_to(DOCS).with_suffix("")) for each in found]
+    own = {str(page.relative_to(DOCS).with_suffix("")) for page in pages() if page.is_relative_to(DOCS)}
+    expected = (own | GENERATED) - {"index", "README"}
+    assert sorted(listed) == sorted(expected)
+
+
+def test_the_environment_variables_that_sources_read_are_listed() -> None:
+    named = {name for rows in environment_variables.TABLES.values() for name in rows}
+    assert environment_variables.names_read() <= named
+    unread = named - environment_variables.names_read() - {"BENCHMARK_PYTHON", "EXECUTORCH_DOCS_QUICK"}
+    assert not unread
+
+
+def test_the_cmake_options_of_the_page_are_those_that_the_build_knows() -> None:
+    names = {option.name for option in cmake_options.options()}
+    known = cmake_options._list("cmake/refused_options.cmake", "known_options")
+    page = cmake_options.page()
+    assert {"EXECUTORCH_BUILD_XNNPACK", "EXECUTORCH_SELECT_OPS_MODEL", "XNNPACK_ROOT", "EXECUTORCH_CPU"} <= names
+    # SIZE_PROGRAM names a file of the size test.
+    missing = [name for name in known if f"EXECUTORCH_{name}" not in page and name != "SIZE_PROGRAM"]
+    assert set(missing) <= {"BUILD_CPUINFO", "BUILD_PTHREADPOOL"}
+
+
+def test_the_options_of_executor_runner_are_all_on_the_page() -> None:
+    text = runner_options.SOURCE.read_text()
+    table = text[text.index("kRows[]") : text.index("kRowCount")]
+    assert len(runner_options.rows()) == len(re.findall(r'^    \{"\w+",', table, re.M))
+
+
+def test_every_command_with_arguments_is_on_the_page() -> None:
+    modules = set()
+    for file in _tracked("*.py"):
+        folder = file.relative_to(ROOT).parts[0]
+        if folder in ("test", "docs", "cmake") or file.name == "install_executorch.py" or "minilm" in file.parts:
+            continue
+        calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+        if any(getattr(call.func, "attr", "") == "ArgumentParser" for call in calls):
+            modules.add("executorch." + ".".join(file.relative_to(ROOT).with_suffix("").parts))
+    assert modules == set(command_options.COMMANDS.values())
+    page = command_options.page()
+    assert "## python -m executorch.devtools profile" in page
+    assert "`--fast-memory BYTES`" in page
+
+
+def test_a_docstring_becomes_text_without_markup_of_its_own() -> None:
+    lines = ["Return `a_` of *b.", "", "Args:", "    name: what `it` is,", "        continued."]
+    assert plain_docstrings.to_rst(lines) == [
+        "Return ``a_`` of \\*b.", "", "**Args**", "", "- ``name``: what ``it`` is, continued.", "", "",
+    ]  # fmt: skip
