@@ -73,7 +73,7 @@ def names_read() -> set[str]:
             found.update(_CPP.findall(path.read_text()))
         elif path.suffix == ".sh":
             found.update(_SHELL.findall(path.read_text()))
-    return found
+    return found - {"PATH"}
 
 
 def page() -> str:

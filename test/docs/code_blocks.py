@@ -6,6 +6,7 @@ Python blocks of a page run in order in one namespace and one temporary folder. 
     <!-- run -->              a console block: its commands (`$ …`) run there too
     <!-- compile -->          a C++ block: all such blocks of a page are one source, which is compiled
     <!-- output -->           a text block: what the code block above has printed
+    <!-- path: FOLDER -->     a Python block: the folder of the repository is on Python's path
     <!-- not run: REASON -->  the block is not run
 
 In printed output `…` stands for any text.
@@ -21,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CODE = {"python", "console", "bash", "cpp", "c", "cmake"}
 _FENCE = re.compile(r"^(?P<fence>`{3,}|:{3,})(?P<language>[^`\s]*)")
-_MARK = re.compile(r"^<!-- (?P<mark>run|compile|output|not run: .+) -->$")
+_MARK = re.compile(r"^<!-- (?P<mark>run|compile|output|path: \S+|not run: .+) -->$")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,11 @@ class Block:
     def reason(self) -> str:
         """Why the block is not run, "" if it is."""
         return self.mark.removeprefix("not run: ") if self.mark.startswith("not run: ") else ""
+
+    @property
+    def folder(self) -> str:
+        """The folder that the block needs on Python's path, "" for none."""
+        return self.mark.removeprefix("path: ") if self.mark.startswith("path: ") else ""
 
 
 def pages() -> list[Path]:

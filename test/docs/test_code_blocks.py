@@ -18,11 +18,11 @@ COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 RUN_MARKS = {"python": ("",), "console": ("run",), "cpp": ("compile",)}
 BLOCKS = [block for page in pages() for block in blocks_of(page)]
 WITH_CODE = [page for page in pages() if any(b.language in RUN_MARKS and not b.reason for b in blocks_of(page))]
-NOT_RUN = 0
+NOT_RUN = 15
 
 
 def _is_run(block: Block) -> bool:
-    return block.mark in RUN_MARKS.get(block.language, ())
+    return block.mark in RUN_MARKS.get(block.language, ()) or bool(block.folder and block.language == "python")
 
 
 def test_every_code_block_is_run_or_gives_the_reason_why_not() -> None:
@@ -84,6 +84,8 @@ def test_the_code_of_a_page_runs_in_order(page: Path, tmp_path: Path, monkeypatc
     running = _Page(page)
     monkeypatch.setitem(sys.modules, running.module.__name__, running.module)
     for block in blocks_of(page):
+        if block.folder:
+            monkeypatch.syspath_prepend(str(ROOT / block.folder))
         if _is_run(block) or block.mark == "output":
             running.run(block)
 

@@ -70,9 +70,9 @@ def test_every_page_is_in_exactly_one_table_of_contents() -> None:
             names = [re.sub(r".*<(.+)>", r"\1", entry) for entry in entries]
             for name in names:
                 found = sorted(page.parent.glob(f"{name}.md")) if "*" in name else [page.parent / name]
-                listed += [str(each.relative_to(DOCS).with_suffix("")) for each in found]
+                listed += [str(each.resolve().relative_to(DOCS).with_suffix("")) for each in found]
     own = {str(page.relative_to(DOCS).with_suffix("")) for page in pages() if page.is_relative_to(DOCS)}
-    expected = (own | GENERATED) - {"index", "README"}
+    expected = (own | GENERATED) - {"index", "README"}  # the first page and the folder's own
     assert sorted(listed) == sorted(expected)
 
 
@@ -119,3 +119,35 @@ def test_a_docstring_becomes_text_without_markup_of_its_own() -> None:
     assert plain_docstrings.to_rst(lines) == [
         "Return ``a_`` of \\*b.", "", "**Args**", "", "- ``name``: what ``it`` is, continued.", "", "",
     ]  # fmt: skip
+
+
+def test_the_site_has_the_version_of_the_package() -> None:
+    version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)
+    release = re.search(r'^release = "(.+)"', (DOCS / "conf.py").read_text(), re.M)
+    assert version is not None and release is not None and release[1] == version[1]
+
+
+def test_the_page_of_errors_lists_every_code_and_every_exception() -> None:
+    page = (DOCS / "errors.md").read_text()
+    header = (ROOT / "runtime/core/error.h").read_text()
+    codes = re.findall(r"^  (\w+) = 0x(\w\w),", header, re.M)
+    assert len(codes) > 20
+    assert not [name for name, number in codes if f"| 0x{number} | `{name}` |" not in page]
+    classes = re.findall(r"^class (\w+)\(", (ROOT / "runtime/errors.py").read_text(), re.M)
+    assert not [name for name in classes if f"`{name}`" not in page]
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "contributing").glob("*.md")), ids=lambda p: p.name)
+def test_the_files_that_a_how_to_names_exist(page: Path) -> None:
+    named = re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|h|cpp|fbs|yaml|json|sh|md|ipynb))`", page.read_text())
+    examples = {"exir/passes/verb_noun_pass.py", "devtools/command/doing.py"}
+    assert not [name for name in named if name not in examples and not (ROOT / name).is_file()]
+
+
+def test_every_top_folder_has_a_readme_that_names_three_files() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    tops = {name.split("/")[0] for name in listed.splitlines() if "/" in name and not name.startswith(".")}
+    for top in sorted(tops):
+        text = (ROOT / top / "README.md").read_text()
+        assert len(text.splitlines()) <= 10, top
+        assert len(re.findall(r"^\| \[.+\]\(.+\) \|", text, re.M)) == 3, top
