@@ -22,8 +22,16 @@ _REPORTED = re.compile(r'executorch_report_option\((\w+) (ON|OFF) "([^"]*)"\)')
 _HEAD = """\
 # CMake options
 
-Generated from the build's files by `docs/_ext/cmake_options.py`. Give an option with `-DNAME=VALUE`; a preset sets those that
-the command line leaves out. An unknown `EXECUTORCH_*` option is an error that lists near names.
+Generated from the build's files by `docs/_ext/cmake_options.py`. Give an option with `-DNAME=VALUE`; a preset sets
+those that the command line leaves out. An unknown `EXECUTORCH_*` option is an error that lists near names.
+
+"""
+_PARTS = """
+`EXECUTORCH_BUILD_PRESET_FILE` names a CMake file that sets options; `tools/cmake/preset` has the project's.
+
+## Parts that can be left out
+
+These parts are built unless the option is `OFF`. A library that a kept one links stays.
 
 """
 
@@ -59,18 +67,15 @@ def page() -> str:
     """Return the page."""
     rows = [(code(o.name), o.kind, code(o.default.strip('"')) or "empty", plain(o.help)) for o in options()]
     parts = "cmake/documented_options.cmake"
-    reported = [
-        (code(f"{m[1]}={m[2]}"), plain(m[3])) for m in _REPORTED.finditer((ROOT / parts).read_text())
-    ]
+    reported = [(code(f"{m[1]}={m[2]}"), plain(m[3])) for m in _REPORTED.finditer((ROOT / parts).read_text())]
     refused = "cmake/refused_options.cmake"
-    names = [f"EXECUTORCH_BUILD_{name}" for name in _list(refused, "refused_backends") + _list(refused, "refused_parts")]
+    unknown = [*_list(refused, "refused_backends"), *_list(refused, "refused_parts")]
+    names = [f"EXECUTORCH_BUILD_{name}" for name in unknown]
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     return (
         _HEAD
         + table(("option", "type", "default", "what it does"), rows)
-        + "\n`EXECUTORCH_BUILD_PRESET_FILE` names a CMake file that sets options (`tools/cmake/preset` has the project's).\n"
-        + "\n## Parts that can be left out\n\nThese parts are built unless the option is `OFF`. A library that a kept one "
-        "links stays.\n\n"
+        + _PARTS
         + table(("option",), [(code(f"EXECUTORCH_BUILD_{part}"),) for part in _list(parts, "optional_parts")])
         + "\n## Options of ExecuTorch 1.4 without effect\n\nCMake prints a line that says why.\n\n"
         + table(("option", "message"), reported)

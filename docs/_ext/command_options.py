@@ -27,6 +27,7 @@ COMMANDS = {
     "executorch.examples.xnnpack.aot_compiler": "executorch.examples.xnnpack.aot_compiler",
     "executorch.extension.audio.mel_spectrogram": "executorch.extension.audio.mel_spectrogram",
 }
+_NOT_SHOWN = (argparse._HelpAction, argparse._SubParsersAction)
 
 _HEAD = """\
 # Commands
@@ -67,7 +68,7 @@ def parser_of(module: str) -> argparse.ArgumentParser:
 
 def _commands(title: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     nested = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    if any(not isinstance(a, (argparse._HelpAction, argparse._SubParsersAction)) for a in parser._actions):
+    if any(not isinstance(action, _NOT_SHOWN) for action in parser._actions):
         yield title, parser
     for action in nested:
         for name, each in action.choices.items():
@@ -89,7 +90,7 @@ def page() -> str:
     sections = []
     for command, module in COMMANDS.items():
         for title, parser in _commands(f"python -m {command}", parser_of(module)):
-            shown = [a for a in parser._actions if not isinstance(a, (argparse._HelpAction, argparse._SubParsersAction))]
+            shown = [action for action in parser._actions if not isinstance(action, _NOT_SHOWN)]
             if shown:
                 sections.append(f"## {title}\n\n{table(('argument', 'what it does'), map(_row, shown))}")
     return _HEAD + "\n".join(sections)

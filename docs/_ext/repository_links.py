@@ -25,7 +25,7 @@ _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 
 
 def rewrite(text: str, folder: str) -> str:
-    """Return Markdown of `folder` (relative to the root) with links that the site can follow; other files become code."""
+    """Return Markdown of `folder` with links that the site can follow; a link to another file becomes its name."""
 
     def link(match: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(folder, match[2]))

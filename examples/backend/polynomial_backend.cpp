@@ -39,11 +39,10 @@ struct Polynomial {
 
 // A payload is bytes of a file: every number that execute() relies on is checked here.
 Error check(const Polynomial& found, size_t nbytes) {
-  ET_CHECK_OR_RETURN_ERROR(found.inputs <= kMostValues && found.steps <= kMostValues &&
-                               found.inputs + found.steps <= kMostValues &&
-                               found.outputs <= kMostValues,
-                           DelegateInvalidCompatibility, "PolynomialBackend: more than %zu values",
-                           kMostValues);
+  ET_CHECK_OR_RETURN_ERROR(
+      found.inputs <= kMostValues && found.steps <= kMostValues &&
+          found.inputs + found.steps <= kMostValues && found.outputs <= kMostValues,
+      DelegateInvalidCompatibility, "PolynomialBackend: more than %zu values", kMostValues);
   const size_t expected = found.steps * sizeof(Step) + found.outputs * sizeof(uint32_t);
   ET_CHECK_OR_RETURN_ERROR(nbytes == expected, DelegateInvalidCompatibility,
                            "PolynomialBackend: expected %zu bytes of steps, found %zu", expected,
@@ -92,7 +91,8 @@ class PolynomialBackend final : public BackendInterface {
                              "PolynomialBackend: expected %u arguments, found %zu",
                              static_cast<unsigned>(polynomial.inputs + polynomial.outputs),
                              args.size());
-    const ssize_t count = args.size() == 0 || !args[0]->isTensor() ? 0 : args[0]->toTensor().numel();
+    const ssize_t count =
+        args.size() == 0 || !args[0]->isTensor() ? 0 : args[0]->toTensor().numel();
     for (EValue* const arg : args) {
       const bool fits = arg->isTensor() && arg->toTensor().scalar_type() == ScalarType::Float &&
                         arg->toTensor().numel() == count;
