@@ -24,7 +24,7 @@ extensions = [
     "repository_links",
 ]
 exclude_patterns = ["_build", "README.md", "_ext", "**/.ipynb_checkpoints"]
-nitpicky = False
+smartquotes = False  # "--option" is no dash
 
 # The notebook lives with the examples; Sphinx reads what is below this folder.
 NOTEBOOKS = DOCS / "notebooks"

@@ -1,56 +1,71 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Read the project's docstrings as what they are: plain text with `code` in single backticks.
 
-Sections (`Args:`, `Returns:`, `Raises:`, `Attributes:`) and lines of the form `name: text` become lists.
+Sections (`Args:`, `Returns:`, `Raises:`, `Attributes:`) and descriptions of the form `name: text` become lists.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import inspect
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _SECTION = re.compile(r"^(Args|Returns|Raises|Attributes):\s*$")
-_ITEM = re.compile(r"^(?P<names>[A-Za-z_][\w.]*(?:(?:, | / )[\w./]+)*): (?P<text>.+)$")
-_CODE = re.compile(r"`+([^`\n]+)`+")
+_ITEM = re.compile(r"^(?P<names>[A-Za-z_][\w.]*(?:(?:, | / )[\w./]+)*): (?P<text>.+)$", re.S)
+_CODE = re.compile(r"(`+[^`\n]+`+)")
 _SPECIAL = re.compile(r"([\\*|]|_(?=\W|$))")
 
 
-def to_rst(lines: list[str]) -> list[str]:
-    """Return a docstring as reStructuredText that parses without a warning."""
+def to_rst(lines: list[str], names: Collection[str] = ()) -> list[str]:
+    """Return a docstring as reStructuredText that parses without a warning.
+
+    names: of parameters or fields. A sentence that begins with one of them and a colon describes it.
+    """
     result: list[str] = []
-    items: list[str] = []
-
-    def flush() -> None:
-        result.extend([f"- {item}" for item in items])
-        if items:
-            result.append("")
-        items.clear()
-
-    base = 0
+    indent_of_items = 0
     for block in _blocks(lines):
         if _is_code(block):
-            flush()
-            result.extend(["::", "", *("    " + line for line in block), ""])
+            result += ["::", "", *("    " + line for line in block), ""]
             continue
+        texts: list[str] = []
         for line in block:
-            indent = len(line) - len(line.lstrip())
-            text = line.strip()
+            indent, text = len(line) - len(line.lstrip()), line.strip()
             if section := _SECTION.match(text):
-                flush()
-                result.extend([f"**{section[1]}**", ""])
-                base = 4
-            elif (item := _ITEM.match(text)) and indent <= base and not text.startswith("http"):
-                items.append(f"``{item['names']}``: {_inline(item['text'])}")
-            elif items:
-                items[-1] += " " + _inline(text)
+                result += [*_rendered(texts, names), f"**{section[1]}**", ""]
+                texts, indent_of_items = [], 4
+            elif not texts or (_ITEM.match(text) and indent <= indent_of_items):
+                texts.append(text)
             else:
-                result.append(_inline(text))
-        flush()
-        result.append("")
+                texts[-1] += " " + text
+        result += _rendered(texts, names)
     return result
+
+
+def _rendered(texts: list[str], names: Collection[str]) -> list[str]:
+    parts = [part for text in texts for part in _sentences(text, names)]
+    result: list[str] = []
+    for part in parts:
+        item = _ITEM.match(part)
+        if item and result and not result[-1].startswith("- "):
+            result.append("")
+        result.append(f"- ``{item['names']}``: {_inline(item['text'])}" if item else _inline(part))
+        if not item:
+            result.append("")
+    return [*result, ""] if result else []
+
+
+def _sentences(text: str, names: Collection[str]) -> list[str]:
+    """Split a paragraph before each sentence that describes one of the names."""
+    if not names:
+        return [text]
+    known = "|".join(map(re.escape, names))
+    return re.split(rf"(?<=[.;)]) (?=(?:{known})(?:(?:, | / )(?:{known}))*: )", text)
 
 
 def _blocks(lines: list[str]) -> list[list[str]]:
@@ -65,19 +80,26 @@ def _blocks(lines: list[str]) -> list[list[str]]:
 
 def _is_code(block: list[str]) -> bool:
     is_indented = all(line.startswith("    ") for line in block)
-    return is_indented and not any(_SECTION.match(line.strip()) for line in block) and "(" in "".join(block)
+    is_section = any(_SECTION.match(line.strip()) for line in block)
+    return is_indented and not is_section and "(" in "".join(block)
 
 
 def _inline(text: str) -> str:
-    parts = re.split(r"(`+[^`\n]+`+)", text)
     return "".join(
-        f"``{_CODE.fullmatch(part)[1]}``" if _CODE.fullmatch(part) else _SPECIAL.sub(r"\\\1", part.replace("`", "'"))
-        for part in parts
+        f"``{part.strip('`')}``" if _CODE.fullmatch(part) else _SPECIAL.sub(r"\\\1", part.replace("`", "'"))
+        for part in _CODE.split(text)
     )
 
 
+def _names_of(obj: Any) -> set[str]:
+    names = {field.name for field in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else set()
+    with contextlib.suppress(TypeError, ValueError):  # without a signature the names are unknown
+        names |= set(inspect.signature(obj).parameters)
+    return names
+
+
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = to_rst(lines)
+    lines[:] = to_rst(lines, _names_of(obj))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -116,9 +116,14 @@ def test_every_command_with_arguments_is_on_the_page() -> None:
 
 def test_a_docstring_becomes_text_without_markup_of_its_own() -> None:
     lines = ["Return `a_` of *b.", "", "Args:", "    name: what `it` is,", "        continued."]
-    assert plain_docstrings.to_rst(lines) == [
-        "Return ``a_`` of \\*b.", "", "**Args**", "", "- ``name``: what ``it`` is, continued.", "", "",
-    ]  # fmt: skip
+    rst = [line for line in plain_docstrings.to_rst(lines) if line]
+    assert rst == ["Return ``a_`` of \\*b.", "**Args**", "- ``name``: what ``it`` is, continued."]
+
+
+def test_a_sentence_that_describes_a_parameter_becomes_an_item() -> None:
+    lines = ["one: the first, wherever", "it is. other: the second. Raises it."]
+    rst = [line for line in plain_docstrings.to_rst(lines, {"one", "other"}) if line]
+    assert rst == ["- ``one``: the first, wherever it is.", "- ``other``: the second. Raises it."]
 
 
 def test_the_site_has_the_version_of_the_package() -> None:
