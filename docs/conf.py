@@ -26,11 +26,11 @@ extensions = [
 exclude_patterns = ["_build", "README.md", "_ext", "**/.ipynb_checkpoints"]
 smartquotes = False  # "--option" is no dash
 
-# The notebook lives with the examples; Sphinx reads what is below this folder.
+# The notebook lives with the examples, and Sphinx reads files below this folder. A copy with the same time is read once.
 NOTEBOOKS = DOCS / "notebooks"
 NOTEBOOKS.mkdir(exist_ok=True)
 for notebook in (DOCS.parent / "examples").glob("*.ipynb"):
-    shutil.copyfile(notebook, NOTEBOOKS / notebook.name)
+    shutil.copy2(notebook, NOTEBOOKS / notebook.name)
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
@@ -43,14 +43,11 @@ nb_execution_raise_on_error = True
 autodoc_typehints = "signature"
 autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 breathe_projects = {"executorch": str(DOCS / "_build" / "doxygen" / "xml")}
 breathe_default_project = "executorch"
 breathe_domain_by_extension = {"h": "cpp"}
 cpp_id_attributes = ["ET_UNUSED"]
-
-# Which pages match a pattern is known only when they are there.
-suppress_warnings = ["toc.empty_glob"]
 
 html_theme = "furo"
 html_title = "executorch"

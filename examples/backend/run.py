@@ -36,8 +36,7 @@ print(get_delegation_info(edge.exported_program().graph_module).get_summary())
 with tempfile.TemporaryDirectory() as temporary:
     program, build = Path(temporary, "polynomial.pte"), Path(temporary, "build")
     edge.to_executorch().save(str(program))
-    python = f"-DPython3_EXECUTABLE={sys.executable}"
-    configure = ["cmake", "-S", HERE, "-B", build, f"-DCMAKE_PREFIX_PATH={PACKAGE}", python]
+    configure = ["cmake", "-S", HERE, "-B", build, f"-DCMAKE_PREFIX_PATH={PACKAGE}"]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", build], check=True, stdout=subprocess.DEVNULL)
     printed = subprocess.run([build / "run_polynomial", program], check=True, capture_output=True, text=True).stdout
