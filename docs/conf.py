@@ -26,7 +26,8 @@ extensions = [
 exclude_patterns = ["_build", "README.md", "_ext", "**/.ipynb_checkpoints"]
 smartquotes = False  # "--option" is no dash
 
-# The notebook lives with the examples, and Sphinx reads files below this folder. A copy with the same time is read once.
+# The notebook lives with the examples, and Sphinx reads files below this folder. A copy with the same time stamp is not
+# executed again by the next build.
 NOTEBOOKS = DOCS / "notebooks"
 NOTEBOOKS.mkdir(exist_ok=True)
 for notebook in (DOCS.parent / "examples").glob("*.ipynb"):
