@@ -6,27 +6,18 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from unittest import mock
 
 from tables import code, plain, table
 
-# Command → the module whose `main` parses the arguments.
-COMMANDS = {
-    "executorch.export": "executorch.export.command",
-    "executorch.devtools": "executorch.devtools.__main__",
-    "executorch.devtools.size": "executorch.devtools.size.__main__",
-    "executorch.codegen": "executorch.codegen.__main__",
-    "executorch.devtools.inspector.inspector_cli": "executorch.devtools.inspector.inspector_cli",
-    "executorch.devtools.size_analysis_tool.size_analysis_tool": (
-        "executorch.devtools.size_analysis_tool.size_analysis_tool"
-    ),
-    "executorch.codegen.tools.gen_oplist": "executorch.codegen.tools.gen_oplist",
-    "executorch.codegen.tools.merge_yaml": "executorch.codegen.tools.merge_yaml",
-    "executorch.examples.portable.scripts.export": "executorch.examples.portable.scripts.export",
-    "executorch.examples.xnnpack.aot_compiler": "executorch.examples.xnnpack.aot_compiler",
-    "executorch.extension.audio.mel_spectrogram": "executorch.extension.audio.mel_spectrogram",
-}
+ROOT = Path(__file__).resolve().parents[2]
+# Scripts that are not modules of the package, and programs of examples.
+_NOT_COMMANDS = ("test/", "docs/", "cmake/", "install_executorch.py", "examples/minilm/")
+# These two stand at the head of the page.
+_FIRST = ("executorch.export", "executorch.devtools")
 _NOT_SHOWN = (argparse._HelpAction, argparse._SubParsersAction)
 
 _HEAD = """\
@@ -37,6 +28,16 @@ examples for `--help`. `python -m executorch.util.collect_env` takes no options:
 about versions and the machine.
 
 """
+
+
+def commands() -> dict[str, str]:
+    """Return each command and the module whose `main` parses its arguments: every module that makes a parser."""
+    grep = ["git", "grep", "-lF", "argparse.ArgumentParser(", "--", "*.py"]
+    listed = subprocess.run(grep, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    modules = [name.removesuffix(".py").replace("/", ".") for name in listed if not name.startswith(_NOT_COMMANDS)]
+    found = {f"executorch.{name.removesuffix('.__main__').removesuffix('.command')}": name for name in modules}
+    names = sorted(found, key=lambda name: (name not in _FIRST, name))
+    return {name: f"executorch.{found[name]}" for name in names}
 
 
 class _Parsed(Exception):
@@ -88,7 +89,7 @@ def _row(action: argparse.Action) -> tuple[str, str]:
 def page() -> str:
     """Return the page."""
     sections = []
-    for command, module in COMMANDS.items():
+    for command, module in commands().items():
         for title, parser in _commands(f"python -m {command}", parser_of(module)):
             shown = [action for action in parser._actions if not isinstance(action, _NOT_SHOWN)]
             if shown:
