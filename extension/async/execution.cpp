@@ -96,7 +96,8 @@ class RunningTasks final {
         order_(state.order),
         temp_blocks_(state.temp_blocks),
         pool_(pool),
-        left_(state.order.ends.size()) {}
+        left_(state.order.ends.size()),
+        instructions_left_(method.instruction_budget_) {}
 
   void run_from(uint32_t index) {
     size_t done = 0;
@@ -122,13 +123,28 @@ class RunningTasks final {
         return;
       }
       const size_t at = next;
-      const Error error = method_.run_at(&next, context);
+      Error error = method_.run_at(&next, context);
+      if (error == Error::Ok && next <= at) error = spend(at, at - next + 1);
       if (error != Error::Ok) {
         method_.log_failure(at, error);
         note_failure(at, error);
         return;
       }
     }
+  }
+
+  /// Takes the instructions of a loop's round, which ends at instruction `at`, off the budget.
+  Error spend(size_t at, size_t round) {
+    if (method_.instruction_budget_ == 0) return Error::Ok;
+    size_t left = instructions_left_.load(std::memory_order_relaxed);
+    do {
+      if (round > left) {
+        budget_is_used_up_.store(true, std::memory_order_relaxed);
+        return method_.log_used_budget(at);
+      }
+    } while (
+        !instructions_left_.compare_exchange_weak(left, left - round, std::memory_order_relaxed));
+    return Error::Ok;
   }
 
   /// Of several, the program's first is told.
@@ -161,6 +177,7 @@ class RunningTasks final {
       result_ = Error::InvalidState;
       has_been_cancelled_ = true;
     }
+    method_.budget_is_used_up_ = budget_is_used_up_.load(std::memory_order_relaxed);
     method_.end_async(result_);
     has_ended_ = true;
     ended_.notify_all();
@@ -172,6 +189,8 @@ class RunningTasks final {
   TaskPool& pool_;
   std::unique_ptr<Node[]> tasks_;
   std::atomic<size_t> left_;
+  std::atomic<size_t> instructions_left_;
+  std::atomic<bool> budget_is_used_up_{false};
   std::atomic<bool> is_cancelled_{false};
   std::atomic<bool> was_stopped_{false};
   /// The first instruction that failed; those behind it are not begun.

@@ -107,6 +107,8 @@ void add_callee(const fb::ExecutionPlan& plan, size_t index, Text* out) {
     out->add("backend %s, delegate %d",
              text(plan.delegates()->Get(static_cast<uint32_t>(call->delegate_index()))->id()),
              call->delegate_index());
+  } else if (instruction->instr_args_as_JumpFalseCall() != nullptr) {
+    out->add("jump");
   }
 }
 

@@ -34,6 +34,11 @@ Method::Method(Method&& other) noexcept
       delegates_made_(std::exchange(other.delegates_made_, 0)),
       external_made_(std::exchange(other.external_made_, 0)),
       next_(other.next_),
+      instruction_budget_(other.instruction_budget_),
+      instructions_left_(other.instructions_left_),
+      budget_is_used_up_(other.budget_is_used_up_),
+      interrupt_check_(other.interrupt_check_),
+      interrupt_context_(other.interrupt_context_),
       async_state_(std::exchange(other.async_state_, nullptr)),
       end_async_state_(other.end_async_state_) {
   // Nothing that the other does can reach what is ours now.
@@ -86,6 +91,8 @@ Error Method::begin() {
     ET_CHECK_OK_OR_RETURN_ERROR(parametric_plan_.place(*plan_, block_, *planned_memory_));
   }
   internal::release_growing(block_);
+  instructions_left_ = instruction_budget_;
+  budget_is_used_up_ = false;
   for (internal::Input& input : block_.inputs) {
     input.is_set = !input.is_consumed || input.tensor == nullptr;
   }
@@ -257,8 +264,10 @@ Error Method::run_at(size_t* next, KernelRuntimeContext& context) {
       break;
     case Opcode::JumpFalse:
       if (!is_true(*instruction.arguments[0])) {
+        const size_t from = *next;
         *next = instruction.number;
-        return Error::Ok;
+        // Every loop has a jump back: no other instruction goes to an earlier one.
+        return *next <= from ? check_round(from, *next) : Error::Ok;
       }
       break;
     case Opcode::Free:
@@ -267,6 +276,40 @@ Error Method::run_at(size_t* next, KernelRuntimeContext& context) {
   }
   ++*next;
   return Error::Ok;
+}
+
+void Method::set_interrupt_flag(const std::atomic<bool>* flag) {
+  const auto is_set = [](void* context) {
+    return static_cast<const std::atomic<bool>*>(context)->load(std::memory_order_relaxed);
+  };
+  set_interrupt_check(flag == nullptr ? nullptr : InterruptCheck(is_set),
+                      const_cast<std::atomic<bool>*>(flag));
+}
+
+Error Method::check_round(size_t from, size_t to) {
+  if (next_ == kElsewhere) {
+    return Error::Ok;  // each task checks for itself
+  }
+  ET_CHECK_OR_RETURN_ERROR(interrupt_check_ == nullptr || !interrupt_check_(interrupt_context_),
+                           InvalidState, "method '%s' was interrupted at instruction %zu", name(),
+                           from);
+  if (instruction_budget_ != 0) {
+    const size_t round = from - to + 1;
+    if (round > instructions_left_) {
+      budget_is_used_up_ = true;
+      return log_used_budget(from);
+    }
+    instructions_left_ -= round;
+  }
+  return Error::Ok;
+}
+
+Error Method::log_used_budget(size_t instruction) const {
+  ET_LOG(Error,
+         "method '%s': the loop that ends at instruction %zu needs more than the budget of %zu "
+         "instructions",
+         name(), instruction, instruction_budget_);
+  return Error::OutOfResources;
 }
 
 Error Method::run_next_traced(KernelRuntimeContext& context) {

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <string_view>
 
 #include <executorch/runtime/core/error.h>
@@ -118,10 +119,29 @@ class Method final {
   /// @retval Error::NotFound There is none.
   Result<executorch::aten::Tensor> get_attribute(std::string_view name);
 
+  /// The most instructions that the loops of one execution may run; 0, the default: no limit. Each
+  /// jump back counts the instructions from its destination to itself. Instructions outside of
+  /// loops are not counted: the program's size bounds them. Applies to execute_async() too.
+  void set_instruction_budget(size_t instructions) { instruction_budget_ = instructions; }
+  /// Whether the last execution ended because its instruction budget was used up.
+  bool instruction_budget_is_used_up() const { return budget_is_used_up_; }
+
+  /// Called at every jump back of execute() and step(), which end with Error::InvalidState if it
+  /// returns true: no program can loop without one. Null: nothing is called. `context` must outlive
+  /// the executions. execute_async() has Execution::cancel() for that.
+  using InterruptCheck = bool (*)(void* context);
+  void set_interrupt_check(InterruptCheck check, void* context) {
+    interrupt_check_ = check;
+    interrupt_context_ = context;
+  }
+  /// The same with a flag, which any thread or signal handler may set; null: none. It must outlive
+  /// the executions, and stays set until the caller clears it.
+  void set_interrupt_flag(const std::atomic<bool>* flag);
+
   /// Runs the method.
-  /// @retval Error::InvalidState An input is not set, an output has no memory, or step() has begun
-  /// an execution. Other errors are those of the kernel or backend that failed; the log has its
-  /// arguments.
+  /// @retval Error::InvalidState An input is not set, an output has no memory, step() has begun an
+  /// execution, or it was interrupted. Error::OutOfResources The instruction budget is used up.
+  /// Other errors are those of the kernel or backend that failed; the log has its arguments.
   [[nodiscard]] Error execute();
 
   /// Starts an execution on the pool's threads and returns; extension/async/execution.h has the
@@ -191,6 +211,9 @@ class Method final {
   Error run_next(KernelRuntimeContext& context);
   /// Runs instruction *next and sets it to the following one.
   Error run_at(size_t* next, KernelRuntimeContext& context);
+  /// Whether a loop may begin another round, after a jump from one instruction to an earlier one.
+  Error check_round(size_t from, size_t to);
+  Error log_used_budget(size_t instruction) const;
   Error run_next_traced(KernelRuntimeContext& context);
   void log_results(const internal::Instruction& instruction);
   /// After each call of a kernel or delegate.
@@ -220,6 +243,12 @@ class Method final {
   size_t external_made_ = 0;
   /// The instruction to run next; the number of instructions at the end.
   size_t next_ = 0;
+  /// 0: no limit. What is left of it in this execution.
+  size_t instruction_budget_ = 0;
+  size_t instructions_left_ = 0;
+  bool budget_is_used_up_ = false;
+  InterruptCheck interrupt_check_ = nullptr;
+  void* interrupt_context_ = nullptr;
   /// Made by the first execution on other threads; null before.
   internal::AsyncState* async_state_ = nullptr;
   void (*end_async_state_)(internal::AsyncState*) = nullptr;

@@ -212,6 +212,25 @@ TEST(ExecutionTest, ADamagedOrderIsRefused) {
   }
 }
 
+TEST(ExecutionTest, EndsALoopWhoseInstructionBudgetIsUsedUp) {
+  TestProgram program = add_program();
+  program.plans[0].values.push_back(boolean(false));
+  program.plans[0].chains = {{kernel(0, {0, 1, 2, 2}), jump_false(3, 0)}};
+  LoadedMethod method(program);
+  FloatTensor x({1, 2});
+  ASSERT_EQ(set_inputs(*method, {x.value(), x.value()}), Error::Ok);
+  method->set_instruction_budget(100);
+  ManualPool pool;
+  const LogCapture log;
+  runtime::Result<runtime::Execution> execution = method->execute_async(pool);
+  ASSERT_TRUE(execution.ok());
+  pool.run_all();
+  EXPECT_EQ(execution->wait(), Error::OutOfResources);
+  EXPECT_FALSE(execution->was_cancelled());
+  EXPECT_TRUE(method->instruction_budget_is_used_up());
+  EXPECT_TRUE(log.contains("the budget of 100 instructions")) << log.text();
+}
+
 TEST(ExecutionTest, AJumpOutOfATaskIsRefused) {
   TestProgram program = branches({1, 2, 1, 1, 3, 0, 1});
   program.plans[0].values.push_back(boolean(true));
