@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -41,6 +40,7 @@ from executorch.devtools.parts_of_delegate import Part, parts_of_wrong_delegates
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.error import module_path, source_line
 from executorch.exir.graph_module import debug_handles_of
+from executorch.exir.serialize.regular_file import read_regular_file
 
 _ROUNDING = 1.01  # steps by which quantized values may differ: both sides round
 UNNAMED = "outputs differ, but no operator that was recorded does by itself: small differences may have added up"
@@ -154,7 +154,7 @@ def compare(
     if isinstance(program, ExecutorchProgramManager):
         made, data = program, program.buffer
     else:
-        data = program if isinstance(program, bytes) else Path(program).read_bytes()
+        data = program if isinstance(program, bytes) else read_regular_file(program)
         made = lower(exported) if lower else lower_as(data, exported, method)
         check_alike(made, data, method)
     edge = to_edge(exported).exported_program()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
@@ -14,6 +13,7 @@ from executorch.devtools.checked_program import checked_program
 from executorch.exir import schema as program_schema
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.exir.scalar_type import to_scalar_type
+from executorch.exir.serialize.regular_file import read_regular_file
 from executorch.exir.tensor import dim_order_from_stride
 
 _SCALARS: dict[type, type] = {
@@ -49,7 +49,7 @@ class BundledProgram:
 
     def _bytes(self) -> bytes:
         if self._pte_file_path is not None:
-            return Path(self._pte_file_path).read_bytes()
+            return read_regular_file(self._pte_file_path)
         assert self.executorch_program is not None
         return self.executorch_program.buffer
 

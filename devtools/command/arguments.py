@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from executorch.devtools.etdump.recording import Progress
+from executorch.exir.serialize.regular_file import read_regular_file
 
 if TYPE_CHECKING:
     from executorch.devtools.etrecord import ETRecord
@@ -189,7 +190,7 @@ def bar(over: Iterable[Any] | None = None, text: str = "", *, total: int | None 
 
 def read(path: str) -> bytes:
     """A file's bytes. Raises OSError."""
-    return Path(path).read_bytes()
+    return read_regular_file(path)
 
 
 def read_program(path: str) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from executorch.devtools.etdump.serialize import without_size
 from executorch.exir.schema import BytesLike
 from executorch.exir.serialize.errors import MalformedProgramError
 from executorch.exir.serialize.reader import FlatbufferReader
+from executorch.exir.serialize.regular_file import read_regular_file
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -86,7 +86,7 @@ def read_trace(data: BytesLike) -> Trace:
 def read_trace_file(path: str | os.PathLike[str]) -> Trace:
     """The trace in an `.etdp` file. Raises OSError, and MalformedProgramError naming the file if it is none."""
     try:
-        return read_trace(Path(path).read_bytes())
+        return read_trace(read_regular_file(path))
     except MalformedProgramError as error:
         raise MalformedProgramError(f"{os.fspath(path)}: {error}") from error
 

@@ -7,7 +7,6 @@ import importlib
 import os
 import sys
 import warnings
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from torch.export import ExportedProgram
@@ -38,6 +37,7 @@ from executorch.devtools.inspector.numerical_comparator import (
 from executorch.devtools.inspector.reference_run import Reference
 from executorch.devtools.inspector.steps import STEP_KEYS, execution_of, steps_of, totals
 from executorch.devtools.inspector.time_scale import TimeScale
+from executorch.exir.serialize.regular_file import read_regular_file
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
@@ -94,7 +94,7 @@ class Inspector:
         self.missing = trace.missing
         if trace.missing:
             warnings.warn("; ".join(trace.missing), stacklevel=2)
-        buffer = None if debug_buffer_path is None else Path(debug_buffer_path).read_bytes()
+        buffer = None if debug_buffer_path is None else read_regular_file(debug_buffer_path)
 
         def value_of(value: Value) -> Any:
             return inflate(value, buffer)

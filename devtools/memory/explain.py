@@ -15,6 +15,7 @@ from executorch.devtools.report.file_plan import plan_of_file
 from executorch.exir.memory.plan import MemoryPlan, PlannedTensor
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.exir.schema import BytesLike, ExecutionPlan
+from executorch.exir.serialize.regular_file import read_regular_file
 
 
 def explain(
@@ -36,7 +37,7 @@ def explain(
     if isinstance(program, ExecutorchProgramManager):
         data: BytesLike = program.buffer
     else:
-        data = Path(program).read_bytes() if isinstance(program, (str, Path)) else program
+        data = read_regular_file(program) if isinstance(program, (str, Path)) else program
     file = checked_program(data)
     plans = {plan.name: plan for plan in file.program.execution_plan}
     unknown = set(inputs or {}) - set(plans)

@@ -24,6 +24,7 @@ from executorch.devtools.report.file_plan import plan_of_file
 from executorch.devtools.report.page import report_html
 from executorch.devtools.report.study import Study, study_of
 from executorch.exir import ExecutorchProgramManager
+from executorch.exir.serialize.regular_file import read_regular_file
 
 
 def make_study(
@@ -87,7 +88,7 @@ def write_report(
 def _bytes(program: ExecutorchProgramManager | bytes | str | os.PathLike[str]) -> bytes:
     if isinstance(program, ExecutorchProgramManager):
         return program.buffer
-    return program if isinstance(program, bytes) else Path(program).read_bytes()
+    return program if isinstance(program, bytes) else read_regular_file(program)
 
 
 def _exported(model: torch.nn.Module | ExportedProgram | None, inputs: Sequence[Any] | None) -> ExportedProgram | None:

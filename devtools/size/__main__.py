@@ -17,6 +17,7 @@ from executorch.devtools.size.breakdown import Size, size_of
 from executorch.devtools.size.edit import EditError, extract, strip
 from executorch.devtools.size.regions import regions_of
 from executorch.exir.serialize import MalformedProgramError
+from executorch.exir.serialize.regular_file import read_regular_file
 
 
 def render(size: Size, modules: Mapping[str, int], most: int) -> str:
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if bool(options.extract or options.strip) != (options.to is not None):
         parser.error("--extract and --strip need --to, and nothing else does")
     try:
-        data = options.file.read_bytes()
+        data = read_regular_file(options.file)
         if options.extract or options.strip:
             _edit(data, options)
         elif options.list:

@@ -10,7 +10,13 @@ from zipfile import ZipFile
 
 from torch.export import ExportedProgram
 
-from executorch.exir.serde.program_bytes import VERSION, ProgramBytes, program_from_bytes, program_to_bytes
+from executorch.exir.serde.program_bytes import (
+    VERSION,
+    ProgramBytes,
+    check_unpacked_size,
+    program_from_bytes,
+    program_to_bytes,
+)
 
 # The parts of a program and the archive's entries that hold them.
 _ENTRIES = {
@@ -74,9 +80,11 @@ def load(f: str | os.PathLike[str] | BinaryIO, *, extra_files: dict[str, str] | 
         extra_files: Its keys name extra files; their texts become its values.
 
     Raises:
-        ValueError: The archive has another version, or misses an entry.
+        ValueError: The archive has another version, misses an entry, or unpacks to far more than it has bytes.
     """
     with ZipFile(f) as archive:
+        assert archive.fp is not None, "the archive is open"
+        check_unpacked_size(archive, archive.fp.seek(0, os.SEEK_END))
         entries = set(archive.namelist())
         wanted = {"version", *_ENTRIES.values(), *(_EXTRA + name for name in extra_files or {})}
         if wanted - entries:

@@ -50,8 +50,10 @@ constexpr runtime::internal::TableRule kTables[] = {{0, 3}, {3, 2}, {5, 3}, {8, 
 
 constexpr uint32_t kVersion = 0;
 
+/// As a program's flatbuffer: loaders that map files copy that, because it is verified once and
+/// used afterwards.
 Result<FreeableBuffer> load_prefix(DataLoader* loader, size_t size) {
-  return loader->load(0, size, DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::External));
+  return loader->load(0, size, DataLoader::SegmentInfo(DataLoader::SegmentInfo::Type::Program));
 }
 
 Result<const TensorLayout> layout_of(const fb::TensorLayout& layout) {

@@ -61,6 +61,9 @@ runtime::Result<FlatTensorHeader> FlatTensorHeader::parse(runtime::Span<const ui
   FlatTensorHeader header;
   header.flatbuffer_end = ET_UNWRAP(
       end_of("a flatbuffer", flatbuffer, read_little_endian<uint64_t>(head, 24), file_size));
+  ET_CHECK_OR_RETURN_ERROR(header.flatbuffer_end <= INT32_MAX, InvalidExternalData,
+                           "data file header: a flatbuffer that ends at %zu, expected at most %d",
+                           header.flatbuffer_end, INT32_MAX);
   header.segment_area_size = static_cast<size_t>(read_little_endian<uint64_t>(head, 40));
   ET_CHECK_OK_OR_RETURN_ERROR(
       end_of("segments", segments, read_little_endian<uint64_t>(head, 40), file_size).error());

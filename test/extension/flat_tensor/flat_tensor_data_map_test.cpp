@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include <executorch/extension/data_loader/file_data_loader.h>
+#include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/named_data_map/merged_data_map.h>
 #include <executorch/extension/tensor/tensor.h>
@@ -61,6 +64,40 @@ TEST_F(FlatTensorDataMapTest, MapsThatShareANameDoNotMerge) {
   EXPECT_EQ(MergedDataMap::load(one)->get_num_keys().get(), 5);
   const executorch::runtime::NamedDataMap* twice[] = {&*map_, &*map_};
   EXPECT_EQ(MergedDataMap::load(twice).error(), Error::InvalidArgument);
+}
+
+TEST(MappedDataFileTest, DoesNotSeeWhatIsWrittenToItsIndexLater) {
+  const std::string path = testing::TempDir() + "rewritten.ptd";
+  std::filesystem::copy_file(data("external.ptd"), path,
+                             std::filesystem::copy_options::overwrite_existing);
+  auto loader = MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
+  ASSERT_TRUE(loader.ok());
+  const auto map = FlatTensorDataMap::load(&*loader);
+  ASSERT_TRUE(map.ok());
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file << std::string(*loader->size(), '\xff') << std::flush;
+  const auto layout = map->get_tensor_layout("a.weight");
+  ASSERT_TRUE(layout.ok());
+  EXPECT_EQ(layout->sizes()[0], 5);
+  EXPECT_EQ(layout->sizes()[1], 3);
+}
+
+TEST(MappedDataFileTest, OfMoreBytesThanAFlatbufferHasTakesNoMemory) {
+  const std::string path = testing::TempDir() + "sparse.ptd";
+  std::filesystem::copy_file(data("external.ptd"), path,
+                             std::filesystem::copy_options::overwrite_existing);
+  constexpr uint64_t kHuge = uint64_t{1} << 40;
+  std::filesystem::resize_file(path, kHuge);
+  {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(24);  // the flatbuffer's size
+    constexpr uint64_t kSize = kHuge - 4096;
+    file.write(reinterpret_cast<const char*>(&kSize), sizeof(kSize));
+  }
+  auto loader = MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock);
+  ASSERT_TRUE(loader.ok());
+  EXPECT_EQ(FlatTensorDataMap::load(&*loader).error(), Error::InvalidExternalData);
+  std::filesystem::remove(path);
 }
 
 TEST(ModuleWithDataFilesTest, FindsItsWeights) {
