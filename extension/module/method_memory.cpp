@@ -2,6 +2,7 @@
 #include <executorch/extension/module/method_memory.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <new>
 
@@ -63,8 +64,59 @@ void* GrowingAllocator::allocate_growing(size_t size, size_t alignment) {
   return overflow_->block.bytes().data();
 }
 
+size_t default_max_planned_bytes() {
+  static const size_t bytes = [] {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page_size = sysconf(_SC_PAGESIZE);
+    size_t quarter = 0;
+    return pages > 0 && page_size > 0 &&
+                   !runtime::mul_overflows(static_cast<size_t>(pages) / 4,
+                                           static_cast<size_t>(page_size), &quarter)
+               ? 3 * quarter
+               : 0;
+  }();
+  return bytes;
+}
+
+namespace {
+
+/// Adds the bytes of outputs that the plan has no memory for to `total`.
+Error add_unplanned_outputs(const runtime::MethodMeta& meta, size_t* total) {
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    if (ET_UNWRAP(meta.output_tag(i)) != runtime::Tag::Tensor) {
+      continue;
+    }
+    const runtime::TensorInfo info = ET_UNWRAP(meta.output_tensor_meta(i));
+    if (!info.is_memory_planned() && runtime::add_overflows(*total, info.nbytes(), total)) {
+      *total = SIZE_MAX;
+    }
+  }
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error check_planned_bytes(const runtime::MethodMeta& meta, size_t limit) {
+  size_t total = 0;
+  for (size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+    const auto size = static_cast<size_t>(ET_UNWRAP(meta.memory_planned_buffer_size(i)));
+    if (runtime::add_overflows(total, size, &total)) {
+      total = SIZE_MAX;
+    }
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(add_unplanned_outputs(meta, &total));
+  ET_CHECK_OR_RETURN_ERROR(limit == 0 || total <= limit, MemoryAllocationFailed,
+                           "method '%s' wants %zu bytes for planned buffers and outputs; the limit "
+                           "max_planned_bytes is %zu",
+                           meta.name(), total, limit);
+  return Error::Ok;
+}
+
 Result<std::unique_ptr<MethodMemory>> MethodMemory::allocate(const runtime::MethodMeta& meta,
                                                              const Given& given) {
+  if (given.planned == nullptr) {
+    ET_CHECK_OK_OR_RETURN_ERROR(check_planned_bytes(meta, given.max_planned_bytes));
+  }
   const size_t method_size = given.method_allocator != nullptr ? 0 : meta.method_allocator_size();
   ET_CHECK_OR_RETURN_ERROR(method_size <= UINT32_MAX, MemoryAllocationFailed,
                            "method '%s' needs %zu bytes for itself, more than an allocator has",
@@ -96,7 +148,8 @@ Result<std::unique_ptr<MethodMemory>> MethodMemory::around(HeapBlock method_bloc
       new MethodMemory(std::move(method_block), std::move(blocks), std::move(spans), given));
 }
 
-Result<SharedArenas> SharedArenas::allocate(const runtime::Program& program) {
+Result<SharedArenas> SharedArenas::allocate(const runtime::Program& program,
+                                            size_t max_planned_bytes) {
   size_t sizes[kCount] = {};
   for (size_t m = 0; m < program.num_methods(); ++m) {
     const runtime::MethodMeta meta =
@@ -106,6 +159,7 @@ Result<SharedArenas> SharedArenas::allocate(const runtime::Program& program) {
                              "overwrite if arenas are shared; plan it with "
                              "MemoryPlanningPass(share_mutable_buffers=True)",
                              meta.name());
+    ET_CHECK_OK_OR_RETURN_ERROR(check_planned_bytes(meta, max_planned_bytes));
     for (size_t i = 0; i < kCount && i < meta.num_memory_planned_buffers(); ++i) {
       const auto size = static_cast<size_t>(ET_UNWRAP(meta.memory_planned_buffer_size(i)));
       sizes[i] = size > sizes[i] ? size : sizes[i];

@@ -76,6 +76,15 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
   size_t overflow_size_ = 0;
 };
 
+/// The most bytes that a method may ask for unless it is loaded with another limit: three quarters
+/// of the machine's physical memory; 0, which is no limit, if the system does not say how much that
+/// is.
+size_t default_max_planned_bytes();
+
+/// Ok if the planned buffers of a method and the outputs that its plan leaves to the caller take at
+/// most `limit` bytes together, or `limit` is 0; else MemoryAllocationFailed.
+runtime::Error check_planned_bytes(const runtime::MethodMeta& meta, size_t limit);
+
 /// Planned buffers 0 and 1 of all methods of a program in one: methods that never run at the same
 /// time need the largest of each. Buffer 0 is for values within an execution; in buffer 1, state
 /// that is planned to be shared (MemoryPlanningPass(share_mutable_buffers=True)) is at one place
@@ -86,8 +95,10 @@ class SharedArenas final {
   /// How many buffers are shared; methods have further ones for themselves.
   static constexpr size_t kCount = 2;
 
-  /// NotSupported if a method keeps state in buffer 0: the others would overwrite it.
-  static runtime::Result<SharedArenas> allocate(const runtime::Program& program);
+  /// NotSupported if a method keeps state in buffer 0: the others would overwrite it. No method may
+  /// ask for more than `max_planned_bytes`; 0: no limit.
+  static runtime::Result<SharedArenas> allocate(
+      const runtime::Program& program, size_t max_planned_bytes = default_max_planned_bytes());
 
   /// The first `size` bytes of buffer `index`, which has as many.
   runtime::Span<uint8_t> bytes(size_t index, size_t size) const {
@@ -111,6 +122,8 @@ class MethodMemory final {
     /// Of the method's program.
     const SharedArenas* arenas = nullptr;
     runtime::DynamicAllocator* dynamic_allocator = nullptr;
+    /// check_planned_bytes() applies it, unless planned memory is given.
+    size_t max_planned_bytes = default_max_planned_bytes();
   };
 
   /// Memory for the method that `meta` describes, beyond what is given. MemoryAllocationFailed if

@@ -196,7 +196,7 @@ Error Module::load_method(const std::string& method_name,
 }
 
 Error Module::load_sharing(const runtime::LoadBackendOptionsMap* backend_options) {
-  arenas_.emplace(ET_UNWRAP(SharedArenas::allocate(*program_)));
+  arenas_.emplace(ET_UNWRAP(SharedArenas::allocate(*program_, max_planned_bytes_)));
   for (const std::string& name : ET_UNWRAP(method_names())) {
     const Error error = load_one(name, nullptr, nullptr, backend_options, nullptr);
     if (error != Error::Ok) {
@@ -218,14 +218,15 @@ Error Module::load_one(const std::string& method_name,
   }
   const threadpool::ThreadPoolScope scope(thread_pool.get());
   const MethodMeta meta = ET_UNWRAP(method_meta(method_name));
-  std::unique_ptr<MethodMemory> memory = ET_UNWRAP(
-      MethodMemory::allocate(meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get(),
-                                    arenas_.has_value() ? &*arenas_ : nullptr, nullptr}));
+  std::unique_ptr<MethodMemory> memory = ET_UNWRAP(MethodMemory::allocate(
+      meta, {planned_memory, memory_allocator_.get(), temp_allocator_.get(),
+             arenas_.has_value() ? &*arenas_ : nullptr, nullptr, max_planned_bytes_}));
   Method method = ET_UNWRAP(
       program_->load_method(method_name.c_str(), memory->manager(),
                             event_tracer != nullptr ? event_tracer : event_tracer_.get(),
                             data_files_ == nullptr ? nullptr : data_files_->map(),
                             backend_options != nullptr ? backend_options : backend_options_));
+  method.set_instruction_budget(instruction_budget_);
   return or_no_memory("a method", [&] {
     methods_.emplace(method_name,
                      LoadedMethod{std::move(memory), std::move(thread_pool), std::move(method)});

@@ -133,6 +133,14 @@ class Module {
     thread_pool_ = std::move(thread_pool);
   }
 
+  /// The most bytes that a method which is loaded from now on may ask for (check_planned_bytes());
+  /// 0: no limit. At first it is default_max_planned_bytes().
+  void set_max_planned_bytes(size_t max_planned_bytes) { max_planned_bytes_ = max_planned_bytes; }
+
+  /// The instruction budget of methods that are loaded from now on (Method::
+  /// set_instruction_budget()); 0, the default: no limit.
+  void set_instruction_budget(size_t instructions) { instruction_budget_ = instructions; }
+
   /// With `planned_memory`, which must outlive the method, planned buffers lie there;
   /// `event_tracer` takes the place of the module's and must outlive the method;
   /// `backend_options` are used during the call; `thread_pool` takes the place of the module's. All
@@ -304,6 +312,8 @@ class Module {
   std::unique_ptr<DataFiles> data_files_;
   const runtime::LoadBackendOptionsMap* backend_options_ = nullptr;
   bool share_memory_arenas_ = false;
+  size_t max_planned_bytes_ = default_max_planned_bytes();
+  size_t instruction_budget_ = 0;
   std::optional<SharedArenas> arenas_;
   // Methods go before the program, the data files and the allocators.
   std::unordered_map<std::string, LoadedMethod> methods_;

@@ -52,6 +52,23 @@ TEST_F(ModuleTest, LoadsWhenFirstUsed) {
   EXPECT_FALSE(module.unload_method("encode"));
 }
 
+TEST_F(ModuleTest, LoadsNoMethodThatWantsMoreMemoryThanAllowed) {
+  Module module(path_of("conv"));
+  module.set_max_planned_bytes(16);
+  EXPECT_EQ(module.load_forward(), Error::MemoryAllocationFailed);
+  module.set_max_planned_bytes(0);
+  EXPECT_EQ(module.load_forward(), Error::Ok);
+}
+
+TEST_F(ModuleTest, CountsOutputsThatTheCallerGivesTowardsTheLimit) {
+  Module module(path_of("add_unplanned"));
+  const auto meta = module.method_meta("forward");
+  ASSERT_TRUE(meta.ok());
+  const size_t bytes = meta->output_tensor_meta(0)->nbytes();
+  EXPECT_EQ(check_planned_bytes(*meta, bytes - 1), Error::MemoryAllocationFailed);
+  EXPECT_EQ(check_planned_bytes(*meta, 0), Error::Ok);
+}
+
 TEST_F(ModuleTest, ReturnsEveryOutput) {
   Module module(path_of("multi_method"));
   const TensorPtr x = ones({2, 6});
