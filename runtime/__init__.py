@@ -17,6 +17,7 @@ from executorch.runtime.errors import (
     AccessError,
     DelegateError,
     ExecuTorchError,
+    InstructionBudgetError,
     InvalidArgumentError,
     InvalidProgramError,
     InvalidStateError,
@@ -30,13 +31,15 @@ from executorch.runtime.errors import (
 )
 from executorch.runtime.program import Method, Program
 from executorch.runtime.registry import BackendRegistry, OperatorRegistry
-from executorch.runtime.session import Runtime
+from executorch.runtime.session import DEFAULT_MAX_PLANNED_BYTES, Runtime
 
 __all__ = [
     "AccessError",
     "BackendRegistry",
     "DelegateError",
+    "DEFAULT_MAX_PLANNED_BYTES",
     "ExecuTorchError",
+    "InstructionBudgetError",
     "InvalidArgumentError",
     "InvalidProgramError",
     "InvalidStateError",

@@ -77,6 +77,10 @@ class CancelledError(ExecuTorchError):
     """The execution was cancelled before its end."""
 
 
+class InstructionBudgetError(ExecuTorchError):
+    """A method's loops ran more instructions than its `instruction_budget` allows."""
+
+
 class RegistrationError(ExecuTorchError):
     """A kernel or backend could not be registered."""
 
@@ -90,6 +94,7 @@ _CLASS_OF_CODE: dict[str, type[ExecuTorchError]] = {
     "EndOfMethod": InvalidStateError,
     "AlreadyLoaded": InvalidStateError,
     "ExecutionCancelled": CancelledError,
+    "InstructionBudgetUsedUp": InstructionBudgetError,
     "NotSupported": NotSupportedError,
     "NotImplemented": NotSupportedError,
     "InvalidArgument": InvalidArgumentError,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from executorch.extension.pybindings.portable_lib import (
     _execute_async,
 )
 from executorch.runtime.errors import InvalidArgumentError
+
+_MOST = sys.maxsize
 
 
 class Execution:
@@ -41,6 +44,7 @@ class Execution:
 
         Raises:
             TimeoutError: it has not ended in this time; it goes on.
+            BaseException: what the handler of a signal raises, KeyboardInterrupt of Ctrl-C for instance; it goes on.
             CancelledError: it was cancelled before its end.
             ExecuTorchError: as `Method.execute`; of several instructions that failed, the program's first.
         """
@@ -79,6 +83,9 @@ class Method:
 
         Raises:
             InvalidArgumentError: number, dtype, rank or size of the inputs do not fit; the message names the input.
+            InstructionBudgetError: its loops ran more instructions than its `instruction_budget`.
+            BaseException: what the handler of a signal raises, KeyboardInterrupt of Ctrl-C for instance. In the main
+                thread, handlers run while loops of the program do.
             ExecuTorchError: a kernel or backend failed; the message has the runtime's own.
         """
         return self._method(inputs, clone_outputs)
@@ -134,6 +141,13 @@ class Method:
         return self._method.method_meta()
 
 
+def _limit(name: str, limit: int | None) -> int | None:
+    """The limit. Raises InvalidArgumentError if it is negative or too large."""
+    if limit is not None and not 0 <= limit <= _MOST:
+        raise InvalidArgumentError(f"{name}: expected a number from 0 to {_MOST}, found {limit}")
+    return limit
+
+
 class Program:
     """A verified program. It holds what it was loaded from for as long as it, or one of its methods, exists."""
 
@@ -143,14 +157,18 @@ class Program:
         share_memory_arenas: bool = False,
         threads: ThreadPool | int | None = None,
         backend_options: Mapping[str, Mapping[str, bool | int | str]] | None = None,
+        max_planned_bytes: int | None = None,
+        instruction_budget: int | None = None,
     ) -> None:
         self._program = program
+        limits = {"max_planned_bytes": max_planned_bytes, "instruction_budget": instruction_budget}
+        program.set_limits(**{name: _limit(name, limit) or 0 for name, limit in limits.items()})
         program.use_threads(threads)
         program.use_backend_options(backend_options or {})
         self._shares_arenas = share_memory_arenas
         if share_memory_arenas:
             program.share_memory_arenas()
-        self._methods: dict[tuple[str, ThreadPool | int | None], Method] = {}
+        self._methods: dict[tuple[str, ThreadPool | int | None, int | None, int | None], Method] = {}
 
     @property
     def method_names(self) -> set[str]:
@@ -162,30 +180,43 @@ class Program:
         """The bytes that all constants take together; methods share them."""
         return self._program.constants_size()
 
-    def load_method(self, name: str, *, threads: ThreadPool | int | None = None) -> Method:
+    def load_method(
+        self,
+        name: str,
+        *,
+        threads: ThreadPool | int | None = None,
+        max_planned_bytes: int | None = None,
+        instruction_budget: int | None = None,
+    ) -> Method:
         """Makes a method ready to run; the same object each time. If methods share arenas, all are loaded at once.
 
         Args:
             name: one of `method_names`.
             threads: what it runs on, if not on what the program does: a pool, or a number of threads. Methods with the
-                same number share a pool. A method is loaded once for each choice.
+                same number share a pool. A method is loaded once for each choice of this and the following.
+            max_planned_bytes: a limit of its own in place of the program's (see `Runtime.load_program`); 0: no limit.
+            instruction_budget: the same.
 
         Raises:
             MethodNotFoundError: there is none of that name (a `KeyError` as well).
             OperatorMissingError, OutOfMemoryError, DelegateError: this runtime cannot run it.
+            OutOfMemoryError: it wants more memory than `max_planned_bytes`.
             InvalidArgumentError, NotSupportedError: there cannot be so many threads.
         """
-        key = (name, threads)
-        if threads is not None and self._shares_arenas:
-            raise InvalidArgumentError("methods that share arenas run on the program's threads: give them to it")
+        _limit("max_planned_bytes", max_planned_bytes)
+        _limit("instruction_budget", instruction_budget)
+        key = (name, threads, max_planned_bytes, instruction_budget)
+        if self._shares_arenas and key != (name, None, None, None):
+            raise InvalidArgumentError("methods that share arenas have the program's threads and limits: give it those")
         if key not in self._methods and self._shares_arenas:
             # Loading a method sets its state to the initial values: none may run before all are loaded.
             names = {*self.method_names, name}
             made = {each: Method(self._program.load_method(each)) for each in names}
             for each, method in made.items():
-                self._methods.setdefault((each, None), method)
+                self._methods.setdefault((each, None, None, None), method)
         elif key not in self._methods:
-            self._methods.setdefault(key, Method(self._program.load_method(name, threads)))
+            loaded = self._program.load_method(name, threads, max_planned_bytes, instruction_budget)
+            self._methods.setdefault(key, Method(loaded))
         return self._methods[key]
 
     def metadata(self, method_name: str) -> MethodMeta:

@@ -12,11 +12,15 @@ from typing import BinaryIO
 from executorch.extension.pybindings.portable_lib import (
     ThreadPool,
     Verification,
+    _default_max_planned_bytes,
     _load_program,
     _load_program_from_buffer,
 )
 from executorch.runtime.program import Program
 from executorch.runtime.registry import BackendRegistry, OperatorRegistry
+
+DEFAULT_MAX_PLANNED_BYTES: int = _default_max_planned_bytes()
+"""What `load_program` lets a method ask for: three quarters of the machine's physical memory; 0 if that is unknown."""
 
 
 class Runtime:
@@ -48,6 +52,8 @@ class Runtime:
         share_memory_arenas: bool = False,
         threads: ThreadPool | int | None = None,
         backend_options: Mapping[str, Mapping[str, bool | int | str]] | None = None,
+        max_planned_bytes: int | None = DEFAULT_MAX_PLANNED_BYTES,
+        instruction_budget: int | None = None,
     ) -> Program:
         """Loads and verifies a program.
 
@@ -69,6 +75,11 @@ class Runtime:
                 has `packed_cache_path` (a file in which packed weights are kept for the next start),
                 `weight_cache_enabled` and `workspace_sharing_mode` (0: each delegate has scratch memory of its own,
                 1, the default: methods of the program on the same threads share it, 2: all in the process do).
+            max_planned_bytes: the most bytes that a method may ask for, for its planned buffers and the outputs that
+                its plan leaves to the caller; 0 or None: no limit. Loading a method that wants more raises
+                OutOfMemoryError, which says how much it wants.
+            instruction_budget: the most instructions that the loops of one execution may run, as a limit for programs
+                that might never end; 0 or None: no limit. Beyond it, an execution raises InstructionBudgetError.
 
         Raises:
             AccessError: the file cannot be read (an `OSError` as well).
@@ -80,7 +91,8 @@ class Runtime:
         weights = (None, data_path) if isinstance(data_path, bytes) else (data_path and os.fspath(data_path), None)
         options = (enable_etdump, debug_buffer_size, verification, *weights)
         if isinstance(data, (str, os.PathLike)):
-            return Program(_load_program(os.fspath(data), *options), share_memory_arenas, threads, backend_options)
+            loaded = _load_program(os.fspath(data), *options)
+            return Program(loaded, share_memory_arenas, threads, backend_options, max_planned_bytes, instruction_budget)
         if isinstance(data, (bytearray, memoryview)):
             data = bytes(data)
         elif hasattr(data, "read"):
@@ -90,4 +102,5 @@ class Runtime:
                 "data must be bytes, a bytearray, a memoryview, a path or a binary file, "
                 f"not {type(data).__name__} (a text file is opened with mode 'rb')"
             )
-        return Program(_load_program_from_buffer(data, *options), share_memory_arenas, threads, backend_options)
+        loaded = _load_program_from_buffer(data, *options)
+        return Program(loaded, share_memory_arenas, threads, backend_options, max_planned_bytes, instruction_budget)

@@ -8,6 +8,7 @@
 #include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/pybindings/signals.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 
@@ -38,10 +39,7 @@ class LoadedMethod::Turn final {
                       "(), or a method that shares its memory, is running in this thread "
                       "already (called back from Python)");
     }
-    if (!method.turns_->mutex.try_lock()) {
-      const py::gil_scoped_release release;
-      method.turns_->mutex.lock();
-    }
+    lock_with_signals(method.turns_->mutex);
     method.turns_->running_in.store(std::this_thread::get_id());
     if (method.is_elsewhere_) {
       release();
@@ -66,20 +64,24 @@ class LoadedMethod::Turn final {
 
 std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> program,
                                                  const std::string& name,
-                                                 std::shared_ptr<threadpool::ThreadPool> pool) {
+                                                 std::shared_ptr<threadpool::ThreadPool> pool,
+                                                 std::optional<Limits> limits) {
   const LogCapture capture;
   const runtime::MethodMeta meta = program->method_meta(name);
+  const Limits its_limits = limits.value_or(program->limits());
   std::shared_ptr<LoadedMethod> method(new LoadedMethod(std::move(program), name, std::move(pool)));
   Error error = Error::Ok;
+  std::unique_lock<LoadedProgram::Turns::Mutex> turn;
+  if (method->program_->records_events()) {
+    lock_with_signals(method->turns_->mutex);
+    turn = {method->turns_->mutex, std::adopt_lock};
+  }
   {
-    const py::gil_scoped_release release;
-    std::unique_lock<std::mutex> turn(method->turns_->mutex, std::defer_lock);
-    if (method->program_->records_events()) {
-      turn.lock();
-    }
+    const GilRelease release;
     const threadpool::ThreadPoolScope scope(method->pool_.get());
     MethodMemory::Given given;
     given.arenas = method->program_->arenas();
+    given.max_planned_bytes = its_limits.max_planned_bytes;
     Result<std::unique_ptr<MethodMemory>> memory = MethodMemory::allocate(meta, given);
     error = memory.error();
     if (memory.ok()) {
@@ -90,6 +92,7 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
       error = loaded.error();
       if (loaded.ok()) {
         method->method_.emplace(std::move(*loaded));
+        method->method_->set_instruction_budget(its_limits.instruction_budget);
       }
     }
   }
@@ -104,10 +107,9 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
 LoadedMethod::~LoadedMethod() {
   // A tensor that shows the method's memory may be the last to go, in a thread without the GIL.
   if (Py_IsInitialized() != 0) {
-    const PyGILState_STATE state = PyGILState_Ensure();
+    const GilHold gil;
     slots_.clear();
     output_kind_ = OutputKind();
-    PyGILState_Release(state);
   }
 }
 
@@ -313,14 +315,29 @@ void LoadedMethod::run() {
   lend_outputs(/*all=*/false);
   Error error = Error::Ok;
   {
-    const py::gil_scoped_release release;
+    const GilRelease released;
+    SignalCheck signals(released);
+    method_->set_interrupt_check(
+        [](void* check) { return static_cast<SignalCheck*>(check)->interrupts(); }, &signals);
     const threadpool::ThreadPoolScope scope(pool_.get());
     error = method_->execute();
+    method_->set_interrupt_check(nullptr, nullptr);
   }
   has_run_ = error == Error::Ok;
-  if (!has_run_) {
-    raise_error(error, name_ + "() failed");
+  if (!has_run_ && PyErr_Occurred() != nullptr) {
+    LogCapture::take();  // the exception says it
+    throw py::error_already_set();
   }
+  if (!has_run_) {
+    raise_execution_error(error);
+  }
+}
+
+void LoadedMethod::raise_execution_error(Error error) const {
+  if (method_->instruction_budget_is_used_up()) {
+    raise_budget_used_up(name_ + "() runs longer than its instruction budget allows");
+  }
+  raise_error(error, name_ + "() failed");
 }
 
 py::list LoadedMethod::collect_outputs(Leave leave) {

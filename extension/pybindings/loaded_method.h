@@ -24,9 +24,11 @@ namespace executorch::extension::pybindings {
 class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
  public:
   /// @param pool Its threads; null: those of the program.
+  /// @param limits What it may ask for; without: what the program's methods may.
   static std::shared_ptr<LoadedMethod> load(std::shared_ptr<LoadedProgram> program,
                                             const std::string& name,
-                                            std::shared_ptr<threadpool::ThreadPool> pool = nullptr);
+                                            std::shared_ptr<threadpool::ThreadPool> pool = nullptr,
+                                            std::optional<Limits> limits = std::nullopt);
   ~LoadedMethod();
 
   const std::string& name() const { return name_; }
@@ -54,6 +56,8 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   pybind11::list async_outputs(bool clone_outputs) {
     return collect_outputs(clone_outputs ? Leave::Copy : Leave::Show);
   }
+  /// Raises what an execution that ended with `error` is to raise.
+  [[noreturn]] void raise_execution_error(runtime::Error error) const;
   /// When the execution is gone.
   void end_async();
   /// Keeps threads that executed it for further executions.

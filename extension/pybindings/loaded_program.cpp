@@ -5,6 +5,7 @@
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/pybindings/log_capture.h>
 #include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/pybindings/signals.h>
 
 namespace py = pybind11;
 
@@ -92,7 +93,7 @@ void LoadedProgram::load_data(std::unique_ptr<runtime::DataLoader> loader,
 void LoadedProgram::load(Program::Verification verification) {
   runtime::Error error = runtime::Error::Ok;
   {
-    const py::gil_scoped_release release;
+    const GilRelease release;
     Result<Program> program = Program::load(loader_.get(), verification);
     error = program.error();
     if (program.ok()) {
@@ -106,7 +107,8 @@ void LoadedProgram::load(Program::Verification verification) {
 
 void LoadedProgram::share_arenas() {
   const LogCapture capture;
-  runtime::Result<SharedArenas> arenas = SharedArenas::allocate(*program_);
+  runtime::Result<SharedArenas> arenas =
+      SharedArenas::allocate(*program_, limits_.max_planned_bytes);
   if (!arenas.ok()) {
     raise_error(arenas.error(), "methods of the program from " + source_ + " cannot share arenas");
   }
@@ -128,11 +130,8 @@ void LoadedProgram::write_events(const std::string& path,
                 "write_etdump_result_to_file(): no events are recorded; load the program with "
                 "enable_etdump=True");
   }
-  std::unique_lock<std::mutex> turn(shared_turns_->mutex, std::defer_lock);
-  {
-    const py::gil_scoped_release release;
-    turn.lock();
-  }
+  lock_with_signals(shared_turns_->mutex);
+  const std::unique_lock<Turns::Mutex> turn(shared_turns_->mutex, std::adopt_lock);
   events_->write(path, debug_buffer_path);
 }
 

@@ -21,6 +21,12 @@
 
 namespace executorch::extension::pybindings {
 
+/// What a method may ask for; 0: no limit.
+struct Limits {
+  size_t max_planned_bytes = default_max_planned_bytes();
+  size_t instruction_budget = 0;
+};
+
 /// A program with all that it needs to live: methods, metadata and views share it.
 class LoadedProgram final {
  public:
@@ -51,7 +57,8 @@ class LoadedProgram final {
 
   /// The right to execute: of one method, or of all that share something.
   struct Turns {
-    std::mutex mutex;
+    using Mutex = std::timed_mutex;
+    Mutex mutex;
     std::atomic<std::thread::id> running_in{};
   };
   /// Makes methods that are loaded from now on share arenas (see SharedArenas).
@@ -70,6 +77,9 @@ class LoadedProgram final {
     choices_ = BackendChoices(choices);
   }
   const runtime::LoadBackendOptionsMap* backend_options() const { return choices_.map(); }
+  /// Of methods that are loaded from now on, unless they have limits of their own.
+  void set_limits(const Limits& limits) { limits_ = limits; }
+  const Limits& limits() const { return limits_; }
   /// Records what happens in methods that are loaded from now on, which take turns then. Raises as
   /// EventRecord.
   void record_events(size_t debug_buffer_size);
@@ -105,6 +115,7 @@ class LoadedProgram final {
   std::shared_ptr<Turns> shared_turns_;
   std::shared_ptr<threadpool::ThreadPool> pool_;
   BackendChoices choices_;
+  Limits limits_;
 };
 
 }  // namespace executorch::extension::pybindings

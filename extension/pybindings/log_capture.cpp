@@ -24,7 +24,7 @@ void sink(et_timestamp_t timestamp, et_pal_log_level_t level, const char* filena
 
 void install_log_sink() {
   previous_sink = runtime::get_pal_impl()->emit_log_message;
-  runtime::register_pal(runtime::PalImpl::create(sink, __FILE__));
+  runtime::register_pal(runtime::PalImpl::create(sink, ET_SHORT_FILENAME));
 }
 
 LogCapture::LogCapture() : outer_(current_capture) { current_capture = this; }

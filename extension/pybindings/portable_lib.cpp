@@ -12,6 +12,7 @@
 #include <executorch/extension/pybindings/python_text.h>
 #include <executorch/extension/pybindings/raise.h>
 #include <executorch/extension/pybindings/running_method.h>
+#include <executorch/extension/pybindings/sealed_types.h>
 #include <executorch/extension/pybindings/shared_tensor.h>
 #include <executorch/extension/pybindings/thread_pools.h>
 #include <executorch/extension/pybindings/unavailable.h>
@@ -148,10 +149,21 @@ void bind_program(py::module_& module) {
       .def(
           "load_method",
           [](std::shared_ptr<LoadedProgram> self, const std::string& name,
-             const ThreadChoice& threads) {
-            return LoadedMethod::load(std::move(self), name, pool_of(threads));
+             const ThreadChoice& threads, std::optional<size_t> max_planned_bytes,
+             std::optional<size_t> instruction_budget) {
+            Limits limits = self->limits();
+            limits.max_planned_bytes = max_planned_bytes.value_or(limits.max_planned_bytes);
+            limits.instruction_budget = instruction_budget.value_or(limits.instruction_budget);
+            return LoadedMethod::load(std::move(self), name, pool_of(threads), limits);
           },
-          py::arg("method_name"), py::arg("threads") = py::none())
+          py::arg("method_name"), py::arg("threads") = py::none(),
+          py::arg("max_planned_bytes") = py::none(), py::arg("instruction_budget") = py::none())
+      .def(
+          "set_limits",
+          [](LoadedProgram& self, size_t max_planned_bytes, size_t instruction_budget) {
+            self.set_limits({max_planned_bytes, instruction_budget});
+          },
+          py::arg("max_planned_bytes"), py::arg("instruction_budget"))
       .def("use_backend_options", &LoadedProgram::use_backend_options, py::arg("options"))
       .def("use_threads", [](LoadedProgram& self,
                              const ThreadChoice& threads) { self.use_threads(pool_of(threads)); })
@@ -256,7 +268,11 @@ PYBIND11_MODULE(_portable_lib, module) {
   py::enum_<Verification>(module, "Verification", py::module_local(),
                           "How much of a program is checked: always everything.")
       .value("Minimal", Verification::Minimal)
-      .value("InternalConsistency", Verification::InternalConsistency);
+      .value("InternalConsistency", Verification::InternalConsistency)
+      // Objects that pickle makes have no value before it is set.
+      .def("__reduce__", [](const py::object& self) {
+        return py::make_tuple(py::type::of(self), py::make_tuple(py::int_(self)));
+      });
   bind_metadata(module);
   bind_shared_tensor(module);
   bind_thread_pools(module);
@@ -267,6 +283,8 @@ PYBIND11_MODULE(_portable_lib, module) {
   bind_module(module);
   bind_loading(module);
   bind_unavailable(module);
+  seal_types(module);
+  module.def("_default_max_planned_bytes", executorch::extension::default_max_planned_bytes);
   module.def("_get_operator_names", operator_names);
   module.def("_get_registered_backend_names", backend_names);
   module.def("_set_backend_options", set_backend_options, py::arg("backend_name"),

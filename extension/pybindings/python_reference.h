@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include <executorch/extension/pybindings/gil.h>
+
 namespace executorch::extension::pybindings {
 
 /// Keeps a Python object alive for something that any thread may destroy, with or without the GIL.
@@ -21,9 +23,8 @@ class PythonReference final {
   ~PythonReference() {
     // Without an interpreter there is nothing to give the object back to.
     if (object_ != nullptr && Py_IsInitialized() != 0) {
-      const PyGILState_STATE state = PyGILState_Ensure();
+      const GilHold gil;
       Py_DECREF(object_);
-      PyGILState_Release(state);
     }
   }
 

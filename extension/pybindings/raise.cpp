@@ -45,6 +45,10 @@ void raise_method_not_found(const std::string& message) { raise_named("MethodNot
 
 void raise_cancelled(const std::string& message) { raise_named("ExecutionCancelled", message); }
 
+void raise_budget_used_up(const std::string& message) {
+  raise_named("InstructionBudgetUsedUp", message);
+}
+
 void raise_from_python(const std::string& message) {
   const py::error_already_set cause;
   const std::string text = py::str(cause.value());

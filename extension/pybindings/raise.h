@@ -15,6 +15,9 @@ namespace executorch::extension::pybindings {
 /// The same for a method that does not exist.
 [[noreturn]] void raise_method_not_found(const std::string& message);
 
+/// Raises InstructionBudgetError.
+[[noreturn]] void raise_budget_used_up(const std::string& message);
+
 /// Raises CancelledError.
 [[noreturn]] void raise_cancelled(const std::string& message);
 

@@ -4,10 +4,13 @@
 #include <pybind11/stl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 
 #include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/pybindings/signals.h>
 #include <executorch/extension/threadpool/cores.h>
 
 namespace py = pybind11;
@@ -18,6 +21,9 @@ using runtime::Error;
 using runtime::Result;
 
 namespace {
+
+/// As good as no end: thirty years.
+constexpr double kMostSeconds = 1e9;
 
 /// Methods whose executions ask for as many threads share them, for as long as one of these methods
 /// is there.
@@ -91,7 +97,7 @@ void RunningMethod::end() {
   std::optional<runtime::Execution> ended(std::move(execution_));
   execution_.reset();
   {
-    const py::gil_scoped_release release;
+    const GilRelease release;
     ended.reset();
   }
   method_->end_async();
@@ -103,26 +109,36 @@ void RunningMethod::cancel() {
   if (execution_.has_value()) execution_->cancel();
 }
 
+bool RunningMethod::wait(std::optional<double> timeout) {
+  using std::chrono::duration;
+  using std::chrono::milliseconds;
+  using std::chrono::steady_clock;
+  const double asked = timeout.value_or(kMostSeconds);
+  const double seconds = asked > 0 ? std::min(asked, kMostSeconds) : 0;
+  const auto end = steady_clock::now() +
+                   std::chrono::duration_cast<steady_clock::duration>(duration<double>(seconds));
+  struct Waiting {
+    size_t& count;
+    explicit Waiting(size_t& waiting) : count(waiting) { ++count; }
+    ~Waiting() { --count; }
+  } waiting(waiting_);
+  bool has_ended = false;
+  wait_with_signals([&](milliseconds period) {
+    const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
+    const milliseconds turn = std::clamp(left, milliseconds(0), period);
+    has_ended = execution_->wait_for(static_cast<uint64_t>(turn.count()));
+    return has_ended || turn == left || left.count() <= 0;
+  });
+  return has_ended;
+}
+
 py::list RunningMethod::result(std::optional<double> timeout) {
   if (execution_.has_value()) {
     if (getpid() != process_) {
       raise_error(Error::InvalidState,
                   method_->name() + "() is being executed by the process that forked this one");
     }
-    bool has_ended = true;
-    ++waiting_;
-    {
-      const py::gil_scoped_release release;
-      if (timeout.has_value()) {
-        const double milliseconds = *timeout * 1000;
-        has_ended = execution_->wait_for(
-            milliseconds > 0 ? static_cast<uint64_t>(std::min(milliseconds, 1e12)) : 0);
-      } else {
-        (void)execution_->wait();
-      }
-    }
-    --waiting_;
-    if (!has_ended) {
+    if (!wait(timeout)) {
       PyErr_SetString(PyExc_TimeoutError, (method_->name() + "() is still running").c_str());
       throw py::error_already_set();
     }
@@ -140,7 +156,7 @@ py::list RunningMethod::result(std::optional<double> timeout) {
     for (const std::string& line : log_->lines()) {
       LogCapture::current()->add(line.c_str(), line.size());
     }
-    raise_error(*error_, method_->name() + "() failed");
+    method_->raise_execution_error(*error_);
   }
   return outputs_;
 }

@@ -28,14 +28,17 @@ class RunningMethod final {
   void cancel();
   size_t task_count() const { return task_count_; }
   /// Waits, at most `timeout` seconds if there is a number: raises TimeoutError then. Returns the
-  /// outputs, or raises as LoadedMethod::call(); of a cancelled execution, CancelledError; in a
-  /// process that was forked meanwhile, InvalidStateError.
+  /// outputs, or raises as LoadedMethod::call(), or what a signal's handler raises; of a cancelled
+  /// execution, CancelledError; in a process that was forked meanwhile, InvalidStateError.
   pybind11::list result(std::optional<double> timeout);
 
  private:
   class Pool;
 
   RunningMethod(std::shared_ptr<LoadedMethod> method, bool clone_outputs);
+  /// Waits for the end, at most `timeout` seconds if there is a number; whether it came. Throws
+  /// what a signal's handler raises; the execution goes on then.
+  bool wait(std::optional<double> timeout);
   /// Cancels, waits, and gives the method free.
   void end();
 
