@@ -50,13 +50,14 @@ def _parser() -> argparse.ArgumentParser:
     from executorch.devtools.command.inspecting import INSPECT
     from executorch.devtools.command.profiling import PROFILE
     from executorch.devtools.command.reporting import GRAPH, REPORT
+    from executorch.devtools.command.signing import SIGN, VERIFY
 
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="python -m executorch.devtools", description=_DESCRIPTION, formatter_class=raw
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    for each in (INSPECT, PROFILE, COMPARE, GRAPH, REPORT):
+    for each in (INSPECT, PROFILE, COMPARE, GRAPH, REPORT, SIGN, VERIFY):
         made = commands.add_parser(each.name, help=each.summary, description=each.description, formatter_class=raw)
         each.add(made)
         made.set_defaults(run=each.run)

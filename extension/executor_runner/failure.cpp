@@ -25,7 +25,9 @@ void keep_errors(et_timestamp_t, et_pal_log_level_t level, const char*, const ch
 
 }  // namespace
 
-void collect_messages() { runtime::register_pal(runtime::PalImpl::create(keep_errors, __FILE__)); }
+void collect_messages() {
+  runtime::register_pal(runtime::PalImpl::create(keep_errors, ET_SHORT_FILENAME));
+}
 
 std::string take_messages() {
   std::string taken;

@@ -74,14 +74,15 @@ void print_scratch(const runtime::Program& program, const MethodMeta& meta) {
   if (meta.num_backends() == 0) {
     return;
   }
-  const std::unique_ptr<MethodMemory> memory =
-      require(MethodMemory::allocate(meta), "no memory for a method");
-  const Result<runtime::Method> method = program.load_method(meta.name(), memory->manager());
-  if (method.ok()) {
-    printf("    scratch of delegates: %zu bytes\n", method->delegate_scratch_size());
-  } else {
-    printf("    scratch of delegates: unknown, the method cannot be loaded here\n");
+  const Result<std::unique_ptr<MethodMemory>> memory = MethodMemory::allocate(meta);
+  if (memory.ok()) {
+    const Result<runtime::Method> method = program.load_method(meta.name(), (*memory)->manager());
+    if (method.ok()) {
+      printf("    scratch of delegates: %zu bytes\n", method->delegate_scratch_size());
+      return;
+    }
   }
+  printf("    scratch of delegates: unknown, the method cannot be loaded here\n");
 }
 
 void print_memory(const MethodMeta& meta) {

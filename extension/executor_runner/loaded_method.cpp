@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/executor_runner/data_source.h>
 #include <executorch/extension/executor_runner/failure.h>
 #include <executorch/runtime/platform/clock.h>
 
@@ -40,21 +40,23 @@ std::vector<HeapBlock> set_output_memory(Method& method) {
 std::unique_ptr<DataFiles> load_data_files(const Options& options) {
   std::vector<std::unique_ptr<runtime::DataLoader>> loaders;
   for (const std::string& path : options.data_paths) {
-    loaders.push_back(std::make_unique<MmapDataLoader>(
-        require(MmapDataLoader::from(path.c_str(), MmapDataLoader::MlockConfig::NoMlock),
-                "cannot read '" + path + "'")));
+    loaders.push_back(open_data(options, path));
   }
   return require(DataFiles::load(std::move(loaders)), "cannot load the data files");
 }
 
 LoadedMethod load_method(const runtime::Program& program, const std::string& name,
-                         const DataFiles& data, runtime::EventTracer* tracer) {
+                         const Options& options, const DataFiles& data,
+                         runtime::EventTracer* tracer) {
   const runtime::MethodMeta meta = require(program.method_meta(name.c_str()), "cannot run");
+  MethodMemory::Given given;
+  given.max_planned_bytes = options.max_planned_bytes;
   std::unique_ptr<MethodMemory> memory =
-      require(MethodMemory::allocate(meta), "no memory for '" + name + "'");
+      require(MethodMemory::allocate(meta, given), "no memory for '" + name + "'");
   const et_timestamp_t begin = runtime::pal_current_ticks();
   Method method = require(program.load_method(name.c_str(), memory->manager(), tracer, data.map()),
                           "cannot load the method '" + name + "'");
+  method.set_instruction_budget(options.instruction_budget);
   printf("loaded '%s' in %.3f ms\n", name.c_str(),
          static_cast<double>(runtime::ticks_to_ns(runtime::pal_current_ticks() - begin)) / 1e6);
   std::vector<HeapBlock> outputs = set_output_memory(method);

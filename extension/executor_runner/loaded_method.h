@@ -23,9 +23,10 @@ struct LoadedMethod {
 /// The files of --data_path.
 std::unique_ptr<DataFiles> load_data_files(const Options& options);
 
-/// Loads the method, and prints how long that took. `program`, `data` and `tracer` (or null) must
-/// outlive it.
+/// Loads the method within the limits of the options, and prints how long that took. `program`,
+/// `data` and `tracer` (or null) must outlive it.
 LoadedMethod load_method(const runtime::Program& program, const std::string& name,
-                         const DataFiles& data, runtime::EventTracer* tracer);
+                         const Options& options, const DataFiles& data,
+                         runtime::EventTracer* tracer);
 
 }  // namespace executorch::extension::executor_runner

@@ -46,7 +46,13 @@ std::string method_to_run(const Program& program, const Options& options) {
 std::vector<char> read_file(const std::string& path) {
   const std::string failure = "cannot read input '" + path + "'";
   const FileDataLoader file = require(FileDataLoader::from(path.c_str()), failure);
-  std::vector<char> bytes(require(file.size(), failure));
+  const size_t size = require(file.size(), failure);
+  constexpr size_t kMostBytes = PrepareInputTensorsOptions().max_total_allocation_size;
+  if (size > kMostBytes) {  // before memory is taken: the file may be sparse
+    fail(failure + ": expected at most " + std::to_string(kMostBytes) + " bytes, found " +
+         std::to_string(size));
+  }
+  std::vector<char> bytes(size);
   require(file.load_into(0, bytes.size(), runtime::DataLoader::SegmentInfo(), bytes.data()),
           failure);
   return bytes;
@@ -161,7 +167,7 @@ void run(const Program& program, const Options& options) {
   const std::string name = method_to_run(program, options);
   EventRecord record(options);
   const std::unique_ptr<DataFiles> data = load_data_files(options);
-  LoadedMethod loaded = load_method(program, name, *data, record.tracer());
+  LoadedMethod loaded = load_method(program, name, options, *data, record.tracer());
   if (options.server_mode) {
     serve(loaded.method, name, options);
   } else {

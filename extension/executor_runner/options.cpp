@@ -33,6 +33,11 @@ size_t positive_number(const char* option, const char* text) {
   return static_cast<size_t>(value);
 }
 
+/// A number, or "none".
+size_t limit(const char* option, const char* text) {
+  return strcmp(text, "none") == 0 || strcmp(text, "0") == 0 ? 0 : positive_number(option, text);
+}
+
 double tolerance(const char* option, const char* text) {
   char* end = nullptr;
   const double value = strtod(text, &end);
@@ -135,6 +140,11 @@ constexpr Row kRows[] = {
      [](Options& options, const char* text) { options.atol = tolerance("bundleio_atol", text); }},
     {"data_path", "FILE,...", "files with weights of the program (.ptd)",
      [](Options& options, const char* text) { options.data_paths = split_at_commas(text); }},
+    {"verify", "FILE",
+     "run nothing unless this signature (python -m executorch.devtools sign) has program and data",
+     [](Options& options, const char* text) { options.signature = text; }},
+    {"public_key", "FILE", "with it: the key that signed, as PEM",
+     [](Options& options, const char* text) { options.public_key = text; }},
     {"method", "NAME", "the method to run; default: forward, or the only one",
      [](Options& options, const char* text) { options.method = text; }},
     {"method_name", "NAME", "the same as --method",
@@ -153,6 +163,17 @@ constexpr Row kRows[] = {
     {"threads", "N", "threads to run on; default: one for each physical core that may be used",
      set_threads},
     {"cpu_threads", "N", "the same", set_threads},
+    {"max_planned_bytes", "BYTES",
+     "the most memory that a method may ask for; default: 3/4 of the machine's; 0 or none: no "
+     "limit",
+     [](Options& options, const char* text) {
+       options.max_planned_bytes = limit("max_planned_bytes", text);
+     }},
+    {"instruction_budget", "N",
+     "the most instructions that the loops of a run may take; default: no limit",
+     [](Options& options, const char* text) {
+       options.instruction_budget = limit("instruction_budget", text);
+     }},
     {"packed_cache", "FILE", "keep weights as XNNPACK packs them, for the next start",
      [](Options& options, const char* text) { options.packed_cache = text; }},
     {"print_output", "WHAT",
@@ -222,6 +243,9 @@ Options parse_options(int argc, char** argv) {
   }
   if (options.model_path.empty() && !options.help) {
     fail("--model_path is required; see --help");
+  }
+  if (options.signature.empty() != options.public_key.empty()) {
+    fail("--verify and --public_key go together; see --help");
   }
   if (options.server_mode && options.output_file.empty()) {
     fail("--server_mode needs --output_file, where the outputs of each run go; see --help");

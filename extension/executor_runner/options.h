@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <executorch/extension/module/method_memory.h>
+
 namespace executorch::extension::executor_runner {
 
 /// Short and Summary: the first and last 5 or 100 values of each output.
@@ -21,6 +23,10 @@ struct Options {
   /// A case passes within atol + rtol * |expected|. Not given: see rtol_or_default().
   std::optional<double> rtol;
   std::optional<double> atol;
+  /// A signature of the program and data files, and the PEM file of the key that made it; empty:
+  /// they are not verified.
+  std::string signature;
+  std::string public_key;
   /// .ptd files with weights of the program.
   std::vector<std::string> data_paths;
   /// Empty: "forward", or the only method.
@@ -34,6 +40,10 @@ struct Options {
   size_t num_executions = 1;
   /// 0: as many as there are physical cores to use.
   size_t threads = 0;
+  /// The most bytes that a method may ask for, and instructions that its loops may run; 0: no
+  /// limit.
+  size_t max_planned_bytes = default_max_planned_bytes();
+  size_t instruction_budget = 0;
   /// A file for weights that a backend has packed; empty: none.
   std::string packed_cache;
   PrintOutput print_output = PrintOutput::Short;

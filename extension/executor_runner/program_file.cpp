@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <executorch/extension/executor_runner/data_source.h>
 #include <executorch/extension/executor_runner/failure.h>
 
 namespace executorch::extension::executor_runner {
@@ -10,14 +11,11 @@ namespace executorch::extension::executor_runner {
 using bundled_program::Bundle;
 using runtime::Span;
 
-ProgramFile::ProgramFile(const Options& options)
-    : file_(require(
-          MmapDataLoader::from(options.model_path.c_str(), MmapDataLoader::MlockConfig::NoMlock),
-          "cannot read '" + options.model_path + "'")) {
+ProgramFile::ProgramFile(const Options& options) : file_(open_data(options, options.model_path)) {
   const std::string cannot_read = "cannot read '" + options.model_path + "'";
-  const size_t size = require(file_.size(), cannot_read);
+  const size_t size = require(file_->size(), cannot_read);
   const runtime::DataLoader::SegmentInfo segment(runtime::DataLoader::SegmentInfo::Type::Program);
-  bytes_ = require(file_.load(0, std::min<size_t>(size, 8), segment), cannot_read);
+  bytes_ = require(file_->load(0, std::min<size_t>(size, 8), segment), cannot_read);
   const bool is_bundle =
       Bundle::is_bundle({static_cast<const uint8_t*>(bytes_.data()), bytes_.size()});
   bytes_.Free();
@@ -29,7 +27,11 @@ ProgramFile::ProgramFile(const Options& options)
          "' is a bundled program, which has its inputs and expected outputs: neither --inputs, "
          "--input_shapes nor --output_file goes with it; see --help");
   }
-  bytes_ = require(file_.load(0, size, segment), cannot_read);
+  if (size > INT32_MAX) {  // before memory is taken: the file may be sparse
+    fail("'" + options.model_path + "' is a bundled program of " + std::to_string(size) +
+         " bytes, expected at most " + std::to_string(INT32_MAX));
+  }
+  bytes_ = require(file_->load(0, size, segment), cannot_read);
   const Span<const uint8_t> bytes{static_cast<const uint8_t*>(bytes_.data()), bytes_.size()};
   bundle_.emplace(require(Bundle::open(bytes), "cannot load '" + options.model_path + "'"));
   bundled_loader_.emplace(bundle_->program().data(), bundle_->program().size());

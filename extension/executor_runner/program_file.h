@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include <executorch/devtools/bundled_program/bundle.h>
 #include <executorch/extension/data_loader/buffer_data_loader.h>
-#include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/executor_runner/options.h>
 
 namespace executorch::extension::executor_runner {
@@ -19,7 +19,7 @@ class ProgramFile final {
   /// Of the program; valid as long as this.
   runtime::DataLoader* loader() const {
     return bundled_loader_.has_value() ? static_cast<runtime::DataLoader*>(&*bundled_loader_)
-                                       : &file_;
+                                       : file_.get();
   }
   /// Null if the file is a program alone.
   const bundled_program::Bundle* bundle() const {
@@ -27,10 +27,10 @@ class ProgramFile final {
   }
 
  private:
-  // Loading is const, but the interfaces take a pointer to something that is not.
-  mutable MmapDataLoader file_;
+  std::unique_ptr<runtime::DataLoader> file_;
   runtime::FreeableBuffer bytes_;
   std::optional<bundled_program::Bundle> bundle_;
+  // Loading is const, but the interfaces take a pointer to something that is not.
   mutable std::optional<BufferDataLoader> bundled_loader_;
 };
 

@@ -75,7 +75,7 @@ void run_case(runtime::Method& method, const TestCase& test_case, const Options&
 
 void run_suite(const TestSuite& suite, const runtime::Program& program, const DataFiles& data,
                EventRecord& record, const Options& options, Counts& counts) {
-  LoadedMethod loaded = load_method(program, suite.method_name(), data, record.tracer());
+  LoadedMethod loaded = load_method(program, suite.method_name(), options, data, record.tracer());
   for (size_t i = 0; i < suite.size(); ++i) {
     ET_RUNTIME_NAMESPACE::internal::event_tracer_set_bundled_input_index(record.tracer(),
                                                                          static_cast<int>(i));

@@ -1,4 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -199,3 +200,43 @@ def test_a_fault_is_one_line(arguments: tuple[str, ...], message: str) -> None:
     assert done.stderr.startswith("executor_runner: ")
     assert done.stderr.count("\n") == 1
     assert done.stderr.endswith("\n")
+
+
+def test_inputs_that_are_no_files_or_too_large_are_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1 << 42)
+    for name, message in (
+        (tmp_path / "fifo", "not a regular file"),
+        (Path("/dev/zero"), "not a regular file"),
+        (tmp_path, "not a regular file"),
+        (tmp_path / "sparse", "expected at most 1073741824 bytes, found 4398046511104"),
+    ):
+        done = run("--model_path", ADD, "--inputs", f"{name},{name}")
+        assert done.returncode == 1
+        assert message in done.stderr
+
+
+@pytest.mark.parametrize("start", [ADD, str(peer_programs.path("add")).replace(".pte", ".bpte")])
+def test_programs_and_bundles_in_sparse_files_are_refused_before_memory_is_taken(start: str, tmp_path: Path) -> None:
+    with (tmp_path / "sparse").open("wb") as file:
+        head = bytearray(Path(start).read_bytes()[:8])
+        file.write(head)
+        file.truncate(1 << 42)
+    done = run("--model_path", tmp_path / "sparse")
+    assert done.returncode == 1
+    assert "4398046511104 bytes, expected at most 2147483647" in done.stderr
+
+
+def test_a_method_that_wants_more_memory_than_allowed_is_not_run() -> None:
+    done = run("--model_path", MLP, "--max_planned_bytes", "100")
+    assert done.returncode == 1
+    assert "for planned buffers and outputs; the limit max_planned_bytes is 100" in done.stderr
+    for limit in ("none", "0", "1000000"):
+        assert output_of("--model_path", MLP, "--max_planned_bytes", limit)
+
+
+def test_limits_that_are_no_numbers_are_refused() -> None:
+    for option in ("--max_planned_bytes", "--instruction_budget"):
+        done = run("--model_path", MLP, option, "much")
+        assert (done.returncode, f"{option}: expected a number from 1 on" in done.stderr) == (1, True)

@@ -1,0 +1,34 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// A reader of JSON, RFC 8259, for small documents that are not trusted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <executorch/runtime/core/result.h>
+
+namespace executorch::extension::signature {
+
+struct JsonValue {
+  enum class Kind { Null, Boolean, Number, String, Array, Object };
+
+  Kind kind = Kind::Null;
+  /// Of a string, in UTF-8; of the rest but arrays and objects, as it is in the document.
+  std::string text;
+  /// Of arrays and objects.
+  std::vector<JsonValue> items;
+  /// An object's, one for each item, all different.
+  std::vector<std::string> names;
+
+  /// The item of that name; null if this is no object or has none.
+  const JsonValue* find(std::string_view name) const;
+  /// The string of that name; null if this is no object or has none.
+  const std::string* find_string(std::string_view name) const;
+};
+
+/// Reads a document. InvalidExternalData if it is none, is nested more than 32 deep, or an object
+/// has two items of one name.
+runtime::Result<JsonValue> parse_json(std::string_view document);
+
+}  // namespace executorch::extension::signature
