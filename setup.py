@@ -17,6 +17,10 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "cmake"))
+from bill_of_materials import bill_of_materials  # noqa: E402
+
+FIRST_ZIP_DATE = 315532800  # 1980-01-01: a zip archive has no earlier one
 NOT_SHIPPED = {"build", "docs", "test", "cmake"}
 SHIPPED_EXAMPLES = {"models", "portable", "xnnpack"}  # documented packages below executorch.examples
 
@@ -68,13 +72,44 @@ class Modules(build_py):
         return [] if package == "executorch" else super().find_package_modules(package, package_dir)
 
 
+def source_date() -> int:
+    """The time of the files in the wheel: ``SOURCE_DATE_EPOCH``, or else that of the commit; 1980 without one."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if given is not None:
+        return int(given)
+    try:
+        command = ("git", "log", "-1", "--format=%ct")
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return FIRST_ZIP_DATE
+    return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else FIRST_ZIP_DATE
+
+
 class Wheel(bdist_wheel):
-    """The wheel, assembled in an empty folder: an interrupted build leaves that folder behind."""
+    """The wheel. The same tree and tools give the same bytes, wherever and whenever it is built."""
 
     def run(self) -> None:
         """Removes what an interrupted build left, then assembles the wheel."""
+        os.environ["SOURCE_DATE_EPOCH"] = str(max(source_date(), FIRST_ZIP_DATE))
         shutil.rmtree(self.bdist_dir, ignore_errors=True)
         super().run()
+
+    def write_wheelfile(self, wheelfile_base: str, *arguments: str) -> None:
+        """Adds the bill of materials (PEP 770) as well; files get the same rights whatever the umask is."""
+        super().write_wheelfile(wheelfile_base, *arguments)
+        folder = Path(wheelfile_base) / "sboms"
+        folder.mkdir(exist_ok=True)
+        package = Path(self.bdist_dir) / "executorch"
+        text = bill_of_materials(
+            self.distribution.get_version(),
+            self.distribution.install_requires,
+            has_xnnpack=(package / "lib" / "libxnnpack_backend.a").exists(),
+            seconds=source_date(),
+        )
+        (folder / "executorch.cdx.json").write_text(text)
+        for path in Path(self.bdist_dir).rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
 class CMakeBuild(build_ext):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 from house.test_headers import DOCUMENTED
 from models import make
 from oracle.pipeline import to_program
@@ -75,6 +77,38 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
     assert not [n for n in names if n.startswith(left_out)]
 
 
+def test_the_wheel_builds_bit_for_bit_twice(wheel: Path, tmp_path: Path) -> None:
+    """A second time from the same objects, on another day, with another umask and in another temporary folder."""
+    (tmp_path / "scratch").mkdir()
+    command = (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT)
+    before = os.umask(0o077)
+    try:
+        _run(*command, TMPDIR=str(tmp_path / "scratch"), TZ="Asia/Tokyo")
+    finally:
+        os.umask(before)
+    (again,) = tmp_path.glob("executorch-*.whl")
+    first, second = zipfile.ZipFile(wheel), zipfile.ZipFile(again)
+    assert [each.filename for each in first.infolist()] == [each.filename for each in second.infolist()]
+    assert [name for name in first.namelist() if first.read(name) != second.read(name)] == []
+    assert wheel.read_bytes() == again.read_bytes()
+
+
+def test_no_file_of_the_wheel_names_a_folder_of_the_build(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    places = [str(place).encode() for place in (ROOT, Path.home(), Path(sys.prefix))]
+    assert [name for name in archive.namelist() if any(place in archive.read(name) for place in places)] == []
+
+
+def test_the_wheel_has_a_bill_of_materials_that_follows_the_schema(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [
+        name for name in archive.namelist() if re.fullmatch(r"executorch-.*\.dist-info/sboms/.*\.cdx\.json", name)
+    ]
+    text = archive.read(name).decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    assert '"name": "xnnpack"' in text
+
+
 def test_the_runtime_needs_neither_torch_nor_the_compiler(python: Path, tmp_path: Path) -> None:
     script = (
         "import executorch.runtime, sys; assert 'torch' not in sys.modules; assert 'executorch.exir' not in sys.modules"
@@ -129,7 +163,7 @@ LIBRARIES = (
     *("quantized_kernels", "quantized_ops_lib", "xnnpack_backend", "extension_module", "extension_module_static"),
     *("extension_tensor", "extension_data_loader", "extension_flat_tensor", "extension_named_data_map"),
     *("extension_threadpool", "extension_memory_allocator", "extension_runner_util", "extension_evalue_util"),
-    "prim_kernels",
+    *("extension_signature", "prim_kernels"),
 )
 MORE_HEADERS = (
     *("devtools/etdump/etdump_flatcc.h", "extension/flat_tensor/flat_tensor_data_map.h"),
@@ -237,6 +271,15 @@ def test_a_backend_of_ones_own_goes_from_its_partitioner_to_the_device(python: P
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
     printed = _run(sys.executable, ROOT / "examples/backend/run.py", package)
     assert "device [0.909" in printed
+
+
+def test_a_signed_and_an_encrypted_program_run_as_they_were_made_alone(python: Path) -> None:
+    package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
+    printed = _run(sys.executable, ROOT / "examples/signed_program/run.py", package)
+    signed, encrypted = (line.split()[1:] for line in printed.splitlines()[:2])
+    assert len(signed) == 2 and signed == encrypted
+    assert "is not" in printed or "expected SHA-256" in printed
+    assert "encrypted with another key" in printed
 
 
 def test_a_program_without_a_heap_has_exactly_the_memory_that_export_printed(python: Path, tmp_path: Path) -> None:

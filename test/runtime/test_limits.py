@@ -138,7 +138,15 @@ def test_a_handler_that_does_not_raise_lets_it_go_on(counting: bytes) -> None:
     assert len(seen) == 2
 
 
+AGAIN = """\
+        def execute_again() -> None:
+            while True:
+                method.execute([np.array(20_000)])
+        for _ in range(COUNT):
+            threading.Thread(target=execute_again, daemon=True).start()"""
 AT_EXIT = {
+    "a daemon thread executes again and again": AGAIN.replace("COUNT", "1"),
+    "daemon threads take turns": AGAIN.replace("COUNT", "3"),
     "a daemon thread executes": "threading.Thread(target=method.execute, args=([n],), daemon=True).start()",
     "a daemon thread waits for its turn": """\
         for _ in range(2):
