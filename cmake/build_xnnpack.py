@@ -116,9 +116,9 @@ def main() -> int:
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     prefix = cache / f"xnnpack-{build_key()}"
     try:
-        for folder in (cache, prefix):
-            if folder.exists():
-                check_private(folder)
+        check_private(cache)
+        if prefix.exists():
+            check_private(prefix, contents=True)
     except SourceUnavailable as error:
         print(error, file=sys.stderr)
         return 1
@@ -135,6 +135,8 @@ def main() -> int:
                 scratch = Path(folder)
                 compile_library(arguments, scratch, scratch / "installed")
                 (scratch / "installed").chmod(0o755)
+                for path in (scratch / "installed").rglob("*"):
+                    path.chmod(path.stat().st_mode & ~0o022)  # check_private() wants that, whatever the umask was
                 (scratch / "installed").rename(prefix)
     print(prefix)
     return 0

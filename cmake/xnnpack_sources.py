@@ -71,17 +71,26 @@ def cache_folder() -> Path:
     return Path(chosen) if chosen else Path.home() / ".cache" / "executorch"
 
 
-def check_private(folder: Path) -> None:
+def check_private(folder: Path, *, contents: bool = False) -> None:
     """Refuse a folder whose files another user may have put there: a build links what it finds in it.
 
+    Args:
+        folder: The folder.
+        contents: Check all that is below it as well, whose rights may be others. Links are not followed.
+
     Raises:
-        SourceUnavailable: The folder belongs to another user, or others may write to it.
+        SourceUnavailable: Something belongs to another user, or others may write to it.
     """
-    found = folder.stat()
-    if found.st_uid != os.geteuid():
-        raise SourceUnavailable(f"{folder} belongs to user {found.st_uid}, expected {os.geteuid()}")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise SourceUnavailable(f"others may write to {folder}: remove it, or `chmod -R go-w {folder}` if you trust it")
+    for path in (folder, *(sorted(folder.rglob("*")) if contents else ())):
+        found = path.stat() if path == folder else path.lstat()
+        if found.st_uid != os.geteuid():
+            raise SourceUnavailable(f"{path} belongs to user {found.st_uid}, expected {os.geteuid()}")
+        if stat.S_ISLNK(found.st_mode):
+            raise SourceUnavailable(f"{path} is a link, expected files and folders alone")
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise SourceUnavailable(
+                f"others may write to {path}: remove it, or `chmod -R go-w {folder}` if you trust it"
+            )
 
 
 def digest(path: Path) -> str:

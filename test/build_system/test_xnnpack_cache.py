@@ -24,6 +24,22 @@ def test_a_folder_that_others_may_write_to_is_refused(mode: int, tmp_path: Path)
         check_private(tmp_path)
 
 
+def test_what_lies_in_a_folder_is_checked_as_well(tmp_path: Path) -> None:
+    library = tmp_path / "lib" / "libXNNPACK.a"
+    library.parent.mkdir()
+    library.write_bytes(b"!<arch>\n")
+    for path, mode in ((tmp_path, 0o755), (library.parent, 0o755), (library, 0o644)):
+        path.chmod(mode)
+    check_private(tmp_path, contents=True)
+    library.chmod(0o646)
+    with pytest.raises(SourceUnavailable, match=r"others may write to .*libXNNPACK\.a"):
+        check_private(tmp_path, contents=True)
+    library.unlink()
+    library.symlink_to(tmp_path)
+    with pytest.raises(SourceUnavailable, match="is a link"):
+        check_private(tmp_path, contents=True)
+
+
 def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owner = tmp_path.stat().st_uid
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
