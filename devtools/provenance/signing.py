@@ -80,7 +80,7 @@ def verify_files(files: Sequence[StrPath], *, public_key: StrPath, signature: St
 
 
 def _signed_names(signature: StrPath) -> tuple[list[str], bool]:
-    """The names in a signature, which is not verified yet, and whether one file was signed without a folder."""
+    """Return the names in a signature, and whether it is of one file without a folder. Verifies nothing."""
     try:
         bundle = json.loads(Path(signature).read_bytes())
         statement = json.loads(base64.b64decode(bundle["dsseEnvelope"]["payload"], validate=True))
@@ -88,7 +88,7 @@ def _signed_names(signature: StrPath) -> tuple[list[str], bool]:
         is_alone = names == ["."]
         names = [str(statement["subject"][0]["name"])] if is_alone else names
     except (ValueError, TypeError, KeyError, IndexError, binascii.Error, RecursionError) as error:
-        raise SignatureError(f"{signature} is no signature of model-signing: {error!r}") from error
+        raise SignatureError(f"{signature} is not a signature of model-signing: {error!r}") from error
     for name in names:
         if Path(name).name != name:
             raise SignatureError(f"{signature}: expected names without folders, found {name!r}")
@@ -110,7 +110,7 @@ def _folder_of(files: Sequence[StrPath]) -> Path:
 
 
 def _check_regular(*paths: StrPath) -> None:
-    """Refuse FIFOs and devices, which would be waited for, and what is not there."""
+    """Refuse missing files, and FIFOs and devices, on which reading would wait."""
     for path in paths:
         if not Path(path).is_file():
             raise SignatureError(f"{path} is not a regular file" if Path(path).exists() else f"there is no file {path}")

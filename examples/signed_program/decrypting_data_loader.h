@@ -15,7 +15,7 @@
 using Key = std::array<unsigned char, 32>;
 
 /// The file is a nonce of 12 bytes, the encrypted bytes, and a tag of 16. All of it is decrypted
-/// and verified before anything is loaded; the loader must outlive what is.
+/// and verified before anything is loaded. The loader must outlive the loaded data.
 class DecryptingDataLoader final : public executorch::runtime::DataLoader {
   using Error = executorch::runtime::Error;
   using FreeableBuffer = executorch::runtime::FreeableBuffer;

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Reading of files that are not trusted."""
+"""Read untrusted files."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 namespace executorch::extension::executor_runner {
 
 /// A loader of a program or data file: mapped, or, with --verify, verified and in memory. Ends the
-/// process with a line on stderr if it cannot be read or is not what was signed.
+/// process with a line on stderr if it cannot be read or was not signed.
 std::unique_ptr<runtime::DataLoader> open_data(const Options& options, const std::string& path);
 
 }  // namespace executorch::extension::executor_runner

@@ -80,7 +80,7 @@ size_t default_max_planned_bytes() {
 
 namespace {
 
-/// Adds the bytes of outputs that the plan has no memory for to `total`.
+/// Adds the bytes of outputs without planned memory to `total`.
 Error add_unplanned_outputs(const runtime::MethodMeta& meta, size_t* total) {
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     if (ET_UNWRAP(meta.output_tag(i)) != runtime::Tag::Tensor) {

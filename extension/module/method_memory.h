@@ -77,8 +77,7 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
 };
 
 /// The most bytes that a method may ask for unless it is loaded with another limit: three quarters
-/// of the machine's physical memory; 0, which is no limit, if the system does not say how much that
-/// is.
+/// of the machine's physical memory. 0, which stands for no limit, if that size is unknown.
 size_t default_max_planned_bytes();
 
 /// Ok if the planned buffers of a method and the outputs that its plan leaves to the caller take at

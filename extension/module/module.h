@@ -137,8 +137,7 @@ class Module {
   /// 0: no limit. At first it is default_max_planned_bytes().
   void set_max_planned_bytes(size_t max_planned_bytes) { max_planned_bytes_ = max_planned_bytes; }
 
-  /// The instruction budget of methods that are loaded from now on (Method::
-  /// set_instruction_budget()); 0, the default: no limit.
+  /// Calls Method::set_instruction_budget() for methods that are loaded from now on.
   void set_instruction_budget(size_t instructions) { instruction_budget_ = instructions; }
 
   /// With `planned_memory`, which must outlive the method, planned buffers lie there;

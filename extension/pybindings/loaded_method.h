@@ -24,7 +24,7 @@ namespace executorch::extension::pybindings {
 class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
  public:
   /// @param pool Its threads; null: those of the program.
-  /// @param limits What it may ask for; without: what the program's methods may.
+  /// @param limits Its limits; nullopt: those of the program.
   static std::shared_ptr<LoadedMethod> load(std::shared_ptr<LoadedProgram> program,
                                             const std::string& name,
                                             std::shared_ptr<threadpool::ThreadPool> pool = nullptr,

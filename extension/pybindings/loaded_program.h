@@ -21,7 +21,7 @@
 
 namespace executorch::extension::pybindings {
 
-/// What a method may ask for; 0: no limit.
+/// Limits of a method; 0: no limit.
 struct Limits {
   size_t max_planned_bytes = default_max_planned_bytes();
   size_t instruction_budget = 0;
@@ -77,7 +77,7 @@ class LoadedProgram final {
     choices_ = BackendChoices(choices);
   }
   const runtime::LoadBackendOptionsMap* backend_options() const { return choices_.map(); }
-  /// Of methods that are loaded from now on, unless they have limits of their own.
+  /// Limits for methods that are loaded from now on without limits of their own.
   void set_limits(const Limits& limits) { limits_ = limits; }
   const Limits& limits() const { return limits_; }
   /// Records what happens in methods that are loaded from now on, which take turns then. Raises as

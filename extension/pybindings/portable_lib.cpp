@@ -269,7 +269,7 @@ PYBIND11_MODULE(_portable_lib, module) {
                           "How much of a program is checked: always everything.")
       .value("Minimal", Verification::Minimal)
       .value("InternalConsistency", Verification::InternalConsistency)
-      // Objects that pickle makes have no value before it is set.
+      // By default, pickle makes an object without a value first, which seal_types() refuses.
       .def("__reduce__", [](const py::object& self) {
         return py::make_tuple(py::type::of(self), py::make_tuple(py::int_(self)));
       });

@@ -19,8 +19,8 @@ class SignalCheck final {
  public:
   explicit SignalCheck(const GilRelease& released) : released_(released) {}
 
-  /// Whether a handler raised an exception, which the thread then has. Takes the GIL once in
-  /// kSignalPeriod, and reads the clock only as often as that needs.
+  /// Whether a handler raised an exception; Python's error indicator is set then. Takes the GIL
+  /// once in kSignalPeriod, and reads the clock only as often as that needs.
   bool interrupts();
 
  private:
@@ -32,7 +32,7 @@ class SignalCheck final {
 };
 
 /// Calls `wait(kSignalPeriod)` without the GIL until it returns true, with handlers of signals in
-/// between. Throws what one of them raises.
+/// between. Throws the exception of a handler.
 template <typename Wait>
 void wait_with_signals(Wait&& wait) {
   bool has_raised = false;

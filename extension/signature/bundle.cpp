@@ -148,7 +148,7 @@ Result<std::vector<SignedFile>> read_signed_files(const Envelope& envelope) {
     files.push_back(ET_UNWRAP(read_signed_file(resource)));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(check_subject(*subject, files));
-  // A file that was signed alone has no name of its own there.
+  // model-signing names a file "." that was signed without a folder; the subject has its name.
   if (files.size() == 1 && files[0].name == ".") {
     files[0].name = *ET_UNWRAP(required_string(subject, "name"));
   }

@@ -12,7 +12,7 @@
 
 namespace executorch::extension::signature {
 
-/// What a bundle holds. Nothing of it is verified.
+/// The contents of a bundle, not verified.
 struct Envelope {
   std::string payload_type;
   std::string payload;
@@ -23,7 +23,7 @@ struct Envelope {
   std::string signed_bytes() const;
 };
 
-/// InvalidExternalData if the text is no bundle with one signature.
+/// Parses a bundle. InvalidExternalData if the text is not a bundle with one signature.
 runtime::Result<Envelope> read_bundle(std::string_view text);
 
 struct SignedFile {
@@ -32,8 +32,9 @@ struct SignedFile {
   Sha256 digest;
 };
 
-/// The files that a payload lists; its signature has been verified. InvalidExternalData if it is no
-/// statement of model-signing; NotSupported if its digests are not SHA-256 of whole files.
+/// Reads the list of files in a payload whose signature has been verified. InvalidExternalData if
+/// it is not a statement of model-signing; NotSupported if its digests are not SHA-256 of whole
+/// files.
 runtime::Result<std::vector<SignedFile>> read_signed_files(const Envelope& envelope);
 
 }  // namespace executorch::extension::signature

@@ -12,8 +12,8 @@ using runtime::Error;
 
 namespace {
 
-// OpenSSL's own types, of which only pointers are used. Linking libcrypto would make every program
-// that links this need it, also where nothing is verified.
+// OpenSSL's types; this file uses pointers to them alone. libcrypto is not linked, so that programs
+// which verify nothing run without it.
 struct Bio;
 struct Key;
 struct Context;

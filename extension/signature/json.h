@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A reader of JSON, RFC 8259, for small documents that are not trusted.
+// Parser of JSON (RFC 8259) for small, untrusted documents.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ struct JsonValue {
   enum class Kind { Null, Boolean, Number, String, Array, Object };
 
   Kind kind = Kind::Null;
-  /// Of a string, in UTF-8; of the rest but arrays and objects, as it is in the document.
+  /// A string's characters in UTF-8; for numbers, booleans and null, their text in the document.
   std::string text;
-  /// Of arrays and objects.
+  /// The items of an array or object.
   std::vector<JsonValue> items;
-  /// An object's, one for each item, all different.
+  /// The names of an object's items, all different.
   std::vector<std::string> names;
 
   /// The item of that name; null if this is no object or has none.

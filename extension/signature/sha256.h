@@ -12,7 +12,7 @@ namespace executorch::extension::signature {
 
 using Sha256 = std::array<uint8_t, 32>;
 
-/// The digest of what is added, in parts of any size.
+/// Computes a digest of bytes that are added in parts of any size.
 class Sha256Hasher final {
  public:
   void add(const void* data, size_t size);

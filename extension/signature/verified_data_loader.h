@@ -12,7 +12,7 @@
 namespace executorch::extension::signature {
 
 /// A DataLoader of a file with a known SHA-256, from SignedFiles for instance. The whole file is in
-/// memory: what was verified is what is loaded, whatever happens to the file. The loader must
+/// memory: later changes of the file have no effect. The loader must
 /// outlive all that is loaded.
 class VerifiedDataLoader final : public runtime::DataLoader {
  public:

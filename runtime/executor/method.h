@@ -243,7 +243,7 @@ class Method final {
   size_t external_made_ = 0;
   /// The instruction to run next; the number of instructions at the end.
   size_t next_ = 0;
-  /// 0: no limit. What is left of it in this execution.
+  /// 0: no limit. instructions_left_ is the rest of it in this execution.
   size_t instruction_budget_ = 0;
   size_t instructions_left_ = 0;
   bool budget_is_used_up_ = false;

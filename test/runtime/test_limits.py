@@ -193,7 +193,7 @@ def test_the_interpreter_ends_while(body: str, counting: bytes, tmp_path: Path) 
     done = subprocess.run(
         [sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
-    # Of one task, as the log says: "I 12:00:00 executorch:...".
+    # The log says at level I that all is one task: the program was not planned for several.
     errors = [line for line in done.stderr.splitlines() if not line.startswith("I ")]
     assert (done.returncode, done.stdout, errors) == (0, "end\n", [])
 

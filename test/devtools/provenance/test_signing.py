@@ -118,7 +118,7 @@ def test_a_signature_that_was_changed_is_refused(files: list[Path], keys: Keys, 
 def test_what_is_no_signature_is_refused(text: str, files: list[Path], keys: Keys, tmp_path: Path) -> None:
     signature = tmp_path / "model.sig"
     signature.write_text(text)
-    with pytest.raises(SignatureError, match="is no signature of model-signing"):
+    with pytest.raises(SignatureError, match="is not a signature of model-signing"):
         verify_files(files, public_key=keys.public, signature=signature)
     done = run(files[0], "--verify", signature, "--public_key", keys.public)
     assert done.returncode == 1

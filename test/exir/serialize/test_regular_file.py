@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Files that are not trusted are read only if they are files, and fit into memory."""
+"""Tools read regular files alone, and only those that fit into memory."""
 
 import os
 import socket
