@@ -97,7 +97,7 @@ class RunningTasks final {
         temp_blocks_(state.temp_blocks),
         pool_(pool),
         left_(state.order.ends.size()),
-        instructions_left_(method.instruction_budget_) {}
+        instructions_left_(method.loop_limits_.budget) {}
 
   void run_from(uint32_t index) {
     size_t done = 0;
@@ -135,7 +135,7 @@ class RunningTasks final {
 
   /// Takes the instructions of a loop's round, which ends at instruction `at`, off the budget.
   Error spend(size_t at, size_t round) {
-    if (method_.instruction_budget_ == 0) return Error::Ok;
+    if (method_.loop_limits_.budget == 0) return Error::Ok;
     size_t left = instructions_left_.load(std::memory_order_relaxed);
     do {
       if (round > left) {
@@ -177,7 +177,9 @@ class RunningTasks final {
       result_ = Error::InvalidState;
       has_been_cancelled_ = true;
     }
-    method_.budget_is_used_up_ = budget_is_used_up_.load(std::memory_order_relaxed);
+    if (budget_is_used_up_.load(std::memory_order_relaxed)) {
+      method_.loop_limits_.left = Method::kUsedUp;
+    }
     method_.end_async(result_);
     has_ended_ = true;
     ended_.notify_all();

@@ -34,11 +34,7 @@ Method::Method(Method&& other) noexcept
       delegates_made_(std::exchange(other.delegates_made_, 0)),
       external_made_(std::exchange(other.external_made_, 0)),
       next_(other.next_),
-      instruction_budget_(other.instruction_budget_),
-      instructions_left_(other.instructions_left_),
-      budget_is_used_up_(other.budget_is_used_up_),
-      interrupt_check_(other.interrupt_check_),
-      interrupt_context_(other.interrupt_context_),
+      loop_limits_(other.loop_limits_),
       async_state_(std::exchange(other.async_state_, nullptr)),
       end_async_state_(other.end_async_state_) {
   // Nothing that the other does can reach what is ours now.
@@ -91,8 +87,7 @@ Error Method::begin() {
     ET_CHECK_OK_OR_RETURN_ERROR(parametric_plan_.place(*plan_, block_, *planned_memory_));
   }
   internal::release_growing(block_);
-  instructions_left_ = instruction_budget_;
-  budget_is_used_up_ = false;
+  loop_limits_.left = loop_limits_.budget;
   for (internal::Input& input : block_.inputs) {
     input.is_set = !input.is_consumed || input.tensor == nullptr;
   }
@@ -264,10 +259,13 @@ Error Method::run_at(size_t* next, KernelRuntimeContext& context) {
       break;
     case Opcode::JumpFalse:
       if (!is_true(*instruction.arguments[0])) {
-        const size_t from = *next;
+        // Every loop has a jump back: no other instruction goes to an earlier one. Executions on
+        // other threads check for themselves.
+        if (loop_limits_.check_round != nullptr && instruction.number <= *next && next == &next_) {
+          ET_CHECK_OK_OR_RETURN_ERROR(loop_limits_.check_round(*this, instruction.number));
+        }
         *next = instruction.number;
-        // Every loop has a jump back: no other instruction goes to an earlier one.
-        return *next <= from ? check_round(from, *next) : Error::Ok;
+        return Error::Ok;
       }
       break;
     case Opcode::Free:
@@ -286,21 +284,31 @@ void Method::set_interrupt_flag(const std::atomic<bool>* flag) {
                       const_cast<std::atomic<bool>*>(flag));
 }
 
-Error Method::check_round(size_t from, size_t to) {
-  if (next_ == kElsewhere) {
-    return Error::Ok;  // each task checks for itself
+void Method::set_instruction_budget(size_t instructions) {
+  loop_limits_.budget = instructions;
+  loop_limits_.check_round = check_round;
+}
+
+void Method::set_interrupt_check(InterruptCheck check, void* context) {
+  loop_limits_.check = check;
+  loop_limits_.context = context;
+  loop_limits_.check_round = check_round;
+}
+
+Error Method::check_round(Method& method, size_t to) {
+  LoopLimits& limits = method.loop_limits_;
+  const size_t from = method.next_;
+  ET_CHECK_OR_RETURN_ERROR(limits.check == nullptr || !limits.check(limits.context), InvalidState,
+                           "method '%s' was interrupted at instruction %zu", method.name(), from);
+  if (limits.budget == 0) {
+    return Error::Ok;
   }
-  ET_CHECK_OR_RETURN_ERROR(interrupt_check_ == nullptr || !interrupt_check_(interrupt_context_),
-                           InvalidState, "method '%s' was interrupted at instruction %zu", name(),
-                           from);
-  if (instruction_budget_ != 0) {
-    const size_t round = from - to + 1;
-    if (round > instructions_left_) {
-      budget_is_used_up_ = true;
-      return log_used_budget(from);
-    }
-    instructions_left_ -= round;
+  const size_t round = from - to + 1;
+  if (round > limits.left) {
+    limits.left = kUsedUp;
+    return method.log_used_budget(from);
   }
+  limits.left -= round;
   return Error::Ok;
 }
 
@@ -308,7 +316,7 @@ Error Method::log_used_budget(size_t instruction) const {
   ET_LOG(Error,
          "method '%s': the loop that ends at instruction %zu needs more than the budget of %zu "
          "instructions",
-         name(), instruction, instruction_budget_);
+         name(), instruction, loop_limits_.budget);
   return Error::OutOfResources;
 }
 

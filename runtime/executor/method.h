@@ -122,18 +122,15 @@ class Method final {
   /// The most instructions that the loops of one execution may run; 0, the default: no limit. Each
   /// jump back counts the instructions from its destination to itself. Instructions outside of
   /// loops are not counted: the program's size bounds them. Applies to execute_async() too.
-  void set_instruction_budget(size_t instructions) { instruction_budget_ = instructions; }
+  void set_instruction_budget(size_t instructions);
   /// Whether the last execution ended because its instruction budget was used up.
-  bool instruction_budget_is_used_up() const { return budget_is_used_up_; }
+  bool instruction_budget_is_used_up() const { return loop_limits_.left == kUsedUp; }
 
   /// Called at every jump back of execute() and step(), which end with Error::InvalidState if it
   /// returns true: no program can loop without one. Null: nothing is called. `context` must outlive
   /// the executions. execute_async() has Execution::cancel() for that.
   using InterruptCheck = bool (*)(void* context);
-  void set_interrupt_check(InterruptCheck check, void* context) {
-    interrupt_check_ = check;
-    interrupt_context_ = context;
-  }
+  void set_interrupt_check(InterruptCheck check, void* context);
   /// The same with a flag, which any thread or signal handler may set; null: none. It must outlive
   /// the executions, and stays set until the caller clears it.
   void set_interrupt_flag(const std::atomic<bool>* flag);
@@ -174,6 +171,7 @@ class Method final {
 
   /// Stands in next_ while other threads execute.
   static constexpr size_t kElsewhere = SIZE_MAX;
+  static constexpr size_t kUsedUp = SIZE_MAX;
 
   Method(const Program* program, const executorch_flatbuffer::ExecutionPlan* plan,
          MemoryManager* memory_manager, EventTracer* event_tracer)
@@ -211,8 +209,9 @@ class Method final {
   Error run_next(KernelRuntimeContext& context);
   /// Runs instruction *next and sets it to the following one.
   Error run_at(size_t* next, KernelRuntimeContext& context);
-  /// Whether a loop may begin another round, after a jump from one instruction to an earlier one.
-  Error check_round(size_t from, size_t to);
+  /// Whether a loop may begin another round, by a jump from instruction next_ back to `to`. Linked
+  /// where limits are set.
+  static Error check_round(Method& method, size_t to);
   Error log_used_budget(size_t instruction) const;
   Error run_next_traced(KernelRuntimeContext& context);
   void log_results(const internal::Instruction& instruction);
@@ -243,12 +242,17 @@ class Method final {
   size_t external_made_ = 0;
   /// The instruction to run next; the number of instructions at the end.
   size_t next_ = 0;
-  /// 0: no limit. instructions_left_ is the rest of it in this execution.
-  size_t instruction_budget_ = 0;
-  size_t instructions_left_ = 0;
-  bool budget_is_used_up_ = false;
-  InterruptCheck interrupt_check_ = nullptr;
-  void* interrupt_context_ = nullptr;
+  struct LoopLimits {
+    /// check_round(); null: there are no limits.
+    Error (*check_round)(Method& method, size_t to) = nullptr;
+    /// 0: no limit.
+    size_t budget = 0;
+    /// The rest of the budget in this execution, or kUsedUp.
+    size_t left = 0;
+    InterruptCheck check = nullptr;
+    void* context = nullptr;
+  };
+  LoopLimits loop_limits_;
   /// Made by the first execution on other threads; null before.
   internal::AsyncState* async_state_ = nullptr;
   void (*end_async_state_)(internal::AsyncState*) = nullptr;

@@ -82,6 +82,10 @@ Program::Program(const DataLoader* loader, size_t segment_base, FreeableBuffer&&
 Result<Program> Program::load(DataLoader* loader, Verification) {
   ET_CHECK_OR_RETURN_ERROR(loader != nullptr, InvalidArgument, "no loader of a program");
   const ProgramHeader header = ET_UNWRAP(load_header(*loader));
+  // Offsets in a flatbuffer have 31 bits. Before memory is taken for it: files may be sparse.
+  ET_CHECK_OR_RETURN_ERROR(header.flatbuffer_size <= INT32_MAX, InvalidProgram,
+                           "program header: flatbuffer of %zu bytes, expected at most %d",
+                           header.flatbuffer_size, INT32_MAX);
   FreeableBuffer data = ET_UNWRAP(
       loader->load(0, header.flatbuffer_size, DataLoader::SegmentInfo(SegmentType::Program)));
   const fb::Program* program = ET_UNWRAP(verify(data, header));

@@ -71,14 +71,6 @@ Error read_fields(Span<const uint8_t> head, size_t file_size, Fields* out) {
   return Error::Ok;
 }
 
-/// Offsets in a flatbuffer have 31 bits. Before memory is taken for it: files may be sparse.
-Error check_flatbuffer_size(uint64_t size) {
-  ET_CHECK_OR_RETURN_ERROR(size <= INT32_MAX, InvalidProgram,
-                           "program header: flatbuffer of %" PRIu64 " bytes, expected at most %d",
-                           size, INT32_MAX);
-  return Error::Ok;
-}
-
 }  // namespace
 
 HeaderKind classify_program_header(Span<const uint8_t> head) {
@@ -104,7 +96,6 @@ Result<ProgramHeader> parse_program_header(Span<const uint8_t> head, size_t file
       head[kIdentifierAt + 1], head[kIdentifierAt + 2], head[kIdentifierAt + 3], kIdentifier,
       kind == HeaderKind::OtherVersion ? "another version of the format" : "not a program file");
   if (!has_extended_header(head)) {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_flatbuffer_size(file_size));
     return ProgramHeader{file_size, 0, 0};
   }
   Fields fields;
@@ -113,7 +104,6 @@ Result<ProgramHeader> parse_program_header(Span<const uint8_t> head, size_t file
       fields.flatbuffer_size >= kMagicAt + fields.length && fields.flatbuffer_size <= file_size,
       InvalidProgram, "program header: flatbuffer of %" PRIu64 " bytes in a file of %zu",
       fields.flatbuffer_size, file_size);
-  ET_CHECK_OK_OR_RETURN_ERROR(check_flatbuffer_size(fields.flatbuffer_size));
   if (fields.segment_base == 0) {
     return ProgramHeader{static_cast<size_t>(fields.flatbuffer_size), 0, 0};
   }
