@@ -25,6 +25,7 @@ from executorch.devtools.pte_tool.report import format_diff_result
 from executorch.devtools.pte_tool.tensor_difference import compare_tensors, describe
 from executorch.exir._serialize._program import PTEFile, deserialize_pte_binary
 from executorch.exir.schema import BackendDelegate, DataLocation, DelegateCall, ExecutionPlan, KernelCall, Tensor
+from executorch.exir.serialize.regular_file import read_regular_file
 
 
 def diff_pte(
@@ -196,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     given = parser.parse_args(arguments)
     try:
-        files = [path.read_bytes() for path in (given.file_a, given.file_b)]
+        files = [read_regular_file(path) for path in (given.file_a, given.file_b)]
     except OSError as error:
         parser.error(str(error))
     result = diff_pte(files[0], files[1], str(given.file_a), str(given.file_b), given.max_samples)
