@@ -57,6 +57,7 @@ function(executorch_codegen)
     COMMAND ${generator_command} ${ARG_ARGS}
     COMMAND ${CMAKE_COMMAND} -E touch ${ARG_OUTPUT}
     DEPENDS ${ARG_DEPENDS} ${generator} ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
+            ${EXECUTORCH_PACKAGE_ROOT}/kernels/in_place.json
     COMMENT "Generating ${ARG_OUTPUT}"
     VERBATIM)
 endfunction()

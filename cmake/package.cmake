@@ -81,6 +81,7 @@ install(
   FILES_MATCHING
   PATTERN "functions.yaml"
   PATTERN "sources.json"
+  PATTERN "in_place.json"
   REGEX "/kernels/(portable|quantized|loops|gemm|recurrent|spatial)/.*\\.cpp$")
 install(FILES ${PROJECT_SOURCE_DIR}/tools/cmake/Utils.cmake ${PROJECT_SOURCE_DIR}/tools/cmake/Codegen.cmake
         DESTINATION tools/cmake COMPONENT sdk)

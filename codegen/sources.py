@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from executorch.codegen.cpp_types import argument_types, declaration, return_type
 from executorch.codegen.documented_names import entry_point_aliases, native_aliases
 from executorch.codegen.dtypes import SCALAR_TYPE_CODES, mask
+from executorch.codegen.in_place import alias_options
 from executorch.codegen.library_yaml import KernelRow
 from executorch.codegen.schema import Schema
 from executorch.codegen.selection import Selection
@@ -193,9 +194,11 @@ def _row(row: KernelRow, served: int, is_overloaded: bool) -> str:
     if is_overloaded:
         function = f"static_cast<{_type(row)}>({function})"
     key = f', KernelKey("{row.key}")' if row.key else ""
+    options = alias_options(row.schema.qualified_name, row.function)
+    suffix = f".with({options})" if options else ""
     if served:
-        return f'make_kernel_for_dtypes<{function}, {served:#x}>("{row.schema.qualified_name}"{key})'
-    return f'make_kernel<{function}>("{row.schema.qualified_name}"{key})'
+        return f'make_kernel_for_dtypes<{function}, {served:#x}>("{row.schema.qualified_name}"{key}){suffix}'
+    return f'make_kernel<{function}>("{row.schema.qualified_name}"{key}){suffix}'
 
 
 def selected_dtypes(dtypes: Iterable[str], by_kernel: Mapping[str, frozenset[str]], library: str) -> str:

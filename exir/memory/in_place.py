@@ -9,7 +9,9 @@ after it was read. A test runs every operator of the table with its output on to
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from torch.export.graph_signature import ExportGraphSignature
@@ -21,27 +23,9 @@ from executorch.exir.memory.liveness import Liveness
 from executorch.exir.memory.specs import out_arguments, placeholder_specs, written_placeholder_names
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
-_UNARY = """
-abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh elu erf erfc exp exp2 expm1 floor frac gelu hardsigmoid
-hardswish hardtanh leaky_relu lgamma log log10 log1p log2 logical_not logit mish neg reciprocal relu round rsqrt
-sigmoid sign silu sin sinh softplus sqrt tan tanh threshold trunc
-"""
-_OVERLOADS = """
-add.out add.Scalar_out sub.out sub.Scalar_out rsub.Tensor_out rsub.Scalar_out mul.out mul.Scalar_out div.out
-div.Scalar_out div.out_mode div.Scalar_mode_out floor_divide.out remainder.Tensor_out remainder.Scalar_out
-fmod.Tensor_out fmod.Scalar_out pow.Tensor_Tensor_out pow.Tensor_Scalar_out pow.Scalar_out atan2.out copysign.out
-hypot.out fmax.out fmin.out maximum.out minimum.out clamp.out clamp.Tensor_out clamp_min.out clamp_max.out
-where.self_out addcmul.out addcdiv.out lerp.Scalar_out lerp.Tensor_out
-eq.Tensor_out eq.Scalar_out ne.Tensor_out ne.Scalar_out lt.Tensor_out lt.Scalar_out le.Tensor_out le.Scalar_out
-gt.Tensor_out gt.Scalar_out ge.Tensor_out ge.Scalar_out
-logical_and.out logical_or.out logical_xor.out
-bitwise_and.Tensor_out bitwise_and.Scalar_out bitwise_or.Tensor_out bitwise_or.Scalar_out bitwise_xor.Tensor_out
-bitwise_xor.Scalar_out bitwise_left_shift.Tensor_out bitwise_right_shift.Tensor_out
-"""
+_TABLE = Path(__file__).resolve().parents[2] / "kernels" / "in_place.json"
 
-WORKS_IN_PLACE = frozenset(
-    [f"aten::{name}.out" for name in _UNARY.split()] + [f"aten::{name}" for name in _OVERLOADS.split()]
-)
+WORKS_IN_PLACE = frozenset(json.loads(_TABLE.read_text())["any operand"])
 """Out variants, named as in `kernels/*/functions.yaml`, whose output may be any operand of its shape and width."""
 
 

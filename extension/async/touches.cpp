@@ -19,8 +19,9 @@ using executorch::runtime::internal::items;
 namespace {
 
 enum Space : uint32_t { kValues, kData, kDelegates, kBuffers };
-/// Bits of Kernel::written_.
-constexpr size_t kMaskBits = 64;
+/// Bits of Kernel::written_ that stand for arguments.
+constexpr size_t kMaskBits = 62;
+constexpr uint64_t kArguments = (uint64_t{1} << kMaskBits) - 1;
 
 class Collector final {
  public:
@@ -34,7 +35,8 @@ class Collector final {
     for (size_t i = 0; i < has_value_.size(); ++i) {
       const fb::Tensor* tensor = plan.values()->Get(static_cast<uint32_t>(i))->val_as_Tensor();
       has_value_[i] = tensor == nullptr || tensor->data_buffer_idx() != 0 ||
-                      tensor->extra_tensor_info() != nullptr || block.is_constant[i];
+                      tensor->extra_tensor_info() != nullptr ||
+                      (block.flags[i] & kConstantValue) != 0;
     }
     for (const int32_t input : items(plan.inputs())) {
       has_value_[static_cast<size_t>(input)] = true;
@@ -128,7 +130,7 @@ class Collector final {
   void touch_kernel(const fb::KernelCall& call) {
     const auto arguments = items(call.args());
     const Kernel* kernel = block_.kernels[static_cast<size_t>(call.op_index())];
-    const uint64_t written = kernel == nullptr ? ~uint64_t{0} : kernel->written_;
+    const uint64_t written = kernel == nullptr ? kArguments : kernel->written_ & kArguments;
     const bool view = is_a_view(call);
     for (size_t i = 0; i < arguments.size(); ++i) {
       const bool is_written = written == 0 || view ? i + 1 == arguments.size() || (view && i == 2)

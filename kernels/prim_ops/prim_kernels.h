@@ -44,7 +44,7 @@ inline constexpr Kernel kKernels[] = {
     arithmetic<add, add>("executorch_prim::add.Scalar"),
     to_int<round_up>("executorch_prim::ceil.Scalar"),
     comparison<eq<int64_t>, eq<double>>("executorch_prim::eq.Scalar"),
-    make_kernel<&et_copy_index>("executorch_prim::et_copy_index.tensor"),
+    make_kernel<&et_copy_index>("executorch_prim::et_copy_index.tensor").with(Kernel::kDisjoint),
     make_kernel<&et_view>("executorch_prim::et_view.default"),
     to_int<round_down>("executorch_prim::floor.Scalar"),
     arithmetic<floordiv, floordiv>("executorch_prim::floordiv.Scalar"),

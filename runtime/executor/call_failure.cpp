@@ -11,13 +11,14 @@
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 namespace fb = executorch_flatbuffer;
-using executorch::runtime::internal::count;
+using executorch::runtime::internal::instruction_at;
 using executorch::runtime::internal::text;
 
 namespace {
@@ -83,20 +84,8 @@ void add_value(const EValue& value, Text* out) {
   }
 }
 
-/// The instruction's place in the file.
-const fb::Instruction* find_instruction(const fb::ExecutionPlan& plan, size_t index) {
-  for (size_t c = 0; c < count(plan.chains()); ++c) {
-    const auto* instructions = plan.chains()->Get(c)->instructions();
-    if (index < count(instructions)) {
-      return instructions->Get(index);
-    }
-    index -= count(instructions);
-  }
-  return nullptr;
-}
-
 void add_callee(const fb::ExecutionPlan& plan, size_t index, Text* out) {
-  const fb::Instruction* instruction = find_instruction(plan, index);
+  const fb::Instruction* instruction = instruction_at(plan, index);
   if (instruction == nullptr) {
     return;
   }

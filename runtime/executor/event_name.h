@@ -3,6 +3,7 @@
 #pragma once
 
 #include <executorch/runtime/executor/operator_text.h>
+#include <executorch/runtime/executor/plan_values.h>
 
 namespace executorch::runtime::internal {
 
@@ -15,11 +16,7 @@ inline void write_event_name(const executorch_flatbuffer::ExecutionPlan& plan, s
   constexpr char kPrefix[] = "native_call_";
   constexpr size_t kPrefixSize = sizeof(kPrefix) - 1;
   memcpy(out, kPrefix, sizeof(kPrefix));
-  const auto* call = plan.chains()
-                         ->Get(0)
-                         ->instructions()
-                         ->Get(static_cast<uint32_t>(instruction))
-                         ->instr_args_as_KernelCall();
+  const auto* call = instruction_at(plan, instruction)->instr_args_as_KernelCall();
   const auto& op = *plan.operators()->Get(static_cast<uint32_t>(call->op_index()));
   const std::string_view whole = text_view(op.name());
   const std::string_view overload = text_view(op.overload());

@@ -6,7 +6,6 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
-#include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -15,11 +14,8 @@ namespace internal {
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
-using executorch::runtime::internal::is_view;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::kOperatorTextSize;
-using executorch::runtime::internal::tensor_source;
-using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
 using executorch::runtime::internal::write_operator_text;
 using Call = fb::InstructionArguments;
@@ -101,8 +97,7 @@ InstructionLoader::InstructionLoader(const fb::ExecutionPlan& plan, Span<const K
       kernels_(kernels),
       block_(block),
       pointers_(pointers),
-      keyed_kernels_(has_keyed_kernels(kernels)),
-      late_memory_anywhere_(moves_late_memory()) {}
+      keyed_kernels_(has_keyed_kernels(kernels)) {}
 
 Error InstructionLoader::load() {
   for (const Kernel*& kernel : block_.kernels) {
@@ -127,13 +122,11 @@ Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_st
       return load_kernel(*source.instr_args_as_KernelCall(), instruction);
     case Call::DelegateCall: {
       const fb::DelegateCall& call = *source.instr_args_as_DelegateCall();
-      ET_CHECK_OK_OR_RETURN_ERROR(check_written(items(call.args()), 0));
       const Span<EValue*> arguments = point_at(items(call.args()));
       instruction->opcode = Opcode::Delegate;
       instruction->delegate = &block_.delegates[static_cast<size_t>(call.delegate_index())];
       instruction->arguments = arguments.data();
       instruction->number = static_cast<uint32_t>(arguments.size());
-      instruction->has_late_memory = has_late_memory(items(call.args()));
       return Error::Ok;
     }
     case Call::MoveCall: {
@@ -172,16 +165,10 @@ Error InstructionLoader::load_kernel(const fb::KernelCall& call, Instruction* in
   ET_CHECK_OK_OR_RETURN_ERROR(
       error, "method '%s', instruction %zu: operator %s does not take these arguments",
       text(plan_.name()), index_, kernel->name_);
-  // A view does not write to what it makes a view of, nor to the view.
-  if (!is_view(kernel->name_)) {
-    ET_CHECK_OK_OR_RETURN_ERROR(check_written(items(call.args()), kernel->written_));
-  }
   instruction->opcode = Opcode::Kernel;
   instruction->kernel = kernel->op_;
   instruction->arguments = arguments.data();
   instruction->number = static_cast<uint32_t>(arguments.size());
-  // A view is what gives its output memory.
-  instruction->has_late_memory = has_late_memory(items(call.args())) && !is_view(kernel->name_);
   return Error::Ok;
 }
 
@@ -209,68 +196,6 @@ Span<EValue*> InstructionLoader::point_at(Indices indices) {
     taken[i] = &block_.values[static_cast<size_t>(indices[i])];
   }
   return taken;
-}
-
-InstructionLoader::Indices InstructionLoader::tensors_of(int32_t index) const {
-  const fb::EValue& value = *plan_.values()->Get(static_cast<uint32_t>(index));
-  switch (value.val_type()) {
-    case fb::KernelTypes::TensorList:
-      return items(value.val_as_TensorList()->items());
-    case fb::KernelTypes::OptionalTensorList:
-      return items(value.val_as_OptionalTensorList()->items());
-    default:
-      return {};
-  }
-}
-
-bool InstructionLoader::is_constant(int32_t index) const {
-  for (const int32_t item : tensors_of(index)) {
-    if (item >= 0 && block_.is_constant[static_cast<size_t>(item)]) {
-      return true;
-    }
-  }
-  return block_.is_constant[static_cast<size_t>(index)];
-}
-
-Error InstructionLoader::check_written(Indices arguments, uint64_t written) const {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const bool is_written =
-        written == 0 ? i + 1 == arguments.size() : i < 64 && (written >> i & 1) != 0;
-    ET_CHECK_OR_RETURN_ERROR(!is_written || !is_constant(arguments[i]), InvalidProgram,
-                             "method '%s', instruction %zu: argument %zu (value %d) is written to, "
-                             "but may be a constant",
-                             text(plan_.name()), index_, i, arguments[i]);
-  }
-  return Error::Ok;
-}
-
-/// Whether a value is a tensor, or a list with one, whose memory is given at run time.
-bool InstructionLoader::is_late(int32_t index) const {
-  const fb::Tensor* tensor = plan_.values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
-  return tensor != nullptr ? tensor_source(*tensor) == TensorSource::None
-                           : has_late_memory(tensors_of(index));
-}
-
-bool InstructionLoader::has_late_memory(Indices indices) const {
-  for (const int32_t index : indices) {
-    if (index >= 0 && (late_memory_anywhere_ || is_late(index))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool InstructionLoader::moves_late_memory() const {
-  for (size_t c = 0; c < count(plan_.chains()); ++c) {
-    const auto* instructions = plan_.chains()->Get(c)->instructions();
-    for (size_t i = 0; i < count(instructions); ++i) {
-      const fb::MoveCall* call = instructions->Get(i)->instr_args_as_MoveCall();
-      if (call != nullptr && is_late(call->move_from())) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 }  // namespace internal

@@ -30,16 +30,8 @@ class InstructionLoader final {
   Error load_kernel(const executorch_flatbuffer::KernelCall& call, Instruction* instruction);
   /// The kernel for these arguments; nullptr, after a message, if there is none.
   Result<const Kernel*> find(size_t op, Span<EValue* const> arguments);
-  /// Whether what is written to may be: bit i of `written` stands for argument i, 0 for the last.
-  Error check_written(Indices arguments, uint64_t written) const;
-  bool is_constant(int32_t index) const;
-  /// The items of a list of tensors; empty for all other values.
-  Indices tensors_of(int32_t index) const;
   /// Takes pointers to values.
   Span<EValue*> point_at(Indices indices);
-  bool has_late_memory(Indices indices) const;
-  bool is_late(int32_t index) const;
-  bool moves_late_memory() const;
 
   const executorch_flatbuffer::ExecutionPlan& plan_;
   Span<const Kernel> kernels_;
@@ -49,8 +41,6 @@ class InstructionLoader final {
   bool any_missing_ = false;
   /// There are kernels for certain dtypes: each instruction must be looked up by itself.
   bool keyed_kernels_;
-  /// Tensors without memory go from value to value: every instruction may meet one.
-  bool late_memory_anywhere_;
 };
 
 }  // namespace internal

@@ -1,6 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <string.h>
+
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/program_verifier.h>
+#include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::runtime::internal {
@@ -49,30 +53,49 @@ class Checker final {
     for (const int32_t argument : arguments) {
       ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, count(plan_.values()), "argument: value"));
       ET_CHECK_OR_RETURN_ERROR(
-          budget_->spend(1 + list_size(argument)), InvalidProgram,
+          budget_->spend(1 + list_size(*plan_.values()->Get(static_cast<uint32_t>(argument)))),
+          InvalidProgram,
           "method '%s', instruction %zu: argument lists repeat beyond the size of the file",
           text(plan_.name()), index_);
     }
     return Error::Ok;
   }
 
-  size_t list_size(int32_t index) const {
-    const fb::EValue& value = *plan_.values()->Get(static_cast<uint32_t>(index));
-    switch (value.val_type()) {
-      case Kind::IntList:
-        return count(value.val_as_IntList()->items());
-      case Kind::TensorList:
-        return count(value.val_as_TensorList()->items());
-      case Kind::OptionalTensorList:
-        return count(value.val_as_OptionalTensorList()->items());
-      default:
-        return 0;
-    }
-  }
-
   Error move(const fb::MoveCall& move) const {
     ET_CHECK_OK_OR_RETURN_ERROR(in_range(move.move_from(), count(plan_.values()), "value"));
-    return value(move.move_to(), "MoveCall", kind(move.move_from()));
+    const Kind moved = kind(move.move_from());
+    ET_CHECK_OK_OR_RETURN_ERROR(value(move.move_to(), "MoveCall", moved));
+    // Numbers and tensors alone: what lists hold, and who may write to that, never changes.
+    ET_CHECK_OR_RETURN_ERROR(
+        moved <= Kind::Tensor, InvalidProgram,
+        "method '%s', instruction %zu: MoveCall on value %d of kind %u, expected a tensor, a "
+        "number or None (1 to 5)",
+        text(plan_.name()), index_, move.move_to(), static_cast<unsigned>(moved));
+    return moved != Kind::Tensor ? Error::Ok : move_tensor(move.move_from(), move.move_to());
+  }
+
+  /// Kernels are chosen, and their arguments checked, by what values are in the program: a tensor
+  /// takes the place of one like it.
+  Error move_tensor(int32_t from, int32_t to) const {
+    const fb::Tensor& moved = *tensor_at(plan_, static_cast<size_t>(from));
+    const fb::Tensor& target = *tensor_at(plan_, static_cast<size_t>(to));
+    const TensorSource source = tensor_source(target);
+    ET_CHECK_OR_RETURN_ERROR(
+        source == TensorSource::None || source == TensorSource::Planned, InvalidProgram,
+        "method '%s', instruction %zu: MoveCall onto value %d, which has data of the program or "
+        "from outside of it (source %u), expected none",
+        text(plan_.name()), index_, to, static_cast<unsigned>(source));
+    const auto order = items(moved.dim_order());
+    const auto wanted = items(target.dim_order());
+    ET_CHECK_OR_RETURN_ERROR(
+        moved.scalar_type() == target.scalar_type() && order.size() == wanted.size() &&
+            (order.empty() || memcmp(order.data(), wanted.data(), order.size()) == 0),
+        InvalidProgram,
+        "method '%s', instruction %zu: MoveCall of value %d (scalar type %d, rank %zu) onto value "
+        "%d (type %d, rank %zu), expected the same type, rank and dim order",
+        text(plan_.name()), index_, from, static_cast<int>(moved.scalar_type()), order.size(), to,
+        static_cast<int>(target.scalar_type()), wanted.size());
+    return Error::Ok;
   }
 
   Error jump(const fb::JumpFalseCall& jump) const {
@@ -87,7 +110,7 @@ class Checker final {
     if (kind(condition) != Kind::Tensor) {
       return value(condition, "JumpFalseCall", Kind::Bool);
     }
-    const auto type = plan_.values()->Get(condition)->val_as_Tensor()->scalar_type();
+    const auto type = tensor_at(plan_, static_cast<size_t>(condition))->scalar_type();
     ET_CHECK_OR_RETURN_ERROR(
         type == fb::ScalarType::BOOL, InvalidProgram,
         "method '%s', instruction %zu: JumpFalseCall on a tensor of scalar type "

@@ -5,7 +5,9 @@
 
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/planned_range.h>
+#include <executorch/runtime/executor/tensor_source.h>
 
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
@@ -17,7 +19,9 @@ using executorch::runtime::internal::is_view;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::planned_range;
 using executorch::runtime::internal::PlannedRange;
+using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::tensor_source;
+using executorch::runtime::internal::tensors_in;
 using executorch::runtime::internal::TensorSource;
 
 namespace {
@@ -30,11 +34,7 @@ bool has(const Items& numbers, int32_t number) {
 /// Whether a list of tensors has the value among them.
 bool is_listed(const fb::ExecutionPlan& plan, int32_t value) {
   for (uint32_t i = 0; i < count(plan.values()); ++i) {
-    const fb::EValue& other = *plan.values()->Get(i);
-    const auto* tensors = other.val_as_TensorList();
-    const auto* optional = other.val_as_OptionalTensorList();
-    if ((tensors != nullptr && has(items(tensors->items()), value)) ||
-        (optional != nullptr && has(items(optional->items()), value))) {
+    if (has(tensors_in(*plan.values()->Get(i)), value)) {
       return true;
     }
   }
@@ -85,10 +85,9 @@ bool only_delegates_read(const fb::Instruction& instruction, int32_t value) {
 
 /// Whether no other tensor has a part of the value's planned memory.
 bool is_alone(const fb::ExecutionPlan& plan, int32_t value) {
-  const PlannedRange range =
-      planned_range(*plan.values()->Get(static_cast<uint32_t>(value))->val_as_Tensor());
+  const PlannedRange range = planned_range(*tensor_at(plan, static_cast<size_t>(value)));
   for (uint32_t i = 0; i < count(plan.values()); ++i) {
-    const fb::Tensor* other = plan.values()->Get(i)->val_as_Tensor();
+    const fb::Tensor* other = tensor_at(plan, i);
     if (other != nullptr && i != static_cast<uint32_t>(value) &&
         range.overlaps(planned_range(*other))) {
       return false;
@@ -101,7 +100,7 @@ bool is_alone(const fb::ExecutionPlan& plan, int32_t value) {
 
 bool is_lone_output(const fb::ExecutionPlan& plan, size_t index) {
   const int32_t value = items(plan.outputs())[index];
-  const fb::Tensor* tensor = plan.values()->Get(static_cast<uint32_t>(value))->val_as_Tensor();
+  const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(value));
   if (tensor == nullptr || tensor_source(*tensor) != TensorSource::Planned ||
       has(items(plan.inputs()), value) || is_listed(plan, value)) {
     return false;
@@ -121,7 +120,7 @@ bool is_lone_output(const fb::ExecutionPlan& plan, size_t index) {
 bool is_lone_input(const fb::ExecutionPlan& plan, size_t index) {
   const auto inputs = items(plan.inputs());
   const int32_t value = inputs[index];
-  const fb::Tensor* tensor = plan.values()->Get(static_cast<uint32_t>(value))->val_as_Tensor();
+  const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(value));
   if (tensor == nullptr || tensor_source(*tensor) != TensorSource::Planned ||
       tensor->shape_dynamism() != fb::TensorShapeDynamism::STATIC ||
       has(items(plan.outputs()), value) || is_listed(plan, value) ||

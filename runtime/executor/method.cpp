@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
 #include <executorch/runtime/executor/call_failure.h>
 #include <executorch/runtime/executor/delegate_loader.h>
@@ -33,6 +34,7 @@ Method::Method(Method&& other) noexcept
       parametric_plan_(other.parametric_plan_),
       delegates_made_(std::exchange(other.delegates_made_, 0)),
       external_made_(std::exchange(other.external_made_, 0)),
+      unbinds_views_(other.unbinds_views_),
       next_(other.next_),
       loop_limits_(other.loop_limits_),
       async_state_(std::exchange(other.async_state_, nullptr)),
@@ -88,10 +90,21 @@ Error Method::begin() {
   }
   internal::release_growing(block_);
   loop_limits_.left = loop_limits_.budget;
+  if (ET_UNLIKELY(unbinds_views_)) {
+    unbind_views();
+  }
   for (internal::Input& input : block_.inputs) {
     input.is_set = !input.is_consumed || input.tensor == nullptr;
   }
   return Error::Ok;
+}
+
+void Method::unbind_views() {
+  for (size_t i = 0; i < block_.flags.size(); ++i) {
+    if ((block_.flags[i] & internal::kViewValue) != 0) {
+      internal::reset_data_ptr(block_.values[i].toTensor());
+    }
+  }
 }
 
 Result<size_t> Method::memory_planned_buffer_size(size_t index) {
@@ -209,7 +222,8 @@ Error Method::check_late_memory(const Instruction& instruction, size_t index) co
   for (uint32_t i = 0; i < instruction.number; ++i) {
     ET_CHECK_OR_RETURN_ERROR(has_memory(*instruction.arguments[i]), InvalidState,
                              "method '%s', instruction %zu: argument %u has no memory; an output "
-                             "that is not planned needs set_output_data_ptr()",
+                             "that is not planned needs set_output_data_ptr(), a view has to be "
+                             "made in the same execution",
                              name(), index, i);
   }
   return Error::Ok;

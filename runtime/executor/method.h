@@ -190,6 +190,9 @@ class Method final {
   /// Ok if output `index` exists.
   Error check_output(size_t index) const;
   EValue& output(size_t index) const;
+  /// The tensor that output `index` is in the program, wherever a MoveCall has pointed the value
+  /// to.
+  executorch::aten::Tensor own_output(size_t index) const;
   bool output_is_planned(size_t index) const;
   /// The checks that any memory for an output has to pass.
   Error give_output_memory(void* buffer, size_t size, size_t output_idx);
@@ -223,6 +226,7 @@ class Method final {
   /// Makes values again what they were when the method was loaded: loop counters, and tensors that
   /// were moved.
   void restore_values();
+  void unbind_views();
   // Linked with executions on other threads.
   void log_failure(size_t instruction, Error error);
   void end_async(Error result);
@@ -240,6 +244,8 @@ class Method final {
   /// How many delegates and external buffers have been made, and must be given back.
   size_t delegates_made_ = 0;
   size_t external_made_ = 0;
+  /// Views show nothing when an execution begins: see AliasModel::unbinds_views().
+  bool unbinds_views_ = false;
   /// The instruction to run next; the number of instructions at the end.
   size_t next_ = 0;
   struct LoopLimits {

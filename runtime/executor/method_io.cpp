@@ -8,6 +8,7 @@
 #include <executorch/runtime/executor/lone_output.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -17,8 +18,9 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
 using executorch::runtime::internal::count;
-using executorch::runtime::internal::grows_at_run_time;
+using executorch::runtime::internal::grows_unless_input;
 using executorch::runtime::internal::items;
+using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
@@ -172,7 +174,11 @@ Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
 }
 
 bool Method::input_stands_alone(size_t input_idx) const {
-  return input_idx < inputs_size() && !parametric_plan_.exists() &&
+  if (input_idx >= inputs_size() || parametric_plan_.exists()) {
+    return false;
+  }
+  const auto value = static_cast<size_t>(items(plan_->inputs())[input_idx]);
+  return (block_.flags[value] & internal::kWrittenValue) == 0 &&
          internal::is_lone_input(*plan_, input_idx);
 }
 
@@ -262,12 +268,13 @@ Error Method::check_output(size_t index) const {
 Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_output(output_idx));
   const auto index = items(plan_->outputs())[output_idx];
-  const fb::Tensor* tensor = plan_->values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
+  const fb::Tensor* tensor = tensor_at(*plan_, static_cast<size_t>(index));
   ET_CHECK_OR_RETURN_ERROR(tensor != nullptr, InvalidType, "method '%s': output %zu is no tensor",
                            name(), output_idx);
   ET_CHECK_OR_RETURN_ERROR(tensor_source(*tensor) == TensorSource::None, InvalidState,
                            "method '%s': output %zu has planned memory", name(), output_idx);
-  ET_CHECK_OR_RETURN_ERROR(!grows_at_run_time(*plan_, static_cast<size_t>(index)), InvalidState,
+  const bool is_input = (block_.flags[static_cast<size_t>(index)] & internal::kInputValue) != 0;
+  ET_CHECK_OR_RETURN_ERROR(is_input || !grows_unless_input(*tensor), InvalidState,
                            "method '%s': the sizes of output %zu have no bound, the dynamic "
                            "allocator gives its memory",
                            name(), output_idx);
@@ -287,8 +294,20 @@ Error Method::replace_output_data_ptr(void* buffer, size_t size, size_t output_i
   return give_output_memory(buffer, size, output_idx);
 }
 
+et::Tensor Method::own_output(size_t index) const {
+  const auto value = static_cast<size_t>(items(plan_->outputs())[index]);
+  if ((block_.flags[value] & internal::kMovedValue) == 0) {
+    return block_.values[value].toTensor();
+  }
+  size_t tensors = 0;
+  for (uint32_t i = 0; i < value; ++i) {
+    tensors += tensor_at(*plan_, i) != nullptr ? 1 : 0;
+  }
+  return internal::tensor_in(block_.tensors[tensors]);
+}
+
 Error Method::give_output_memory(void* buffer, size_t size, size_t output_idx) {
-  const et::Tensor& own = output(output_idx).toTensor();
+  const et::Tensor own = own_output(output_idx);
   const size_t element = elementSize(own.scalar_type());
   const size_t most = internal::capacity_bytes(own);
   ET_CHECK_OR_RETURN_ERROR(size >= most, InvalidArgument,
@@ -305,7 +324,7 @@ Error Method::give_output_memory(void* buffer, size_t size, size_t output_idx) {
 Result<et::Tensor> Method::get_attribute(std::string_view name) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   for (size_t i = 0; i < block_.values.size(); ++i) {
-    const fb::Tensor* tensor = plan_->values()->Get(static_cast<uint32_t>(i))->val_as_Tensor();
+    const fb::Tensor* tensor = tensor_at(*plan_, i);
     const fb::ExtraTensorInfo* extra = tensor == nullptr ? nullptr : tensor->extra_tensor_info();
     if (extra != nullptr && name == text(extra->fully_qualified_name())) {
       return block_.values[i].toTensor();

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/tensor_source.h>
 
 namespace executorch {
@@ -12,7 +13,10 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::arguments_of;
+using executorch::runtime::internal::as;
 using executorch::runtime::internal::count;
+using executorch::runtime::internal::list_size;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
 
@@ -31,7 +35,7 @@ void count_tensor(const fb::Tensor& tensor, MethodCounts* counts) {
 void count_value(const fb::EValue& value, MethodCounts* counts) {
   switch (value.val_type()) {
     case fb::KernelTypes::Tensor:
-      count_tensor(*value.val_as_Tensor(), counts);
+      count_tensor(as<fb::Tensor>(value), counts);
       break;
     case fb::KernelTypes::String:
       counts->strings += 1;
@@ -44,15 +48,15 @@ void count_value(const fb::EValue& value, MethodCounts* counts) {
       break;
     case fb::KernelTypes::IntList:
       counts->int_lists += 1;
-      counts->int_items += count(value.val_as_IntList()->items());
+      counts->int_items += list_size(value);
       break;
     case fb::KernelTypes::TensorList:
       counts->tensor_lists += 1;
-      counts->tensor_items += count(value.val_as_TensorList()->items());
+      counts->tensor_items += list_size(value);
       break;
     case fb::KernelTypes::OptionalTensorList:
       counts->optional_lists += 1;
-      counts->optional_items += count(value.val_as_OptionalTensorList()->items());
+      counts->optional_items += list_size(value);
       break;
     default:
       break;
@@ -62,9 +66,8 @@ void count_value(const fb::EValue& value, MethodCounts* counts) {
 size_t count_arguments(const fb::Instruction& instruction) {
   switch (instruction.instr_args_type()) {
     case fb::InstructionArguments::KernelCall:
-      return count(instruction.instr_args_as_KernelCall()->args());
     case fb::InstructionArguments::DelegateCall:
-      return count(instruction.instr_args_as_DelegateCall()->args());
+      return arguments_of(instruction).size();
     case fb::InstructionArguments::MoveCall:
       return 2;
     case fb::InstructionArguments::JumpFalseCall:

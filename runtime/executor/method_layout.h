@@ -75,6 +75,26 @@ struct Input {
   void* planned;
 };
 
+/// What AliasModel has found of a value.
+enum ValueFlag : uint8_t {
+  /// May show memory that must not be written to: data of the program's file, which may be mapped
+  /// read-only, or data from outside of it.
+  kConstantValue = 1,
+  /// The result of a view: shows another value's memory from when it is made.
+  kViewValue = 2,
+  kInputValue = 4,
+  /// A MoveCall passes a tensor on to it.
+  kMovedValue = 8,
+  /// While loading: an instruction before the one that is looked at makes the view.
+  kMadeView = 16,
+  /// A call writes to it, or to a value that may be the same tensor.
+  kWrittenValue = 32,
+  /// While loading: a call writes to it, or one that may be the same, whose sizes may change then.
+  kResizedValue = 64,
+  /// Has no memory until an execution gives it some.
+  kLateValue = 128,
+};
+
 /// The arrays of a method. Elements are not constructed by laying the block out.
 struct MethodBlock {
   Span<EValue> values;
@@ -106,8 +126,8 @@ struct MethodBlock {
   Span<executorch::aten::StridesType> strides;
   /// Of tensors without bound, which have theirs here.
   Span<TensorGrowth> growths;
-  /// Of each value: see constant_values.h.
-  Span<bool> is_constant;
+  /// Of each value: bits of ValueFlag.
+  Span<uint8_t> flags;
   /// The method's parametric plan as the program has it, and room for the results of its steps.
   Span<uint32_t> plan_words;
   Span<int64_t> plan_values;
@@ -215,7 +235,7 @@ constexpr void lay_out(const MethodCounts& counts, Cursor* cursor, MethodBlock* 
   cursor->take(counts.growths, &block->growths);
   cursor->take(counts.changing_dims, &block->sizes);
   cursor->take(counts.dims, &block->strides);
-  cursor->take(counts.values, &block->is_constant);
+  cursor->take(counts.values, &block->flags);
   cursor->take(counts.plan_words, &block->plan_words);
   // A step takes three words.
   cursor->take(counts.plan_words / 3, &block->plan_values);

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
-#include <executorch/runtime/executor/constant_values.h>
+#include <executorch/runtime/executor/alias_model.h>
 #include <executorch/runtime/executor/delegate_loader.h>
-#include <executorch/runtime/executor/input_lifetime.h>
 #include <executorch/runtime/executor/instruction_loader.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/value_loader.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -39,6 +39,7 @@ Error MethodLoader::run() {
   ET_CHECK_OK_OR_RETURN_ERROR(allocate());
   report_allocated();
   report_planned_memory();
+  ET_CHECK_OK_OR_RETURN_ERROR(mark_inputs());
   ET_CHECK_OK_OR_RETURN_ERROR(check_planned_memory());
   ET_CHECK_OK_OR_RETURN_ERROR(internal::ValueLoader(request_.program, plan, request_.memory, data_,
                                                     &method_.block_, &method_.external_made_)
@@ -47,7 +48,6 @@ Error MethodLoader::run() {
   if (!method_.block_.plan_words.empty()) {
     ET_CHECK_OK_OR_RETURN_ERROR(method_.parametric_plan_.load(plan, method_.block_));
   }
-  internal::mark_constant_values(plan, method_.block_.is_constant);
   // The lists' pointers come first, the instructions' after them.
   size_t arguments = method_.block_.pointers.size();
   for (const size_t of_lists : {method_.block_.int_items.size(), method_.block_.tensor_items.size(),
@@ -59,8 +59,11 @@ Error MethodLoader::run() {
       internal::InstructionLoader(plan, request_.kernels, method_.block_,
                                   {method_.block_.pointers.data() + lists, arguments})
           .load());
-  internal::mark_consumed_inputs(plan, method_.block_.inputs);
-  return load_delegates();
+  ET_CHECK_OK_OR_RETURN_ERROR(load_delegates());
+  internal::AliasModel model(plan, method_.block_, request_.program.program_data_.size());
+  ET_CHECK_OK_OR_RETURN_ERROR(model.check());
+  method_.unbinds_views_ = model.unbinds_views();
+  return Error::Ok;
 }
 
 Error MethodLoader::allocate() {
@@ -101,12 +104,25 @@ Error MethodLoader::check_planned_memory() const {
   return Error::Ok;
 }
 
+Error MethodLoader::mark_inputs() const {
+  const Span<uint8_t> flags = method_.block_.flags;
+  std::fill(flags.begin(), flags.end(), uint8_t{0});
+  for (const int32_t index : items(request_.plan.inputs())) {
+    uint8_t& flag = flags[static_cast<size_t>(index)];
+    ET_CHECK_OR_RETURN_ERROR(flag == 0, InvalidProgram,
+                             "method '%s': value %d is two inputs, expected a value for each",
+                             request_.plan.name()->c_str(), index);
+    flag = internal::kInputValue;
+  }
+  return Error::Ok;
+}
+
 void MethodLoader::bind_inputs() {
   const auto indices = items(request_.plan.inputs());
   for (size_t i = 0; i < indices.size(); ++i) {
     const auto index = static_cast<size_t>(indices[i]);
     EValue* value = &method_.block_.values[index];
-    const fb::Tensor* tensor = request_.plan.values()->Get(indices[i])->val_as_Tensor();
+    const fb::Tensor* tensor = executorch::runtime::internal::tensor_at(request_.plan, index);
     executorch::aten::TensorImpl* impl =
         tensor == nullptr ? nullptr : value->toTensor().unsafeGetTensorImpl();
     // What is no tensor has its value from the program.

@@ -38,6 +38,7 @@ class MethodLoader final {
   Error run();
   Error allocate();
   Error check_planned_memory() const;
+  Error mark_inputs() const;
   void bind_inputs();
   Error load_delegates();
   void track_allocators();

@@ -6,6 +6,7 @@
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/method_layout.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -14,8 +15,9 @@ namespace ET_RUNTIME_NAMESPACE {
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
-using executorch::runtime::internal::grows_at_run_time;
+using executorch::runtime::internal::grows_unless_input;
 using executorch::runtime::internal::items;
+using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
@@ -91,11 +93,20 @@ Result<TensorInfo> MethodMeta::tensor_meta(Span<const int32_t> interface, size_t
                     interface.data() != items(plan_->inputs()).data());
 }
 
+namespace {
+
+bool grows(const fb::Tensor* tensor) { return tensor != nullptr && grows_unless_input(*tensor); }
+
+}  // namespace
+
 size_t MethodMeta::num_unbounded_tensors() const {
   size_t found = 0;
   for (size_t i = 0; i < count(plan_->values()); ++i) {
-    const bool is_tensor = plan_->values()->Get(static_cast<uint32_t>(i))->val_as_Tensor();
-    found += is_tensor && grows_at_run_time(*plan_, i) ? 1 : 0;
+    found += grows(tensor_at(*plan_, i)) ? 1 : 0;
+  }
+  for (const int32_t index : items(plan_->inputs())) {
+    // A method with an input twice does not load; here, the count must not go below 0.
+    found -= found > 0 && grows(tensor_at(*plan_, static_cast<size_t>(index))) ? 1 : 0;
   }
   return found;
 }
@@ -117,7 +128,7 @@ Result<TensorInfo> MethodMeta::output_tensor_meta(size_t index) const {
 size_t MethodMeta::num_attributes() const {
   size_t found = 0;
   for (size_t i = 0; i < count(plan_->values()); ++i) {
-    const fb::Tensor* tensor = plan_->values()->Get(i)->val_as_Tensor();
+    const fb::Tensor* tensor = tensor_at(*plan_, i);
     found += tensor != nullptr && !tensor_name(*tensor).empty() ? 1 : 0;
   }
   return found;
@@ -126,7 +137,7 @@ size_t MethodMeta::num_attributes() const {
 Result<TensorInfo> MethodMeta::attribute_tensor_meta(size_t index) const {
   size_t found = 0;
   for (size_t i = 0; i < count(plan_->values()); ++i) {
-    const fb::Tensor* tensor = plan_->values()->Get(i)->val_as_Tensor();
+    const fb::Tensor* tensor = tensor_at(*plan_, i);
     if (tensor != nullptr && !tensor_name(*tensor).empty() && found++ == index) {
       return TensorInfo(*tensor);
     }
@@ -150,7 +161,7 @@ Result<int64_t> MethodMeta::memory_planned_buffer_size(size_t index) const {
 
 bool MethodMeta::memory_planned_buffer_has_state(size_t index) const {
   for (size_t i = 0; i < count(plan_->values()); ++i) {
-    const fb::Tensor* tensor = plan_->values()->Get(i)->val_as_Tensor();
+    const fb::Tensor* tensor = tensor_at(*plan_, i);
     if (tensor != nullptr && tensor->allocation_info() != nullptr &&
         tensor->allocation_info()->memory_id() == index + 1 &&
         (tensor->data_buffer_idx() > 0 || !tensor_name(*tensor).empty())) {

@@ -40,8 +40,5 @@ inline Error write_operator_text(const executorch_flatbuffer::Operator& op,
 inline bool is_view(const executorch_flatbuffer::Operator& op) {
   return std::string_view(text(op.name())) == "executorch_prim::et_view";
 }
-inline bool is_view(const char* operator_text) {
-  return strcmp(operator_text, "executorch_prim::et_view.default") == 0;
-}
 
 }  // namespace executorch::runtime::internal

@@ -79,6 +79,11 @@ Error ParametricPlan::load(const fb::ExecutionPlan& plan, const MethodBlock& blo
   if (words.empty()) {
     return Error::Ok;
   }
+  const size_t buffers = count(plan.non_const_buffer_sizes());
+  ET_CHECK_OR_RETURN_ERROR(buffers > kParametricMemoryId, InvalidProgram,
+                           "method '%s', parametric plan: the method has %zu planned buffers with "
+                           "the reserved one, expected at least %u",
+                           text(plan.name()), buffers, kParametricMemoryId + 1);
   ET_CHECK_OR_RETURN_ERROR(words.size() >= kHeader && words[1] > 0 &&
                                words[1] <= (words.size() - kHeader) / kStep && words[3] < words[1],
                            InvalidProgram, "method '%s', parametric plan: %zu words, damaged",

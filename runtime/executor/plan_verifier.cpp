@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The values of a method, its inputs and outputs, planned memory and delegates.
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/program_verifier.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
@@ -10,6 +11,17 @@ namespace {
 
 namespace fb = executorch_flatbuffer;
 using Kind = fb::KernelTypes;
+
+/// Tables may share their lists: `what` is what this method has them as.
+template <typename T>
+Error spend(const fb::ExecutionPlan& plan, Span<const T> list, const char* what,
+            WorkBudget* budget) {
+  ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size()), InvalidProgram,
+                           "method '%s', %s: lists repeat beyond the size of the file, with %zu "
+                           "items here",
+                           text(plan.name()), what, list.size());
+  return Error::Ok;
+}
 
 /// The items of a list (value `index`) must be indices of values of kind `wanted`; with `optional`,
 /// also -1 and None.
@@ -37,7 +49,7 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, Span<const T> lis
 }
 
 Error verify_bool_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budget) {
-  const auto list = items(plan.values()->Get(index)->val_as_BoolList()->items());
+  const auto list = list_items<uint8_t>(*plan.values()->Get(index));
   ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size()), InvalidProgram,
                            "method '%s', value %zu: lists repeat beyond the size of the file",
                            text(plan.name()), index);
@@ -59,28 +71,26 @@ Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, si
     case Kind::BoolList:
       return verify_bool_list(plan, index, budget);
     case Kind::IntList:
-      return verify_list(plan, index, items(value.val_as_IntList()->items()), Kind::Int, false,
-                         budget);
+      return verify_list(plan, index, list_items<int64_t>(value), Kind::Int, false, budget);
     case Kind::TensorList:
-      return verify_list(plan, index, items(value.val_as_TensorList()->items()), Kind::Tensor,
-                         false, budget);
     case Kind::OptionalTensorList:
-      return verify_list(plan, index, items(value.val_as_OptionalTensorList()->items()),
-                         Kind::Tensor, true, budget);
+      return verify_list(plan, index, list_items(value), Kind::Tensor,
+                         value.val_type() == Kind::OptionalTensorList, budget);
     default:
       return Error::Ok;
   }
 }
 
-Error verify_inputs(const fb::ExecutionPlan& plan) {
+Error verify_inputs(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   const size_t values = count(plan.values());
+  ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, items(plan.inputs()), "inputs", budget));
   for (const int32_t index : items(plan.inputs())) {
     ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
                              "method '%s', input: value %d of %zu", text(plan.name()), index,
                              values);
     // What the caller gives is written to the input's memory, or used instead of it: the program's
     // own data stays out.
-    const fb::Tensor* tensor = plan.values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
+    const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(index));
     const TensorSource source = tensor == nullptr ? TensorSource::None : tensor_source(*tensor);
     ET_CHECK_OR_RETURN_ERROR(
         source != TensorSource::Constant && source != TensorSource::External, InvalidProgram,
@@ -90,8 +100,9 @@ Error verify_inputs(const fb::ExecutionPlan& plan) {
   return Error::Ok;
 }
 
-Error verify_outputs(const fb::ExecutionPlan& plan) {
+Error verify_outputs(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   const size_t values = count(plan.values());
+  ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, items(plan.outputs()), "outputs", budget));
   for (const int32_t index : items(plan.outputs())) {
     ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
                              "method '%s', output: value %d of %zu", text(plan.name()), index,
@@ -100,8 +111,9 @@ Error verify_outputs(const fb::ExecutionPlan& plan) {
   return Error::Ok;
 }
 
-Error verify_planned_buffers(const fb::ExecutionPlan& plan) {
+Error verify_planned_buffers(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   const auto sizes = items(plan.non_const_buffer_sizes());
+  ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, sizes, "planned buffers", budget));
   for (size_t i = 0; i < sizes.size(); ++i) {
     ET_CHECK_OR_RETURN_ERROR(sizes[i] >= 0 && static_cast<uint64_t>(sizes[i]) <= SIZE_MAX / 2,
                              InvalidProgram, "method '%s', planned buffer %zu: %" PRId64 " bytes",
@@ -142,12 +154,12 @@ Error verify_delegate(const fb::Program& program, const fb::ExecutionPlan& plan,
 }  // namespace
 
 Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan, WorkBudget* budget) {
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan));
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan, budget));
   for (size_t i = 0; i < count(plan.values()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget));
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan));
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan));
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan, budget));
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan, budget));
   for (size_t i = 0; i < count(plan.delegates()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_delegate(program, plan, i));
   }

@@ -4,9 +4,7 @@
 
 #include <stdint.h>
 
-#include <executorch/runtime/core/portable_type/tensor_impl.h>
-#include <executorch/runtime/executor/optional_vector.h>
-#include <executorch/runtime/executor/tensor_source.h>
+#include <executorch/schema/program_generated.h>
 
 namespace executorch::runtime::internal {
 
@@ -20,17 +18,7 @@ struct PlannedRange {
   }
 };
 
-/// Empty if the tensor has no planned memory.
-inline PlannedRange planned_range(const executorch_flatbuffer::Tensor& tensor) {
-  const executorch_flatbuffer::AllocationDetails* where = tensor.allocation_info();
-  if (where == nullptr) {
-    return {};
-  }
-  const auto sizes = items(tensor.sizes());
-  const auto bytes = etensor::safe_nbytes(static_cast<etensor::ScalarType>(tensor.scalar_type()),
-                                          sizes.data(), static_cast<ssize_t>(sizes.size()));
-  const uint64_t begin = planned_offset(*where);
-  return {where->memory_id(), begin, begin + (bytes.ok() ? *bytes : 0)};
-}
+/// Empty if the tensor has no planned memory, or no elements.
+PlannedRange planned_range(const executorch_flatbuffer::Tensor& tensor);
 
 }  // namespace executorch::runtime::internal

@@ -26,8 +26,11 @@ Error verify_segments(const fb::Program& program, const ProgramHeader& header) {
 
 /// `owner` names the list for messages.
 Error verify_subsegments(const fb::Program& program, const fb::SubsegmentOffsets& offsets,
-                         const char* owner) {
+                         const char* owner, WorkBudget* budget) {
   const size_t segments = count(program.segments());
+  ET_CHECK_OR_RETURN_ERROR(budget->spend(count(offsets.offsets())), InvalidProgram,
+                           "%s: lists repeat beyond the size of the file, with %zu items here",
+                           owner, count(offsets.offsets()));
   if (count(offsets.offsets()) <= 1) {  // Entry 0 is reserved: alone it refers to no data.
     return Error::Ok;
   }
@@ -42,18 +45,19 @@ Error verify_subsegments(const fb::Program& program, const fb::SubsegmentOffsets
   return Error::Ok;
 }
 
-Error verify_constants(const fb::Program& program) {
+Error verify_constants(const fb::Program& program, WorkBudget* budget) {
   const fb::SubsegmentOffsets* constants = program.constant_segment();
   if (constants != nullptr) {
     ET_CHECK_OR_RETURN_ERROR(
         count(program.constant_buffer()) == 0 || count(constants->offsets()) == 0, InvalidProgram,
         "constants are both inline (%zu) and in a segment (%zu), expected one of the two",
         count(program.constant_buffer()), count(constants->offsets()));
-    ET_CHECK_OK_OR_RETURN_ERROR(verify_subsegments(program, *constants, "constant segment"));
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        verify_subsegments(program, *constants, "constant segment", budget));
   }
   for (size_t i = 0; i < count(program.mutable_data_segments()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_subsegments(
-        program, *program.mutable_data_segments()->Get(i), "mutable data segment"));
+        program, *program.mutable_data_segments()->Get(i), "mutable data segment", budget));
   }
   return Error::Ok;
 }
@@ -75,9 +79,9 @@ Error verify_program(const fb::Program& program, const ProgramHeader& header) {
   ET_CHECK_OR_RETURN_ERROR(program.version() == kProgramVersion, InvalidProgram,
                            "program version %u, expected %u", program.version(), kProgramVersion);
   ET_CHECK_OK_OR_RETURN_ERROR(verify_segments(program, header));
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_constants(program));
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_named_data(program));
   WorkBudget budget{header.flatbuffer_size};
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_constants(program, &budget));
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_named_data(program));
   for (size_t i = 0; i < count(program.execution_plan()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_plan(program, *program.execution_plan()->Get(i), &budget));
   }

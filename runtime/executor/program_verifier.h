@@ -26,9 +26,9 @@ constexpr uint32_t kProgramVersion = 0;
 /// @retval Error::NotSupported The same, for what is legal but not for this runtime.
 Error verify_program(const executorch_flatbuffer::Program& program, const ProgramHeader& header);
 
-/// How many items of lists may be looked at. Lists that thousands of tables share cannot make a
-/// small file slow to check or large to load: an unshared list never reaches the limit, the
-/// flatbuffer's number of bytes.
+/// How many items of lists may be looked at, in all methods together. Lists that thousands of
+/// tables share cannot make a small file slow to check or large to load: an unshared list never
+/// reaches the limit, the flatbuffer's number of bytes.
 struct WorkBudget {
   size_t left;
   [[nodiscard]] bool spend(size_t items) {

@@ -36,20 +36,11 @@ inline TensorSource tensor_source(const executorch_flatbuffer::Tensor& tensor) {
   return planned ? TensorSource::Planned : TensorSource::None;
 }
 
-/// Whether tensor `index` of the method has memory that grows as it is resized: nothing bounds its
-/// sizes, and it is no input, whose memory is the caller's.
-inline bool grows_at_run_time(const executorch_flatbuffer::ExecutionPlan& plan, size_t index) {
-  const auto& tensor = *plan.values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
-  if (tensor.shape_dynamism() != executorch_flatbuffer::TensorShapeDynamism::DYNAMIC_UNBOUND ||
-      tensor_source(tensor) != TensorSource::None || count(tensor.sizes()) == 0) {
-    return false;
-  }
-  for (const int32_t input : items(plan.inputs())) {
-    if (static_cast<size_t>(input) == index) {
-      return false;
-    }
-  }
-  return true;
+/// Whether the tensor has memory that grows as it is resized, unless it is an input, whose memory
+/// is the caller's: nothing bounds its sizes.
+inline bool grows_unless_input(const executorch_flatbuffer::Tensor& tensor) {
+  return tensor.shape_dynamism() == executorch_flatbuffer::TensorShapeDynamism::DYNAMIC_UNBOUND &&
+         tensor_source(tensor) == TensorSource::None && count(tensor.sizes()) > 0;
 }
 
 /// Offset in bytes in the planned buffer.

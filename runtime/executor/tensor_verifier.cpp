@@ -3,6 +3,7 @@
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/program_verifier.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
@@ -16,10 +17,7 @@ namespace fb = executorch_flatbuffer;
 class Checker final {
  public:
   Checker(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index)
-      : program_(program),
-        plan_(plan),
-        tensor_(*plan.values()->Get(index)->val_as_Tensor()),
-        index_(index) {}
+      : program_(program), plan_(plan), tensor_(*tensor_at(plan, index)), index_(index) {}
 
   Error check() {
     ET_CHECK_OK_OR_RETURN_ERROR(check_kind());

@@ -17,7 +17,7 @@ namespace internal {
 
 namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
-using executorch::runtime::internal::grows_at_run_time;
+using executorch::runtime::internal::grows_unless_input;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::text;
 
@@ -53,7 +53,7 @@ Error ValueLoader::make_unbounded(const fb::Tensor& tensor, Span<const int32_t> 
 #endif  // USE_ATEN_LIB
 
 Error ValueLoader::load_unbounded(const fb::Tensor& tensor) {
-  if (!grows_at_run_time(plan_, used_.value)) {
+  if ((block_.flags[used_.value] & kInputValue) != 0 || !grows_unless_input(tensor)) {
     return load_bounded(tensor);
   }
   const auto file_sizes = items(tensor.sizes());

@@ -10,6 +10,7 @@
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/parametric_plan.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -19,8 +20,9 @@ namespace internal {
 
 namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
-using executorch::runtime::internal::count;
+using executorch::runtime::internal::as;
 using executorch::runtime::internal::items;
+using executorch::runtime::internal::list_items;
 using executorch::runtime::internal::planned_offset;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
@@ -40,13 +42,13 @@ void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
     EValue& value = block.values[i];
     switch (source.val_type()) {
       case Kind::Int:
-        value = EValue(source.val_as_Int()->int_val());
+        value = EValue(as<fb::Int>(source).int_val());
         break;
       case Kind::Bool:
-        value = EValue(source.val_as_Bool()->bool_val());
+        value = EValue(as<fb::Bool>(source).bool_val());
         break;
       case Kind::Double:
-        value = EValue(source.val_as_Double()->double_val());
+        value = EValue(as<fb::Double>(source).double_val());
         break;
       case Kind::Tensor:
         value = EValue(tensor_in(block.tensors[tensors++]));
@@ -80,7 +82,7 @@ Error ValueLoader::load() {
   for (used_.value = 0; used_.value < block_.values.size(); ++used_.value) {
     const fb::EValue& source = *plan_.values()->Get(used_.value);
     if (source.val_type() == Kind::Tensor) {
-      ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(*source.val_as_Tensor()));
+      ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(as<fb::Tensor>(source)));
     } else {
       load_list(source);
     }
@@ -264,33 +266,33 @@ EValue** ValueLoader::point_at(Span<const T> indices) {
 void ValueLoader::load_list(const fb::EValue& source) {
   switch (source.val_type()) {
     case Kind::String: {
-      const fb::String& text = *source.val_as_String();
+      const fb::String& text = as<fb::String>(source);
       new (&block_.strings[used_.strings++])
           et::ArrayRef<char>(text.string_val()->c_str(), text.string_val()->size());
       break;
     }
     case Kind::DoubleList: {
-      const auto list = items(source.val_as_DoubleList()->items());
+      const auto list = list_items<double>(source);
       new (&block_.double_lists[used_.double_lists++])
           et::ArrayRef<double>(list.data(), list.size());
       break;
     }
     case Kind::BoolList: {
       // Verified to be 0 and 1.
-      const auto list = items(source.val_as_BoolList()->items());
+      const auto list = list_items<uint8_t>(source);
       new (&block_.bool_lists[used_.bool_lists++])
           et::ArrayRef<bool>(reinterpret_cast<const bool*>(list.data()), list.size());
       break;
     }
     case Kind::IntList: {
-      const auto list = items(source.val_as_IntList()->items());
+      const auto list = list_items<int64_t>(source);
       new (&block_.int_lists[used_.int_lists++]) BoxedEvalueList<int64_t>(
           point_at(list), block_.int_items.data() + used_.int_items, static_cast<int>(list.size()));
       used_.int_items += list.size();
       break;
     }
     case Kind::TensorList: {
-      const auto list = items(source.val_as_TensorList()->items());
+      const auto list = list_items(source);
       new (&block_.tensor_lists[used_.tensor_lists++]) BoxedEvalueList<et::Tensor>(
           point_at(list), block_.tensor_items.data() + used_.tensor_items,
           static_cast<int>(list.size()));
@@ -298,7 +300,7 @@ void ValueLoader::load_list(const fb::EValue& source) {
       break;
     }
     case Kind::OptionalTensorList: {
-      const auto list = items(source.val_as_OptionalTensorList()->items());
+      const auto list = list_items(source);
       new (&block_.optional_lists[used_.optional_lists++])
           BoxedEvalueList<std::optional<et::Tensor>>(
               point_at(list), block_.optional_items.data() + used_.optional_items,

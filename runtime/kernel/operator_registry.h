@@ -70,8 +70,24 @@ struct Kernel {
   /// May be null: the arguments are then the kernel's own to check.
   ArgCheck check_ = nullptr;
   /// Bit i: the kernel writes to the tensors of its argument i, which a program must not let be
-  /// constants. 0, not known: it is the last argument that counts.
+  /// constants. None of the first 62, not known: it is the last argument that counts. The other two
+  /// bits are options, kDisjoint and kDisjointButFirst.
   uint64_t written_ = 0;
+
+  /// A program must not let operands be where a written tensor is: the kernel reads and writes in
+  /// no certain order. Without it, an operand may be at exactly the same place.
+  static constexpr uint64_t kDisjoint = uint64_t{1} << 63;
+  /// With kDisjoint: the first argument alone may be at the same place.
+  static constexpr uint64_t kDisjointButFirst = uint64_t{1} << 62;
+  static constexpr size_t kOptionBits = 2;
+  static constexpr size_t kMostWritten = 64 - kOptionBits;
+
+  /// The same kernel with these bits.
+  constexpr Kernel with(uint64_t bits) const {
+    Kernel kernel = *this;
+    kernel.written_ |= bits;
+    return kernel;
+  }
 
   constexpr Kernel() = default;
   explicit constexpr Kernel(const char* name, OpFunction op, ArgCheck check = nullptr)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <string>
 #include <vector>
 
 #include <executorch/runtime/executor/parametric_plan.h>
@@ -173,6 +174,23 @@ TEST(ParametricPlan, IsRefusedIfItMakesNoSense) {
   TestProgram planned_input = doubling(kPlan);
   planned_input.plans[0].values[0] = tensor(dynamic(1, 0));
   EXPECT_EQ(Parametric(planned_input).error(), Error::InvalidProgram);
+}
+
+TEST(ParametricPlan, IsRefusedWithoutTheBufferThatItIsAbout) {
+  // A plan of one step and no tensors, for a method without planned memory.
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{}, std::vector<int64_t>{0}}) {
+    TestProgram program = doubling({1, 1, 0, 0, 0, 8, 0});
+    TestPlan& plan = program.plans[0];
+    plan.values = {tensor(dynamic(0, 0))};
+    plan.outputs = {0};
+    plan.chains = {{}};
+    plan.buffer_sizes = sizes;
+    const LogCapture log;
+    EXPECT_EQ(Parametric(program).error(), Error::InvalidProgram);
+    EXPECT_TRUE(log.contains("has " + std::to_string(sizes.size()) +
+                             " planned buffers with the reserved one, expected at least 2"))
+        << log.text();
+  }
 }
 
 TEST(ParametricPlan, PlacesNothingOutsideOfTheBufferWhateverItSays) {

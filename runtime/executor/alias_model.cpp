@@ -1,0 +1,344 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/executor/alias_model.h>
+
+#include <new>
+#include <utility>
+
+#include <executorch/runtime/executor/operator_text.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
+#include <executorch/runtime/executor/tensor_source.h>
+#include <executorch/runtime/executor/value_loader.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::arguments_of;
+using executorch::runtime::internal::count;
+using executorch::runtime::internal::is_view;
+using executorch::runtime::internal::items;
+using executorch::runtime::internal::planned_range;
+using executorch::runtime::internal::PlannedRange;
+using executorch::runtime::internal::tensor_at;
+using executorch::runtime::internal::tensor_source;
+using executorch::runtime::internal::tensors_in;
+using executorch::runtime::internal::TensorSource;
+using executorch::runtime::internal::text;
+
+namespace {
+
+/// The end of a list of values.
+constexpr uint32_t kEnd = UINT32_MAX;
+
+bool is_static(const fb::Tensor& tensor) {
+  return tensor.shape_dynamism() == fb::TensorShapeDynamism::STATIC;
+}
+
+}  // namespace
+
+struct AliasModel::Role {
+  static constexpr uint32_t kWrite = 1;
+  /// Read, and not where a written value is.
+  static constexpr uint32_t kRead = 2;
+  /// Read, possibly where a written value is.
+  static constexpr uint32_t kReadInPlace = 4;
+};
+
+Error AliasModel::check() {
+  static_assert(sizeof(Node) <= sizeof(EValue) && alignof(Node) <= alignof(EValue),
+                "the memory of a value is that of its node");
+  for (EValue& value : block_.values) {
+    value.~EValue();
+  }
+  set_up();
+  const Error error = check_all();
+  for (EValue& value : block_.values) {
+    new (&value) EValue();
+  }
+  point_values(plan_, block_);
+  return error;
+}
+
+void AliasModel::set_up() {
+  nodes_ = reinterpret_cast<Node*>(block_.values.data());
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    new (&nodes_[i]) Node{i, i, kEnd, 0};
+    const fb::Tensor* const tensor = tensor_at(plan_, i);
+    uint8_t& flags = block_.flags[i];
+    if (tensor != nullptr && tensor->allocation_info() == nullptr) {
+      flags |= tensor_source(*tensor) == TensorSource::None ? kLateValue : kConstantValue;
+    }
+  }
+}
+
+Error AliasModel::check_all() {
+  ET_CHECK_OK_OR_RETURN_ERROR(for_each_instruction(&AliasModel::link));
+  ET_CHECK_OK_OR_RETURN_ERROR(for_each_instruction(&AliasModel::check_instruction));
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    block_.flags[i] |= block_.flags[find(i)] & kConstantValue;
+  }
+  return Error::Ok;
+}
+
+Error AliasModel::for_each_instruction(Error (AliasModel::*visit)(const fb::Instruction&)) {
+  index_ = 0;
+  for (uint32_t c = 0; c < count(plan_.chains()); ++c) {
+    const auto* instructions = plan_.chains()->Get(c)->instructions();
+    for (uint32_t i = 0; i < count(instructions); ++i, ++index_) {
+      ET_CHECK_OK_OR_RETURN_ERROR((this->*visit)(*instructions->Get(i)));
+    }
+  }
+  return Error::Ok;
+}
+
+bool AliasModel::is_view_call(const fb::Instruction& source) const {
+  const fb::KernelCall* call = source.instr_args_as_KernelCall();
+  if (call == nullptr ||
+      !is_view(*plan_.operators()->Get(static_cast<uint32_t>(call->op_index())))) {
+    return false;
+  }
+  const Indices arguments = items(call->args());
+  return arguments.size() >= 3 && tensors_of(arguments[0]).size() == 1 &&
+         tensor_at(plan_, static_cast<size_t>(arguments[2])) != nullptr;
+}
+
+/// Makes one class of what a move or view leads from and to.
+Error AliasModel::link(const fb::Instruction& source) {
+  uint32_t from = 0;
+  uint32_t to = 0;
+  uint8_t flag = kMovedValue;
+  if (const fb::MoveCall* move = source.instr_args_as_MoveCall()) {
+    from = static_cast<uint32_t>(move->move_from());
+    to = static_cast<uint32_t>(move->move_to());
+    if (tensor_at(plan_, from) == nullptr) {
+      return Error::Ok;
+    }
+    views_outlive_ = true;
+  } else if (is_view_call(source)) {
+    from = static_cast<uint32_t>(arguments_of(source)[0]);
+    to = static_cast<uint32_t>(arguments_of(source)[2]);
+    flag = kViewValue;
+    has_views_ = true;
+    ET_CHECK_OK_OR_RETURN_ERROR(check_shown(from, to));
+  } else {
+    views_outlive_ |= source.instr_args_as_JumpFalseCall() != nullptr;
+    return Error::Ok;
+  }
+  const int other = block_.flags[to] & (kInputValue | kViewValue | kMovedValue) & ~flag;
+  ET_CHECK_OR_RETURN_ERROR(other == 0 && from != to, InvalidProgram,
+                           "method '%s', instruction %zu: value %u becomes %s value %u, but is %s; "
+                           "expected a value that "
+                           "nothing else gives memory or sizes",
+                           text(plan_.name()), index_, to,
+                           flag == kViewValue ? "a view of" : "the tensor that is", from,
+                           other == 0                   ? "the same"
+                           : (other & kInputValue) != 0 ? "an input"
+                           : (other & kViewValue) != 0  ? "a view"
+                                                        : "the target of a MoveCall");
+  block_.flags[to] |= flag | (flag == kViewValue ? kLateValue : 0);
+  const uint32_t root = find(from);
+  const uint32_t joined = find(to);
+  if (root != joined) {
+    nodes_[joined].root = root;
+    std::swap(nodes_[root].next, nodes_[joined].next);
+  }
+  block_.flags[root] |= block_.flags[joined] & (kConstantValue | kLateValue);
+  block_.flags[root] |= block_.flags[to] & kLateValue;
+  return Error::Ok;
+}
+
+Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
+  const fb::Tensor& shown = *tensor_at(plan_, view);
+  const TensorSource source = tensor_source(shown);
+  const PlannedRange own = range(view);
+  const PlannedRange whole = range(base);
+  const bool is_at_base = own.buffer == whole.buffer && own.begin == whole.begin &&
+                          own.end <= whole.end && source == TensorSource::Planned;
+  ET_CHECK_OR_RETURN_ERROR(
+      (source == TensorSource::None || is_at_base) &&
+          shown.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_UNBOUND,
+      InvalidProgram,
+      "method '%s', instruction %zu: the view, value %u, has memory of its own or no bound (source "
+      "%u, buffer %u, bytes %" PRIu64 " to %" PRIu64
+      "); expected none, or its base's, value %u (buffer %u, bytes %" PRIu64 " to %" PRIu64 ")",
+      text(plan_.name()), index_, view, static_cast<unsigned>(source), own.buffer, own.begin,
+      own.end, base, whole.buffer, whole.begin, whole.end);
+  return Error::Ok;
+}
+
+uint32_t AliasModel::find(uint32_t value) {
+  while (nodes_[value].root != value) {
+    value = nodes_[value].root = nodes_[nodes_[value].root].root;
+  }
+  return value;
+}
+
+Error AliasModel::check_instruction(const fb::Instruction& source) {
+  const Indices arguments = arguments_of(source);
+  uint64_t written = Kernel::kDisjoint;
+  size_t first_written = arguments.size();
+  late_ = false;
+  list_ = kEnd;
+  if (is_view_call(source)) {
+    // It reads where its base is and how large; it writes neither to the base nor to the view.
+    use(static_cast<uint32_t>(arguments[0]));
+    block_.flags[static_cast<size_t>(arguments[2])] |= kMadeView;
+    return Error::Ok;
+  }
+  if (arguments.empty()) {
+    return Error::Ok;
+  }
+  if (const fb::KernelCall* call = source.instr_args_as_KernelCall()) {
+    written = block_.kernels[static_cast<size_t>(call->op_index())]->written_;
+    first_written -= (written << Kernel::kOptionBits) == 0 ? 1 : 0;
+  } else {
+    const int32_t index = source.instr_args_as_DelegateCall()->delegate_index();
+    const Delegate& delegate = block_.delegates[static_cast<size_t>(index)];
+    const size_t outputs = delegate.backend->output_count(delegate.handle);
+    // Where the backend does not say, the last argument counts.
+    first_written -= outputs == BackendInterface::kUnknownOutputs ? 1 : outputs;
+    ET_CHECK_OR_RETURN_ERROR(
+        first_written <= arguments.size(), InvalidProgram,
+        "method '%s', instruction %zu: delegate %d has %zu outputs, expected at most the call's "
+        "%zu arguments",
+        text(plan_.name()), index_, index, outputs, arguments.size());
+  }
+  const Error error = check_call(arguments, written, first_written);
+  block_.instructions[index_].has_late_memory = late_;
+  return error;
+}
+
+Error AliasModel::check_call(Indices arguments, uint64_t written, size_t first_written) {
+  // What is written to first: then the last argument, which repeats what an operator returns, is
+  // known for what it is.
+  for (const bool writes : {true, false}) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const bool is_written =
+          i >= first_written || (i < Kernel::kMostWritten && (written >> i & 1) != 0);
+      if (is_written != writes) {
+        continue;
+      }
+      const bool is_apart = (written & Kernel::kDisjoint) != 0 &&
+                            (i != 0 || (written & Kernel::kDisjointButFirst) == 0);
+      const uint32_t role = writes ? Role::kWrite : is_apart ? Role::kRead : Role::kReadInPlace;
+      for (const int32_t item : tensors_of(arguments[i])) {
+        const bool is_returned = !writes && i + 1 == arguments.size() && item >= 0 &&
+                                 (nodes_[item].role & Role::kWrite) != 0;
+        if (item >= 0 && !is_returned) {
+          ET_CHECK_OK_OR_RETURN_ERROR(touch(i, static_cast<uint32_t>(item), role));
+        }
+      }
+    }
+    written_ = writes ? list_ : written_;
+  }
+  return check_places();
+}
+
+AliasModel::Indices AliasModel::tensors_of(const int32_t& argument) const {
+  const fb::EValue& value = *plan_.values()->Get(static_cast<uint32_t>(argument));
+  return value.val_type() == fb::KernelTypes::Tensor ? Indices(&argument, 1) : tensors_in(value);
+}
+
+/// Gives the value, and all that may be the same, a role, if it may have it.
+Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
+  const uint32_t root = find(value);
+  const uint8_t flags = block_.flags[value];
+  const uint8_t class_flags = block_.flags[root];
+  late_ |= (class_flags & kLateValue) != 0;
+  use(value);
+  const bool writes = role == Role::kWrite;
+  const bool is_constant = writes && (class_flags & kConstantValue) != 0;
+  const bool is_view = writes && (flags & kViewValue) != 0;
+  // A value that is written to already may be read as well if the kernel allows that and never
+  // changes its sizes.
+  const bool is_same = (nodes_[root].role & Role::kWrite) != 0 &&
+                       (role != Role::kReadInPlace || (class_flags & kResizedValue) != 0);
+  ET_CHECK_OR_RETURN_ERROR(
+      !is_constant && !is_view && !is_same, InvalidProgram,
+      "method '%s', instruction %zu: argument %zu (value %u) is %s, but %s", text(plan_.name()),
+      index_, argument, value, writes ? "written to" : "read",
+      is_constant ? "may be a constant"
+      : is_view   ? "is a view, which shows another value's memory"
+                  : "may be the same tensor as another argument that is written to or resized");
+  uint32_t member = root;
+  do {
+    Node& node = nodes_[member];
+    if (node.role == 0) {
+      node.link = list_;
+      list_ = member;
+    }
+    node.role |= role;
+    if (writes) {
+      block_.flags[member] |= kWrittenValue;
+      block_.flags[root] |= is_static(*tensor_at(plan_, member)) ? 0 : kResizedValue;
+      consume_inputs(member);
+    }
+    member = node.next;
+    ET_CHECK_OR_RETURN_ERROR(member == root || spend(), InvalidProgram,
+                             "method '%s', instruction %zu: value %u shares its memory with too "
+                             "many others for the size of the file",
+                             text(plan_.name()), index_, value);
+  } while (member != root);
+  return Error::Ok;
+}
+
+/// A view that is used before it is made may show what it showed in the last execution.
+void AliasModel::use(uint32_t value) {
+  views_outlive_ |= (block_.flags[value] & (kViewValue | kMadeView)) == kViewValue;
+}
+
+PlannedRange AliasModel::range(uint32_t value) const {
+  return planned_range(*tensor_at(plan_, value));
+}
+
+/// No value that is written to shares bytes with another one, but for a whole one that may be read
+/// there. The roles end.
+Error AliasModel::check_places() {
+  for (; list_ != kEnd; list_ = nodes_[list_].link) {
+    const uint32_t role = std::exchange(nodes_[list_].role, 0);
+    const PlannedRange own = range(list_);
+    // Each two that are written to are compared once.
+    uint32_t other = (role & Role::kWrite) != 0 ? nodes_[list_].link : written_;
+    for (; other != kEnd; other = nodes_[other].link) {
+      if (find(other) == find(list_)) {
+        continue;
+      }
+      ET_CHECK_OR_RETURN_ERROR(spend(), InvalidProgram,
+                               "method '%s', instruction %zu: too many arguments are written to "
+                               "for the size of the file",
+                               text(plan_.name()), index_);
+      const PlannedRange place = range(other);
+      const bool may_be_same =
+          role == Role::kReadInPlace && own.begin == place.begin && own.end == place.end;
+      ET_CHECK_OR_RETURN_ERROR(
+          may_be_same || !own.overlaps(place), InvalidProgram,
+          "method '%s', instruction %zu: value %u (bytes %" PRIu64 " to %" PRIu64
+          " of planned buffer %u) shares bytes with value %u (%" PRIu64 " to %" PRIu64
+          "), which the call writes to; expected %s",
+          text(plan_.name()), index_, list_, own.begin, own.end, own.buffer, other, place.begin,
+          place.end, role == Role::kReadInPlace ? "places apart, or the same" : "places apart");
+    }
+  }
+  return Error::Ok;
+}
+
+/// Marks the inputs whose planned memory is written to for another value.
+void AliasModel::consume_inputs(uint32_t written) {
+  const PlannedRange place = range(written);
+  const auto indices = items(plan_.inputs());
+  for (size_t i = 0; i < indices.size() && place.buffer != 0; ++i) {
+    const auto input = static_cast<uint32_t>(indices[i]);
+    // Writing to the input itself is the model's doing, not the plan's. A program with so many
+    // inputs and written values that the work is not linear any more has all of them consumed.
+    if (input != written && block_.inputs[i].tensor != nullptr && !block_.inputs[i].is_consumed) {
+      block_.inputs[i].is_consumed = !input_budget_.spend(1) || place.overlaps(range(input));
+    }
+  }
+}
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch

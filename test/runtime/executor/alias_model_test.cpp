@@ -1,0 +1,292 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The rules of docs/alias-model.md: each with programs that break it, and with those that come as
+// near as they may.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "../log_capture.h"
+#include "loaded_program.h"
+#include "relations.h"
+
+namespace executorch::testing {
+namespace {
+
+using runtime::Error;
+using runtime::EValue;
+using runtime::Method;
+using runtime::Program;
+using runtime::Result;
+using Floats = std::vector<float>;
+using Kind = fb::KernelTypes;
+
+/// What loading the program, and then its method, says.
+Error refusal(const TestProgram& source) {
+  const ProgramFile file(source);
+  const FileLoader loader(file);
+  const Result<Program> program = Program::load(const_cast<FileLoader*>(&loader));
+  if (!program.ok()) {
+    return program.error();
+  }
+  MethodMemory memory(*program->method_meta("forward"), 64);
+  return program->load_method("forward", &memory.manager()).error();
+}
+
+class RelationTest : public ::testing::TestWithParam<Mutation> {};
+
+TEST_P(RelationTest, IsRefusedByName) {
+  TestProgram program = related_program();
+  GetParam().change(program);
+  const LogCapture log;
+  EXPECT_EQ(refusal(program), Error::InvalidProgram);
+  for (const std::string& part : GetParam().message) {
+    EXPECT_TRUE(log.contains(part)) << "expected: " << part << "\nfound: " << log.text();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mutations, RelationTest, ::testing::ValuesIn(mutations()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(AliasModel, HasAtLeastAHundredMutations) { EXPECT_GE(mutations().size(), 100u); }
+
+TEST(AliasModel, AcceptsTheProgramThatTheMutationsChange) {
+  EXPECT_EQ(refusal(related_program()), Error::Ok);
+}
+
+TEST(AliasModel, AcceptsEveryWayToWriteToATensorOfItsOwn) {
+  for (const Access& writer : writers()) {
+    TestProgram program = related_program();
+    writer.add(program, kResult);
+    EXPECT_EQ(refusal(program), Error::Ok) << writer.name;
+  }
+}
+
+TEST(AliasModel, AcceptsEveryWayToReadATensorThatIsElsewhere) {
+  for (const Access& reader : readers()) {
+    for (const int32_t value : {int32_t{kFirst}, int32_t{kConstant}, int32_t{kView}}) {
+      TestProgram program = related_program();
+      reader.add(program, value);
+      EXPECT_EQ(refusal(program), Error::Ok) << reader.name << ", value " << value;
+    }
+  }
+}
+
+TEST(AliasModel, AcceptsAnOperandWhereTheResultIsIfTheKernelAllowsIt) {
+  for (const Access& reader : readers_in_place()) {
+    TestProgram program = related_program();
+    plan(program).values.push_back(planned(2, 16));
+    reader.add(program, kAdded);
+    EXPECT_EQ(refusal(program), Error::Ok) << reader.name << " lies where the result is";
+    program = related_program();
+    reader.add(program, kResult);
+    EXPECT_EQ(refusal(program), Error::Ok) << reader.name << " is the result";
+  }
+}
+
+TEST(AliasModel, AcceptsTensorsWithoutElementsAnywhere) {
+  TestProgram program = related_program();
+  plan(program).values.push_back(planned(0, 20));
+  code(program).push_back(kernel(kApart, {kAdded, kSecond, kResult, kResult}));
+  EXPECT_EQ(refusal(program), Error::Ok);
+}
+
+TEST(AliasModel, AcceptsAViewAtItsBasesPlace) {
+  TestProgram program = related_program();
+  plan(program).values[kView] = planned(2, 0);
+  EXPECT_EQ(refusal(program), Error::Ok);
+}
+
+TEST(AliasModel, AcceptsBranchesThatPassTheirTensorsOn) {
+  // Both lie at one place: they are never there at the same time.
+  TestProgram program = related_program();
+  plan(program).values.push_back(planned(2, 16));
+  code(program) = {jump_false(kFalse, 4),
+                   kernel(kApart, {kFirst, kSecond, kResult, kResult}),
+                   move(kResult, kTarget),
+                   jump_false(kFalse, 6),
+                   kernel(kApart, {kSecond, kFirst, kAdded, kAdded}),
+                   move(kAdded, kTarget),
+                   kernel(kApart, {kTarget, kSecond, kOther, kOther})};
+  EXPECT_EQ(refusal(program), Error::Ok);
+}
+
+/// Executes with the inputs 1, 2 and 3, 4.
+Error execute(Method& method) {
+  FloatTensor a({1, 2});
+  FloatTensor b({3, 4});
+  const Error error = set_inputs(method, {a.value(), b.value()});
+  return error == Error::Ok ? method.execute() : error;
+}
+
+TEST(AliasModel, LeavesValuesAsTheProgramHasThem) {
+  LoadedMethod method(related_program(), 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(execute(*method), Error::Ok);
+    EXPECT_EQ(floats(method->get_output(0))[0], 3);
+  }
+}
+
+/// A view of the caller's memory, which a condition leaves out; then it is read.
+TestProgram conditional_view() {
+  TestProgram program = related_program();
+  plan(program).values.push_back(tensor(without_memory(fb::ScalarType::BOOL, {1}, {0})));
+  plan(program).inputs = {kGiven, kAdded};
+  code(program) = {jump_false(kAdded, 2), view_of(kGiven, kView),
+                   kernel(kApart, {kView, kView, kOther, kOther})};
+  return program;
+}
+
+Error execute_if(Method& method, bool condition, FloatTensor& given) {
+  uint8_t truth = condition ? 1 : 0;
+  int32_t size = 1;
+  uint8_t order = 0;
+  int32_t stride = 1;
+  aten::TensorImpl impl(aten::ScalarType::Bool, 1, &size, &truth, &order, &stride);
+  const Error error = set_inputs(method, {given.value(), EValue(aten::Tensor(&impl))});
+  return error == Error::Ok ? method.execute() : error;
+}
+
+TEST(AliasModel, ViewsShowNothingWhenAnExecutionBegins) {
+  LoadedMethod method(conditional_view(), 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  {
+    FloatTensor given({1, 2});
+    ASSERT_EQ(execute_if(*method, true, given), Error::Ok);
+  }
+  FloatTensor other({5, 6});
+  const LogCapture log;
+  EXPECT_EQ(execute_if(*method, false, other), Error::InvalidState);
+  EXPECT_TRUE(log.contains("instruction 2: argument 0 has no memory")) << log.text();
+  EXPECT_TRUE(log.contains("a view has to be made in the same execution")) << log.text();
+  EXPECT_EQ(execute_if(*method, true, other), Error::Ok);
+}
+
+TEST(AliasModel, ViewsThatAMovePassesOnShowNothingWhenAnExecutionBegins) {
+  TestProgram program = conditional_view();
+  code(program) = {jump_false(kAdded, 3), view_of(kGiven, kView), move(kView, kTarget),
+                   kernel(kApart, {kTarget, kTarget, kOther, kOther})};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  {
+    FloatTensor given({1, 2});
+    ASSERT_EQ(execute_if(*method, true, given), Error::Ok);
+  }
+  FloatTensor other({5, 6});
+  EXPECT_EQ(execute_if(*method, false, other), Error::InvalidState);
+}
+
+TEST(AliasModel, PlannedViewsShowNothingWhenAnExecutionBegins) {
+  TestProgram program = conditional_view();
+  plan(program).inputs = {kFirst, kAdded};
+  plan(program).values[kView] = planned(2, 0);
+  code(program)[1] = view_of(kFirst, kView);
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  FloatTensor given({1, 2});
+  EXPECT_EQ(execute_if(*method, false, given), Error::InvalidState);
+  EXPECT_EQ(execute_if(*method, true, given), Error::Ok);
+  EXPECT_EQ(execute_if(*method, false, given), Error::InvalidState);
+}
+
+TEST(AliasModel, AViewThatIsUsedBeforeItIsMadeShowsNothing) {
+  TestProgram program = conditional_view();
+  plan(program).inputs = {kGiven};
+  code(program) = {kernel(kApart, {kView, kView, kOther, kOther}), view_of(kGiven, kView)};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  FloatTensor given({1, 2});
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(method->set_input(given.value(), 0), Error::Ok);
+    EXPECT_EQ(method->execute(), Error::InvalidState);
+  }
+}
+
+TEST(AliasModel, AnOutputThatWasMovedToGetsItsOwnMemory) {
+  // The output becomes the planned tensor; the caller's memory must not become that tensor's.
+  TestProgram program = related_program();
+  plan(program).inputs = {kFirst, kSecond};
+  plan(program).outputs = {kGiven};
+  code(program) = {kernel(kApart, {kFirst, kSecond, kResult, kResult}), move(kResult, kGiven)};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  Floats memory(2);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(method->set_output_data_ptr(memory.data(), 8, 0), Error::Ok);
+    ASSERT_EQ(execute(*method), Error::Ok);
+    EXPECT_NE(method->get_output(0).toTensor().const_data_ptr(), memory.data());
+  }
+  EXPECT_EQ(memory, (Floats{0, 0}));
+}
+
+TEST(AliasModel, AnInputThatADelegateMayWriteToDoesNotStandAlone) {
+  TestProgram program = related_program();
+  plan(program).values[kOperands].list = {kResult};
+  plan(program).values[kOptional].list = {-1};
+  code(program) = {delegate(kTwoOutputs, {kSecond, kFirst, kOther})};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  EXPECT_FALSE(method->input_stands_alone(0));
+  EXPECT_TRUE(method->input_stands_alone(1));
+}
+
+TEST(AliasModel, InputsAreConsumedByWhatIsWrittenWhereTheyAre) {
+  TestProgram program = related_program();
+  plan(program).values.push_back(planned(1, 12));
+  code(program).push_back(kernel(kSplit, {kResult, kOperands, kOperands}));
+  plan(program).values[kOperands].list = {kAdded};
+  LoadedMethod method(program, 64);
+  ASSERT_EQ(method.error(), Error::Ok);
+  ASSERT_EQ(execute(*method), Error::Ok);
+  const LogCapture log;
+  EXPECT_EQ(method->execute(), Error::InvalidState);
+  EXPECT_TRUE(log.contains("input 1 is not set")) << log.text();
+}
+
+TEST(AliasModel, RefusesMoreWorkThanTheFileIsLarge) {
+  // A class of a thousand values, which a thousand instructions read.
+  TestProgram program = related_program();
+  for (int32_t i = 0; i < 1000; ++i) {
+    plan(program).values.push_back(planned(2, 0));
+    code(program).push_back(move(kAdded, kAdded + 1 + i));
+  }
+  plan(program).values.push_back(planned(2, 0));
+  for (int i = 0; i < 1000; ++i) {
+    code(program).push_back(kernel(kAdd, {kAdded, kAdded, kOther, kOther}));
+  }
+  const LogCapture log;
+  EXPECT_EQ(refusal(program), Error::InvalidProgram);
+  EXPECT_TRUE(log.contains("too many others for the size of the file")) << log.text();
+}
+
+TEST(AliasModel, RefusesACallWithMoreResultsThanTheFileIsLarge) {
+  TestProgram program = related_program();
+  plan(program).buffer_sizes = {0, 1 << 20};
+  std::vector<int64_t> results;
+  for (int32_t i = 0; i < 4000; ++i) {
+    results.push_back(kAdded + i);
+    plan(program).values.push_back(planned(1, 128 + 4 * static_cast<uint64_t>(i)));
+  }
+  plan(program).values[kResults].list = results;
+  code(program).push_back(kernel(kSplit, {kFirst, kResults, kResults}));
+  const LogCapture log;
+  EXPECT_EQ(refusal(program), Error::InvalidProgram);
+  EXPECT_TRUE(log.contains("too many arguments are written to")) << log.text();
+}
+
+TEST(AliasModel, AcceptsACallWithHundredsOfResults) {
+  TestProgram program = related_program();
+  plan(program).buffer_sizes = {0, 1 << 20};
+  std::vector<int64_t> results;
+  for (int32_t i = 0; i < 256; ++i) {
+    results.push_back(kAdded + i);
+    plan(program).values.push_back(planned(1, 128 + 4 * static_cast<uint64_t>(i)));
+  }
+  plan(program).values[kResults].list = results;
+  code(program).push_back(kernel(kSplit, {kFirst, kResults, kResults}));
+  EXPECT_EQ(refusal(program), Error::Ok);
+}
+
+}  // namespace
+}  // namespace executorch::testing
