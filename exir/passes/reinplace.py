@@ -55,7 +55,8 @@ def reinplace_pass(
     ops_to_inplace: edge operators to be tried, DEFAULT_INPLACEABLE_OPS if None; each has an out variant whose output
     may be its first argument. inplace_overrides: operator → in-place operator with the same arguments, of which the
     first is written. A first argument is written to only if it is state that the method updates, or a result of the
-    graph itself, and nothing reads it afterwards. Raises ValueError for an override that does not fit.
+    graph itself, and nothing reads it afterwards; by an out variant, only if its sizes are constants. Raises
+    ValueError for an override that does not fit.
     """
     overrides = dict(inplace_overrides or {})
     for functional, in_place in overrides.items():
@@ -73,7 +74,7 @@ def reinplace_pass(
             continue
         if node.target in overrides:
             node.target = overrides[node.target]
-        else:
+        elif _is_static(operand):
             node.meta[WRITES_ITS_FIRST_ARGUMENT] = True
     return ep
 
@@ -85,6 +86,11 @@ def written_placeholder(node: fx.Node) -> fx.Node:
         if not isinstance(operand, fx.Node):
             return node
         node = operand
+
+
+def _is_static(node: fx.Node) -> bool:
+    """Whether the sizes are constants. The runtime refuses calls that may resize what they read."""
+    return all(isinstance(size, int) for size in node.meta["val"].shape)
 
 
 def _check_override(functional: Any, in_place: Any) -> None:

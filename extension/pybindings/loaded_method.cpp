@@ -25,6 +25,9 @@ namespace {
 
 // What is smaller is copied sooner than memory is found for it.
 constexpr size_t kWorthLending = size_t{64} << 10;
+// Whether an input or output stands alone is found by going through the whole method: a program
+// with many of them must not be slow to load.
+constexpr size_t kMostLooks = 64;
 
 }  // namespace
 
@@ -114,11 +117,14 @@ LoadedMethod::~LoadedMethod() {
 }
 
 void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
+  size_t looks = 0;
   slots_.reserve(meta.num_inputs());
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
     slots_.emplace_back(meta, i, method_->get_input(i));
-    can_lend_.push_back(method_->input_stands_alone(i) &&
-                        meta.input_tensor_meta(i)->nbytes() >= kWorthLending);
+    const Result<Tag> tag = meta.input_tag(i);
+    const bool is_large =
+        tag.ok() && *tag == Tag::Tensor && meta.input_tensor_meta(i)->nbytes() >= kWorthLending;
+    can_lend_.push_back(is_large && looks++ < kMostLooks && method_->input_stands_alone(i));
   }
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     const Result<Tag> tag = meta.output_tag(i);
@@ -126,7 +132,8 @@ void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
       continue;
     }
     const Result<runtime::TensorInfo> info = meta.output_tensor_meta(i);
-    if (info.ok() && info->nbytes() >= kWorthLending && method_->output_stands_alone(i)) {
+    if (info.ok() && info->nbytes() >= kWorthLending && looks++ < kMostLooks &&
+        method_->output_stands_alone(i)) {
       large_outputs_.push_back({i, info->nbytes(), nullptr, nullptr});
     }
     if (!info.ok() || info->is_memory_planned()) {

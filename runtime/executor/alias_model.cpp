@@ -143,10 +143,12 @@ Error AliasModel::link(const fb::Instruction& source) {
   const uint32_t joined = find(to);
   if (root != joined) {
     nodes_[joined].root = root;
-    std::swap(nodes_[root].next, nodes_[joined].next);
+    // A view has no bytes but its base's: by itself it need not be looked at with the class.
+    if (flag != kViewValue || nodes_[joined].next != joined) {
+      std::swap(nodes_[root].next, nodes_[joined].next);
+    }
   }
-  block_.flags[root] |= block_.flags[joined] & (kConstantValue | kLateValue);
-  block_.flags[root] |= block_.flags[to] & kLateValue;
+  block_.flags[root] |= (block_.flags[joined] | block_.flags[to]) & (kConstantValue | kLateValue);
   return Error::Ok;
 }
 

@@ -23,7 +23,10 @@ class AliasModel final {
   /// `program_size` in bytes bounds the work.
   AliasModel(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block,
              size_t program_size)
-      : plan_(plan), block_(block), budget_{kWorkPerByte * program_size}, input_budget_(budget_) {}
+      : plan_(plan),
+        block_(block),
+        budget_{kWorkPerByte * program_size},
+        input_budget_{2 * program_size} {}
 
   /// Adds to block.flags, which marks inputs; fills Input::is_consumed and
   /// Instruction::has_late_memory. The memory of block.values serves as working memory: values are
@@ -77,6 +80,7 @@ class AliasModel final {
   const executorch_flatbuffer::ExecutionPlan& plan_;
   const MethodBlock& block_;
   executorch::runtime::internal::WorkBudget budget_;
+  /// Pairs of an input and a written value.
   executorch::runtime::internal::WorkBudget input_budget_;
   Node* nodes_ = nullptr;
   /// The first of the instruction's values, and the first of those that are written to, which come

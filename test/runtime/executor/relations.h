@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -110,5 +111,8 @@ struct Mutation {
   std::vector<std::string> message;
 };
 std::vector<Mutation> mutations();
+
+/// For googletest, which prints an object's bytes otherwise.
+inline void PrintTo(const Mutation& mutation, std::ostream* out) { *out << mutation.name; }
 
 }  // namespace executorch::testing
