@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Builds XNNPACK and what it needs as static libraries, once a machine, and prints where they are.
 
-    python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--jobs N]
+    python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--jobs N] [--sanitize LIST]
 
 The folder printed has include/ and lib/; it lies in the cache of xnnpack_sources.py and is named for the sources, the
 compiler and the options, so that another clone or a second build finds it. CC and CXX choose the compilers.
@@ -56,16 +56,28 @@ def version_of(compiler: str) -> str:
     return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
 
 
-def options() -> list[str]:
-    """What decides how the library is compiled, beside its sources."""
+def options(sanitize: str) -> list[str]:
+    """What decides how the library is compiled, beside its sources. `sanitize`: sanitizers, as -fsanitize= has them."""
+    # Its use of memory matters here; UBSan would report arithmetic that XNNPACK does on purpose.
+    sanitized = "-fsanitize=address -fno-omit-frame-pointer -g1 -O1" if "address" in sanitize.split(",") else ""
     is_gcc = "Free Software Foundation" in version_of(compilers()[0])
-    return [*OPTIONS, f"-DCMAKE_C_FLAGS={FLAGS_OF_GCC}"] if is_gcc else list(OPTIONS)
+    for_c = " ".join(flags for flags in (FLAGS_OF_GCC if is_gcc else "", sanitized) if flags)
+    chosen = list(OPTIONS)
+    if for_c:
+        chosen.append(f"-DCMAKE_C_FLAGS={for_c}")
+    if sanitized:
+        chosen += [
+            f"-DCMAKE_CXX_FLAGS={sanitized}",
+            "-DCMAKE_C_FLAGS_RELEASE=-DNDEBUG",
+            "-DCMAKE_CXX_FLAGS_RELEASE=-DNDEBUG",
+        ]
+    return chosen
 
 
-def build_key() -> str:
+def build_key(sanitize: str) -> str:
     """What the library depends on: sources and what is changed in them, options, compilers."""
     changes = [*(path.read_text() for path in ADDED), *(f"{each.file} {each.new}" for each in CHANGES), NAN_IS_KEPT]
-    parts = [*(archive.sha256 for archive in ARCHIVES), *changes, *options(), *map(version_of, compilers())]
+    parts = [*(archive.sha256 for archive in ARCHIVES), *changes, *options(sanitize), *map(version_of, compilers())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -78,7 +90,7 @@ def compile_library(tools: argparse.Namespace, scratch: Path, prefix: Path) -> N
     change(sources)
     build = scratch / "build"
     c, cxx = compilers()
-    chosen = [*options(), f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"]
+    chosen = [*options(tools.sanitize), f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"]
     if tools.make_program:
         chosen.append(f"-DCMAKE_MAKE_PROGRAM={tools.make_program}")
     if ccache := shutil.which("ccache"):
@@ -111,10 +123,11 @@ def main() -> int:
     parser.add_argument("--generator", default="Ninja")
     parser.add_argument("--make-program", default="")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--sanitize", default="")
     arguments = parser.parse_args()
     cache = cache_folder()
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    prefix = cache / f"xnnpack-{build_key()}"
+    prefix = cache / f"xnnpack-{build_key(arguments.sanitize)}"
     try:
         check_private(cache)
         if prefix.exists():
