@@ -41,6 +41,9 @@ step "sanitizers: C++ tests and fuzzing under ASan and UBSan"
 wait "$compiling" || { cat build/beside.log; exit 1; }
 ctest --test-dir build/sanitized --output-on-failure --parallel 2
 
+step "fuzzing: the corpus, and changed inputs that are the same every time"
+bash test/fuzz/run.sh --brief
+
 step "ATen mode: the same sources with at::Tensor"
 cmake --fresh -S . -B build/aten -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
   -DEXECUTORCH_BUILD_ATEN=ON -DEXECUTORCH_BUILD_PYBIND=ON -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_BUILD_TESTS=ON \

@@ -16,7 +16,7 @@
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include "execute_program.h"
+#include "fuzz/program/execute_program.h"
 #include "scalar_slots.h"
 
 namespace executorch::fuzz {

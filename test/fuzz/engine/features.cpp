@@ -1,0 +1,58 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include "fuzz/engine/features.h"
+
+#include <string.h>
+
+#include <mutex>
+#include <utility>
+
+#include <executorch/runtime/platform/platform.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include "fuzz/engine/random.h"
+
+namespace executorch::fuzz {
+namespace {
+
+// Messages come from every thread that a target starts.
+std::mutex& mutex() {
+  static std::mutex made;
+  return made;
+}
+std::vector<uint64_t>& features() {
+  static std::vector<uint64_t> made;
+  return made;
+}
+
+void note_message(et_timestamp_t, et_pal_log_level_t, const char* file, const char*, size_t line,
+                  const char*, size_t) {
+  const auto* name = reinterpret_cast<const uint8_t*>(file);
+  note_feature(hash_of({name, strlen(file)}) + line);
+}
+
+}  // namespace
+
+void start() {
+  static const bool started = [] {
+    runtime::runtime_init();
+    return runtime::register_pal(runtime::PalImpl::create(&note_message, __FILE__));
+  }();
+  (void)started;
+}
+
+void note_feature(uint64_t feature) {
+  const std::lock_guard<std::mutex> guard(mutex());
+  features().push_back(feature);
+}
+
+std::vector<uint64_t> take_features() {
+  const std::lock_guard<std::mutex> guard(mutex());
+  return std::exchange(features(), {});
+}
+
+}  // namespace executorch::fuzz
+
+/// Of a sanitizer's runtime: what asks for more memory than there should be gets none, as without.
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "allocator_may_return_null=1:max_allocation_size_mb=1024";
+}

@@ -1,0 +1,30 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/span.h>
+
+namespace executorch::fuzz {
+
+/// How far one program got.
+struct Outcome {
+  runtime::Error load = runtime::Error::Ok;
+  size_t methods_loaded = 0;
+  size_t methods_executed = 0;
+};
+
+/// Loads a program (hostile bytes), loads each of its methods with memory of exactly the size that
+/// it asks for, and executes it several times. Every planned buffer, input and output is a heap
+/// block of its own, and the inputs of one execution are freed before the next: a sanitizer sees
+/// every byte too many. A method that wants more than a few megabytes is left out, one that runs on
+/// and on is stopped.
+///
+/// `script` decides what else happens, always the same for the same number: how often the method is
+/// executed, the inputs' sizes and values (so that branches go both ways), whether an event tracer
+/// records, and whether another thread changes the inputs meanwhile. 0: two executions on ones.
+Outcome execute_program(runtime::Span<const uint8_t> program, uint64_t script = 0);
+
+}  // namespace executorch::fuzz

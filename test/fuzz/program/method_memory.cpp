@@ -1,0 +1,57 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include "fuzz/program/method_memory.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+
+namespace executorch::fuzz {
+
+using runtime::HierarchicalAllocator;
+using runtime::MemoryManager;
+using runtime::MethodMeta;
+using runtime::Span;
+
+void* SeparateAllocator::allocate(size_t size, size_t alignment) {
+  if (size > kMostMethodMemory - used_) {
+    return nullptr;
+  }
+  void* made = nullptr;
+  if (posix_memalign(&made, std::max(alignment, sizeof(void*)), size) != 0) {
+    return nullptr;
+  }
+  used_ += size;
+  pieces_.push_back(made);
+  return made;
+}
+
+void SeparateAllocator::reset() {
+  for (void* piece : pieces_) {
+    free(piece);
+  }
+  pieces_.clear();
+  used_ = 0;
+}
+
+MethodMemory::MethodMemory(const MethodMeta& meta)
+    : method_block(new uint8_t[meta.method_allocator_size()]),
+      method(static_cast<uint32_t>(meta.method_allocator_size()), method_block.get()) {
+  for (size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+    const auto size = static_cast<size_t>(*meta.memory_planned_buffer_size(i));
+    blocks.emplace_back(new uint8_t[size]());
+    spans.emplace_back(blocks.back().get(), size);
+  }
+  planned =
+      std::make_unique<HierarchicalAllocator>(Span<Span<uint8_t>>(spans.data(), spans.size()));
+  manager = std::make_unique<MemoryManager>(&method, planned.get(), &temp);
+}
+
+bool is_small(const MethodMeta& meta) {
+  uint64_t total = meta.method_allocator_size();
+  for (size_t i = 0; i < meta.num_memory_planned_buffers() && total <= kMostMethodMemory; ++i) {
+    total += static_cast<uint64_t>(*meta.memory_planned_buffer_size(i));
+  }
+  return total <= kMostMethodMemory;
+}
+
+}  // namespace executorch::fuzz

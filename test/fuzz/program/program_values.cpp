@@ -1,0 +1,219 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include "fuzz/program/program_values.h"
+
+#include <string.h>
+
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/planned_range.h>
+#include <executorch/runtime/executor/program_header.h>
+#include <executorch/runtime/executor/program_structure.h>
+
+namespace executorch::fuzz {
+namespace {
+
+namespace fb = executorch_flatbuffer;
+using namespace executorch::testing;
+using runtime::Span;
+using runtime::internal::count;
+using runtime::internal::items;
+using runtime::internal::text;
+using Call = fb::InstructionArguments;
+using Kind = fb::KernelTypes;
+
+constexpr char kMark[] = {'R', 'U', 'N', 'S'};
+constexpr size_t kTrailer = sizeof(kMark) + sizeof(uint64_t);
+
+template <typename To, typename Items>
+std::vector<To> copied(const Items* vector) {
+  const auto from = items(vector);
+  return std::vector<To>(from.begin(), from.end());
+}
+
+template <typename Table, typename Visit>
+void each(const flatbuffers::Vector<flatbuffers::Offset<Table>>* vector, Visit visit) {
+  for (size_t i = 0; i < count(vector); ++i) {
+    visit(*vector->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  }
+}
+
+std::string bytes_of(const flatbuffers::Vector<uint8_t>* vector) {
+  const auto from = items(vector);
+  return std::string(reinterpret_cast<const char*>(from.data()), from.size());
+}
+
+TestTensor read(const fb::Tensor& from) {
+  TestTensor made;
+  made.type = from.scalar_type();
+  made.sizes = copied<int32_t>(from.sizes());
+  made.dim_order = copied<uint8_t>(from.dim_order());
+  made.data_buffer_idx = from.data_buffer_idx();
+  if (const fb::AllocationDetails* where = from.allocation_info()) {
+    made.memory_id = where->memory_id();
+    made.offset = uint64_t{where->memory_offset_high()} << 32 | where->memory_offset_low();
+  }
+  made.dynamism = from.shape_dynamism();
+  made.storage_offset = from.storage_offset();
+  made.layout = from.layout();
+  if (const fb::ExtraTensorInfo* extra = from.extra_tensor_info()) {
+    made.name = text(extra->fully_qualified_name());
+    made.location = extra->location();
+    made.mutable_segment = extra->mutable_data_segments_idx();
+    made.device = extra->device_type();
+  }
+  return made;
+}
+
+TestValue read(const fb::EValue& from) {
+  switch (from.val_type()) {
+    case Kind::Int:
+      return integer(from.val_as_Int()->int_val());
+    case Kind::Bool:
+      return boolean(from.val_as_Bool()->bool_val());
+    case Kind::Double:
+      return real(from.val_as_Double()->double_val());
+    case Kind::Tensor:
+      return tensor(read(*from.val_as_Tensor()));
+    case Kind::String:
+      return string(text(from.val_as_String()->string_val()));
+    case Kind::IntList:
+      return list(Kind::IntList, copied<int64_t>(from.val_as_IntList()->items()));
+    case Kind::DoubleList: {
+      TestValue made = list(Kind::DoubleList, {});
+      made.reals = copied<double>(from.val_as_DoubleList()->items());
+      return made;
+    }
+    case Kind::BoolList:
+      return list(Kind::BoolList, copied<int64_t>(from.val_as_BoolList()->items()));
+    case Kind::TensorList:
+      return list(Kind::TensorList, copied<int64_t>(from.val_as_TensorList()->items()));
+    case Kind::OptionalTensorList:
+      return list(Kind::OptionalTensorList,
+                  copied<int64_t>(from.val_as_OptionalTensorList()->items()));
+    default:
+      return none();
+  }
+}
+
+TestInstruction read(const fb::Instruction& from) {
+  switch (from.instr_args_type()) {
+    case Call::KernelCall: {
+      const fb::KernelCall& call = *from.instr_args_as_KernelCall();
+      return kernel(call.op_index(), copied<int32_t>(call.args()));
+    }
+    case Call::DelegateCall: {
+      const fb::DelegateCall& call = *from.instr_args_as_DelegateCall();
+      return delegate(call.delegate_index(), copied<int32_t>(call.args()));
+    }
+    case Call::MoveCall:
+      return move(from.instr_args_as_MoveCall()->move_from(),
+                  from.instr_args_as_MoveCall()->move_to());
+    case Call::JumpFalseCall:
+      return jump_false(from.instr_args_as_JumpFalseCall()->cond_value_index(),
+                        from.instr_args_as_JumpFalseCall()->destination_instruction());
+    default:
+      return free_value(from.instr_args_as_FreeCall()->value_index());
+  }
+}
+
+TestDelegate read(const fb::BackendDelegate& from) {
+  TestDelegate made{text(from.id()), from.processed()->location(), from.processed()->index()};
+  each(from.compile_specs(), [&](const fb::CompileSpec& spec) {
+    made.compile_specs.emplace_back(text(spec.key()), bytes_of(spec.value()));
+  });
+  return made;
+}
+
+TestPlan read(const fb::ExecutionPlan& from) {
+  TestPlan made;
+  made.name = text(from.name());
+  made.inputs = copied<int32_t>(from.inputs());
+  made.outputs = copied<int32_t>(from.outputs());
+  made.buffer_sizes = copied<int64_t>(from.non_const_buffer_sizes());
+  each(from.values(), [&](const fb::EValue& value) { made.values.push_back(read(value)); });
+  each(from.operators(), [&](const fb::Operator& op) {
+    made.operators.emplace_back(text(op.name()), text(op.overload()));
+  });
+  each(from.chains(), [&](const fb::Chain& chain) {
+    auto& instructions = made.chains.emplace_back();
+    each(chain.instructions(),
+         [&](const fb::Instruction& instruction) { instructions.push_back(read(instruction)); });
+  });
+  each(from.delegates(),
+       [&](const fb::BackendDelegate& item) { made.delegates.push_back(read(item)); });
+  each(from.non_const_buffer_device(), [&](const fb::NonConstBufferDevice& device) {
+    made.devices.emplace_back(device.buffer_idx(), device.device_type());
+  });
+  return made;
+}
+
+TestSegments read(const fb::SubsegmentOffsets& from) {
+  return {from.segment_index(), copied<uint64_t>(from.offsets())};
+}
+
+TestProgram read(const fb::Program& from) {
+  TestProgram made;
+  made.version = from.version();
+  each(from.execution_plan(),
+       [&](const fb::ExecutionPlan& plan) { made.plans.push_back(read(plan)); });
+  each(from.constant_buffer(), [&](const fb::Buffer& buffer) {
+    made.constant_buffer.push_back(bytes_of(buffer.storage()));
+  });
+  each(from.backend_delegate_data(), [&](const fb::BackendDelegateInlineData& data) {
+    made.inline_data.push_back(bytes_of(data.data()));
+  });
+  each(from.segments(), [&](const fb::DataSegment& segment) {
+    made.segments.emplace_back(segment.offset(), segment.size());
+  });
+  if (from.constant_segment() != nullptr) {
+    made.constants = read(*from.constant_segment());
+  }
+  each(from.mutable_data_segments(),
+       [&](const fb::SubsegmentOffsets& offsets) { made.mutable_data.push_back(read(offsets)); });
+  each(from.named_data(), [&](const fb::NamedData& named) {
+    made.named_data.emplace_back(text(named.key()), named.segment_index());
+  });
+  return made;
+}
+
+}  // namespace
+
+std::optional<TestProgram> read_program(Span<const uint8_t> file) {
+  // Flatbuffers are read in place, at addresses that suit their numbers.
+  const ProgramFile aligned(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
+  const Span<const uint8_t> bytes(aligned.data(), aligned.size());
+  const auto header = runtime::internal::parse_program_header(
+      {bytes.data(), std::min(bytes.size(), runtime::internal::kProgramHeaderSize)}, bytes.size());
+  if (!header.ok() || header->flatbuffer_size > bytes.size() ||
+      runtime::internal::verify_program_structure({bytes.data(), header->flatbuffer_size}) !=
+          runtime::Error::Ok) {
+    return std::nullopt;
+  }
+  TestProgram made = read(*fb::GetProgram(bytes.data()));
+  if (header->segment_base != 0 && header->segment_base < bytes.size()) {
+    made.segment_data.assign(
+        reinterpret_cast<const char*>(bytes.data()) + header->segment_base,
+        std::min(header->segment_area_size, bytes.size() - header->segment_base));
+  }
+  return made;
+}
+
+ProgramInput split_input(Span<const uint8_t> bytes) {
+  ProgramInput made{bytes};
+  if (bytes.size() >= kTrailer &&
+      memcmp(bytes.data() + bytes.size() - kTrailer, kMark, sizeof(kMark)) == 0) {
+    made.file = {bytes.data(), bytes.size() - kTrailer};
+    memcpy(&made.script, bytes.data() + bytes.size() - sizeof(uint64_t), sizeof(uint64_t));
+  }
+  return made;
+}
+
+std::vector<uint8_t> join_input(const TestProgram& program, uint64_t script) {
+  const ProgramFile file(program);
+  std::vector<uint8_t> made(file.size() + kTrailer);
+  memcpy(made.data(), file.data(), file.size());
+  memcpy(made.data() + file.size(), kMark, sizeof(kMark));
+  memcpy(made.data() + file.size() + sizeof(kMark), &script, sizeof(script));
+  return made;
+}
+
+}  // namespace executorch::fuzz

@@ -1,0 +1,162 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include "fuzz/program/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <string_view>
+
+#include <executorch/runtime/kernel/operator_registry.h>
+
+namespace executorch::fuzz {
+namespace {
+
+/// Primitive operators have no functions.yaml.
+constexpr const char* kPrimitives[] = {
+    "executorch_prim::et_view.default(Tensor self, int[] size, Tensor(a!) out) -> ()",
+    "executorch_prim::et_copy_index.tensor(Tensor(a!) to, Tensor from, int index) -> ()",
+    "aten::sym_size.int(Tensor self, int dim, int out) -> ()",
+    "aten::sym_stride.int(Tensor self, int dim, int out) -> ()",
+    "aten::sym_numel(Tensor self, int out) -> ()",
+    "aten::_local_scalar_dense(Tensor self, int out) -> ()",
+    "executorch_prim::add.Scalar(int a, int b, int out) -> ()",
+    "executorch_prim::mul.Scalar(int a, int b, int out) -> ()",
+    "executorch_prim::floordiv.Scalar(int a, int b, int out) -> ()",
+    "executorch_prim::mod.Scalar(int a, int b, int out) -> ()",
+    "executorch_prim::sub.Scalar(int a, int b, int out) -> ()",
+    "executorch_prim::sym_max.Scalar(int a, int b, int out) -> ()",
+    "executorch_prim::eq.Scalar(int a, int b, bool out) -> ()",
+    "executorch_prim::lt.Scalar(int a, int b, bool out) -> ()",
+    "executorch_prim::sym_not.Scalar(bool a, bool out) -> ()",
+    "executorch_prim::sym_float.Scalar(int a, float out) -> ()",
+};
+
+const std::map<std::string_view, ArgumentType>& types() {
+  static const std::map<std::string_view, ArgumentType> made = {
+      {"Tensor", ArgumentType::Tensor},
+      {"Tensor[]", ArgumentType::TensorList},
+      {"Tensor?[]", ArgumentType::OptionalTensorList},
+      {"int", ArgumentType::Int},
+      {"SymInt", ArgumentType::Int},
+      {"int[]", ArgumentType::IntList},
+      {"SymInt[]", ArgumentType::IntList},
+      {"float", ArgumentType::Double},
+      {"float[]", ArgumentType::DoubleList},
+      {"bool", ArgumentType::Bool},
+      {"bool[]", ArgumentType::BoolList},
+      {"Scalar", ArgumentType::Scalar},
+      {"ScalarType", ArgumentType::ScalarType},
+      {"Layout", ArgumentType::Int},
+      {"Device", ArgumentType::None},
+      {"MemoryFormat", ArgumentType::ScalarType},
+      {"Generator", ArgumentType::None},
+      {"str", ArgumentType::String},
+  };
+  return made;
+}
+
+/// One parameter, as `Tensor(a!) out`, `SymInt[2] kernel=1`.
+Parameter read_parameter(std::string text) {
+  Parameter made{ArgumentType::None, "", false, text.find("!)") != std::string::npos, 0};
+  for (size_t open = text.find('('); open != std::string::npos; open = text.find('(')) {
+    text.erase(open, text.find(')', open) - open + 1);
+  }
+  const size_t space = text.find(' ');
+  std::string type = text.substr(0, space);
+  made.name = text.substr(space + 1, text.find('=', space) - space - 1);
+  if (type.back() == '?') {
+    made.is_optional = true;
+    type.pop_back();
+  }
+  const size_t open = type.find('[');
+  if (open != std::string::npos && type[open + 1] != ']') {
+    made.length = strtoul(type.c_str() + open + 1, nullptr, 10);
+    type = type.substr(0, open) + "[]";
+  }
+  const auto known = types().find(type);
+  if (known == types().end()) {
+    fprintf(stderr, "functions.yaml: no type '%s'\n", type.c_str());
+    abort();
+  }
+  made.type = known->second;
+  return made;
+}
+
+/// `name.Overload(parameters) -> returns`.
+Signature read_signature(const std::string& text) {
+  Signature made;
+  const size_t open = text.find('(');
+  // Types have parentheses, too: the last one before the arrow closes.
+  const size_t close = text.rfind(')', text.rfind("->"));
+  made.name = text.substr(0, open);
+  if (made.name.find("::") == std::string::npos) {
+    made.name = "aten::" + made.name;
+  }
+  const size_t dot = made.name.find('.');
+  if (dot != std::string::npos) {
+    made.overload = made.name.substr(dot + 1);
+    made.name.resize(dot);
+  }
+  std::string rest = text.substr(open + 1, close - open - 1) + ", ";
+  for (size_t comma = rest.find(", "); comma != std::string::npos; comma = rest.find(", ")) {
+    const std::string parameter = rest.substr(0, comma);
+    rest.erase(0, comma + 2);
+    if (!parameter.empty() && parameter != "*") {
+      made.parameters.push_back(read_parameter(parameter));
+    }
+  }
+  return made;
+}
+
+std::vector<Signature> read_all() {
+  std::vector<Signature> made;
+  for (const char* library : {"portable", "optimized", "quantized"}) {
+    const std::string path = std::string(KERNELS_DIR "/") + library + "/functions.yaml";
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      constexpr std::string_view kMark = "- func: ";
+      if (line.rfind(kMark, 0) == 0) {
+        made.push_back(read_signature(line.substr(kMark.size())));
+      }
+    }
+  }
+  for (const char* text : kPrimitives) {
+    made.push_back(read_signature(text));
+  }
+  // A build may have a part of the kernels.
+  made.erase(std::remove_if(made.begin(), made.end(),
+                            [](const Signature& signature) {
+                              return !runtime::find_kernel(signature.text().c_str()).ok();
+                            }),
+             made.end());
+  std::stable_sort(made.begin(), made.end(),
+                   [](const auto& a, const auto& b) { return a.text() < b.text(); });
+  made.erase(std::unique(made.begin(), made.end(),
+                         [](const auto& a, const auto& b) { return a.text() == b.text(); }),
+             made.end());
+  return made;
+}
+
+}  // namespace
+
+const std::vector<Signature>& signatures() {
+  static const std::vector<Signature> made = read_all();
+  return made;
+}
+
+const Signature* find_signature(const std::string& text) {
+  static const std::map<std::string, const Signature*> by_text = [] {
+    std::map<std::string, const Signature*> made;
+    for (const Signature& signature : signatures()) {
+      made[signature.text()] = &signature;
+    }
+    return made;
+  }();
+  const auto found = by_text.find(text);
+  return found == by_text.end() ? nullptr : found->second;
+}
+
+}  // namespace executorch::fuzz

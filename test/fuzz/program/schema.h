@@ -1,0 +1,50 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Which arguments the operators of the kernel libraries take, read from their functions.yaml.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace executorch::fuzz {
+
+enum class ArgumentType {
+  Tensor,
+  TensorList,
+  OptionalTensorList,
+  Int,
+  IntList,
+  Double,
+  DoubleList,
+  Bool,
+  BoolList,
+  Scalar,
+  ScalarType,
+  String,
+  None,
+};
+
+struct Parameter {
+  ArgumentType type;
+  std::string name;
+  bool is_optional;
+  bool is_written;
+  /// Of lists with a fixed length, else 0.
+  size_t length;
+};
+
+struct Signature {
+  /// As kernels are registered: "aten::add", "out".
+  std::string name;
+  std::string overload;
+  std::vector<Parameter> parameters;
+
+  std::string text() const { return overload.empty() ? name : name + "." + overload; }
+};
+
+/// The registered operators of kernels/*/functions.yaml, and primitive ones.
+const std::vector<Signature>& signatures();
+
+/// Null if there is none of that name, as "aten::add.out".
+const Signature* find_signature(const std::string& text);
+
+}  // namespace executorch::fuzz

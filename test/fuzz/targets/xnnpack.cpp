@@ -1,0 +1,78 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Programs with delegates of XNNPACK: their payloads, and what programs do with their arguments.
+#include <string.h>
+
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/payload.h>
+
+#include "fuzz/engine/features.h"
+#include "fuzz/program/execute_program.h"
+#include "fuzz/program/mutate_program.h"
+#include "fuzz/program/program_values.h"
+#include "fuzz/xnnpack/mutate_payload.h"
+
+using namespace executorch::fuzz;
+using executorch::testing::TestDelegate;
+using executorch::testing::TestPlan;
+using executorch::testing::TestProgram;
+
+namespace {
+
+/// The payload of a delegate, in the program's values.
+executorch::runtime::Span<uint8_t> payload_of(TestProgram& program, const TestDelegate& delegate) {
+  if (delegate.location == fb::DataLocation::INLINE &&
+      delegate.index < program.inline_data.size()) {
+    std::string& data = program.inline_data[delegate.index];
+    return {reinterpret_cast<uint8_t*>(data.data()), data.size()};
+  }
+  if (delegate.location == fb::DataLocation::SEGMENT && delegate.index < program.segments.size()) {
+    const auto& [offset, size] = program.segments[delegate.index];
+    std::string& data = program.segment_data;
+    if (offset <= data.size() && size <= data.size() - offset) {
+      return {reinterpret_cast<uint8_t*>(data.data()) + offset, static_cast<size_t>(size)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  start();
+  const ProgramInput input = split_input({data, size});
+  const std::vector<uint8_t> file(input.file.begin(), input.file.end());
+  const Outcome outcome = execute_program({file.data(), file.size()}, input.script);
+  note_feature(static_cast<uint64_t>(outcome.load) * 64 + outcome.methods_loaded * 8 +
+               outcome.methods_executed);
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned seed) {
+  Random random(seed);
+  const ProgramInput input = split_input({data, size});
+  auto program = read_program(input.file);
+  if (!program.has_value()) {
+    return size;
+  }
+  if (!random.one_in(4)) {
+    for (const TestPlan& plan : program->plans) {
+      for (const TestDelegate& delegate : plan.delegates) {
+        const auto payload = payload_of(*program, delegate);
+        if (random.one_in(2)) {
+          mutate_payload(payload.data(), payload.size(), random);
+        }
+      }
+    }
+  } else {
+    mutate(*program, random);
+  }
+  separate_planned(*program);
+  const std::vector<uint8_t> made = join_input(*program, random.next() | 1);
+  if (made.size() > max_size) {
+    return size;
+  }
+  memcpy(data, made.data(), made.size());
+  return made.size();
+}
