@@ -1,0 +1,189 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Inputs that are read, and outputs that are written, where the caller has them although the plan
+// has memory for them: only where no other value depends on that memory.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../log_capture.h"
+#include "loaded_program.h"
+#include "program_builder.h"
+#include "test_kernels.h"
+
+namespace executorch::testing {
+namespace {
+
+using runtime::Error;
+using runtime::EValue;
+using runtime::Result;
+using runtime::Span;
+using Change = std::function<void(TestPlan&)>;
+
+/// out = in + 1, for programs whose input only a delegate reads.
+class AddOneBackend final : public runtime::BackendInterface {
+ public:
+  bool is_available() const override { return true; }
+  Result<runtime::DelegateHandle*> init(runtime::BackendInitContext&, runtime::FreeableBuffer*,
+                                        runtime::ArrayRef<runtime::CompileSpec>) const override {
+    return static_cast<runtime::DelegateHandle*>(nullptr);
+  }
+  Error execute(runtime::BackendExecutionContext&, runtime::DelegateHandle*,
+                Span<EValue*> args) const override {
+    const auto* in = args[0]->toTensor().const_data_ptr<float>();
+    auto* out = args[1]->toTensor().mutable_data_ptr<float>();
+    for (ssize_t i = 0; i < args[0]->toTensor().numel(); ++i) {
+      out[i] = in[i] + 1;
+    }
+    return Error::Ok;
+  }
+};
+
+AddOneBackend backend;
+[[maybe_unused]] const Error registered = runtime::register_backend({"AddOneBackend", &backend});
+
+/// in (value 0) → delegate → out (value 1); value 2 is a tensor elsewhere, 3 a bool.
+TestProgram delegated_program() {
+  TestProgram program;
+  TestPlan plan;
+  plan.values = {planned(2, 0), planned(2, 16), planned(2, 32), boolean(true)};
+  plan.inputs = {0};
+  plan.outputs = {1};
+  plan.operators = {{"test::add", "out"}, {"executorch_prim::et_view", "default"}};
+  plan.delegates = {{"AddOneBackend"}};
+  plan.chains = {{delegate(0, {0, 1})}};
+  program.plans = {plan};
+  program.inline_data = {"payload"};
+  return program;
+}
+
+bool can_lend(const Change& change) {
+  TestProgram program = delegated_program();
+  change(program.plans[0]);
+  LoadedMethod method(program);
+  EXPECT_EQ(method.error(), Error::Ok);
+  return method.error() == Error::Ok && method->input_stands_alone(0);
+}
+
+bool can_replace(const Change& change) {
+  TestProgram program = delegated_program();
+  change(program.plans[0]);
+  LoadedMethod method(program);
+  EXPECT_EQ(method.error(), Error::Ok);
+  return method.error() == Error::Ok && method->output_stands_alone(0);
+}
+
+const Change kAsItIs = [](TestPlan&) {};
+
+TEST(CallerMemoryTest, AnInputThatOnlyDelegatesReadIsLent) {
+  LoadedMethod method(delegated_program());
+  ASSERT_EQ(method.error(), Error::Ok);
+  float data[] = {1, 2};
+  int32_t sizes[] = {2};
+  uint8_t order[] = {0};
+  aten::TensorImpl impl(aten::ScalarType::Float, 1, sizes, data, order);
+  for (int execution = 0; execution < 2; ++execution) {
+    ASSERT_EQ(method->lend_input(EValue(aten::Tensor(&impl)), 0), Error::Ok);
+    EXPECT_EQ(method->get_input(0).toTensor().const_data_ptr(), data);
+    data[1] = 5;
+    ASSERT_EQ(method->execute(), Error::Ok);
+    EXPECT_EQ(method->get_output(0).toTensor().const_data_ptr<float>()[1], 6);
+  }
+  // Set in the other way, it is copied to its place again.
+  ASSERT_EQ(method->set_input(EValue(aten::Tensor(&impl)), 0), Error::Ok);
+  EXPECT_NE(method->get_input(0).toTensor().const_data_ptr(), data);
+  const LogCapture log;
+  EXPECT_EQ(method->lend_input(EValue(int64_t{1}), 0), Error::InvalidArgument);
+  EXPECT_EQ(method->lend_input(EValue(aten::Tensor(&impl)), 1), Error::InvalidArgument);
+}
+
+TEST(CallerMemoryTest, AnInputWhoseMemoryOtherValuesDependOnIsNotLent) {
+  EXPECT_TRUE(can_lend(kAsItIs));
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.inputs = {0, 0}; }));
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.outputs = {1, 0}; }));
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.inputs = {3}; })) << "no tensor";
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.values[2].tensor.offset = 4; })) << "overlaps";
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.chains[0].push_back(jump_false(3, 0)); }));
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.chains[0].push_back(free_value(2)); }));
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.chains[0].push_back(delegate(0, {2, 0})); }))
+      << "a delegate writes it";
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.chains[0].push_back(kernel(0, {0, 0, 2, 2})); }))
+      << "a kernel reads it";
+  EXPECT_TRUE(can_lend([](TestPlan& plan) { plan.chains[0].push_back(kernel(0, {1, 1, 2, 2})); }));
+  EXPECT_FALSE(can_lend(
+      [](TestPlan& plan) { plan.values.push_back(list(fb::KernelTypes::TensorList, {2, 0})); }));
+  EXPECT_FALSE(can_lend([](TestPlan& plan) {
+    plan.values.push_back(list(fb::KernelTypes::OptionalTensorList, {-1, 0}));
+  }));
+  EXPECT_FALSE(can_lend([](TestPlan& plan) {
+    plan.values[0].tensor.dynamism = fb::TensorShapeDynamism::DYNAMIC_BOUND;
+  }));
+  EXPECT_FALSE(can_lend([](TestPlan& plan) { plan.values[0].tensor.memory_id = 0; }));
+}
+
+TEST(CallerMemoryTest, AnOutputOfItsOwnIsWrittenWhereTheCallerWantsIt) {
+  LoadedMethod method(delegated_program());
+  ASSERT_EQ(method.error(), Error::Ok);
+  float data[] = {1, 2};
+  float result[] = {0, 0};
+  int32_t sizes[] = {2};
+  uint8_t order[] = {0};
+  aten::TensorImpl impl(aten::ScalarType::Float, 1, sizes, data, order);
+  ASSERT_EQ(method->set_input(EValue(aten::Tensor(&impl)), 0), Error::Ok);
+  ASSERT_EQ(method->replace_output_data_ptr(result, sizeof(result), 0), Error::Ok);
+  ASSERT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(result[1], 3);
+  const LogCapture log;
+  EXPECT_EQ(method->replace_output_data_ptr(result, sizeof(result) - 1, 0), Error::InvalidArgument);
+  EXPECT_EQ(method->replace_output_data_ptr(nullptr, sizeof(result), 0), Error::InvalidArgument);
+  EXPECT_EQ(method->replace_output_data_ptr(reinterpret_cast<char*>(result) + 1, 64, 0),
+            Error::InvalidArgument);
+  EXPECT_EQ(method->replace_output_data_ptr(result, sizeof(result), 1), Error::InvalidArgument);
+  EXPECT_FALSE(method->output_stands_alone(1));
+}
+
+TEST(CallerMemoryTest, AnOutputWhoseMemoryOtherValuesDependOnIsNotReplaced) {
+  EXPECT_TRUE(can_replace(kAsItIs));
+  EXPECT_FALSE(can_replace([](TestPlan& plan) { plan.outputs = {1, 1}; }));
+  EXPECT_FALSE(can_replace([](TestPlan& plan) { plan.inputs = {0, 1}; }));
+  EXPECT_FALSE(can_replace([](TestPlan& plan) { plan.outputs = {3}; })) << "no tensor";
+  EXPECT_FALSE(can_replace([](TestPlan& plan) { plan.outputs = {2}; })) << "nothing writes it";
+  EXPECT_FALSE(can_replace([](TestPlan& plan) { plan.values[2].tensor.offset = 20; }))
+      << "overlaps";
+  EXPECT_FALSE(can_replace([](TestPlan& plan) { plan.chains[0].push_back(jump_false(3, 0)); }));
+  EXPECT_FALSE(can_replace([](TestPlan& plan) { plan.chains[0].push_back(delegate(0, {2, 1})); }))
+      << "written twice";
+  EXPECT_FALSE(can_replace([](TestPlan& plan) {
+    plan.chains[0].push_back(kernel(0, {1, 1, 2, 2}));
+  })) << "read by a kernel";
+  EXPECT_FALSE(can_replace(
+      [](TestPlan& plan) { plan.values.push_back(list(fb::KernelTypes::TensorList, {1})); }));
+  EXPECT_FALSE(can_replace([](TestPlan& plan) {
+    plan.values.push_back(list(fb::KernelTypes::IntList, {}));
+    TestTensor view;
+    plan.values.push_back(tensor(view));
+    plan.chains[0].push_back(kernel(1, {1, 4, 5, 5}));
+  })) << "a view shows it";
+  EXPECT_FALSE(can_replace([](TestPlan& plan) { plan.values[1].tensor.memory_id = 0; }));
+}
+
+TEST(CallerMemoryTest, AKernelsResultIsReplaced) {
+  LoadedMethod method(add_program());
+  ASSERT_EQ(method.error(), Error::Ok);
+  float result[] = {0, 0};
+  EXPECT_TRUE(method->output_stands_alone(0));
+  ASSERT_EQ(method->replace_output_data_ptr(result, sizeof(result), 0), Error::Ok);
+  float data[] = {1, 2};
+  int32_t sizes[] = {2};
+  uint8_t order[] = {0};
+  aten::TensorImpl impl(aten::ScalarType::Float, 1, sizes, data, order);
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(method->set_input(EValue(aten::Tensor(&impl)), i), Error::Ok);
+  }
+  ASSERT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(result[1], 4);
+}
+
+}  // namespace
+}  // namespace executorch::testing
