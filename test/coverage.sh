@@ -3,9 +3,10 @@
 # Lines and branches that the C++ tests run in what reads untrusted bytes: the executor with its verifier and parametric
 # plans, the loaders, and the verifier of XNNPACK's payloads. Prints a table a file, and totals against what is aimed at.
 #
-#   bash test/coverage.sh [--missing]
+#   bash test/coverage.sh
 #
-# --missing lists the lines that no test runs. Needs an environment that test/run.sh has made; the Python tests are not counted.
+# The tables name the lines and branches that no test runs. Needs an environment that test/run.sh has made; the Python tests are
+# not counted.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
 make_venv

@@ -66,7 +66,7 @@ SUBJECTS = (
 
 @dataclass
 class Window:
-    """What the process has after some executions. `memory`: private bytes. `latency`: seconds, median."""
+    """The state of the process after some executions. `memory`: private bytes. `latency`: seconds, median."""
 
     executions: int
     memory: int
@@ -80,7 +80,7 @@ class Report:
     windows: list[Window] = field(default_factory=list)
 
     def faults(self) -> list[str]:
-        """What grew after the first quarter of the windows, in which caches fill."""
+        """Quantities that grew after the first quarter of the windows, in which caches fill."""
         settled = self.windows[len(self.windows) // 4 :]
         first, last = settled[0], settled[-1]
         found = []
@@ -149,7 +149,7 @@ class Soak:
 
 
 def soak(executions: int, windows: int) -> Report:
-    """That many executions; what the process has after each window of them."""
+    """Run that many executions and record the state after each window of them."""
     subjects, report = Soak(), Report()
     for _ in range(windows):
         report.windows.append(subjects.window(executions // windows))

@@ -40,15 +40,15 @@ configure() {
     -DEXECUTORCH_SANITIZE=address,undefined -DEXECUTORCH_BUILD_XNNPACK=AUTO -DEXECUTORCH_BUILD_TESTS=ON \
     -DPython3_EXECUTABLE="$venv/bin/python" >/dev/null
 }
-# The tests' build with sanitizers has no XNNPACK, which takes long to build with them, once a machine.
+# test/run.sh builds without XNNPACK, which takes long to compile with sanitizers (once a machine).
 if [ ! -f "$build/build.ninja" ] || { [ -z "$brief" ] && ! grep -q xnnpack_fuzzer "$build/build.ninja"; }; then
   configure
 fi
 findings=$root/build/fuzz-findings
 private=$(mktemp -d)
 trap 'rm -r "$private"' EXIT
-# The secret of the user's cache of packed weights stays out of it.
-export XDG_CACHE_HOME=$private TMPDIR=$private
+# The secret of the user's cache of packed weights stays out of it; the compiler's cache does not.
+apart=(env XDG_CACHE_HOME="$private" TMPDIR="$private")
 
 # corpus_of TARGET: the files that it starts from.
 corpus_of() {
@@ -79,11 +79,11 @@ results=$private/results
 touch "$results"
 failed=0
 for target in "${targets[@]}"; do
-  # How long a brief run takes is no matter of time.
+  # A brief run counts executions, so that it is the same on every machine.
   limits=(--seconds="$seconds" --seed="$seed")
   [ -z "$brief" ] || limits=(--seconds=3600 --seed=1 --runs="$(runs_of "$target")")
   if [ "$target" = readers ]; then
-    python test/fuzz/fuzz_readers.py "${limits[@]}" --findings="$findings/readers" | tee "$private/out" || failed=1
+    "${apart[@]}" python test/fuzz/fuzz_readers.py "${limits[@]}" --findings="$findings/readers" | tee "$private/out" || failed=1
   else
     if ! cmake --build "$build" --parallel 2 --target "${target}_fuzzer" >"$private/log" 2>&1; then
       grep -q "unknown target" "$private/log" && { echo "$target: not in this build (no XNNPACK)"; continue; }
@@ -91,7 +91,7 @@ for target in "${targets[@]}"; do
       exit 1
     fi
     mapfile -t corpus < <(corpus_of "$target")
-    "$build/fuzz/${target}_fuzzer" "${limits[@]}" --findings="$findings/$target" --keep="$private/kept-$target" "${corpus[@]}" | tee "$private/out" || failed=1
+    "${apart[@]}" "$build/fuzz/${target}_fuzzer" "${limits[@]}" --findings="$findings/$target" --keep="$private/kept-$target" "${corpus[@]}" | tee "$private/out" || failed=1
   fi
   sed -n "s/^\S*: \([0-9]\+\) executions.*/$target \1/p" "$private/out" >>"$results"
 done

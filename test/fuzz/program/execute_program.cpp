@@ -104,7 +104,7 @@ class Execution final {
 
  private:
   bool run_once() {
-    // What an execution that was stopped in the middle has left must be gone first.
+    // An execution that was stopped in the middle cannot take inputs.
     std::vector<std::unique_ptr<GivenTensor>> tensors;
     if (method_.in_progress() || !set_inputs(tensors)) {
       return false;
@@ -224,7 +224,7 @@ class Execution final {
   bool is_varied_;
   OperatorNoter* noter_;
   std::vector<std::unique_ptr<GivenTensor>> tensors_;
-  /// By the outputs' numbers. What is replaced is freed.
+  /// By the outputs' numbers. Replacing a block frees it.
   std::map<size_t, std::unique_ptr<uint8_t[]>> outputs_;
 };
 

@@ -27,7 +27,7 @@ class CallMaker final {
       arguments.push_back(argument(parameter));
     }
     if (!signature_.parameters.empty()) {
-      // What an operator returns is last once more.
+      // Programs repeat an operator's result as the last argument.
       arguments.push_back(arguments.back());
     }
     if (!outputs_.empty() && random_.one_in(2)) {

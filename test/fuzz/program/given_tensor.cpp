@@ -22,7 +22,7 @@ GivenTensor::GivenTensor(ScalarType type, std::vector<int32_t> sizes,
   for (size_t i = dim_order_.size(); i-- > 0;) {
     const int32_t size = sizes_[dim_order_[i]];
     strides_[dim_order_[i]] = stride;
-    // The product of all is no stride and may not fit.
+    // The product of all sizes is not a stride and may overflow.
     stride = i == 0 ? stride : stride * (size > 0 ? size : 1);
     elements *= static_cast<size_t>(size);
   }

@@ -267,7 +267,7 @@ void add_jump(ProgramEditor& e) {
   const std::vector<int32_t> bools = e.values_of(Kind::Bool);
   const int32_t condition =
       !bools.empty() && e.random.one_in(6) ? e.random.pick(bools) : e.add_condition();
-  // Forwards mostly: what is skipped in one execution and not in another.
+  // Mostly forwards, so that one execution skips instructions that another one runs.
   const size_t to =
       e.random.one_in(6) ? e.random.below(size + 2) : at + 1 + e.random.below(size + 1);
   e.insert(jump_false(condition, static_cast<int32_t>(std::min(to, size + 1))), at);

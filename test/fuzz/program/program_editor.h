@@ -71,7 +71,7 @@ class ProgramEditor final {
 size_t bytes_of(const testing::TestTensor& tensor);
 int64_t odd_number(Random& random);
 fb::ScalarType any_type(Random& random);
-/// Of few elements.
+/// Sizes of a tensor with few elements.
 std::vector<int32_t> any_sizes(Random& random);
 
 }  // namespace executorch::fuzz

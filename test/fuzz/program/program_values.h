@@ -13,7 +13,7 @@
 
 namespace executorch::fuzz {
 
-/// The values of a file that is a well-formed flatbuffer, whatever they are; none if it is not.
+/// The values of a well-formed flatbuffer, valid or not; nothing if it is not well-formed.
 std::optional<testing::TestProgram> read_program(runtime::Span<const uint8_t> file);
 
 /// Bytes behind the file say how it is run, so that an input is all there is to a finding.

@@ -9,7 +9,7 @@
 
 namespace executorch::fuzz {
 
-/// Empty where FUZZ_CORPUS has no such file.
+/// Empty if FUZZ_CORPUS does not have the file.
 const std::vector<oracle::Call>& recorded_calls();
 
 /// Adds the call to a program, its tensors as inputs and constants.

@@ -28,7 +28,7 @@ struct Parameter {
   std::string name;
   bool is_optional;
   bool is_written;
-  /// Of lists with a fixed length, else 0.
+  /// The length of a list with a fixed length, else 0.
   size_t length;
 };
 
