@@ -51,6 +51,8 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
     "runtime/executor": {"runtime", "schema"},
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
+    # Plain types alone: no tensors, no registry. Formulas of single numbers are shared with the loops.
+    "kernels/engine": {"kernels/engine", "kernels/loops/float_math", "runtime/core/function_ref", "runtime/platform"},
     "kernels/loops": {"kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
     "kernels/gemm": {"kernels/gemm", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
     "kernels/spatial": {"kernels/spatial", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
@@ -60,7 +62,7 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/gemm", "kernels/loops", "kernels/spatial"}
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # Payloads are flatbuffers, verified as programs are.
-    "backends": {"backends", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
+    "backends": {"backends", "kernels/engine", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
     | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector"}
     | {"extension/threadpool", "extension/memory_allocator/no_memory"},
     "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"}

@@ -1,0 +1,34 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Depthwise convolutions: those of conv.h with one input channel a group and any number of outputs
+// of it (the multiplier). Vectors hold neighbouring channels; weights are packed for blocks of
+// kDepthwiseBlock outputs: their biases, then for each column and row of the window their weights.
+// Conv2d (conv.h) plans and calls these; callers use Conv2d.
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/kernels/engine/conv.h>
+
+namespace executorch::kernels::engine {
+
+inline constexpr size_t kDepthwiseBlock = 16;
+
+size_t depthwise_packed_bytes(const Conv2dParams& params);
+void pack_depthwise(const Conv2dParams& params, const ConvWeights& weights, float* packed);
+size_t depthwise_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads);
+void depthwise(const Conv2dParams& params, const Conv2dCall& call, Threads& threads,
+               InstructionSet set);
+
+/// The same where images are CHW planes, each convolved with one window; see conv.h for the formula.
+/// weight: [channels * multiplier, kernel_height, kernel_width]. Planes are contiguous.
+struct PlanesCall {
+  size_t batch = 0;
+  ImageSize input_size;
+  const float *input = nullptr, *weight = nullptr, *bias = nullptr;
+  float* output = nullptr;
+  Epilogue epilogue;
+};
+void depthwise_planes(const Conv2dParams& params, const PlanesCall& call, Threads& threads,
+                      InstructionSet set = instruction_set());
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,91 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Products of float32 matrices:
+//
+//   out[r, c] = epilogue(bias[c] + sum over d of left[r, d] * right[d, c])
+//
+// Gemm has a constant right operand, packed once (linear layers, 1 x 1 convolutions); batch_matmul()
+// packs its right operand at every call, in scratch memory.
+//
+// Packed operand: panels of kernels().panel columns; a panel is its biases, then for each d a row of
+// its weights. A last panel with fewer columns is filled up with zeros. Within a tile (rows of
+// `left` x columns of one or two panels) each sum is one chain of fused multiply-adds along d, so
+// its bits depend on the instruction set alone, not on tiles, blocks or threads.
+// Strides count floats. No operand is read or written beyond its rows and columns. `out` must not
+// overlap an input. Any size may be 0; with depth 0 every sum is the bias. NaN and infinities
+// follow IEEE arithmetic; nothing is skipped because a factor is zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/kernels/engine/epilogue.h>
+#include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/threads.h>
+
+namespace executorch::kernels::engine {
+
+/// Alignment of packed operands and of scratch memory, in bytes.
+inline constexpr size_t kAlignment = 64;
+
+struct GemmTiles;  // gemm/tiles.h
+
+/// Where element (d, c) of a right operand lies: data[d * depth_stride + c * column_stride].
+/// Packing is fastest where one of the strides is 1.
+struct RightMatrix {
+  const float* data;
+  size_t depth_stride, column_stride;
+};
+
+struct GemmCall {
+  size_t rows = 0;
+  const float* left = nullptr;
+  size_t left_stride = 0;
+  const float* packed = nullptr;  ///< as Gemm::pack() wrote it
+  float* out = nullptr;
+  size_t out_stride = 0;
+  Epilogue epilogue;
+};
+
+/// A product with a constant right operand of depth x columns. A small value: copy it freely.
+class Gemm {
+ public:
+  static Gemm plan(size_t columns, size_t depth, InstructionSet set = instruction_set());
+
+  size_t columns() const { return columns_; }
+  size_t depth() const { return depth_; }
+  /// Identifies the packed form: equal numbers, sizes and contents give equal bytes. Part of the key
+  /// where packed operands are cached.
+  uint32_t layout() const;
+  /// A multiple of kAlignment; `packed` must be aligned to kAlignment.
+  size_t packed_bytes() const;
+  /// Writes every byte of `packed`. bias: `columns` floats, or null for zeros.
+  void pack(const RightMatrix& right, const float* bias, float* packed, Threads& threads) const;
+  void run(const GemmCall& call, Threads& threads) const;
+
+ private:
+  const GemmTiles* tiles_ = nullptr;
+  size_t columns_ = 0, depth_ = 0;
+};
+
+/// A batch of products. Element i of the batch has coordinates in `batch_sizes` (row-major); each
+/// operand begins at the sum of coordinate * stride, so a stride of 0 broadcasts it.
+struct BatchMatmulCall {
+  size_t batch_rank = 0;
+  const size_t *batch_sizes = nullptr, *left_batch_strides = nullptr,
+               *right_batch_strides = nullptr, *out_batch_strides = nullptr;
+  size_t rows = 0, columns = 0, depth = 0;
+  const float* left = nullptr;
+  size_t left_stride = 0;
+  RightMatrix right = {};
+  float* out = nullptr;
+  size_t out_stride = 0;
+  Epilogue epilogue;  ///< its residual has the strides of `out`
+};
+
+/// Bytes of scratch memory, aligned to kAlignment, that the call needs on so many threads.
+size_t batch_matmul_scratch_bytes(const BatchMatmulCall& call, size_t threads,
+                                  InstructionSet set = instruction_set());
+void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
+                  InstructionSet set = instruction_set());
+
+}  // namespace executorch::kernels::engine

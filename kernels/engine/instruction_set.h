@@ -1,0 +1,38 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The instruction sets that the engine has kernels for, and the one in effect. Plans (Gemm, Conv2d,
+// …) record the set that they were made for, because their packed weights depend on it; other
+// functions read the set in effect at every call.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace executorch::kernels::engine {
+
+/// In ascending order: a processor that has one has the lower ones of its architecture.
+enum class InstructionSet : uint8_t {
+  Scalar,      ///< plain C++
+  Sse2,        ///< vectors of 16 bytes on x86-64
+  Neon,        ///< vectors of 16 bytes on Arm, chosen by the compiler's target
+  Avx2,        ///< AVX2, FMA and F16C
+  Avx512,      ///< AVX-512 F, BW, DQ and VL
+  Avx512Vnni,  ///< the above and VNNI, for int8
+};
+
+/// "scalar", "sse2", "neon", "avx2", "avx512", "avx512vnni".
+const char* name_of(InstructionSet set);
+/// The reverse; false where `name` is none of them.
+bool instruction_set_named(std::string_view name, InstructionSet& set);
+
+/// The highest set that both this processor and the build have.
+InstructionSet detected_instruction_set();
+
+/// The set in effect: the detected one, capped by EXECUTORCH_MAX_ISA (one of the names above, read
+/// once when the process first asks) and by set_max_instruction_set(). Safe on any thread.
+InstructionSet instruction_set();
+
+/// Caps the set in effect from now on, in place of the environment's cap; for tests and support.
+/// Plans made before keep their set. A cap above the detected set has no effect.
+void set_max_instruction_set(InstructionSet cap);
+
+}  // namespace executorch::kernels::engine

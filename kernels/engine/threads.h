@@ -1,0 +1,41 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The threads that the engine computes with. A caller plugs in its own pool; results have the same
+// bits on any number of threads, because no sum is divided by the number of threads.
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/runtime/core/function_ref.h>
+
+namespace executorch::kernels::engine {
+
+using runtime::FunctionRef;
+
+/// A caller's thread pool. The engine does not own it.
+class Threads {
+ public:
+  /// How many tasks may run at the same time, at least 1. Constant during a call into the engine.
+  virtual size_t count() const = 0;
+  /// Calls task(i) once for each i below `tasks`, in any order, on any threads; returns when all
+  /// calls have returned.
+  virtual void run(size_t tasks, FunctionRef<void(size_t)> task) = 0;
+
+ protected:
+  ~Threads() = default;
+};
+
+/// The calling thread alone.
+class CallingThread final : public Threads {
+ public:
+  size_t count() const override { return 1; }
+  void run(size_t tasks, FunctionRef<void(size_t)> task) override {
+    for (size_t i = 0; i < tasks; ++i) task(i);
+  }
+};
+
+/// Calls work(item, worker) once for each item below `items`. Workers are numbered below
+/// threads.count() and take the next item when they are done with one; a worker handles one item at
+/// a time, so it may own scratch memory.
+void for_each_item(Threads& threads, size_t items, FunctionRef<void(size_t, size_t)> work);
+
+}  // namespace executorch::kernels::engine
