@@ -11,9 +11,9 @@
 // A plan chooses the algorithm: a matrix product (1 x 1), products through an indirection buffer or
 // directly on windows of the image, Winograd's F(2x2, 3x3) (winograd.h), or a depthwise kernel
 // (depthwise.h). Any input size may follow; the expected one only steers the choice. Strides count
-// floats. Nothing is read beyond the pixels' channels. `output` must not overlap an input. A product
-// with padding is a product with zero: an infinite weight makes it NaN, as in eager PyTorch's
-// im2col; Winograd refuses such weights (accepts()).
+// floats. Nothing is read beyond the pixels' channels. `output` must not overlap an input. A
+// product with padding is a product with zero: an infinite weight makes it NaN, as in eager
+// PyTorch's im2col; Winograd refuses such weights (accepts()).
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,8 @@ struct Conv2dParams {
 /// The size of the output; 0 where the padded image is smaller than the window.
 ImageSize output_size(const Conv2dParams& params, ImageSize input);
 
-/// weight(output, ky, kx, input) = data[output * output_stride + ky * y_stride + …]; `output` counts
-/// through all groups, `input` within one.
+/// weight(output, ky, kx, input) = data[output * output_stride + ky * y_stride + …]; `output`
+/// counts through all groups, `input` within one.
 struct ConvWeights {
   const float* data;
   size_t output_stride, y_stride, x_stride, input_stride;

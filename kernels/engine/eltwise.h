@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Functions of each element of float32 tensors. NaN stays NaN; minimum, maximum and clamp give NaN
-// where an operand is NaN; sqrt, exp, log and the others give IEEE's results at zeros, infinities and
-// beyond their domains (sqrt(-1) and log(-1) are NaN, log(0) is -infinity, exp(89) is infinity).
-// Errors are within 6 units in the last place, of gelu 2e-6 where that is more.
-// `out` may be an input of the same strides, else they must not overlap.
+// where an operand is NaN; sqrt, exp, log and the others give IEEE's results at zeros, infinities
+// and beyond their domains (sqrt(-1) and log(-1) are NaN, log(0) is -infinity, exp(89) is
+// infinity). Errors are within 6 units in the last place, of gelu 2e-6 where that is more. `out`
+// may be an input of the same strides, else they must not overlap.
 #pragma once
 
 #include <cstddef>

@@ -3,11 +3,11 @@
 //
 //   out[r, c] = epilogue(bias[c] + sum over d of left[r, d] * right[d, c])
 //
-// Gemm has a constant right operand, packed once (linear layers, 1 x 1 convolutions); batch_matmul()
-// packs its right operand at every call, in scratch memory.
+// Gemm has a constant right operand, packed once (linear layers, 1 x 1 convolutions);
+// batch_matmul() packs its right operand at every call, in scratch memory.
 //
-// Packed operand: panels of kernels().panel columns; a panel is its biases, then for each d a row of
-// its weights. A last panel with fewer columns is filled up with zeros. Within a tile (rows of
+// Packed operand: panels of kernels().panel columns; a panel is its biases, then for each d a row
+// of its weights. A last panel with fewer columns is filled up with zeros. Within a tile (rows of
 // `left` x columns of one or two panels) each sum is one chain of fused multiply-adds along d, so
 // its bits depend on the instruction set alone, not on tiles, blocks or threads.
 // Strides count floats. No operand is read or written beyond its rows and columns. `out` must not
@@ -53,8 +53,8 @@ class Gemm {
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
-  /// Identifies the packed form: equal numbers, sizes and contents give equal bytes. Part of the key
-  /// where packed operands are cached.
+  /// Identifies the packed form: equal numbers, sizes and contents give equal bytes. Part of the
+  /// key where packed operands are cached.
   uint32_t layout() const;
   /// A multiple of kAlignment; `packed` must be aligned to kAlignment.
   size_t packed_bytes() const;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Norms of contiguous rows of float32. `out` may be `in`, else they must not overlap. A row with NaN
-// or infinity becomes NaN. rows may be 0; length is at least 1.
+// Norms of contiguous rows of float32. `out` may be `in`, else they must not overlap. A row with
+// NaN or infinity becomes NaN. rows may be 0; length is at least 1.
 #pragma once
 
 #include <cstddef>

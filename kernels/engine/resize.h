@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Bilinear resizing of float32 images in NHWC, contiguous. With s the source coordinate of an output
-// line or column y — y * (in - 1) / (out - 1) with align_corners, else (y + 0.5) * in / out - 0.5,
-// not below 0 — the result blends the pixels at floor(s) and the next one by s - floor(s); at the
-// last pixel the next one is itself.
+// Bilinear resizing of float32 images in NHWC, contiguous. With s the source coordinate of an
+// output line or column y — y * (in - 1) / (out - 1) with align_corners, else (y + 0.5) * in / out
+// - 0.5, not below 0 — the result blends the pixels at floor(s) and the next one by s - floor(s);
+// at the last pixel the next one is itself.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,110 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Products whose right operand is no constant: each item packs its columns into its worker's
+// scratch memory.
+#include <algorithm>
+
+#include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/eltwise/activation.h>
+#include <executorch/kernels/engine/gemm.h>
+#include <executorch/kernels/engine/gemm/division.h>
+#include <executorch/kernels/engine/gemm/driver.h>
+#include <executorch/kernels/engine/gemm/pack_panels.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
+/// Packed columns of an item: they stay in the second-level cache for its rows.
+constexpr size_t kPackedBytes = size_t{256} << 10;
+
+size_t batch_of(const BatchMatmulCall& call) {
+  size_t batch = 1;
+  for (size_t d = 0; d < call.batch_rank; ++d) batch *= call.batch_sizes[d];
+  return batch;
+}
+
+/// The columns of an item. It does not depend on the number of threads: neither does the scratch
+/// memory of a worker.
+size_t columns_of_item(const GemmTiles& tiles, const BatchMatmulCall& call) {
+  const size_t step = tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
+  const size_t fitting = kPackedBytes / ((1 + call.depth) * sizeof(float)) / step * step;
+  return std::min(std::max(fitting, step), round_up(std::max(call.columns, size_t{1}), step));
+}
+
+size_t worker_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
+  const size_t panels = columns_of_item(tiles, call) / tiles.panel;
+  return round_up(panels * panel_floats(tiles, call.depth), kAlignment / sizeof(float));
+}
+
+struct Offsets {
+  size_t left = 0, right = 0, out = 0;
+};
+
+Offsets offsets_of(const BatchMatmulCall& call, size_t index) {
+  Offsets at;
+  for (size_t d = call.batch_rank; d-- > 0;) {
+    const size_t coordinate = index % call.batch_sizes[d];
+    index /= call.batch_sizes[d];
+    at.left += coordinate * call.left_batch_strides[d];
+    at.right += coordinate * call.right_batch_strides[d];
+    at.out += coordinate * call.out_batch_strides[d];
+  }
+  return at;
+}
+
+/// How many rows an item has: all, unless threads would have too little to share.
+size_t rows_of_item(const BatchMatmulCall& call, size_t items, size_t threads) {
+  if (threads == 1 || items >= 2 * threads || items == 0) return call.rows;
+  const size_t parts = divide_up(2 * threads, items);
+  return std::max(divide_up(call.rows, parts), size_t{1});
+}
+
+}  // namespace
+
+size_t batch_matmul_scratch_bytes(const BatchMatmulCall& call, size_t threads, InstructionSet set) {
+  return threads * worker_floats(gemm_tiles(set), call) * sizeof(float);
+}
+
+void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
+                  InstructionSet set) {
+  const GemmTiles& tiles = gemm_tiles(set);
+  const size_t batch = batch_of(call);
+  if (batch == 0 || call.rows == 0 || call.columns == 0) return;
+  const size_t columns_each = columns_of_item(tiles, call);
+  const size_t column_items = divide_up(call.columns, columns_each);
+  const size_t rows_each = rows_of_item(call, batch * column_items, threads.count());
+  const size_t row_items = divide_up(call.rows, rows_each);
+  const size_t floats = panel_floats(tiles, call.depth), of_worker = worker_floats(tiles, call);
+  const auto activate = activation_function(call.epilogue.activation, tiles.set);
+  for_each_item(threads, batch * column_items * row_items, [&](size_t item, size_t worker) {
+    const size_t row = item % row_items * rows_each;
+    const size_t column = item / row_items % column_items * columns_each;
+    const Offsets at = offsets_of(call, item / row_items / column_items);
+    const size_t columns = std::min(columns_each, call.columns - column);
+    float* const packed = static_cast<float*>(scratch) + worker * of_worker;
+    for (size_t c = 0; c < columns; c += tiles.panel) {
+      const RightMatrix right = {
+          call.right.data + at.right + (column + c) * call.right.column_stride,
+          call.right.depth_stride, call.right.column_stride};
+      pack_panel(tiles, right, nullptr, std::min(tiles.panel, columns - c), call.depth,
+                 packed + c / tiles.panel * floats);
+    }
+    Product product;
+    product.tiles = &tiles;
+    product.rows = std::min(rows_each, call.rows - row);
+    product.columns = columns;
+    product.depth = call.depth;
+    product.left = call.left + at.left + row * call.left_stride;
+    product.left_stride = call.left_stride * sizeof(float);
+    product.packed = packed;
+    const size_t to = at.out + row * call.out_stride + column;
+    product.out = call.out + to;
+    product.out_stride = call.out_stride * sizeof(float);
+    product.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + to;
+    product.clamp_min = call.epilogue.clamp_min;
+    product.clamp_max = call.epilogue.clamp_max;
+    run_product(product);
+    activate_rows(activate, product.out, product.rows, columns, call.out_stride);
+  });
+}
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,43 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// One thread's product of any number of rows and packed columns by tiles (tiles.h).
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/kernels/engine/gemm/tiles.h>
+
+namespace executorch::kernels::engine {
+
+/// out[r, c] = clamp(bias[c] + sum of products + residual[r, c]). Strides are bytes.
+struct Product {
+  const GemmTiles* tiles = nullptr;
+  size_t rows = 0, columns = 0;
+  /// The left operand: `parts` parts of `depth` elements each. Its rows begin at `left`, or are
+  /// given by an indirection buffer: for each table_rows rows, so many pointers for every part.
+  size_t parts = 1, depth = 0;
+  const float* left = nullptr;
+  size_t left_stride = 0, part_stride = 0;
+  const float* const* table = nullptr;
+  size_t table_rows = 0, offset = 0;
+  const float* zero = nullptr;
+  const float* packed = nullptr;  ///< begins with a panel
+  float* out = nullptr;
+  size_t out_stride = 0;
+  const float* residual = nullptr;  ///< lies as `out` does
+  float clamp_min = 0, clamp_max = 0;
+  bool prefetches = false;
+  size_t next_bytes = 0;  ///< of weights behind these that the next product reads
+};
+
+void run_product(const Product& product);
+
+/// Floats of a packed panel.
+inline size_t panel_floats(const GemmTiles& tiles, size_t depth) {
+  return (1 + depth) * tiles.panel;
+}
+/// How many rows of an indirection buffer to group, at most, for so many columns.
+inline size_t max_table_rows(const GemmTiles& tiles, size_t columns) {
+  return columns > tiles.panel && tiles.pair_rows != 0 ? 2 * tiles.pair_rows : tiles.rows;
+}
+
+}  // namespace executorch::kernels::engine

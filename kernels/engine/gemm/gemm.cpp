@@ -1,0 +1,81 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/engine/gemm.h>
+
+#include <algorithm>
+
+#include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/eltwise/activation.h>
+#include <executorch/kernels/engine/gemm/division.h>
+#include <executorch/kernels/engine/gemm/driver.h>
+#include <executorch/kernels/engine/gemm/pack_panels.h>
+
+namespace executorch::kernels::engine {
+
+Gemm Gemm::plan(size_t columns, size_t depth, InstructionSet set) {
+  Gemm gemm;
+  gemm.tiles_ = &gemm_tiles(set);
+  gemm.columns_ = columns;
+  gemm.depth_ = depth;
+  return gemm;
+}
+
+uint32_t Gemm::layout() const { return uint32_t(tiles_->panel); }
+
+size_t Gemm::packed_bytes() const {
+  const size_t panels = divide_up(columns_, tiles_->panel);
+  return round_up(panels * panel_floats(*tiles_, depth_) * sizeof(float), kAlignment);
+}
+
+void Gemm::pack(const RightMatrix& right, const float* bias, float* packed,
+                Threads& threads) const {
+  const size_t panel = tiles_->panel, floats = panel_floats(*tiles_, depth_);
+  const size_t panels = divide_up(columns_, panel);
+  std::fill(packed + panels * floats, packed + packed_bytes() / sizeof(float), 0.0f);
+  CallingThread alone;
+  for_each_item(packed_bytes() < kBytesWorthThreads ? alone : threads, panels,
+                [&](size_t i, size_t) {
+                  const size_t column = i * panel;
+                  const RightMatrix at = {right.data + column * right.column_stride,
+                                          right.depth_stride, right.column_stride};
+                  pack_panel(*tiles_, at, bias == nullptr ? nullptr : bias + column,
+                             std::min(panel, columns_ - column), depth_, packed + i * floats);
+                });
+}
+
+void Gemm::run(const GemmCall& call, Threads& threads) const {
+  const size_t panel_size = panel_floats(*tiles_, depth_);
+  DividedProduct divided;
+  divided.rows = call.rows;
+  divided.columns = columns_;
+  divided.depth = depth_;
+  divided.activation = call.epilogue.activation;
+  const Division division = divide(*tiles_, divided, threads.count());
+  const auto activate = activation_function(call.epilogue.activation, tiles_->set);
+  for_each_item(threads, division.items(), [&](size_t item, size_t) {
+    const size_t column = item / division.row_items * division.columns;
+    const size_t row = item % division.row_items * division.rows;
+    Product product;
+    product.tiles = tiles_;
+    product.rows = std::min(division.rows, call.rows - row);
+    product.columns = std::min(division.columns, columns_ - column);
+    product.depth = depth_;
+    product.left = call.left + row * call.left_stride;
+    product.left_stride = call.left_stride * sizeof(float);
+    product.packed = call.packed + column / tiles_->panel * panel_size;
+    const size_t at = row * call.out_stride + column;
+    product.out = call.out + at;
+    product.out_stride = call.out_stride * sizeof(float);
+    product.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + at;
+    product.clamp_min = call.epilogue.clamp_min;
+    product.clamp_max = call.epilogue.clamp_max;
+    product.prefetches = true;
+    if (row + product.rows == call.rows) {
+      const size_t behind = columns_ - column - product.columns;
+      product.next_bytes = std::min(behind, division.columns) * (1 + depth_) * sizeof(float);
+    }
+    run_product(product);
+    activate_rows(activate, product.out, product.rows, product.columns, call.out_stride);
+  });
+}
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,24 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Packing of right operands (gemm.h says how).
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/kernels/engine/gemm.h>
+#include <executorch/kernels/engine/gemm/tiles.h>
+
+namespace executorch::kernels::engine {
+
+/// Less is packed about as soon by one thread as another one wakes up.
+inline constexpr size_t kBytesWorthThreads = size_t{1} << 20;
+
+/// Writes to[d * panel + c] for c < panel and d < depth; columns beyond `columns` are zeros.
+void pack_weights(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
+                  float* to);
+/// Writes a panel's biases; null gives zeros.
+void pack_bias(const GemmTiles& tiles, const float* bias, size_t columns, float* to);
+/// Both.
+void pack_panel(const GemmTiles& tiles, const RightMatrix& right, const float* bias, size_t columns,
+                size_t depth, float* to);
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,78 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What the driver of products (driver.h) and their micro-kernels agree on. A micro-kernel, called a
+// tile, computes some rows of the left operand times one panel of packed columns, or two
+// neighbouring panels:
+//
+//   out[r, c] = [out[r, c] or bias[c]] + sum over parts and d of left[r, part, d] * weights[part,
+//   d, c]
+//
+// It reads and writes `count` rows and `count` columns only. The last block of depth adds the
+// residual and clamps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/kernels/engine/instruction_set.h>
+
+namespace executorch::kernels::engine {
+
+/// Rows of the left operand, each `parts` parts of `depth` elements. Offsets and strides are bytes.
+struct LeftRows {
+  const float* first = nullptr;  ///< if there is no table
+  size_t stride = 0;             ///< from row to row; rows may overlap
+  size_t part_stride = 0;        ///< from part to part
+  /// An indirection buffer: for each part `table_rows` pointers, all but `zero` moved by `offset`.
+  const float* const* table = nullptr;
+  size_t table_rows = 0, offset = 0;
+  const float* zero = nullptr;
+  size_t parts = 0, depth = 0;
+  size_t count = 0;
+};
+
+/// Where the sums of one panel or two begin and end.
+struct OutputTile {
+  const float *bias[2], *weights[2];  ///< of each panel
+  float* out;
+  size_t row_bytes;
+  size_t count;  ///< columns
+  bool is_first_block, is_last_block;
+  float clamp_min, clamp_max;
+  bool has_residual;
+  size_t residual;  ///< bytes from a result to its residual, modulo 2^N
+};
+
+/// Weights are read from the last-level cache or memory once and stay in the second-level cache for
+/// all rows. Hardware prefetch alone is late, so each tile prefetches a share of what comes next.
+struct Prefetch {
+  const char *at[2], *end;  ///< `end` is the first stream's
+  size_t lines;             ///< of each stream, for kDepthStep elements of depth
+};
+inline constexpr size_t kDepthStep = 4;
+
+using TileFunction = void (*)(const LeftRows&, Prefetch&, const OutputTile&);
+
+inline constexpr size_t kMaxTileRows = 12;
+
+/// The micro-kernels of one instruction set.
+struct GemmTiles {
+  InstructionSet set;
+  const char* name;
+  size_t panel;      ///< columns of a panel, a multiple of 4
+  size_t rows;       ///< the most rows of a tile of one panel
+  size_t pair_rows;  ///< the most rows of a tile of two panels; 0 if there are none
+  /// The tiles for `columns` (at most two panels), for 1, 2, … rows.
+  const TileFunction* (*tiles)(size_t columns);
+  /// Writes to[d * panel + r] = from[r * stride + d] for r < rows <= panel and d < depth.
+  void (*pack_rows)(const float* from, size_t rows, size_t stride, size_t depth, float* to,
+                    size_t panel);
+};
+
+/// The tiles for a set: those of the highest set in kernels.inc that is no higher.
+const GemmTiles& gemm_tiles(InstructionSet set);
+
+#define ET_GEMM_TILES(function, set, panel, rows, pair_rows) const GemmTiles& function();
+#include <executorch/kernels/engine/gemm/kernels.inc>
+#undef ET_GEMM_TILES
+
+}  // namespace executorch::kernels::engine
