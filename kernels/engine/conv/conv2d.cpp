@@ -1,0 +1,188 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Which algorithm convolves.
+#include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/transposed.h>
+#include <executorch/kernels/engine/conv/windows.h>
+#include <executorch/kernels/engine/depthwise.h>
+#include <executorch/kernels/engine/winograd.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
+/// With more outputs of a channel, products have columns enough; with fewer channels, vectors of
+/// them would be mostly empty.
+constexpr size_t kMaxDepthwiseMultiplier = 8;
+constexpr size_t kMinMultipliedChannels = 16;
+
+size_t extent(size_t kernel, size_t dilation) {
+  return kernel == 0 ? 0 : (kernel - 1) * dilation + 1;
+}
+
+size_t windows_along(size_t padded, size_t extent, size_t stride) {
+  return padded < extent ? 0 : (padded - extent) / stride + 1;
+}
+
+size_t transposed_size(size_t input, size_t stride, size_t extent, size_t padding, size_t added) {
+  if (input == 0) return 0;
+  const size_t size = (input - 1) * stride + extent + added;
+  return size < padding ? 0 : size - padding;
+}
+
+bool is_depthwise(const Conv2dParams& p) {
+  if (p.transposed || p.group_inputs != 1) return false;
+  if (p.group_outputs == 1) return p.groups > 1;
+  return p.groups >= kMinMultipliedChannels && p.group_outputs <= kMaxDepthwiseMultiplier;
+}
+
+bool is_pointwise(const Conv2dParams& p) {
+  return !p.transposed && p.groups == 1 && p.kernel_height == 1 && p.kernel_width == 1 &&
+         p.stride_height == 1 && p.stride_width == 1 &&
+         p.pad_top + p.pad_left + p.pad_bottom + p.pad_right == 0;
+}
+
+ConvAlgorithm algorithm_of(const Conv2dParams& p, size_t batch, ImageSize input,
+                           InstructionSet set) {
+  if (p.transposed) return ConvAlgorithm::Transposed;
+  if (is_depthwise(p)) return ConvAlgorithm::Depthwise;
+  if (is_pointwise(p)) return ConvAlgorithm::Product;
+  return winograd_gains(p, batch, input, set) ? ConvAlgorithm::Winograd : ConvAlgorithm::Windows;
+}
+
+Gemm gemm_of(const Conv2dParams& p, InstructionSet set) {
+  return Gemm::plan(p.group_outputs, p.group_inputs, set);
+}
+
+}  // namespace
+
+ImageSize output_size(const Conv2dParams& p, ImageSize input) {
+  const size_t high = extent(p.kernel_height, p.dilation_height);
+  const size_t wide = extent(p.kernel_width, p.dilation_width);
+  if (p.transposed) {
+    return {transposed_size(input.height, p.stride_height, high, p.pad_top + p.pad_bottom,
+                            p.output_pad_height),
+            transposed_size(input.width, p.stride_width, wide, p.pad_left + p.pad_right,
+                            p.output_pad_width)};
+  }
+  return {windows_along(input.height + p.pad_top + p.pad_bottom, high, p.stride_height),
+          windows_along(input.width + p.pad_left + p.pad_right, wide, p.stride_width)};
+}
+
+ConvWeights ConvWeights::ohwi(const Conv2dParams& p, const float* data, const float* bias) {
+  const size_t line = p.kernel_width * p.group_inputs;
+  return {data, p.kernel_height * line, line, p.group_inputs, 1, bias};
+}
+
+ConvWeights ConvWeights::oihw(const Conv2dParams& p, const float* data, const float* bias) {
+  const size_t plane = p.kernel_height * p.kernel_width;
+  return {data, p.group_inputs * plane, p.kernel_width, 1, plane, bias};
+}
+
+ConvWeights ConvWeights::hwo(const Conv2dParams& p, const float* data, const float* bias) {
+  const size_t outputs = p.groups * p.group_outputs;
+  return {data, 1, p.kernel_width * outputs, outputs, 1, bias};
+}
+
+Conv2d Conv2d::plan(const Conv2dParams& params, size_t expected_batch, ImageSize expected_input,
+                    InstructionSet set) {
+  Conv2d conv;
+  conv.params_ = params;
+  conv.algorithm_ = algorithm_of(params, expected_batch, expected_input, set);
+  conv.set_ = set;
+  return conv;
+}
+
+bool Conv2d::accepts(const ConvWeights& weights) const {
+  return algorithm_ != ConvAlgorithm::Winograd || winograd_accepts(params_, weights);
+}
+
+Conv2d Conv2d::without_winograd() const {
+  Conv2d conv = *this;
+  if (algorithm_ == ConvAlgorithm::Winograd) conv.algorithm_ = ConvAlgorithm::Windows;
+  return conv;
+}
+
+uint32_t Conv2d::layout() const {
+  const size_t panel =
+      algorithm_ == ConvAlgorithm::Depthwise ? kDepthwiseBlock : gemm_tiles(set_).panel;
+  return uint32_t(algorithm_) << 16 | uint32_t(panel);
+}
+
+size_t Conv2d::packed_bytes() const {
+  switch (algorithm_) {
+    case ConvAlgorithm::Product:
+      return gemm_of(params_, set_).packed_bytes();
+    case ConvAlgorithm::Winograd:
+      return winograd_packed_bytes(params_, set_);
+    case ConvAlgorithm::Depthwise:
+      return depthwise_packed_bytes(params_);
+    case ConvAlgorithm::Transposed:
+      return transposed_packed_bytes(gemm_tiles(set_), params_);
+    case ConvAlgorithm::Windows:
+      break;
+  }
+  return windows_packed_bytes(gemm_tiles(set_), params_);
+}
+
+void Conv2d::pack(const ConvWeights& weights, float* packed, Threads& threads) const {
+  switch (algorithm_) {
+    case ConvAlgorithm::Product:
+      return gemm_of(params_, set_)
+          .pack({weights.data, weights.input_stride, weights.output_stride}, weights.bias, packed,
+                threads);
+    case ConvAlgorithm::Winograd:
+      return pack_winograd(params_, weights, packed, threads, set_);
+    case ConvAlgorithm::Depthwise:
+      return pack_depthwise(params_, weights, packed);
+    case ConvAlgorithm::Transposed:
+      return pack_transposed(gemm_tiles(set_), params_, weights, packed);
+    case ConvAlgorithm::Windows:
+      break;
+  }
+  pack_windows(gemm_tiles(set_), params_, weights, packed, threads);
+}
+
+size_t Conv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) const {
+  switch (algorithm_) {
+    case ConvAlgorithm::Product:
+      return 0;
+    case ConvAlgorithm::Winograd:
+      return winograd_scratch_bytes(params_, batch, input, threads, set_);
+    case ConvAlgorithm::Depthwise:
+      return depthwise_scratch_bytes(params_, input, threads);
+    case ConvAlgorithm::Transposed:
+      return transposed_scratch_bytes(params_, input, threads);
+    case ConvAlgorithm::Windows:
+      break;
+  }
+  return windows_scratch_bytes(gemm_tiles(set_), params_, input, threads);
+}
+
+void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
+  const ImageSize output = output_size(params_, call.input_size);
+  if (call.batch == 0 || output.height * output.width == 0) return;
+  switch (algorithm_) {
+    case ConvAlgorithm::Product: {
+      GemmCall product;
+      product.rows = call.batch * output.height * output.width;
+      product.left = call.input;
+      product.left_stride = call.input_pixel_stride;
+      product.packed = call.packed;
+      product.out = call.output;
+      product.out_stride = call.output_pixel_stride;
+      product.epilogue = call.epilogue;
+      return gemm_of(params_, set_).run(product, threads);
+    }
+    case ConvAlgorithm::Winograd:
+      return winograd(params_, call, threads, set_);
+    case ConvAlgorithm::Depthwise:
+      return depthwise(params_, call, threads, set_);
+    case ConvAlgorithm::Transposed:
+      return convolve_transposed(gemm_tiles(set_), params_, call, threads);
+    case ConvAlgorithm::Windows:
+      break;
+  }
+  convolve_windows(gemm_tiles(set_), params_, call, threads);
+}
+
+}  // namespace executorch::kernels::engine

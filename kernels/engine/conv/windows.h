@@ -1,0 +1,22 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Convolutions as products of windows, through an indirection buffer or, for images of few
+// channels, directly (direct_windows.h). Packed weights: for each group its panels (gemm.h), whose
+// depth is taps, row after row of the window, times inputs.
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/gemm/tiles.h>
+
+namespace executorch::kernels::engine {
+
+size_t windows_packed_bytes(const GemmTiles& tiles, const Conv2dParams& params);
+void pack_windows(const GemmTiles& tiles, const Conv2dParams& params, const ConvWeights& weights,
+                  float* packed, Threads& threads);
+size_t windows_scratch_bytes(const GemmTiles& tiles, const Conv2dParams& params, ImageSize input,
+                             size_t threads);
+void convolve_windows(const GemmTiles& tiles, const Conv2dParams& params, const Conv2dCall& call,
+                      Threads& threads);
+
+}  // namespace executorch::kernels::engine

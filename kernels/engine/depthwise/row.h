@@ -1,0 +1,87 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What the micro-kernels of depthwise convolutions are given: rows of output points. Weights are
+// packed as depthwise.h says: window columns first. Strides count floats.
+//
+//   out[x, c] = clamp(bias[c] + sum over kx, ky of weight[kx, ky, c] * in[ky][x * step + kx, c /
+//   m])
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/depthwise.h>
+#include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/vectors.h>
+
+namespace executorch::kernels::engine {
+
+/// The most input lines that a kernel reads at once: three rows of 5 x 5 windows, or a row of 7
+/// x 7.
+inline constexpr size_t kMaxLines = 7;
+
+/// Neighbouring points whose windows lie in input lines. A line of padding is `zero` with step 0.
+struct DepthwiseRow {
+  size_t channels, width;
+  const float* line[kMaxLines];
+  size_t pixel_step[kMaxLines];
+  size_t first_column;  ///< of the first window; wraps left of the image
+  size_t input_width;
+  const float* zero;  ///< a pixel of zeros
+  const float* weights;
+  float* out;
+  size_t out_pixel_stride;
+  size_t out_row_stride;  ///< for kernels of several rows
+  float clamp_min, clamp_max;
+};
+
+/// Points whose windows are given by pointers to their taps: `taps` of a window, window columns
+/// first; the next window's begin `step` further.
+struct DepthwiseTaps {
+  size_t channels, width;
+  size_t multiplier;  ///< outputs of an input channel
+  const float* const* table;
+  size_t taps, step;
+  const float* weights;
+  float* out;
+  size_t out_pixel_stride;
+  float clamp_min, clamp_max;
+};
+
+using DepthwiseRowFunction = void (*)(const DepthwiseRow&);
+using DepthwiseTapsFunction = void (*)(const DepthwiseTaps&);
+
+/// The kernel of one row for square windows; null if there is none for them.
+DepthwiseRowFunction depthwise_row_function(InstructionSet set, size_t window, size_t stride);
+/// The kernel of some rows at once, as many as *rows; null if there is none.
+DepthwiseRowFunction depthwise_rows_function(InstructionSet set, size_t window, size_t stride,
+                                             const DepthwiseRow& row, size_t* rows);
+/// The kernel of any window.
+DepthwiseTapsFunction depthwise_taps_function(InstructionSet set);
+
+/// Square windows whose sizes are known at compile time.
+template <size_t kSize, size_t kStride>
+struct Window {
+  static constexpr size_t size = kSize, stride = kStride;
+  static constexpr size_t block = (1 + kSize * kSize) * kDepthwiseBlock;  ///< packed floats
+  /// What so many neighbours cover.
+  static constexpr size_t columns_of(size_t points) { return (points - 1) * kStride + kSize; }
+};
+
+/// Where pixels of `count` columns from `column` on lie, kHeight lines each.
+template <size_t kHeight>
+ET_LANES_INLINE void find_columns(const DepthwiseRow& row, size_t column, size_t count,
+                                  const float** to) {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t x = row.first_column + column + i;
+    if (x < row.input_width) {
+#pragma GCC unroll 10
+      for (size_t y = 0; y < kHeight; ++y) *to++ = row.line[y] + x * row.pixel_step[y];
+    } else {
+#pragma GCC unroll 10
+      for (size_t y = 0; y < kHeight; ++y) *to++ = row.zero;
+    }
+  }
+}
+
+}  // namespace executorch::kernels::engine

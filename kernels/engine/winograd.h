@@ -1,0 +1,39 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Convolutions of 3 x 3 windows with fewer multiplications: Winograd's F(2x2, 3x3) of Lavin and
+// Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, arXiv:1509.09308:
+//
+//   out = A^T ((G g G^T) * (B^T d B)) A, summed over channels before A
+//
+// Each 2 x 2 points of the result come from a tile d of 4 x 4 points of the input in 16
+// multiplications a channel and output instead of 36. For all tiles these are 16 matrix products,
+// one for each of the 4 x 4 frequencies, by the tiles of gemm.h; blocks of image tiles are such
+// that they stay in the second-level cache.
+//
+// Sums have another order than one product's, so bits differ; errors are no larger, as each sum is
+// as long as there are channels, not nine times that. But a number of a tile goes into all that
+// comes of it, and leaves it again by subtraction: where one is not finite, or above 2^41 (above
+// 2^36 it may), so that others would be lost or a sum could overflow, the tile is computed
+// directly. The weights for that are recovered from the transformed ones, with the right sign and
+// zeros, and an error of a rounding of the kernel's largest. Weights that are not finite or above
+// 2^50 are refused (winograd_accepts()). Conv2d (conv.h) plans and calls these; callers use Conv2d.
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/kernels/engine/conv.h>
+
+namespace executorch::kernels::engine {
+
+/// Whether the convolution can be computed so on this set, and is faster.
+bool winograd_gains(const Conv2dParams& params, size_t batch, ImageSize input, InstructionSet set);
+bool winograd_accepts(const Conv2dParams& params, const ConvWeights& weights);
+
+size_t winograd_packed_bytes(const Conv2dParams& params, InstructionSet set);
+void pack_winograd(const Conv2dParams& params, const ConvWeights& weights, float* packed,
+                   Threads& threads, InstructionSet set);
+size_t winograd_scratch_bytes(const Conv2dParams& params, size_t batch, ImageSize input,
+                              size_t threads, InstructionSet set);
+void winograd(const Conv2dParams& params, const Conv2dCall& call, Threads& threads,
+              InstructionSet set);
+
+}  // namespace executorch::kernels::engine
