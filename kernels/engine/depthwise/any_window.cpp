@@ -107,7 +107,8 @@ ET_LANES_INLINE void sum_channels(const DepthwiseTaps& row, size_t& channel) {
 }
 
 template <size_t kLanes>
-ET_LANES_INLINE void sum_row(const DepthwiseTaps& row) {
+ET_LANES_INLINE void sum_row(const DepthwiseTaps& given) {
+  const DepthwiseTaps row = given;  // a copy that no store can alias
   size_t channel = 0;
   if (row.multiplier == 1) {
     sum_channels<Single, kLanes, (kLanes > 1 ? 4 : 1)>(row, channel);

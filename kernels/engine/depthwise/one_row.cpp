@@ -63,7 +63,8 @@ ET_LANES_INLINE void sum_points(const DepthwiseRow& row, size_t point) {
 }
 
 template <size_t kLanes, size_t kPoints, class W>
-ET_LANES_INLINE void sum_row(const DepthwiseRow& row) {
+ET_LANES_INLINE void sum_row(const DepthwiseRow& given) {
+  const DepthwiseRow row = given;  // a copy that no store can alias
   size_t point = 0;
   for (; point + kPoints <= row.width; point += kPoints) {
     sum_points<kLanes, kPoints, W>(row, point);

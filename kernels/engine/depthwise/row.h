@@ -72,8 +72,18 @@ struct Window {
 template <size_t kHeight>
 ET_LANES_INLINE void find_columns(const DepthwiseRow& row, size_t column, size_t count,
                                   const float** to) {
+  const size_t first = row.first_column + column;  // wraps left of the image
+  if (first < row.input_width && count <= row.input_width - first) {
+#pragma GCC unroll 10
+    for (size_t y = 0; y < kHeight; ++y) {
+      const float* pixel = row.line[y] + first * row.pixel_step[y];
+      const size_t step = row.pixel_step[y];
+      for (size_t i = 0; i < count; ++i, pixel += step) to[i * kHeight + y] = pixel;
+    }
+    return;
+  }
   for (size_t i = 0; i < count; ++i) {
-    const size_t x = row.first_column + column + i;
+    const size_t x = first + i;
     if (x < row.input_width) {
 #pragma GCC unroll 10
       for (size_t y = 0; y < kHeight; ++y) *to++ = row.line[y] + x * row.pixel_step[y];

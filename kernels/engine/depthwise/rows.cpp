@@ -70,7 +70,8 @@ ET_LANES_INLINE void sum_block(const DepthwiseRow& row, const float* const* in, 
 
 /// Whole blocks; where no whole one is left, some points are computed again.
 template <class W, class B>
-ET_TARGET_AVX512 void sum_rows(const DepthwiseRow& row) {
+ET_TARGET_AVX512 void sum_rows(const DepthwiseRow& given) {
+  const DepthwiseRow row = given;  // a copy that no store can alias
   const float* in[B::width * B::height];
   find_columns<B::height>(row, 0, B::shared, in);
   for (size_t point = 0; point < row.width; point += B::points) {

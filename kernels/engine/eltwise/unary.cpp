@@ -6,6 +6,7 @@
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
+#include <executorch/kernels/engine/row_items.h>
 #include <executorch/kernels/engine/simd_dispatch.h>
 #include <executorch/kernels/loops/float_math.h>
 
@@ -14,8 +15,6 @@ namespace {
 
 /// Numbers of a block: one outside of a formula's domain makes so many slow.
 constexpr size_t kBlock = 256;
-/// Numbers worth waking a thread.
-constexpr size_t kNumbersOfItem = size_t{1} << 14;
 
 constexpr float kSmallestNormal = std::numeric_limits<float>::min();
 constexpr float kLargest = std::numeric_limits<float>::max();

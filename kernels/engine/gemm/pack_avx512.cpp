@@ -101,5 +101,22 @@ AVX512 void pack_rows_avx512(const float* from, size_t rows, size_t stride, size
   if (streams) _mm_sfence();
 }
 
+AVX512 void transpose_block_avx512(const uint32_t* in, size_t in_stride, uint32_t* out,
+                                   size_t out_stride, size_t rows, size_t columns) {
+  __m512 line[kSide];
+  const __mmask16 valid = mask_of(columns);
+  for (size_t r = 0; r < kSide; ++r) {
+    line[r] = r < rows ? _mm512_maskz_loadu_ps(valid, in + r * in_stride) : _mm512_setzero_ps();
+  }
+  transpose(line);
+  for (size_t c = 0; c < columns; ++c) {
+    if (rows == kSide) {  // a masked store takes several times as long
+      _mm512_storeu_ps(out + c * out_stride, line[c]);
+    } else {
+      _mm512_mask_storeu_ps(out + c * out_stride, mask_of(rows), line[c]);
+    }
+  }
+}
+
 }  // namespace executorch::kernels::engine
 #endif

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace executorch::kernels::engine {
 
@@ -10,5 +11,9 @@ namespace executorch::kernels::engine {
 /// multiple of 16 become zeros.
 void pack_rows_avx512(const float* from, size_t rows, size_t stride, size_t depth, float* to,
                       size_t panel);
+
+/// out[c * out_stride + r] = in[r * in_stride + c] for r < rows, c < columns, both at most 16.
+void transpose_block_avx512(const uint32_t* in, size_t in_stride, uint32_t* out, size_t out_stride,
+                            size_t rows, size_t columns);
 
 }  // namespace executorch::kernels::engine

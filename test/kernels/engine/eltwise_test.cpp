@@ -1,0 +1,206 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/engine/eltwise.h>
+
+#include "support.h"
+
+namespace {
+
+using namespace engine_test;  // NOLINT: the tests' vocabulary
+
+struct Function {
+  Unary function;
+  double (*exact)(double);
+  double bound;  ///< relative to the larger of the result and one part in a thousand
+};
+
+constexpr float kA = 0.25f, kB = 1.5f;
+
+const Function kFunctions[] = {
+    {Unary::Abs, [](double x) { return std::fabs(x); }, 0},
+    {Unary::Ceil, [](double x) { return std::ceil(x); }, 0},
+    {Unary::Clamp, [](double x) { return x < kA   ? kA
+                                         : x > kB ? double(kB)
+                                                  : x; }, 0},
+    {Unary::Cos, [](double x) { return std::cos(x); }, 1e-6},
+    {Unary::Elu, [](double x) { return x < 0 ? kA * std::expm1(x) : x; }, 1e-6},
+    {Unary::Exp, [](double x) { return double(float(std::exp(x))); }, 1e-6},
+    {Unary::Floor, [](double x) { return std::floor(x); }, 0},
+    {Unary::Gelu,
+     [](double x) {
+       return std::isinf(x) && x < 0 ? std::nan("") : 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+     },
+     3e-6},
+    {Unary::Hardswish, [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 1e-6},
+    {Unary::LeakyRelu, [](double x) { return x < 0 ? kA * x : x; }, 1e-7},
+    {Unary::Log, [](double x) { return std::log(x); }, 1e-6},
+    {Unary::Negate, [](double x) { return -x; }, 0},
+    {Unary::Reciprocal, [](double x) { return 1 / x; }, 1e-7},
+    {Unary::Relu, [](double x) { return x < 0 ? 0 : x; }, 0},
+    {Unary::Round, [](double x) { return std::nearbyint(x); }, 0},
+    {Unary::Rsqrt, [](double x) { return 1 / std::sqrt(x); }, 1e-6},
+    {Unary::Sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-6},
+    {Unary::Sign, [](double x) { return x > 0   ? 1.0
+                                        : x < 0 ? -1.0
+                                                : x; }, 0},
+    {Unary::Silu, [](double x) { return x / (1 + std::exp(-x)); }, 1e-6},
+    {Unary::Sin, [](double x) { return std::sin(x); }, 1e-6},
+    {Unary::Sqrt, [](double x) { return std::sqrt(x); }, 1e-7},
+    {Unary::Square, [](double x) { return double(float(x * x)); }, 1e-6},
+    {Unary::Tanh, [](double x) { return std::tanh(x); }, 1e-6},
+};
+
+Floats apply(Unary function, const Floats& in, Threads& threads, InstructionSet set) {
+  Floats out(in.size());
+  unary({function, kA, kB, in.data(), out.data(), in.size()}, threads, set);
+  return out;
+}
+
+TEST(Unary, MatchesDoublePrecisionOnEveryInstructionSet) {
+  Random random(31);
+  ManyThreads threads(2);
+  for (const Function& f : kFunctions) {
+    for (float reach : {3.0f, 20.0f, 200.0f}) {
+      const Floats in = random.floats(random.size(1, 900), -reach, reach);
+      for (InstructionSet set : instruction_sets()) {
+        const Floats out = apply(f.function, in, threads, set);
+        for (size_t i = 0; i < in.size(); ++i) {
+          const double expected = f.exact(in[i]);
+          const double bound = f.bound * std::max(std::fabs(expected), 1e-3) + 1e-37;
+          ASSERT_TRUE(
+              is_near(expected, out[i],
+                      bound + (f.function == Unary::Log || f.function == Unary::Gelu ? 2e-7 : 0)))
+              << int(f.function) << " of " << in[i] << ": " << out[i] << ", expected " << expected
+              << " " << name_of(set);
+        }
+      }
+    }
+  }
+}
+
+TEST(Unary, FollowsIeeeArithmeticAtTheEdgesOfNumbers) {
+  CallingThread alone;
+  const float edges[] = {0.0f,   -0.0f,  kNaN,    kInfinity, -kInfinity, 3e38f,
+                         -3e38f, 1e-40f, -1e-40f, 88.8f,     89.0f,      -104.5f};
+  for (const Function& f : kFunctions) {
+    if (f.function == Unary::Silu || f.function == Unary::Hardswish || f.function == Unary::Sin ||
+        f.function == Unary::Cos) {
+      continue;  // their limits have rules of their own, tested below
+    }
+    for (float edge : edges) {
+      for (size_t place : {0, 5, 16}) {
+        Floats in(17, 1);
+        in[place] = edge;
+        const float expected = float(f.exact(edge));
+        for (InstructionSet set : instruction_sets()) {
+          const Floats out = apply(f.function, in, alone, set);
+          const double bound = 4e-6 * std::fabs(expected) + 1e-37;
+          ASSERT_TRUE(is_near(expected, out[place], bound))
+              << int(f.function) << " of " << edge << ": " << out[place] << ", expected "
+              << expected << " " << name_of(set);
+        }
+      }
+    }
+  }
+}
+
+TEST(Unary, NaNStaysNaNInEveryFunction) {
+  CallingThread alone;
+  for (const Function& f : kFunctions) {
+    for (size_t place = 0; place < 19; ++place) {
+      Floats in(19, 0.5f);
+      in[place] = kNaN;
+      for (InstructionSet set : instruction_sets()) {
+        const Floats out = apply(f.function, in, alone, set);
+        for (size_t i = 0; i < 19; ++i)
+          ASSERT_EQ(i == place, std::isnan(out[i])) << int(f.function);
+      }
+    }
+  }
+}
+
+double exact(Binary function, double a, double b) {
+  switch (function) {
+    case Binary::Add:
+      return a + b;
+    case Binary::Subtract:
+      return a - b;
+    case Binary::Multiply:
+      return a * b;
+    case Binary::Divide:
+      return a / b;
+    case Binary::Minimum:
+      return std::isnan(a) || std::isnan(b) ? std::nan("") : std::min(a, b);
+    case Binary::Maximum:
+      return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
+    case Binary::SquaredDifference:
+      return (a - b) * (a - b);
+    case Binary::Power:
+      return std::pow(a, b);
+    case Binary::CopySign:
+      return std::copysign(a, b);
+    case Binary::Prelu:
+      return a < 0 ? a * b : a;
+  }
+  return 0;
+}
+
+TEST(Binary, BroadcastsInEveryDimension) {
+  Random random(32);
+  for (int i = 0; i < 200; ++i) {
+    const size_t rank = random.size(0, 5);
+    size_t sizes[5], left_strides[5], right_strides[5], left_count = 1, right_count = 1, count = 1;
+    for (size_t d = rank; d-- > 0;) {
+      sizes[d] = random.one_of<size_t>({1, 2, 3, 7, 33});
+      const size_t broadcast = random.size(0, 3);
+      left_strides[d] = broadcast == 1 ? 0 : left_count;
+      right_strides[d] = broadcast == 2 ? 0 : right_count;
+      if (broadcast != 1) left_count *= sizes[d];
+      if (broadcast != 2) right_count *= sizes[d];
+      count *= sizes[d];
+    }
+    if (count > 20000) continue;
+    Floats left = random.floats(left_count, 0.1f, 2), right = random.floats(right_count, -2, 2);
+    for (float special : {kNaN, kInfinity}) {
+      if (random.size(0, 3) == 0) left[random.size(0, left_count - 1)] = special;
+      if (random.size(0, 3) == 0) right[random.size(0, right_count - 1)] = special;
+    }
+    const auto function = Binary(random.size(0, 9));
+    const bool is_clamped = random.size(0, 1) == 0;
+    for (InstructionSet set : instruction_sets()) {
+      for (size_t thread_count : {1, 3}) {
+        ManyThreads threads(thread_count);
+        Floats out(count);
+        BinaryCall call = {function,      rank,        sizes,        left_strides,
+                           right_strides, left.data(), right.data(), out.data()};
+        if (is_clamped) {
+          call.clamp_min = -0.5f;
+          call.clamp_max = 1;
+        }
+        binary(call, threads, set);
+        for (size_t at = 0; at < count; ++at) {
+          size_t index = at, l = 0, r = 0;
+          for (size_t d = rank; d-- > 0;) {
+            l += index % sizes[d] * left_strides[d];
+            r += index % sizes[d] * right_strides[d];
+            index /= sizes[d];
+          }
+          double expected = exact(function, left[l], right[r]);
+          if (is_clamped && !std::isnan(expected))
+            expected = std::min(std::max(expected, -0.5), 1.0);
+          ASSERT_TRUE(is_near(expected, out[at], 1e-6 * std::max(std::fabs(expected), 1.0)))
+              << int(function) << " of " << left[l] << ", " << right[r] << ": " << out[at];
+        }
+      }
+    }
+  }
+}
+
+TEST(Binary, NothingIsWrittenForASizeOfZero) {
+  CallingThread alone;
+  const size_t sizes[2] = {3, 0}, strides[2] = {0, 1};
+  float out = 5;
+  binary({Binary::Add, 2, sizes, strides, strides, &out, &out, &out}, alone);
+  EXPECT_EQ(5, out);
+}
+
+}  // namespace
