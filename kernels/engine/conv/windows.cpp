@@ -137,8 +137,8 @@ void convolve_windows(const GemmTiles& tiles, const Conv2dParams& p, const Conv2
     const float** const table = tables + worker * pointers;
     Filled& has = *moved(filled, worker * filled_bytes);
     if (has.point != row || has.count != product.rows) {
-      const IndirectImage source = {call.input, call.input_pixel_stride, call.input_size, output,
-                                    zero};
+      const IndirectImage<float> source = {call.input, call.input_pixel_stride, call.input_size,
+                                           output, zero};
       fill_indirection(p, source, row, product.rows, group, table);
       has = {row, product.rows};
     }

@@ -199,7 +199,7 @@ Case random_case(Random& random, size_t groups, size_t inputs, size_t outputs) {
 
 TEST(Conv2d, ProductsOfWindowsMatchDoublePrecision) {
   Random random(11);
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 50; ++i) {
     const size_t groups = random.one_of<size_t>({1, 1, 2, 3});
     expect_everywhere(random_case(random, groups, random.size(2, 20), random.size(1, 70)), random);
     if (HasFatalFailure()) return;
@@ -208,7 +208,7 @@ TEST(Conv2d, ProductsOfWindowsMatchDoublePrecision) {
 
 TEST(Conv2d, FirstLayersOfFewChannelsMatchDoublePrecision) {
   Random random(12);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 30; ++i) {
     Case c = random_case(random, 1, random.size(1, 4), random.size(1, 40));
     c.params.dilation_width = 1;
     c.params.kernel_width = random.size(1, 7);
@@ -221,7 +221,7 @@ TEST(Conv2d, FirstLayersOfFewChannelsMatchDoublePrecision) {
 
 TEST(Conv2d, TransposedConvolutionsMatchDoublePrecision) {
   Random random(13);
-  for (int i = 0; i < 80; ++i) {
+  for (int i = 0; i < 40; ++i) {
     Case c = random_case(random, random.size(1, 2), random.size(1, 9), random.size(1, 40));
     c.params.transposed = true;
     c.params.output_pad_height = random.size(0, c.params.stride_height - 1);
@@ -233,7 +233,7 @@ TEST(Conv2d, TransposedConvolutionsMatchDoublePrecision) {
 
 TEST(Conv2d, DepthwiseConvolutionsMatchDoublePrecision) {
   Random random(14);
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 50; ++i) {
     const size_t multiplier = random.one_of<size_t>({1, 1, 1, 2, 3});
     Case c = random_case(random, random.size(2, 70), 1, multiplier);
     if (random.size(0, 1) == 0) c.params.kernel_width = c.params.kernel_height;

@@ -108,7 +108,7 @@ void expect_product(const Case& c, const Operands& o, const Floats& out) {
 TEST(Gemm, MatchesDoublePrecisionOnEveryInstructionSet) {
   Random random(1);
   CallingThread alone;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 150; ++i) {
     const Case c = random_case(random);
     const Operands operands(c, random);
     for (InstructionSet set : instruction_sets()) {

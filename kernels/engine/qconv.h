@@ -1,0 +1,70 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Two-dimensional convolutions of int8 images in NHWC: the sums of conv.h, without transposition,
+// of (in - zero point) and weights, quantized as qgemm.h says. Padding is the zero point. Strides
+// count elements. A group with one input is computed as any other: a matrix product with few
+// columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/qgemm.h>
+
+namespace executorch::kernels::engine {
+
+/// As ConvWeights.
+struct QConvWeights {
+  const int8_t* data;
+  size_t output_stride, y_stride, x_stride, input_stride;
+};
+
+struct QConv2dCall {
+  size_t batch = 0;
+  ImageSize input_size;
+  const int8_t* input = nullptr;
+  size_t input_pixel_stride = 0;
+  const void* packed = nullptr;
+  int32_t input_zero_point = 0;
+  int8_t* output = nullptr;
+  size_t output_pixel_stride = 0;
+  Requantization to;
+  void* scratch = nullptr;
+};
+
+/// Images quantized while running, to float32.
+struct DynamicQConv2dCall {
+  size_t batch = 0;
+  ImageSize input_size;
+  const int8_t* input = nullptr;
+  size_t input_pixel_stride = 0;
+  const int32_t* zero_points = nullptr;  ///< one an image
+  const float* image_scales = nullptr;   ///< one an image
+  const void* packed = nullptr;
+  float* output = nullptr;
+  size_t output_pixel_stride = 0;
+  float clamp_min = -INFINITY, clamp_max = INFINITY;
+  void* scratch = nullptr;
+};
+
+class QConv2d {
+ public:
+  static QConv2d plan(const Conv2dParams& params, InstructionSet set = instruction_set());
+
+  uint32_t layout() const;
+  size_t packed_bytes() const;
+  /// scales, bias: one an output, counted through all groups; bias may be null.
+  void pack(const QConvWeights& weights, int32_t input_zero_point, const float* scales,
+            const int32_t* bias, void* packed) const;
+  void pack_dynamic(const QConvWeights& weights, const float* scales, const float* bias,
+                    void* packed) const;
+  size_t scratch_bytes(size_t batch, ImageSize input, size_t threads) const;
+  void run(const QConv2dCall& call, Threads& threads) const;
+  void run_dynamic(const DynamicQConv2dCall& call, Threads& threads) const;
+
+ private:
+  Conv2dParams params_;
+  const QGemmTiles* tiles_ = nullptr;
+};
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,86 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Products of int8 matrices with a constant right operand and a scale for each column.
+//
+// Static, int8 to int8 (scales are input scale * weight scale / output scale):
+//   sum[r, c] = bias[c] + sum over d of (left[r, d] - input_zero_point) * right[d, c]
+//   out[r, c] = min(max(round(sum[r, c] * scale[c]) + output_zero_point, out_min), out_max)
+//
+// Dynamic, int8 rows quantized while running to float32:
+//   sum[r, c] = sum over d of (left[r, d] - zero_point[r]) * right[d, c]
+//   out[r, c] = clamp((sum[r, c] * row_scale[r]) * scale[c] + bias[c])
+//
+// Sums are of int32 and wrap; rounding is to the nearest, halves to even. Every instruction set
+// gives the same integers; of dynamic products the last multiply-add is fused where the set has it.
+// Packed operand: panels of columns; a panel is the beginnings of its sums (int32), then for each
+// `interleave` elements of depth so many bytes of each column, then scales and, of dynamic
+// products, biases (float32). Depth is filled up with zeros to a multiple of `interleave`. Strides
+// count elements. Nothing is read or written beyond rows and columns; any size may be 0.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/kernels/engine/gemm.h>
+#include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/threads.h>
+
+namespace executorch::kernels::engine {
+
+struct QGemmTiles;  // qgemm/tiles.h
+
+/// Where element (d, c) of a right operand lies: data[d * depth_stride + c * column_stride].
+struct QRightMatrix {
+  const int8_t* data;
+  size_t depth_stride, column_stride;
+};
+
+/// What a static product's results are quantized to.
+struct Requantization {
+  int32_t zero_point = 0, out_min = -128, out_max = 127;
+};
+
+struct QGemmCall {
+  size_t rows = 0;
+  const int8_t* left = nullptr;
+  size_t left_stride = 0;
+  const void* packed = nullptr;
+  int8_t* out = nullptr;
+  size_t out_stride = 0;
+  Requantization to;
+};
+
+struct DynamicQGemmCall {
+  size_t rows = 0;
+  const int8_t* left = nullptr;
+  size_t left_stride = 0;
+  const int32_t* zero_points = nullptr;  ///< one a row
+  const float* row_scales = nullptr;     ///< one a row
+  const void* packed = nullptr;
+  float* out = nullptr;
+  size_t out_stride = 0;
+  float clamp_min = -INFINITY, clamp_max = INFINITY;
+};
+
+class QGemm {
+ public:
+  static QGemm plan(size_t columns, size_t depth, InstructionSet set = instruction_set());
+
+  /// Identifies the packed form, as Gemm::layout() does.
+  uint32_t layout() const;
+  /// A multiple of kAlignment; `packed` must be aligned to kAlignment.
+  size_t packed_bytes() const;
+  /// scales: `columns` floats; bias: as many, or null for zeros.
+  void pack(const QRightMatrix& right, int32_t input_zero_point, const float* scales,
+            const int32_t* bias, void* packed) const;
+  void pack_dynamic(const QRightMatrix& right, const float* scales, const float* bias,
+                    void* packed) const;
+  void run(const QGemmCall& call, Threads& threads) const;
+  void run_dynamic(const DynamicQGemmCall& call, Threads& threads) const;
+
+ private:
+  const QGemmTiles* tiles_ = nullptr;
+  size_t columns_ = 0, depth_ = 0;
+};
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,65 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <algorithm>
+#include <cstring>
+
+#include <executorch/kernels/engine/qgemm/tiles.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
+/// Writes the weights of a panel, and at `sums` the sum of each column's, which wraps.
+void pack_weights(const QGemmTiles& tiles, const QPanelWeights& w, int8_t* to, uint32_t* sums) {
+  const size_t group = tiles.interleave;
+  std::fill(sums, sums + tiles.panel, 0u);
+  std::memset(to, 0, tiles.weights_bytes(w.parts, w.depth));
+  for (size_t part = 0; part < w.parts; ++part) {
+    const int8_t* const from = w.data + part / w.parts_across * w.part_stride[0] +
+                               part % w.parts_across * w.part_stride[1];
+    for (size_t d = 0; d < w.depth; ++d) {
+      int8_t* const row = to + d / group * group * tiles.panel + d % group;
+      for (size_t c = 0; c < w.columns; ++c) {
+        const int8_t weight = from[d * w.depth_stride + c * w.column_stride];
+        row[c * group] = weight;
+        sums[c] += uint32_t(int32_t(weight));
+      }
+    }
+    to += tiles.padded(w.depth) * tiles.panel;
+  }
+}
+
+void put_floats(const float* from, size_t count, size_t panel, int8_t* to) {
+  std::memset(to, 0, panel * sizeof(float));
+  if (from != nullptr) std::memcpy(to, from, count * sizeof(float));
+}
+
+constexpr size_t kMaxPanel = 32;
+
+}  // namespace
+
+void pack_qpanel(const QGemmTiles& tiles, const QPanelWeights& w, int32_t input_zero_point,
+                 const float* scales, const int32_t* bias, int8_t* to) {
+  uint32_t sums[kMaxPanel], begin[kMaxPanel];
+  pack_weights(tiles, w, to + tiles.sums_bytes(), sums);
+  const auto subtracted = uint32_t(input_zero_point + tiles.offset);
+  for (size_t c = 0; c < tiles.panel; ++c) {
+    const uint32_t of_bias = bias != nullptr && c < w.columns ? uint32_t(bias[c]) : 0;
+    begin[c] = of_bias - sums[c] * subtracted;
+  }
+  std::memcpy(to, begin, tiles.sums_bytes());
+  to += tiles.sums_bytes() + tiles.weights_bytes(w.parts, w.depth);
+  put_floats(scales, w.columns, tiles.panel, to);
+  put_floats(nullptr, 0, tiles.panel, to + tiles.panel * sizeof(float));
+}
+
+void pack_dynamic_qpanel(const QGemmTiles& tiles, const QPanelWeights& w, const float* scales,
+                         const float* bias, int8_t* to) {
+  uint32_t sums[kMaxPanel];
+  pack_weights(tiles, w, to + tiles.sums_bytes(), sums);
+  for (size_t c = 0; c < tiles.panel; ++c) sums[c] = 0 - sums[c];
+  std::memcpy(to, sums, tiles.sums_bytes());
+  to += tiles.sums_bytes() + tiles.weights_bytes(w.parts, w.depth);
+  put_floats(scales, w.columns, tiles.panel, to);
+  put_floats(bias, w.columns, tiles.panel, to + tiles.panel * sizeof(float));
+}
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,105 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/engine/qgemm.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <executorch/kernels/engine/qgemm/division.h>
+#include <executorch/kernels/engine/qgemm/tiles.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
+/// The packed panels' weights, one part.
+QPanelWeights weights_at(const QRightMatrix& right, size_t depth, size_t column, size_t columns) {
+  return {right.data + column * right.column_stride,
+          {0, 0},
+          1,
+          right.depth_stride,
+          right.column_stride,
+          1,
+          depth,
+          columns};
+}
+
+QLeftRows rows_of(const int8_t* left, size_t stride, size_t depth) {
+  QLeftRows rows;
+  rows.first = left;
+  rows.stride = stride;
+  rows.depth = depth;
+  return rows;
+}
+
+}  // namespace
+
+QGemm QGemm::plan(size_t columns, size_t depth, InstructionSet set) {
+  QGemm gemm;
+  gemm.tiles_ = &qgemm_tiles(set);
+  gemm.columns_ = columns;
+  gemm.depth_ = depth;
+  return gemm;
+}
+
+uint32_t QGemm::layout() const { return layout_of(*tiles_); }
+
+size_t QGemm::packed_bytes() const {
+  const size_t panels = divide_up(columns_, tiles_->panel);
+  return round_up(panels * tiles_->panel_bytes(1, depth_), kAlignment);
+}
+
+void QGemm::pack(const QRightMatrix& right, int32_t input_zero_point, const float* scales,
+                 const int32_t* bias, void* packed) const {
+  auto* to = static_cast<int8_t*>(packed);
+  std::memset(to, 0, packed_bytes());
+  for (size_t c = 0; c < columns_; c += tiles_->panel, to += tiles_->panel_bytes(1, depth_)) {
+    pack_qpanel(*tiles_, weights_at(right, depth_, c, std::min(tiles_->panel, columns_ - c)),
+                input_zero_point, scales + c, bias == nullptr ? nullptr : bias + c, to);
+  }
+}
+
+void QGemm::pack_dynamic(const QRightMatrix& right, const float* scales, const float* bias,
+                         void* packed) const {
+  auto* to = static_cast<int8_t*>(packed);
+  std::memset(to, 0, packed_bytes());
+  for (size_t c = 0; c < columns_; c += tiles_->panel, to += tiles_->panel_bytes(1, depth_)) {
+    pack_dynamic_qpanel(*tiles_,
+                        weights_at(right, depth_, c, std::min(tiles_->panel, columns_ - c)),
+                        scales + c, bias == nullptr ? nullptr : bias + c, to);
+  }
+}
+
+void QGemm::run(const QGemmCall& call, Threads& threads) const {
+  const QDivision division = divide(*tiles_, 1, call.rows, columns_, depth_, threads.count());
+  for_each_item(threads, division.items(), [&](size_t item, size_t) {
+    const QItem at = division.at(item, call.rows, columns_);
+    QLeftRows left = rows_of(call.left, call.left_stride, depth_);
+    const int8_t* const packed = static_cast<const int8_t*>(call.packed) +
+                                 at.column / tiles_->panel * tiles_->panel_bytes(1, depth_);
+    for (size_t row = at.row; row < at.row + at.rows; row += left.count) {
+      left.count = std::min(tiles_->rows, at.row + at.rows - row);
+      left.first = call.left + row * call.left_stride;
+      tiles_->to_bytes(left, packed, at.columns, call.out + row * call.out_stride + at.column,
+                       call.out_stride, call.to);
+    }
+  });
+}
+
+void QGemm::run_dynamic(const DynamicQGemmCall& call, Threads& threads) const {
+  const QDivision division = divide(*tiles_, 1, call.rows, columns_, depth_, threads.count());
+  for_each_item(threads, division.items(), [&](size_t item, size_t) {
+    const QItem at = division.at(item, call.rows, columns_);
+    QLeftRows left = rows_of(call.left, call.left_stride, depth_);
+    const int8_t* const packed = static_cast<const int8_t*>(call.packed) +
+                                 at.column / tiles_->panel * tiles_->panel_bytes(1, depth_);
+    for (size_t row = at.row; row < at.row + at.rows; row += left.count) {
+      left.count = std::min(tiles_->rows, at.row + at.rows - row);
+      left.first = call.left + row * call.left_stride;
+      const QDynamic how = {call.zero_points + row, call.row_scales + row, 1, call.clamp_min,
+                            call.clamp_max};
+      tiles_->to_floats(left, packed, at.columns, call.out + row * call.out_stride + at.column,
+                        call.out_stride, how);
+    }
+  });
+}
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,86 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What the drivers of int8 products and their micro-kernels agree on: a micro-kernel computes a few
+// rows times any number of packed columns (qgemm.h), so that it prepares its rows once for them
+// all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/qgemm.h>
+
+namespace executorch::kernels::engine {
+
+/// Rows of the left operand, each `parts` parts of `depth` elements.
+struct QLeftRows {
+  const int8_t* first =
+      nullptr;  ///< if there is no table: one part, `stride` bytes from row to row
+  size_t stride = 0;
+  /// An indirection buffer: for each part `table_rows` pointers, moved by `offset` bytes; those to
+  /// `zero` are read from zero_data.
+  const int8_t* const* table = nullptr;
+  size_t table_rows = 0, offset = 0;
+  const int8_t *zero = nullptr, *zero_data = nullptr;
+  size_t parts = 1, depth = 0;
+  size_t count = 0;
+
+  const int8_t* row(size_t part, size_t index) const {
+    if (table == nullptr) return first + index * stride;
+    const int8_t* const from = table[part * table_rows + index];
+    return from == zero ? zero_data : moved(from, offset);
+  }
+};
+
+/// How sums of a dynamic product become floats.
+struct QDynamic {
+  const int32_t* zero_points;
+  const float* row_scales;
+  size_t step;  ///< 1: one of each a row; 0: one for all rows
+  float clamp_min, clamp_max;
+};
+
+struct QGemmTiles {
+  InstructionSet set;
+  const char* name;
+  size_t rows, panel, interleave;
+  int32_t offset;  ///< added to each element of the left operand, so that it has no sign
+  void (*to_bytes)(const QLeftRows&, const int8_t* packed, size_t columns, int8_t* out,
+                   size_t out_stride, const Requantization&);
+  void (*to_floats)(const QLeftRows&, const int8_t* packed, size_t columns, float* out,
+                    size_t out_stride, const QDynamic&);
+
+  size_t padded(size_t depth) const { return round_up(depth, interleave); }
+  /// Bytes of a packed panel, by its parts.
+  size_t sums_bytes() const { return panel * sizeof(int32_t); }
+  size_t weights_bytes(size_t parts, size_t depth) const { return parts * padded(depth) * panel; }
+  size_t panel_bytes(size_t parts, size_t depth) const {
+    return sums_bytes() + weights_bytes(parts, depth) + 2 * panel * sizeof(float);
+  }
+};
+
+/// The tiles for a set: those of the highest set in kernels.inc that is no higher.
+const QGemmTiles& qgemm_tiles(InstructionSet set);
+
+/// One panel's operand: element (part, d, c).
+struct QPanelWeights {
+  const int8_t* data;
+  size_t part_stride[2];  ///< of rows of a window, of their pixels
+  size_t parts_across;    ///< pixels of a row of a window
+  size_t depth_stride, column_stride;
+  size_t parts, depth, columns;
+};
+
+/// Packs a panel; bias is null or `columns` numbers. Dynamic: the sums begin with minus the sum of
+/// weights, to be multiplied with zero points.
+void pack_qpanel(const QGemmTiles& tiles, const QPanelWeights& weights, int32_t input_zero_point,
+                 const float* scales, const int32_t* bias, int8_t* to);
+void pack_dynamic_qpanel(const QGemmTiles& tiles, const QPanelWeights& weights, const float* scales,
+                         const float* bias, int8_t* to);
+
+#define ET_QGEMM_TILES(function, set) const QGemmTiles& function();
+#include <executorch/kernels/engine/qgemm/kernels.inc>
+#undef ET_QGEMM_TILES
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,234 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Products and convolutions of int8, static and dynamic.
+#include <executorch/kernels/engine/qconv.h>
+#include <executorch/kernels/engine/qgemm.h>
+
+#include <string>
+
+#include "support.h"
+
+namespace {
+
+using namespace engine_test;  // NOLINT: the tests' vocabulary
+
+/// Bytes at the end of an allocation, as Floats are.
+class Bytes {
+ public:
+  explicit Bytes(size_t count, int8_t value = 0) : count_(count), data_(new int8_t[count]) {
+    std::fill(data_, data_ + count, value);
+  }
+  Bytes(size_t count, Random& random) : Bytes(count) {
+    for (size_t i = 0; i < count; ++i) data_[i] = int8_t(int(random.size(0, 255)) - 128);
+  }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes() { delete[] data_; }
+
+  int8_t* data() { return data_; }
+  const int8_t* data() const { return data_; }
+  size_t size() const { return count_; }
+  int8_t operator[](size_t i) const { return data_[i]; }
+
+ private:
+  size_t count_;
+  int8_t* data_;
+};
+
+/// round(sum * scale) + zero point within the limits, in the order of the contract.
+int requantized(int32_t sum, float scale, const Requantization& to) {
+  const float rounded = std::nearbyint(float(sum) * scale);
+  const double moved = double(rounded) + to.zero_point;
+  return int(std::min(std::max<double>(moved, to.out_min), double(to.out_max)));
+}
+
+struct Quantized {
+  Floats scales, bias;
+  std::vector<int32_t> bias_sums;
+  int32_t input_zero;
+  Requantization to;
+
+  Quantized(size_t outputs, Random& random)
+      : scales(random.floats(outputs, 1e-4f, 2e-2f)),
+        bias(random.floats(outputs)),
+        input_zero(int32_t(random.size(0, 255)) - 128) {
+    for (size_t i = 0; i < outputs; ++i) bias_sums.push_back(int32_t(random.size(0, 4000)) - 2000);
+    to.zero_point = int32_t(random.size(0, 255)) - 128;
+    to.out_min = random.one_of<int32_t>({-128, -20, to.zero_point});
+    to.out_max = std::max(random.one_of<int32_t>({127, 40}), to.out_min);
+  }
+};
+
+TEST(QGemm, GivesTheSameIntegersOnEveryInstructionSet) {
+  Random random(51);
+  for (int i = 0; i < 60; ++i) {
+    const size_t rows = random.one_of<size_t>({0, 1, 2, 3, random.size(1, 30)});
+    const size_t columns = random.one_of<size_t>({1, 16, 17, 33, random.size(1, 140)});
+    const size_t depth = random.one_of<size_t>({0, 1, 3, 17, random.size(1, 150)});
+    const size_t stride = depth + random.size(0, 2), out_stride = columns + random.size(0, 2);
+    const bool is_transposed = random.size(0, 1) == 0, has_bias = random.size(0, 2) != 0;
+    const Bytes left(rows == 0 ? 0 : (rows - 1) * stride + depth, random);
+    const Bytes right(depth * columns, random);
+    const Quantized q(columns, random);
+    const QRightMatrix matrix = {right.data(), is_transposed ? 1 : columns,
+                                 is_transposed ? depth : 1};
+    for (InstructionSet set : instruction_sets()) {
+      ManyThreads threads(random.size(1, 3));
+      const QGemm gemm = QGemm::plan(columns, depth, set);
+      Aligned packed(gemm.packed_bytes());
+      gemm.pack(matrix, q.input_zero, q.scales.data(), has_bias ? q.bias_sums.data() : nullptr,
+                packed.data());
+      Bytes out(rows == 0 ? 0 : (rows - 1) * out_stride + columns, 77);
+      gemm.run({rows, left.data(), stride, packed.data(), out.data(), out_stride, q.to}, threads);
+      for (size_t at = 0; at < out.size(); ++at) {
+        const size_t row = at / out_stride, c = at % out_stride;
+        if (c >= columns) {
+          ASSERT_EQ(77, out[at]) << "a gap was written";
+          continue;
+        }
+        int32_t sum = has_bias ? q.bias_sums[c] : 0;
+        for (size_t d = 0; d < depth; ++d) {
+          sum += (left[row * stride + d] - q.input_zero) *
+                 right[d * matrix.depth_stride + c * matrix.column_stride];
+        }
+        ASSERT_EQ(requantized(sum, q.scales[c], q.to), int(out[at]))
+            << rows << "x" << depth << "x" << columns << " " << name_of(set);
+      }
+    }
+  }
+}
+
+TEST(QGemm, DynamicRowsMatchDoublePrecision) {
+  Random random(52);
+  for (int i = 0; i < 30; ++i) {
+    const size_t rows = random.size(1, 30), columns = random.size(1, 100);
+    const size_t depth = random.one_of<size_t>({1, 2, 5, random.size(1, 150), 5000});
+    const Bytes left(rows * depth, random), right(depth * columns, random);
+    const Quantized q(columns, random);
+    const Floats row_scales = random.floats(rows, 1e-3f, 1e-2f);
+    std::vector<int32_t> zeros;
+    for (size_t r = 0; r < rows; ++r) zeros.push_back(int32_t(random.size(0, 255)) - 128);
+    for (InstructionSet set : instruction_sets()) {
+      ManyThreads threads(random.size(1, 3));
+      const QGemm gemm = QGemm::plan(columns, depth, set);
+      Aligned packed(gemm.packed_bytes());
+      gemm.pack_dynamic({right.data(), columns, 1}, q.scales.data(), q.bias.data(), packed.data());
+      Floats out(rows * columns);
+      DynamicQGemmCall call;
+      call.rows = rows;
+      call.left = left.data();
+      call.left_stride = depth;
+      call.zero_points = zeros.data();
+      call.row_scales = row_scales.data();
+      call.packed = packed.data();
+      call.out = out.data();
+      call.out_stride = columns;
+      call.clamp_max = 50;
+      gemm.run_dynamic(call, threads);
+      for (size_t at = 0; at < out.size(); ++at) {
+        const size_t row = at / columns, c = at % columns;
+        int64_t sum = 0;
+        for (size_t d = 0; d < depth; ++d) {
+          sum += (left[row * depth + d] - zeros[row]) * right[d * columns + c];
+        }
+        const double expected = double(sum) * row_scales[row] * q.scales[c] + q.bias[c];
+        ASSERT_TRUE(is_near(std::min(expected, 50.0), out[at], 1e-6 + 1e-6 * std::fabs(expected)))
+            << name_of(set) << " " << rows << "x" << depth << "x" << columns;
+      }
+    }
+  }
+}
+
+TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
+  Random random(53);
+  for (int i = 0; i < 30; ++i) {
+    Conv2dParams p;
+    p.groups = random.one_of<size_t>({1, 1, 2, 5});
+    p.group_inputs = random.size(1, 20);
+    p.group_outputs = random.size(1, 40);
+    p.kernel_height = random.size(1, 4);
+    p.kernel_width = random.size(1, 4);
+    p.stride_height = random.size(1, 2);
+    p.stride_width = random.size(1, 2);
+    p.dilation_height = random.size(1, 2);
+    p.pad_top = random.size(0, 2);
+    p.pad_left = random.size(0, 2);
+    p.pad_bottom = random.size(0, 2);
+    p.pad_right = random.size(0, 2);
+    const ImageSize input = {random.size(1, 10), random.size(1, 10)};
+    const ImageSize output = output_size(p, input);
+    const size_t batch = 2, inputs = p.groups * p.group_inputs;
+    const size_t outputs = p.groups * p.group_outputs;
+    const size_t taps = p.kernel_height * p.kernel_width;
+    const Bytes in(batch * input.height * input.width * inputs, random);
+    const Bytes weights(outputs * taps * p.group_inputs, random);
+    const Quantized q(outputs, random);
+    const std::vector<int32_t> zeros = {q.input_zero, 5};
+    const Floats image_scales = random.floats(batch, 1e-3f, 1e-2f);
+    const QConvWeights w = {weights.data(), taps * p.group_inputs, p.kernel_width * p.group_inputs,
+                            p.group_inputs, 1};
+    const auto sum_at = [&](size_t at, const int32_t* zero_of_image) {
+      const size_t o = at % outputs, x = at / outputs % output.width;
+      const size_t y = at / outputs / output.width % output.height;
+      const size_t n = at / outputs / output.width / output.height;
+      int32_t sum = 0;
+      for (size_t tap = 0; tap < taps; ++tap) {
+        const size_t in_y =
+            y * p.stride_height + tap / p.kernel_width * p.dilation_height - p.pad_top;
+        const size_t in_x = x * p.stride_width + tap % p.kernel_width - p.pad_left;
+        if (in_y >= input.height || in_x >= input.width) continue;
+        for (size_t k = 0; k < p.group_inputs; ++k) {
+          const size_t pixel = ((n * input.height + in_y) * input.width + in_x) * inputs;
+          sum += (in[pixel + o / p.group_outputs * p.group_inputs + k] - zero_of_image[n]) *
+                 weights[(o * taps + tap) * p.group_inputs + k];
+        }
+      }
+      return sum;
+    };
+    for (InstructionSet set : instruction_sets()) {
+      ManyThreads threads(random.size(1, 3));
+      const QConv2d conv = QConv2d::plan(p, set);
+      Aligned packed(conv.packed_bytes());
+      Aligned scratch(conv.scratch_bytes(batch, input, threads.count()));
+      conv.pack(w, q.input_zero, q.scales.data(), q.bias_sums.data(), packed.data());
+      Bytes out(batch * output.height * output.width * outputs);
+      conv.run({batch, input, in.data(), inputs, packed.data(), q.input_zero, out.data(), outputs,
+                q.to, scratch.data()},
+               threads);
+      const int32_t same_zeros[] = {q.input_zero, q.input_zero};
+      for (size_t at = 0; at < out.size(); ++at) {
+        const int32_t sum = q.bias_sums[at % outputs] + sum_at(at, same_zeros);
+        ASSERT_EQ(requantized(sum, q.scales[at % outputs], q.to), int(out[at])) << name_of(set);
+      }
+      conv.pack_dynamic(w, q.scales.data(), q.bias.data(), packed.data());
+      Floats floats(out.size());
+      conv.run_dynamic(
+          {batch, input, in.data(), inputs, zeros.data(), image_scales.data(), packed.data(),
+           floats.data(), outputs, -kInfinity, kInfinity, scratch.data()},
+          threads);
+      for (size_t at = 0; at < out.size(); ++at) {
+        const size_t o = at % outputs, image = at / (out.size() / batch);
+        const double expected =
+            double(sum_at(at, zeros.data())) * image_scales[image] * q.scales[o] + q.bias[o];
+        ASSERT_TRUE(is_near(expected, floats[at], 1e-6 + 1e-6 * std::fabs(expected)));
+      }
+    }
+  }
+}
+
+TEST(QGemm, RoundsHalvesToEvenAndSaturates) {
+  CallingThread alone;
+  // One row times columns whose sums are 1, 3, 5, -1, 30000, -30000.
+  const int8_t left = 1, right[] = {1, 3, 5, -1, 100, -100};
+  const float scales[] = {0.5f, 0.5f, 0.5f, 0.5f, 1e30f, 1e30f};
+  const int expected[] = {0, 2, 2, 0, 127, -128};
+  for (InstructionSet set : instruction_sets()) {
+    const QGemm gemm = QGemm::plan(6, 1, set);
+    Aligned packed(gemm.packed_bytes());
+    gemm.pack({right, 6, 1}, 0, scales, nullptr, packed.data());
+    int8_t out[6] = {};
+    gemm.run({1, &left, 1, packed.data(), out, 6, {}}, alone);
+    for (size_t c = 0; c < 6; ++c) EXPECT_EQ(expected[c], out[c]) << name_of(set);
+  }
+}
+
+}  // namespace
