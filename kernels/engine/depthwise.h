@@ -19,16 +19,4 @@ size_t depthwise_scratch_bytes(const Conv2dParams& params, ImageSize input, size
 void depthwise(const Conv2dParams& params, const Conv2dCall& call, Threads& threads,
                InstructionSet set);
 
-/// The same where images are CHW planes, each convolved with one window; see conv.h for the
-/// formula. weight: [channels * multiplier, kernel_height, kernel_width]. Planes are contiguous.
-struct PlanesCall {
-  size_t batch = 0;
-  ImageSize input_size;
-  const float *input = nullptr, *weight = nullptr, *bias = nullptr;
-  float* output = nullptr;
-  Epilogue epilogue;
-};
-void depthwise_planes(const Conv2dParams& params, const PlanesCall& call, Threads& threads,
-                      InstructionSet set = instruction_set());
-
 }  // namespace executorch::kernels::engine

@@ -1,0 +1,37 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Depthwise convolutions of float32 images as CHW planes, each with a window of its own: those of
+// conv.h with groups of one input and one output, not transposed. For programs whose convolution
+// stands between other operators on NCHW: no channels are brought together. Vectors hold neighbouring
+// points of a row.
+//
+// Planes are contiguous and follow each other: image, then channel. `out` must not overlap `in`.
+// NaN and infinities follow IEEE arithmetic; padding is a product with zero.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include <executorch/kernels/engine/conv.h>
+
+namespace executorch::kernels::engine {
+
+struct PlanesCall {
+  size_t batch = 0;
+  ImageSize input_size;
+  const float* in = nullptr;
+  const float* weights = nullptr;  ///< [channels, kernel_height, kernel_width]
+  const float* bias = nullptr;     ///< channels; null for zeros
+  float* out = nullptr;
+  float clamp_min = -INFINITY, clamp_max = INFINITY;
+  void* scratch = nullptr;  ///< planes_scratch_bytes(), aligned to kAlignment
+};
+
+/// Whether planes are likely faster than channels brought together (Conv2d), for images of this
+/// size; measured.
+bool planes_gain(const Conv2dParams& params, ImageSize input);
+
+size_t planes_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads);
+void convolve_planes(const Conv2dParams& params, const PlanesCall& call, Threads& threads,
+                     InstructionSet set = instruction_set());
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,77 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/engine/planes.h>
+
+#include "support.h"
+
+namespace {
+
+using namespace engine_test;  // NOLINT: the tests' vocabulary
+
+double expected_at(const Conv2dParams& p, const PlanesCall& call, size_t plane, size_t y,
+                   size_t x) {
+  const size_t channel = plane % p.groups;
+  double sum = call.bias == nullptr ? 0 : call.bias[channel];
+  for (size_t ky = 0; ky < p.kernel_height; ++ky) {
+    for (size_t kx = 0; kx < p.kernel_width; ++kx) {
+      const size_t in_y = y * p.stride_height + ky * p.dilation_height - p.pad_top;
+      const size_t in_x = x * p.stride_width + kx * p.dilation_width - p.pad_left;
+      if (in_y >= call.input_size.height || in_x >= call.input_size.width) continue;
+      sum += double(call.in[(plane * call.input_size.height + in_y) * call.input_size.width + in_x]) *
+             call.weights[(channel * p.kernel_height + ky) * p.kernel_width + kx];
+    }
+  }
+  return std::isnan(sum) ? sum : std::min(std::max(sum, -1.0), 1.5);
+}
+
+TEST(Planes, MatchDoublePrecisionForEveryWindowAndKeepNaN) {
+  Random random(61);
+  for (int i = 0; i < 80; ++i) {
+    Conv2dParams p;
+    p.groups = random.size(1, 4);
+    const bool is_3x3 = i % 2 == 0;
+    p.kernel_height = is_3x3 ? 3 : random.size(1, 5);
+    p.kernel_width = is_3x3 ? 3 : random.size(1, 5);
+    if (!is_3x3) {
+      p.stride_height = random.size(1, 3);
+      p.stride_width = random.size(1, 3);
+      p.dilation_height = random.size(1, 2);
+      p.dilation_width = random.size(1, 3);
+    }
+    p.pad_top = random.size(0, 2);
+    p.pad_left = random.size(0, 2);
+    p.pad_bottom = random.size(0, 2);
+    p.pad_right = random.size(0, 2);
+    PlanesCall call;
+    call.batch = 2;
+    call.input_size = {random.size(1, 12), random.size(1, 70)};
+    call.clamp_min = -1;
+    call.clamp_max = 1.5f;
+    const ImageSize output = output_size(p, call.input_size);
+    Floats in = random.floats(2 * p.groups * call.input_size.height * call.input_size.width);
+    for (float special : {kNaN, kInfinity}) {
+      if (random.size(0, 1) == 0) in[random.size(0, in.size() - 1)] = special;
+    }
+    const Floats weights = random.floats(p.groups * p.kernel_height * p.kernel_width);
+    const Floats bias = random.floats(p.groups);
+    call.in = in.data();
+    call.weights = weights.data();
+    call.bias = random.size(0, 2) == 0 ? nullptr : bias.data();
+    for (InstructionSet set : instruction_sets()) {
+      ManyThreads threads(random.size(1, 3));
+      Floats out(2 * p.groups * output.height * output.width);
+      Aligned scratch(planes_scratch_bytes(p, call.input_size, threads.count()));
+      call.out = out.data();
+      call.scratch = scratch.data();
+      convolve_planes(p, call, threads, set);
+      for (size_t at = 0; at < out.size(); ++at) {
+        const size_t x = at % output.width, y = at / output.width % output.height;
+        const double expected = expected_at(p, call, at / output.width / output.height, y, x);
+        ASSERT_TRUE(is_near(expected, out[at], 1e-5))
+            << name_of(set) << " " << out[at] << ", expected " << expected << " at " << y << ", " << x
+            << " of " << p.kernel_height << "x" << p.kernel_width;
+      }
+    }
+  }
+}
+
+}  // namespace
