@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What products and convolutions do to each result before it leaves the processor's caches:
+// Steps that products and convolutions apply to each result while it is in the processor's caches:
 //
 //   out = activation(clamp(sum + bias + residual, clamp_min, clamp_max))
 //

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which algorithm convolves.
+// The choice of a convolution's algorithm.
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/conv.h>
 #include <executorch/kernels/engine/conv/transposed.h>

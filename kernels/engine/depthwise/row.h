@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the micro-kernels of depthwise convolutions are given: rows of output points. Weights are
+// Arguments of the depthwise micro-kernels: rows of output points. Weights are
 // packed as depthwise.h says: window columns first. Strides count floats.
 //
 //   out[x, c] = clamp(bias[c] + sum over kx, ky of weight[kx, ky, c] * in[ky][x * step + kx, c /
@@ -64,11 +64,11 @@ template <size_t kSize, size_t kStride>
 struct Window {
   static constexpr size_t size = kSize, stride = kStride;
   static constexpr size_t block = (1 + kSize * kSize) * kDepthwiseBlock;  ///< packed floats
-  /// What so many neighbours cover.
+  /// Columns that `points` neighbouring windows cover.
   static constexpr size_t columns_of(size_t points) { return (points - 1) * kStride + kSize; }
 };
 
-/// Where pixels of `count` columns from `column` on lie, kHeight lines each.
+/// Pointers to the pixels of `count` columns from `column` on, kHeight lines each.
 template <size_t kHeight>
 ET_LANES_INLINE void find_columns(const DepthwiseRow& row, size_t column, size_t count,
                                   const float** to) {

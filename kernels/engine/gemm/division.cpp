@@ -37,7 +37,7 @@ Division divide(const GemmTiles& tiles, const DividedProduct& p, size_t threads)
     const size_t parts = divide_up(threads * kItemsOfThread, items);
     rows = std::min(rows, round_up(divide_up(p.rows, parts), p.row_step));
   }
-  // Blocks of about as many rows: a short last one would take nearly as long as a whole one.
+  // Blocks of nearly equal size: a short last one would take about as long as a whole one.
   const size_t even = divide_up(p.rows, divide_up(p.rows, rows));
   division.rows = std::min(round_up(even, p.row_step), std::max(rows, size_t{1}));
   division.row_items = divide_up(p.rows, division.rows);

@@ -62,7 +62,7 @@ const char* weights_of(const Product& p, const Block& block, size_t panel) {
   return reinterpret_cast<const char*>(packed);
 }
 
-/// What all tiles of a block together prefetch: the next block, or the weights behind the last.
+/// Weights that all tiles of a block together prefetch: the next block's, or those behind the last.
 Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
   if (!p.prefetches) return {};
   Prefetch prefetch = {};
@@ -108,7 +108,7 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
     to.weights[1] = moved(to.bias[1], before);
     const TileFunction* const tiles = p.tiles->tiles(to.count);
     const size_t most = is_pair ? p.tiles->pair_rows : p.tiles->rows;
-    // Tiles of about as many rows.
+    // Tiles of nearly equal size.
     const size_t each = divide_up(rows, divide_up(rows, most));
     for (size_t row = 0; row < rows; row += left.count) {
       left.count = std::min(each, rows - row);
@@ -126,7 +126,7 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
   to.count = columns;
 }
 
-/// Where a tile ends, if all have about as many rows; tiles of one panel have even numbers.
+/// The end of a tile, if all are nearly equal; tiles of one panel have even numbers of rows.
 size_t end_of_tile(size_t rows, size_t tile, size_t tiles, bool is_even) {
   const size_t end = rows * tile / tiles;
   return is_even ? std::min(round_up(end, 2), rows) : end;

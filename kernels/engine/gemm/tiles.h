@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the driver of products (driver.h) and their micro-kernels agree on. A micro-kernel, called a
-// tile, computes some rows of the left operand times one panel of packed columns, or two
+// The interface between the driver of products (driver.h) and their micro-kernels. A micro-kernel,
+// called a tile, computes some rows of the left operand times one panel of packed columns, or two
 // neighbouring panels:
 //
 //   out[r, c] = [out[r, c] or bias[c]] + sum over parts and d of left[r, part, d] * weights[part,
@@ -30,7 +30,7 @@ struct LeftRows {
   size_t count = 0;
 };
 
-/// Where the sums of one panel or two begin and end.
+/// The results of one panel or two, and the beginnings of their sums.
 struct OutputTile {
   const float *bias[2], *weights[2];  ///< of each panel
   float* out;

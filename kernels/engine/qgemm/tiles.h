@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the drivers of int8 products and their micro-kernels agree on: a micro-kernel computes a few
-// rows times any number of packed columns (qgemm.h), so that it prepares its rows once for them
-// all.
+// The interface between the drivers of int8 products and their micro-kernels: a micro-kernel
+// computes a few rows times any number of packed columns (qgemm.h), so that it prepares its rows
+// once for them all.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ constexpr size_t kRows = 6, kPanel = 16;
 constexpr size_t kMaxExtended = 2048, kRowBytes = 4160;
 static_assert(kRowBytes == 2 * kMaxExtended + 64, "the assembly has the number, too");
 
-/// What of the rows is extended to 16 bits; each part has an even number of elements.
+/// Rows, or pieces of them, extended to 16 bits; each part has an even number of elements.
 struct Extended {
   alignas(64) int8_t rows[kRows * kRowBytes];
   size_t length = 0;  ///< of all parts together if they fit, else 0

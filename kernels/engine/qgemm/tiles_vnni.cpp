@@ -20,7 +20,7 @@ constexpr int32_t kOffset = 128;
 /// Bytes of a row that are moved at once: 3 x 3 points of 512 channels are one time.
 constexpr size_t kMaxMoved = 4608, kRowBytes = kMaxMoved + kLine;
 
-/// What of the rows is moved by 128; each part is as many whole fours of bytes.
+/// Rows, or pieces of them, moved by 128; each part is as many whole fours of bytes.
 struct Moved {
   alignas(kLine) uint8_t rows[kRows * kRowBytes];
   size_t length = 0;  ///< of all parts together if they fit, else 0
@@ -33,7 +33,7 @@ struct Place {
 
 constexpr size_t fours(size_t length) { return round_up(length, 4); }
 
-/// What is written behind `count` bytes is overwritten by what follows, or multiplied by weights of
+/// Bytes written behind `count` are overwritten by what follows, or multiplied by weights of
 /// 0.
 INLINE void move_bytes(const int8_t* from, size_t count, uint8_t* to) {
   const __m512i sign = _mm512_set1_epi8(char(0x80));

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the steps of a Winograd convolution share (winograd.h). Sizes and strides count floats.
+// Data that the steps of a Winograd convolution share (winograd.h). Sizes and strides count floats.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,8 @@
 // Layers of ResNet-50, MobileNetV2 and ViT by the engine, beside the same layers by XNNPACK's
 // operators, in turns: processor time of one thread, or wall time of several.
 //
-//   engine_layers [threads] [seconds a layer] [part of a layer's name]
+//   cmake --build BUILD --target engine_layers
+//   BUILD/test/engine_layers [threads] [seconds a layer] [part of a layer's name]
 //
 // Prints the median time of each, their ratio and the products a second.
 #include <executorch/kernels/engine/conv.h>

@@ -16,8 +16,9 @@ double expected_at(const Conv2dParams& p, const PlanesCall& call, size_t plane, 
       const size_t in_y = y * p.stride_height + ky * p.dilation_height - p.pad_top;
       const size_t in_x = x * p.stride_width + kx * p.dilation_width - p.pad_left;
       if (in_y >= call.input_size.height || in_x >= call.input_size.width) continue;
-      sum += double(call.in[(plane * call.input_size.height + in_y) * call.input_size.width + in_x]) *
-             call.weights[(channel * p.kernel_height + ky) * p.kernel_width + kx];
+      sum +=
+          double(call.in[(plane * call.input_size.height + in_y) * call.input_size.width + in_x]) *
+          call.weights[(channel * p.kernel_height + ky) * p.kernel_width + kx];
     }
   }
   return std::isnan(sum) ? sum : std::min(std::max(sum, -1.0), 1.5);
@@ -67,8 +68,8 @@ TEST(Planes, MatchDoublePrecisionForEveryWindowAndKeepNaN) {
         const size_t x = at % output.width, y = at / output.width % output.height;
         const double expected = expected_at(p, call, at / output.width / output.height, y, x);
         ASSERT_TRUE(is_near(expected, out[at], 1e-5))
-            << name_of(set) << " " << out[at] << ", expected " << expected << " at " << y << ", " << x
-            << " of " << p.kernel_height << "x" << p.kernel_width;
+            << name_of(set) << " " << out[at] << ", expected " << expected << " at " << y << ", "
+            << x << " of " << p.kernel_height << "x" << p.kernel_width;
       }
     }
   }

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What tests of the engine share: instruction sets, threads, numbers, and memory whose
+// Shared by tests of the engine: instruction sets, threads, numbers, and memory whose
 // neighbourhood must stay as it is.
 #pragma once
 
