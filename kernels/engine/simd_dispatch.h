@@ -28,7 +28,7 @@ struct Compiled<function> {
 
 /// The form of `function` for a set.
 template <auto function>
-inline auto compiled_for(InstructionSet set) -> decltype(function) {
+inline auto compiled_for([[maybe_unused]] InstructionSet set) -> decltype(function) {
 #if defined(__x86_64__)
   if (set >= InstructionSet::Avx512) return &Compiled<function>::avx512;
   if (set >= InstructionSet::Avx2) return &Compiled<function>::avx2;
@@ -43,7 +43,7 @@ inline auto compiled_for(InstructionSet set) -> decltype(function) {
    : (set) >= InstructionSet::Avx2 ? &Compiled<function<32>>::avx2   \
                                    : &function<16>)
 #else
-#define ET_COMPILED_FOR(set, function) (&function<16>)
+#define ET_COMPILED_FOR(set, function) (compiled_for<function<16>>(set))
 #endif
 
 }  // namespace executorch::kernels::engine

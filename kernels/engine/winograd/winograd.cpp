@@ -132,11 +132,7 @@ void activate_points(const WinogradWork& work, const WinogradTiles& tiles, size_
 }  // namespace
 
 bool winograd_gains(const Conv2dParams& p, size_t batch, ImageSize input, InstructionSet set) {
-#if defined(__x86_64__)
-  const bool has_transforms = set >= InstructionSet::Avx2;
-#else
-  const bool has_transforms = set == InstructionSet::Neon;
-#endif
+  const bool has_transforms = set != InstructionSet::Scalar;
   const size_t tiles = batch * tiles_along(input.height + p.pad_top + p.pad_bottom) *
                        tiles_along(input.width + p.pad_left + p.pad_right);
   return has_transforms && !p.transposed && p.groups == 1 && p.kernel_height == 3 &&
