@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include <executorch/backends/xnnpack/runtime/graph_builder.h>
-#include <executorch/backends/xnnpack/runtime/operator_times.h>
 #include <executorch/backends/xnnpack/runtime/shape_inference.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
@@ -41,20 +39,20 @@ bool may_be_read_beyond(const void* data, size_t size) {
 /// The dtype of an argument that holds a value of this datatype.
 Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
   switch (value.datatype()) {
-    case 1:  // fp32
+    case fb_xnnpack::Datatype::Float32:
       return ScalarType::Float;
-    case 2:  // fp16
+    case fb_xnnpack::Datatype::Float16:
       return ScalarType::Half;
-    case 3:  // qint8
+    case fb_xnnpack::Datatype::QInt8:
       return ScalarType::Char;
-    case 4:  // quint8
+    case fb_xnnpack::Datatype::QUInt8:
       return ScalarType::Byte;
-    case 5:   // qint32
-    case 12:  // int32
+    case fb_xnnpack::Datatype::QInt32:
+    case fb_xnnpack::Datatype::Int32:
       return ScalarType::Int;
     default:
-      ET_LOG(Error, "xnnpack: argument %" PRIu32 " has datatype %d", value.external_id(),
-             value.datatype());
+      ET_LOG(Error, "xnnpack: argument %" PRIu32 " has datatype %s", value.external_id(),
+             fb_xnnpack::EnumNameDatatype(value.datatype()));
       return Error::NotSupported;
   }
 }
@@ -77,19 +75,18 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   }
   const std::vector<Shape> shapes = delegate->input_shapes();
   (void)ET_UNWRAP(infer_shapes(payload, {shapes.data(), shapes.size()}));
-  ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_runtime(surroundings));
+  ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_runner(surroundings));
   ET_CHECK_OK_OR_RETURN_ERROR(delegate->reshape_to_declared());
   return delegate;
 }
 
-Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
+Error Delegate::create_runner(const DelegateSurroundings& surroundings) {
   const bool is_cached = surroundings.settings.caches_weights;
   const std::vector<bool> packed = packed_constants(payload_);
   constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
   if (is_cached && !surroundings.settings.cache_path.empty()) {
     unsaved_ = PackedFile::at(surroundings.settings.cache_path);
   }
-  const Subgraph graph = ET_UNWRAP(build_graph(payload_, constants_));
   std::unique_lock<std::mutex> creation;
   if (is_cached) {
     creation = PackedWeights::of_process().lock_creation();
@@ -97,19 +94,9 @@ Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
     weights_ = std::make_unique<WeightsSession>(
         WeightKeys(payload_, constants_, std::move(digests)), unsaved_, size_of(payload_, packed));
   }
-  xnn_runtime_t created = nullptr;
-  xnn_status status = xnn_status_success;
-  {
-    const std::unique_lock<std::mutex> held = workspace_->lock();
-    status = xnn_create_runtime_v4(graph.get(), is_cached ? weights_->provider() : nullptr,
-                                   workspace_->get(), threads_.get(),
-                                   is_profiled_ ? XNN_FLAG_BASIC_PROFILING : 0, &created);
-  }
-  if (status != xnn_status_success) {
-    ET_LOG(Error, "xnnpack: the graph cannot be run: %s", status_text(status));
-    return status_error(status);
-  }
-  runtime_.reset(created);
+  runner_ = ET_UNWRAP(GraphRunner::create(
+      payload_, constants_,
+      GraphOptions{weights_.get(), workspace_.get(), threads_.get(), is_profiled_}));
   if (is_cached) {
     weights_->finish();
   }
@@ -122,9 +109,9 @@ Error Delegate::create_runtime(const DelegateSurroundings& surroundings) {
 }
 
 Delegate::~Delegate() {
-  if (runtime_ != nullptr) {
+  if (runner_ != nullptr) {
     const std::unique_lock<std::mutex> held = workspace_->lock();
-    runtime_.reset();
+    runner_.reset();
   }
   if (unsaved_ != nullptr) {
     unsaved_->save();
@@ -138,17 +125,9 @@ Error Delegate::reshape_to_declared() {
 
 Error Delegate::reshape() {
   planned_ = false;
-  xnn_status status = xnn_status_success;
-  for (size_t i = 0; i < inputs_ && status == xnn_status_success; ++i) {
-    status = xnn_reshape_external_value(runtime_.get(), values_[i].id, arguments_[i].rank,
-                                        arguments_[i].dims);
-  }
-  status = status == xnn_status_success ? workspace_->reshape(runtime_.get()) : status;
-  planned_ = status == xnn_status_success;
-  if (!planned_) {
-    ET_LOG(Error, "xnnpack: inputs of these sizes cannot be run: %s", status_text(status));
-    return Error::InvalidArgument;
-  }
+  const std::vector<Shape> inputs = input_shapes();
+  ET_CHECK_OK_OR_RETURN_ERROR(runner_->reshape({inputs.data(), inputs.size()}, workspace_.get()));
+  planned_ = true;
   return Error::Ok;
 }
 
@@ -157,7 +136,7 @@ Error Delegate::add_argument(const fb_xnnpack::TensorValue& tensor) {
   Argument argument{ET_UNWRAP(dtype_of(tensor)), declared.rank, {}, {}};
   std::copy_n(declared.dims, declared.rank, argument.dims);
   arguments_.push_back(std::move(argument));
-  values_.push_back({tensor.external_id(), nullptr});
+  data_.push_back(nullptr);
   return Error::Ok;
 }
 
@@ -201,8 +180,7 @@ Error Delegate::take_input(size_t index, const Tensor& tensor, bool* resized) {
     memcpy(argument.copy.data(), data, bytes);
     data = argument.copy.data();
   }
-  ready_ = ready_ && values_[index].data == data;
-  values_[index].data = data;
+  data_[index] = data;
   return Error::Ok;
 }
 
@@ -228,14 +206,11 @@ bool is_empty(const Shape& shape) {
 }  // namespace
 
 Error Delegate::resize_output(size_t index, const Tensor& tensor) {
-  const Argument& argument = arguments_[index];
-  size_t rank = 0;
-  size_t dims[XNN_MAX_TENSOR_DIMS];
-  const xnn_status status =
-      xnn_get_external_value_shape(runtime_.get(), values_[index].id, &rank, dims);
-  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success && rank == argument.rank, Internal,
-                           "xnnpack: argument %zu has no shape: %s", index, status_text(status));
-  return resize(tensor, dims, rank);
+  const Shape shape = ET_UNWRAP(runner_->shape_of(index));
+  ET_CHECK_OR_RETURN_ERROR(shape.rank == arguments_[index].rank, Internal,
+                           "xnnpack: argument %zu has %zu dimensions, expected %zu", index,
+                           shape.rank, arguments_[index].rank);
+  return resize(tensor, shape.dims, shape.rank);
 }
 
 Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>& inputs) {
@@ -252,12 +227,12 @@ Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>&
   return Error::Ok;
 }
 
-xnn_status Delegate::invoke() {
+Error Delegate::invoke() {
   if (!runs_planes()) {
-    return xnn_invoke_runtime(runtime_.get());
+    return runner_->run({data_.data(), data_.size()}, workspace_.get());
   }
-  return planes_->run(static_cast<const float*>(values_[0].data), arguments_[0].dims,
-                      static_cast<float*>(values_[1].data), threads_.get());
+  return status_error(planes_->run(static_cast<const float*>(data_[0]), arguments_[0].dims,
+                                   static_cast<float*>(data_[1]), threads_.get()));
 }
 
 Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
@@ -269,7 +244,7 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
     ET_CHECK_OK_OR_RETURN_ERROR(take_input(i, *ET_UNWRAP(checked(args, i)), &resized));
   }
   if (resized) {
-    planned_ = ready_ = false;
+    planned_ = false;
     const std::vector<Shape> inputs = input_shapes();
     if (std::any_of(inputs.begin(), inputs.end(), is_empty)) {
       return resize_for_nothing(args, inputs);
@@ -280,27 +255,14 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
   for (size_t i = inputs_; i < args.size(); ++i) {
     const Tensor& output = *ET_UNWRAP(checked(args, i));
     ET_CHECK_OK_OR_RETURN_ERROR(resize_output(i, output));
-    ready_ = ready_ && values_[i].data == output.mutable_data_ptr();
-    values_[i].data = output.mutable_data_ptr();
+    data_[i] = output.mutable_data_ptr();
   }
-  xnn_status status = xnn_status_success;
-  if (!ready_ && !runs_planes()) {
-    status = xnn_setup_runtime_v2(runtime_.get(), values_.size(), values_.data());
-  }
-  const et_timestamp_t begin = is_profiled_ ? runtime::pal_current_ticks() : 0;
-  status = status == xnn_status_success ? invoke() : status;
-  ready_ = status == xnn_status_success;
-  if (!ready_) {
-    ET_LOG(Error, "xnnpack: running failed: %s", status_text(status));
-    return status_error(status);
-  }
+  ET_CHECK_OK_OR_RETURN_ERROR(invoke());
   if (unsaved_ != nullptr) {
     unsaved_->save();
     unsaved_.reset();
   }
-  return is_profiled_ && tracer != nullptr
-             ? times_.report(runtime_.get(), *payload_.graph, begin, *tracer)
-             : Error::Ok;
+  return is_profiled_ && tracer != nullptr ? runner_->report(*tracer) : Error::Ok;
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -5,11 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include <xnnpack.h>
-
 #include <executorch/backends/xnnpack/runtime/backend_options.h>
 #include <executorch/backends/xnnpack/runtime/constants.h>
-#include <executorch/backends/xnnpack/runtime/operator_times.h>
+#include <executorch/backends/xnnpack/runtime/execution/graph_runner.h>
 #include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
 #include <executorch/backends/xnnpack/runtime/plane_convolution.h>
@@ -21,10 +19,6 @@
 #include <executorch/runtime/core/result.h>
 
 namespace executorch::backends::xnnpack {
-
-struct RuntimeDeleter {
-  void operator()(xnn_runtime_t runtime) const { xnn_delete_runtime(runtime); }
-};
 
 /// What a delegate is made with, beside its payload.
 struct DelegateSurroundings {
@@ -56,7 +50,7 @@ class Delegate final {
   runtime::Error run(runtime::Span<runtime::EValue*> args,
                      ET_RUNTIME_NAMESPACE::EventTracer* tracer);
 
-  size_t output_count() const { return values_.size() - inputs_; }
+  size_t output_count() const { return arguments_.size() - inputs_; }
   Workspace& workspace() const { return *workspace_; }
   /// Bytes of its weights as XNNPACK packs them, those that others share included; 0 if they are
   /// XNNPACK's own.
@@ -73,7 +67,7 @@ class Delegate final {
   };
 
   explicit Delegate(const Payload& payload) : payload_(payload) {}
-  runtime::Error create_runtime(const DelegateSurroundings& surroundings);
+  runtime::Error create_runner(const DelegateSurroundings& surroundings);
   /// Plans for the sizes in the payload, the largest there may be.
   runtime::Error reshape_to_declared();
   runtime::Error reshape();
@@ -90,10 +84,10 @@ class Delegate final {
                                     const std::vector<Shape>& inputs);
   /// Whether `planes_` runs, not XNNPACK, on inputs of the present sizes.
   bool runs_planes() const { return planes_ && planes_->gains(arguments_[0].dims); }
-  xnn_status invoke();
+  runtime::Error invoke();
 
   Payload payload_;
-  // The order matters: the runtime goes first.
+  // The order matters: the runner is destroyed first.
   std::shared_ptr<pthreadpool> threads_;
   Constants constants_;
   std::shared_ptr<Workspace> workspace_;
@@ -101,17 +95,14 @@ class Delegate final {
   /// To be saved when all delegates of the method are there: at the first run, or the end.
   std::shared_ptr<PackedFile> unsaved_;
   bool is_profiled_ = false;
-  OperatorTimes times_;
-  std::unique_ptr<xnn_runtime, RuntimeDeleter> runtime_;
+  std::unique_ptr<GraphRunner> runner_;
   /// May run in the place of XNNPACK, which then only says what sizes the result has.
   std::optional<PlaneConvolution> planes_;
   size_t inputs_ = 0;
   std::vector<Argument> arguments_;
-  std::vector<xnn_external_value> values_;
+  std::vector<void*> data_;
   /// Whether the memory is planned for the inputs' sizes.
   bool planned_ = false;
-  /// Whether XNNPACK knows where the arguments are.
-  bool ready_ = false;
 };
 
 }  // namespace executorch::backends::xnnpack

@@ -73,15 +73,15 @@ xnn_status define_quantized(xnn_subgraph_t graph, const fb::QuantizedTensorValue
 Result<uint32_t> define_value(xnn_subgraph_t graph, const fb::XValue& value,
                               const Constants& constants) {
   const fb::TensorValue& given = tensor_of(value);
-  Tensor t{kDatatypes[given.datatype()],
+  Tensor t{kDatatypes[static_cast<size_t>(given.datatype())],
            count(given.dims()),
            {},
            constants.data(given.constant_buffer_idx()),
            given.external_id(),
            given.flags() & (XNN_VALUE_FLAG_EXTERNAL_INPUT | XNN_VALUE_FLAG_EXTERNAL_OUTPUT)};
   ET_CHECK_OR_RETURN_ERROR(t.datatype != xnn_datatype_invalid, NotSupported,
-                           "xnnpack: value %" PRIu32 " has datatype %d, which this version lacks",
-                           given.id_out(), given.datatype());
+                           "xnnpack: value %" PRIu32 " has datatype %s, which this version lacks",
+                           given.id_out(), fb::EnumNameDatatype(given.datatype()));
   for (size_t d = 0; d < t.rank; ++d) {
     t.dims[d] = given.dims()->Get(static_cast<uint32_t>(d));
   }

@@ -15,6 +15,7 @@
 namespace executorch::backends::xnnpack {
 
 namespace fb = fb_xnnpack;
+using fb::Datatype;
 using runtime::Error;
 using runtime::Result;
 using runtime::Span;
@@ -38,24 +39,69 @@ T read(const uint8_t* at) {
   return value;
 }
 
-// The datatypes by their numbers in the payload: bits of an element; 0 where there are none.
-constexpr uint8_t kBits[] = {0, 32, 16, 8, 8, 32, 8, 32, 4, 8, 4, 8, 32, 32, 16};
+/// The bits of an element; 0 for a datatype that later formats have.
+uint8_t bits_of(Datatype datatype) {
+  switch (datatype) {
+    case Datatype::Float32:
+    case Datatype::QInt32:
+    case Datatype::QCInt32:
+    case Datatype::Int32:
+    case Datatype::PFloat32:
+      return 32;
+    case Datatype::Float16:
+    case Datatype::BFloat16:
+      return 16;
+    case Datatype::QInt8:
+    case Datatype::QUInt8:
+    case Datatype::QCInt8:
+    case Datatype::QDInt8:
+    case Datatype::QPInt8:
+      return 8;
+    case Datatype::QCInt4:
+    case Datatype::QBInt4:
+      return 4;
+    default:
+      return 0;
+  }
+}
 
-/// Whether results of this datatype can be limited: XNNPACK takes others for impossible.
-bool can_be_limited(int datatype) { return datatype >= 1 && datatype <= 4; }
+/// Whether results of this datatype can be clamped: XNNPACK takes others for impossible.
+bool can_be_limited(Datatype datatype) {
+  return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
+         datatype == Datatype::QInt8 || datatype == Datatype::QUInt8;
+}
 
 /// Datatypes that go together in a product with weights: operand, weights, result. XNNPACK takes
 /// others for impossible.
 struct Product {
-  uint8_t operand, weights, result;
+  Datatype operand, weights, result;
 };
-constexpr Product kConvolutions[] = {{1, 1, 1}, {2, 1, 2}, {3, 3, 3},
-                                     {3, 6, 3}, {4, 4, 4}, {9, 6, 1}};
-constexpr Product kMatrixProducts[] = {{1, 1, 1}, {2, 2, 2},  {2, 1, 2}, {3, 3, 3},  {3, 6, 3},
-                                       {4, 4, 4}, {9, 6, 1},  {9, 8, 1}, {9, 10, 1}, {9, 6, 2},
-                                       {9, 8, 2}, {9, 10, 2}, {1, 8, 1}, {1, 6, 1}};
+constexpr Product kConvolutions[] = {
+    {Datatype::Float32, Datatype::Float32, Datatype::Float32},
+    {Datatype::Float16, Datatype::Float32, Datatype::Float16},
+    {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8},
+    {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8},
+    {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8},
+    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float32},
+};
+constexpr Product kMatrixProducts[] = {
+    {Datatype::Float32, Datatype::Float32, Datatype::Float32},
+    {Datatype::Float16, Datatype::Float16, Datatype::Float16},
+    {Datatype::Float16, Datatype::Float32, Datatype::Float16},
+    {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8},
+    {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8},
+    {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8},
+    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float32},
+    {Datatype::QDInt8, Datatype::QCInt4, Datatype::Float32},
+    {Datatype::QDInt8, Datatype::QBInt4, Datatype::Float32},
+    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float16},
+    {Datatype::QDInt8, Datatype::QCInt4, Datatype::Float16},
+    {Datatype::QDInt8, Datatype::QBInt4, Datatype::Float16},
+    {Datatype::Float32, Datatype::QCInt4, Datatype::Float32},
+    {Datatype::Float32, Datatype::QCInt8, Datatype::Float32},
+};
 
-bool contains(Span<const Product> products, int operand, int weights, int result) {
+bool contains(Span<const Product> products, Datatype operand, Datatype weights, Datatype result) {
   for (const Product& each : products) {
     if (each.operand == operand && each.weights == weights && each.result == result) {
       return true;
@@ -106,7 +152,7 @@ class Verifier final {
   Error node(size_t index, const fb::XNode& node) const;
   bool takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const;
   bool datatypes_fit(const fb::XNode& node) const;
-  int datatype(uint32_t id) const { return values_[id]->datatype(); }
+  Datatype datatype(uint32_t id) const { return values_[id]->datatype(); }
 
   const fb::XNNGraph& graph_;
   Span<const uint8_t> constants_;
@@ -141,15 +187,15 @@ Error Verifier::value(size_t index) {
                            ", expected an unused one below %zu",
                            index, id, values_.size());
   values_[id] = &tensor;
-  const int datatype = tensor.datatype();
-  ET_CHECK_OR_RETURN_ERROR(datatype > 0 && datatype < static_cast<int>(sizeof(kBits)), NotSupported,
-                           "xnnpack payload: value %" PRIu32 " has datatype %d", id, datatype);
+  uint64_t bits = bits_of(tensor.datatype());
+  ET_CHECK_OR_RETURN_ERROR(bits != 0, NotSupported,
+                           "xnnpack payload: value %" PRIu32 " has datatype %d", id,
+                           static_cast<int>(tensor.datatype()));
   const size_t rank = count(tensor.dims());
   ET_CHECK_OR_RETURN_ERROR(tensor.num_dims() == rank && rank <= kMaxRank, InvalidProgram,
                            "xnnpack payload: value %" PRIu32 " has %" PRIu32
                            " dimensions and %zu sizes, at most %zu",
                            id, tensor.num_dims(), rank, kMaxRank);
-  uint64_t bits = kBits[datatype];
   // XNNPACK starts each row at a byte.
   ET_CHECK_OR_RETURN_ERROR(
       bits != 4 || (rank > 0 && tensor.dims()->Get(static_cast<uint32_t>(rank - 1)) % 2 == 0),
@@ -309,7 +355,7 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
     ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || values_[id]->constant_buffer_idx() == 0,
                              InvalidProgram,
                              "xnnpack payload: node %zu writes the constant %" PRIu32, index, id);
-    ET_CHECK_OR_RETURN_ERROR(left_out || datatype(id) != kQuantizedWhileRunning ||
+    ET_CHECK_OR_RETURN_ERROR(left_out || datatype(id) != Datatype::QDInt8 ||
                                  takes_quantized(node.xnode_union_type(), row.role, id),
                              InvalidProgram,
                              "xnnpack payload: node %zu (%s) has value %" PRIu32
@@ -319,8 +365,8 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
     ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || node.output_min_max() == nullptr ||
                                  can_be_limited(datatype(id)),
                              InvalidProgram,
-                             "xnnpack payload: node %zu limits results of datatype %d", index,
-                             datatype(id));
+                             "xnnpack payload: node %zu limits results of datatype %s", index,
+                             fb::EnumNameDatatype(datatype(id)));
   }
   ET_CHECK_OR_RETURN_ERROR(datatypes_fit(node), InvalidProgram,
                            "xnnpack payload: the datatypes of node %zu (%s) do not go together",
@@ -357,12 +403,12 @@ bool Verifier::datatypes_fit(const fb::XNode& node) const {
     return true;
   }
   const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
-  int expected = 0;
+  Datatype expected = Datatype::Invalid;
   for (const NodeField& row : rows::kNodeFields) {
     if (row.layout == layout && row.role <= Role::Result) {
       const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
-      const int found = id == kInvalidId ? expected : datatype(id);
-      if (expected != 0 && found != expected) {
+      const Datatype found = id == kInvalidId ? expected : datatype(id);
+      if (expected != Datatype::Invalid && found != expected) {
         return false;
       }
       expected = found;
@@ -388,7 +434,7 @@ std::vector<const fb::XValue*> values_by_id(const fb::XNNGraph& graph) {
 }
 
 size_t tensor_bytes(const fb::TensorValue& tensor) {
-  uint64_t bits = kBits[tensor.datatype()];
+  uint64_t bits = bits_of(tensor.datatype());
   for (size_t d = 0; d < count(tensor.dims()); ++d) {
     bits *= tensor.dims()->Get(static_cast<uint32_t>(d));
   }

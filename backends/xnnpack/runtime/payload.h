@@ -51,7 +51,4 @@ size_t tensor_bytes(const fb_xnnpack::TensorValue& tensor);
 /// The offset of constants that are not in the payload but among the program's named data.
 constexpr uint64_t kInNamedData = UINT64_MAX;
 
-/// The datatype qdint8: integers whose parameters are found while running.
-constexpr int kQuantizedWhileRunning = 9;
-
 }  // namespace executorch::backends::xnnpack

@@ -30,7 +30,6 @@ constexpr size_t kLeastWidth = 96, kLeastSquareWidth = 40;
 constexpr uint32_t kMostSpacing = 16, kMostStep = 8;
 // The lanes that are read beyond the last output.
 constexpr size_t kSlack = 8;
-constexpr int16_t kFloat32 = 1;
 
 /// Of one row of outputs.
 struct Taps {
@@ -100,7 +99,7 @@ const fb::TensorValue* value_of(const Payload& payload, uint32_t id) {
 
 bool is_float(const Payload& payload, uint32_t id, bool is_constant) {
   const fb::TensorValue* const value = value_of(payload, id);
-  return value != nullptr && value->datatype() == kFloat32 &&
+  return value != nullptr && value->datatype() == fb::Datatype::Float32 &&
          (value->constant_buffer_idx() != 0) == is_constant;
 }
 

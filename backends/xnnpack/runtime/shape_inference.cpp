@@ -441,8 +441,8 @@ Shape declared_shape(const fb::TensorValue& tensor) {
   return shape;
 }
 
-Result<std::vector<Shape>> infer_shapes(const Payload& payload, Span<const Shape> inputs,
-                                        Emptiness emptiness) {
+Result<std::vector<Shape>> infer_all_shapes(const Payload& payload, Span<const Shape> inputs,
+                                            Emptiness emptiness) {
   Shapes shapes(payload, emptiness);
   const fb::XNNGraph& graph = *payload.graph;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
@@ -459,12 +459,19 @@ Result<std::vector<Shape>> infer_shapes(const Payload& payload, Span<const Shape
                              " (%s) do not fit each other or its result",
                              i, fb::EnumNameXNodeUnion(node.xnode_union_type()));
   }
-  std::vector<Shape> outputs;
   for (uint32_t i = 0; i < count(graph.output_ids()); ++i) {
-    const Shape* const made = shapes[graph.output_ids()->Get(i)];
-    ET_CHECK_OR_RETURN_ERROR(made != nullptr, InvalidProgram,
+    ET_CHECK_OR_RETURN_ERROR(shapes[graph.output_ids()->Get(i)] != nullptr, InvalidProgram,
                              "xnnpack payload: output %" PRIu32 " is never made", i);
-    outputs.push_back(*made);
+  }
+  return shapes.take();
+}
+
+Result<std::vector<Shape>> infer_shapes(const Payload& payload, Span<const Shape> inputs,
+                                        Emptiness emptiness) {
+  const std::vector<Shape> all = ET_UNWRAP(infer_all_shapes(payload, inputs, emptiness));
+  std::vector<Shape> outputs;
+  for (uint32_t i = 0; i < count(payload.graph->output_ids()); ++i) {
+    outputs.push_back(all[payload.graph->output_ids()->Get(i)]);
   }
   return outputs;
 }

@@ -37,4 +37,9 @@ runtime::Result<std::vector<Shape>> infer_shapes(const Payload& payload,
                                                  runtime::Span<const Shape> inputs,
                                                  Emptiness emptiness = Emptiness::Refused);
 
+/// The same for all values, by id; those that no node makes have their declared shapes.
+runtime::Result<std::vector<Shape>> infer_all_shapes(const Payload& payload,
+                                                     runtime::Span<const Shape> inputs,
+                                                     Emptiness emptiness = Emptiness::Refused);
+
 }  // namespace executorch::backends::xnnpack

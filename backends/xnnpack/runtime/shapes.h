@@ -13,7 +13,8 @@
 
 namespace executorch::backends::xnnpack {
 
-#ifdef EXECUTORCH_XNNPACK_CHANGED  // built with cmake/xnnpack_changes.py
+// Built with cmake/xnnpack_changes.py, or the executor runs images one by one.
+#if defined(EXECUTORCH_XNNPACK_CHANGED) || defined(EXECUTORCH_XNNPACK_EXECUTOR)
 constexpr bool kRoomForAnyImages = true;
 #else
 constexpr bool kRoomForAnyImages = false;
@@ -45,7 +46,7 @@ class Shapes final {
   /// Whether the value has as many images as declared, or need not: an XNNPACK without our changes
   /// makes room for the zeros beside images that are quantized while running once.
   bool has_all_images(uint32_t id) const {
-    return kRoomForAnyImages || datatypes_[id] != kQuantizedWhileRunning ||
+    return kRoomForAnyImages || datatypes_[id] != fb_xnnpack::Datatype::QDInt8 ||
            known_[id]->dims[0] == declared_[id].dims[0];
   }
 
@@ -65,12 +66,15 @@ class Shapes final {
     return true;
   }
 
+  /// By id, the shapes that were made or declared.
+  std::vector<Shape> take() { return std::move(made_); }
+
  private:
   uint64_t smallest_;
   std::vector<Shape> declared_;
   std::vector<Shape> made_;
   std::vector<const Shape*> known_;
-  std::vector<int> datatypes_;
+  std::vector<fb_xnnpack::Datatype> datatypes_;
 };
 
 inline uint64_t elements(const Shape& shape) {

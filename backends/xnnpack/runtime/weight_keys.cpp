@@ -137,7 +137,7 @@ Digest WeightKeys::digest_of_node(const fb::XNode& node) {
   Digester digester;
   digester.add_value(static_cast<uint32_t>(node.xnode_union_type()));
   visit_numbers(node, [&](const NodeField& row, uint32_t number) {
-    if (row.role == Role::Number) {
+    if (row.role == Role::Number || row.role == Role::Flags) {
       digester.add_value(number);
       return;
     }

@@ -15,6 +15,15 @@ namespace {
 
 constexpr size_t kNotFound = SIZE_MAX;
 
+/// Whether XNNPACK writes to all of the memory that it is about to ask for.
+bool is_overwritten() {
+#ifdef EXECUTORCH_XNNPACK_CHANGED
+  return executorch_is_overwritten();
+#else
+  return false;
+#endif
+}
+
 /// What XNNPACK calls; `otherwise` where there is no memory: an exception must not pass through it.
 template <typename T, typename Answer>
 T answer(void* self, T otherwise, const Answer& of) {
@@ -37,7 +46,7 @@ WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file
   };
   provider_.reserve_space = [](void* self, size_t size) {
     return answer(self, static_cast<void*>(nullptr),
-                  [&](WeightsSession& session) { return session.reserve(size); });
+                  [&](WeightsSession& session) { return session.reserve(size, is_overwritten()); });
   };
   provider_.look_up_or_insert = [](void* self, const xnn_weights_cache_look_up_key* key,
                                    void* packed, size_t) {
@@ -85,17 +94,12 @@ size_t WeightsSession::look_up(const xnn_weights_cache_look_up_key& asked) {
   return block == nullptr ? kNotFound : use(std::move(block));
 }
 
-void* WeightsSession::reserve(size_t size) {
-  reserved_ = allocate(size);
+void* WeightsSession::reserve(size_t size, bool overwritten) {
+  reserved_ = allocate(size, overwritten);
   return reserved_ == nullptr ? nullptr : const_cast<void*>(reserved_->data());
 }
 
-std::shared_ptr<PackedBlock> WeightsSession::allocate(size_t size) {
-#ifdef EXECUTORCH_XNNPACK_CHANGED
-  const bool overwritten = executorch_is_overwritten();
-#else
-  const bool overwritten = false;
-#endif
+std::shared_ptr<PackedBlock> WeightsSession::allocate(size_t size, bool overwritten) {
   if (arena_ == nullptr && unpacked_ >= kLargePage) {
     // Packing adds biases, and columns up to whole tiles; weights that are not packed count, too.
     arena_ = PackedArena::create(unpacked_ + unpacked_ / 2, unpacked_ - unpacked_ / 4);
@@ -138,6 +142,20 @@ size_t WeightsSession::look_up_or_insert(const xnn_weights_cache_look_up_key& as
     }
   }
   return use(std::move(block));
+}
+
+const void* WeightsSession::pack(const xnn_weights_cache_look_up_key& asked, size_t bytes,
+                                 runtime::FunctionRef<void(void*)> write) {
+  size_t place = look_up(asked);
+  if (place == kNotFound) {
+    void* const memory = reserve(bytes, /*overwritten=*/true);
+    if (memory == nullptr) {
+      return nullptr;
+    }
+    write(memory);
+    place = look_up_or_insert(asked, memory);
+  }
+  return reinterpret_cast<const void*>(place);
 }
 
 size_t WeightsSession::use(std::shared_ptr<PackedBlock> block) {

@@ -11,6 +11,7 @@
 #include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/packed_weights.h>
 #include <executorch/backends/xnnpack/runtime/weight_keys.h>
+#include <executorch/runtime/core/function_ref.h>
 
 namespace executorch::backends::xnnpack {
 
@@ -26,6 +27,11 @@ class WeightsSession final {
   WeightsSession& operator=(const WeightsSession&) = delete;
 
   xnn_weights_cache_t provider() { return &provider_; }
+  /// The packed form of a node's weights: that of an earlier delegate, or what `write` makes of
+  /// `bytes` bytes, all of which it writes; null if there is no memory.
+  /// @param asked Its seed is what else the packed form depends on.
+  const void* pack(const xnn_weights_cache_look_up_key& asked, size_t bytes,
+                   runtime::FunctionRef<void(void*)> write);
   /// The runtime is created.
   void finish();
   /// Bytes that the runtime uses.
@@ -35,9 +41,9 @@ class WeightsSession final {
   /// False if what is asked for is not to be shared.
   bool find_key(const xnn_weights_cache_look_up_key& asked, Digest* key);
   size_t look_up(const xnn_weights_cache_look_up_key& asked);
-  void* reserve(size_t size);
+  void* reserve(size_t size, bool overwritten);
   /// Zeros, where they are not going to be overwritten; null if there is no memory.
-  std::shared_ptr<PackedBlock> allocate(size_t size);
+  std::shared_ptr<PackedBlock> allocate(size_t size, bool overwritten);
   void drop_reserved();
   size_t look_up_or_insert(const xnn_weights_cache_look_up_key& asked, const void* packed);
   /// Keeps a block for the runtime; returns its place.

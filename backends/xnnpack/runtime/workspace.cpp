@@ -1,18 +1,24 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/workspace.h>
 
+#include <stdlib.h>
+
 #include <map>
 #include <utility>
 
+#include <executorch/backends/xnnpack/runtime/large_pages.h>
 #include <executorch/backends/xnnpack/runtime/library.h>
 #include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
 
+using runtime::Error;
 using runtime::Result;
 
 namespace {
+
+constexpr size_t kAlignment = 64;
 
 struct Workspaces {
   std::mutex mutex;
@@ -48,6 +54,25 @@ xnn_status Workspace::reshape(xnn_runtime_t runtime) {
   const size_t last = last_aligned_allocation();
   size_ = status == xnn_status_success && last > size_ ? last : size_;
   return status;
+}
+
+void Workspace::Free::operator()(char* memory) const { free(memory); }
+
+Error Workspace::reserve(size_t bytes) {
+  if (bytes <= size_) {
+    return Error::Ok;
+  }
+  const bool is_large = bytes >= 2 * kLargePage;
+  const size_t alignment = is_large ? kLargePage : kAlignment;
+  void* grown = nullptr;
+  ET_CHECK_OR_RETURN_ERROR(posix_memalign(&grown, alignment, bytes) == 0, MemoryAllocationFailed,
+                           "xnnpack: no memory for %zu bytes of intermediate results", bytes);
+  if (is_large) {
+    prefer_large_pages(grown, bytes);
+  }
+  memory_.reset(static_cast<char*>(grown));
+  size_ = bytes;
+  return Error::Ok;
 }
 
 size_t Workspace::size() {

@@ -28,13 +28,23 @@ class Workspace final {
 
   /// Plans a runtime's memory for the sizes of inputs that it has been given. Needs the lock.
   xnn_status reshape(xnn_runtime_t runtime);
+  /// Makes the memory at least so large; it may move. Needs the lock.
+  /// @retval Error::MemoryAllocationFailed
+  runtime::Error reserve(size_t bytes);
+  /// Aligned to 64. Needs the lock.
+  char* memory() const { return memory_.get(); }
   /// The bytes that it has, by what has been planned so far. Takes the lock.
   size_t size();
 
  private:
   explicit Workspace(xnn_workspace_t workspace) : workspace_(workspace) {}
 
+  struct Free {
+    void operator()(char* memory) const;
+  };
+
   xnn_workspace_t workspace_;
+  std::unique_ptr<char, Free> memory_;
   std::mutex mutex_;
   size_t size_ = 0;
 };

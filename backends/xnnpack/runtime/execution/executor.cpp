@@ -1,0 +1,228 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/execution/executor.h>
+
+#include <algorithm>
+#include <map>
+
+#include <xnnpack.h>
+
+#include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/operators/operator_table.h>
+#include <executorch/runtime/platform/log.h>
+#include <executorch/runtime/platform/platform.h>
+
+namespace executorch::backends::xnnpack {
+
+using runtime::Error;
+using runtime::Result;
+using runtime::Span;
+
+namespace {
+
+constexpr size_t kNoBlock = SIZE_MAX;
+// Kernels of 16 rows read as many parameters, wherever the last row's are.
+constexpr size_t kExtraRowParameters = 16;
+
+/// Bytes of a value and of the slack that kernels may read behind it.
+size_t memory_of(const Value& value, const Shape& shape) {
+  if (value.datatype == Datatype::QDInt8) {
+    return row_parameter_offset(value, shape) +
+           (row_count(value, shape) + kExtraRowParameters) * sizeof(xnn_quantization_params);
+  }
+  return bytes_of(value.datatype, shape) + XNN_EXTRA_BYTES;
+}
+
+template <typename Visit>
+void visit_tensors(Tensors* tensors, const Node& node, const Visit& visit) {
+  for (size_t i = 0; i < node.operand_count; ++i) {
+    visit(&tensors->operands[i], node.operands[i]);
+  }
+  for (size_t i = 0; i < node.result_count; ++i) {
+    visit(&tensors->results[i], node.results[i]);
+  }
+  visit(&tensors->residual, node.residual);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
+                                                   const Constants& constants,
+                                                   const GraphOptions& options) {
+  std::unique_ptr<Executor> executor(new Executor(payload));
+  Graph& graph = executor->graph_;
+  graph = ET_UNWRAP(Graph::read(payload, constants));
+  widen_float16(&graph);
+  fuse_silu(&graph);
+  fuse_layer_norms(&graph);
+  separate_clamps(&graph);
+  fuse_clamps(&graph);
+  fuse_paddings(&graph);
+  const OperatorContext context{graph, nullptr, nullptr};
+  fuse_epilogues(&graph, [&](const Node& node) { return has_epilogue(node, context); });
+  executor->roots_ = alias_values(&graph);
+  ET_CHECK_OK_OR_RETURN_ERROR(executor->create_steps(options));
+  executor->label_steps();
+  executor->is_profiled_ = options.is_profiled;
+  return executor;
+}
+
+Error Executor::create_steps(const GraphOptions& options) {
+  const OperatorContext context{graph_, options.weights, options.threads};
+  for (const Node& node : graph_.nodes) {
+    Step step;
+    step.node = node;
+    step.op = ET_UNWRAP(create_operator(node, context));
+    steps_.push_back(std::move(step));
+  }
+  shapes_.resize(graph_.values.size());
+  for (Step& step : steps_) {
+    visit_tensors(&step.tensors, step.node, [&](TensorRef* tensor, uint32_t id) {
+      *tensor = tensor_ref(graph_, id);
+      if (*tensor) {
+        tensor->shape = &shapes_[id];
+      }
+    });
+    step.tensors.unfused = tensor_ref(graph_, step.node.unfused);
+    if (step.tensors.unfused) {
+      step.tensors.unfused.shape = &shapes_[step.node.unfused];
+    }
+  }
+  return Error::Ok;
+}
+
+Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
+  bound_memory_ = nullptr;
+  bound_arguments_.clear();
+  const std::vector<Shape> known = ET_UNWRAP(infer_all_shapes(payload_, inputs));
+  for (size_t id = 0; id < shapes_.size(); ++id) {
+    shapes_[id] = known[graph_.values[id].shape_source];
+  }
+  for (Step& step : steps_) {
+    const Error error = step.op->reshape(step.tensors);
+    ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument,
+                             "xnnpack: node %s cannot run on inputs of these sizes",
+                             fb_xnnpack::EnumNameXNodeUnion(step.node.kind));
+  }
+  plan();
+  return workspace->reserve(workspace_bytes_);
+}
+
+void Executor::plan() {
+  const size_t total = graph_.values.size();
+  std::vector<size_t> first(total, SIZE_MAX), last(total, 0), bytes(total, 0);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    visit_tensors(&steps_[i].tensors, steps_[i].node, [&](const TensorRef* tensor, uint32_t id) {
+      if (*tensor) {
+        const uint32_t root = roots_[id];
+        first[root] = std::min(first[root], i);
+        last[root] = std::max(last[root], i);
+        bytes[root] = std::max(bytes[root], memory_of(*tensor->value, shapes_[id]));
+      }
+    });
+  }
+  std::vector<LiveBlock> live;
+  blocks_.assign(total, kNoBlock);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
+    for (size_t r = 0; r < step.node.result_count; ++r) {
+      const uint32_t root = roots_[step.node.results[r]];
+      if (!graph_.values[root].is_internal() || blocks_[root] != kNoBlock) {
+        continue;
+      }
+      for (size_t k = 0; r == 0 && k < step.node.operand_count; ++k) {
+        if (step.node.operands[k] == kNoValue) {
+          continue;
+        }
+        const uint32_t operand = roots_[step.node.operands[k]];
+        if (blocks_[operand] != kNoBlock && last[operand] == i && first[root] == i &&
+            step.op->may_overwrite(k) && bytes[root] <= live[blocks_[operand]].bytes) {
+          blocks_[root] = blocks_[operand];
+          live[blocks_[root]].last_step = last[root];
+          break;
+        }
+      }
+      if (blocks_[root] == kNoBlock) {
+        blocks_[root] = live.size();
+        live.push_back({bytes[root], first[root], last[root]});
+      }
+    }
+    step.scratch_block = live.size();
+    live.push_back({step.op->scratch_bytes(), i, i});
+  }
+  MemoryPlan planned = plan_memory(live);
+  offsets_ = std::move(planned.offsets);
+  workspace_bytes_ = planned.total_bytes;
+}
+
+Error Executor::bind(Span<void* const> arguments, char* memory) {
+  for (Step& step : steps_) {
+    visit_tensors(&step.tensors, step.node, [&](TensorRef* tensor, uint32_t id) {
+      if (!*tensor) {
+        return;
+      }
+      const Value& root = graph_.values[roots_[id]];
+      tensor->data = root.is_constant()          ? const_cast<void*>(root.data)
+                     : root.argument != kNoValue ? arguments[root.argument]
+                                                 : memory + offsets_[blocks_[roots_[id]]];
+    });
+    const size_t bytes = step.op->scratch_bytes();
+    step.tensors.scratch = bytes == 0 ? nullptr : memory + offsets_[step.scratch_block];
+    ET_CHECK_OK_OR_RETURN_ERROR(step.op->bind(step.tensors));
+  }
+  bound_memory_ = memory;
+  bound_arguments_.assign(arguments.begin(), arguments.end());
+  return Error::Ok;
+}
+
+Error Executor::run(Span<void* const> arguments, Workspace* workspace) {
+  char* const memory = workspace->memory();
+  if (bound_arguments_.empty() || bound_memory_ != memory ||
+      !std::equal(arguments.begin(), arguments.end(), bound_arguments_.begin())) {
+    bound_arguments_.clear();
+    ET_CHECK_OK_OR_RETURN_ERROR(bind(arguments, memory));
+  }
+  if (is_profiled_) {
+    times_.resize(steps_.size() + 1);
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (is_profiled_) {
+      times_[i] = runtime::pal_current_ticks();
+    }
+    const Error error = steps_[i].op->run();
+    ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, Internal, "xnnpack: node %s failed",
+                             fb_xnnpack::EnumNameXNodeUnion(steps_[i].node.kind));
+  }
+  if (is_profiled_) {
+    times_.back() = runtime::pal_current_ticks();
+  }
+  return Error::Ok;
+}
+
+void Executor::label_steps() {
+  std::map<std::string, int> seen;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    // Layout changes have no handle: they get that of the next node with one, or of the last.
+    uint32_t handle = 0;
+    for (size_t k = i; k < steps_.size() && handle == 0; ++k) {
+      handle = steps_[k].node.debug_handle;
+    }
+    for (size_t k = i; k-- > 0 && handle == 0;) {
+      handle = steps_[k].node.debug_handle;
+    }
+    const std::string name = steps_[i].op->label();
+    labels_.push_back(name + " #" + std::to_string(++seen[name]) + " [" + std::to_string(handle) +
+                      "]");
+  }
+}
+
+Error Executor::report(ET_RUNTIME_NAMESPACE::EventTracer& tracer) const {
+  for (size_t i = 0; i < labels_.size() && i + 1 < times_.size(); ++i) {
+    tracer.log_profiling_delegate(labels_[i].c_str(),
+                                  ET_RUNTIME_NAMESPACE::kUnsetDelegateDebugIntId, times_[i],
+                                  times_[i + 1]);
+  }
+  return Error::Ok;
+}
+
+}  // namespace executorch::backends::xnnpack

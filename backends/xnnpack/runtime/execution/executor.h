@@ -1,0 +1,74 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Runs a payload's graph: its nodes' operators one after the other, on memory that is planned anew
+// when the inputs' sizes change.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/constants.h>
+#include <executorch/backends/xnnpack/runtime/execution/graph_options.h>
+#include <executorch/backends/xnnpack/runtime/graph/graph.h>
+#include <executorch/backends/xnnpack/runtime/operators/operator.h>
+#include <executorch/backends/xnnpack/runtime/payload.h>
+#include <executorch/backends/xnnpack/runtime/workspace.h>
+#include <executorch/runtime/core/event_tracer.h>
+
+namespace executorch::backends::xnnpack {
+
+class Executor final {
+ public:
+  static runtime::Result<std::unique_ptr<Executor>> create(const Payload& payload,
+                                                           const Constants& constants,
+                                                           const GraphOptions& options);
+
+  /// Prepares for inputs of these shapes, which infer_shapes() must have accepted. Needs the
+  /// workspace's lock, as what follows does.
+  runtime::Error reshape(runtime::Span<const Shape> inputs, Workspace* workspace);
+  /// The shape of an argument after the last reshape().
+  runtime::Result<Shape> shape_of(size_t argument) const {
+    return shapes_[graph_.arguments[argument]];
+  }
+  /// @param arguments Their memory, inputs first.
+  runtime::Error run(runtime::Span<void* const> arguments, Workspace* workspace);
+
+  /// Reports how long each operator took in the last run.
+  runtime::Error report(ET_RUNTIME_NAMESPACE::EventTracer& tracer) const;
+
+ private:
+  struct Step {
+    Node node;
+    std::unique_ptr<Operator> op;
+    Tensors tensors;
+    size_t scratch_block = 0;
+  };
+
+  explicit Executor(const Payload& payload) : payload_(payload) {}
+  runtime::Error create_steps(const GraphOptions& options);
+  void plan();
+  runtime::Error bind(runtime::Span<void* const> arguments, char* memory);
+  void label_steps();
+
+  Payload payload_;
+  Graph graph_;
+  std::vector<Step> steps_;
+  /// Maps each value to the value whose memory it shares.
+  std::vector<uint32_t> roots_;
+  std::vector<Shape> shapes_;
+  /// Maps each root value to its block of the plan; kNoBlock for constants and arguments.
+  std::vector<size_t> blocks_;
+  std::vector<size_t> offsets_;
+  size_t workspace_bytes_ = 0;
+
+  // The memory that operators are bound to.
+  const void* bound_memory_ = nullptr;
+  std::vector<void*> bound_arguments_;
+
+  bool is_profiled_ = false;
+  std::vector<std::string> labels_;
+  /// When each step began, and the end.
+  std::vector<et_timestamp_t> times_;
+};
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,156 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Activations and additions that become part of the product before them.
+#include <algorithm>
+
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+using Activation = kernels::engine::Activation;
+
+Activation activation_of(const Node& node) {
+  if (node.fused == Fused::Silu) {
+    return Activation::Silu;
+  }
+  switch (node.kind) {
+    case NodeKind::Sigmoid:
+      return Activation::Sigmoid;
+    case NodeKind::Hardswish:
+      return Activation::Hardswish;
+    case NodeKind::Gelu:
+      return Activation::Gelu;
+    case NodeKind::Tanh:
+      return Activation::Tanh;
+    default:
+      return Activation::None;
+  }
+}
+
+class EpilogueFusion final {
+ public:
+  EpilogueFusion(Graph* graph, const std::function<bool(const Node&)>& has_epilogue)
+      : graph_(*graph), has_epilogue_(has_epilogue) {}
+
+  void run() {
+    uses_ = graph_.count_uses();
+    producers_ = graph_.producers();
+    erased_.assign(graph_.nodes.size(), false);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!fuse_addition(i)) {
+        fuse_activation(i);
+      }
+    }
+    graph_.remove_nodes(erased_);
+  }
+
+ private:
+  /// The product that makes a value with a single reader; null for any other node.
+  Node* product_of(uint32_t id) {
+    if (uses_[id] != 1 || !graph_.values[id].is_internal() || producers_[id] == SIZE_MAX) {
+      return nullptr;
+    }
+    Node& node = graph_.nodes[producers_[id]];
+    return node.activation == Activation::None && has_epilogue_(node) ? &node : nullptr;
+  }
+
+  bool are_float(uint32_t a, uint32_t b) const {
+    return graph_.values[a].datatype == Datatype::Float32 &&
+           graph_.values[b].datatype == Datatype::Float32;
+  }
+
+  void fuse_activation(size_t index) {
+    Node& node = graph_.nodes[index];
+    const Activation activation = activation_of(node);
+    if (activation == Activation::None || !are_float(node.operand(0), node.result())) {
+      return;
+    }
+    Node* const product = product_of(node.operand(0));
+    if (product == nullptr) {
+      return;
+    }
+    product->activation = activation;
+    product->results[0] = node.result();
+    producers_[node.result()] = producers_[node.operand(0)];
+    erased_[index] = true;
+  }
+
+  /// The product moves to the place of the addition, before which its other operand is made.
+  bool fuse_addition(size_t index) {
+    Node& node = graph_.nodes[index];
+    if (node.kind != NodeKind::Add || node.fused != Fused::No ||
+        node.operand(0) == node.operand(1) || !are_float(node.operand(0), node.result())) {
+      return false;
+    }
+    for (const size_t side : {size_t{1}, size_t{0}}) {
+      const uint32_t in = node.operand(side), other = node.operand(1 - side);
+      Node* const product = product_of(in);
+      if (product == nullptr || product->residual != kNoValue || !product->clamp.is_none() ||
+          !may_be_residual(in, other, node.result())) {
+        continue;
+      }
+      const size_t from = producers_[in];
+      Node moved = *product;
+      moved.residual = other;
+      moved.unfused = in;
+      moved.clamp = node.clamp;
+      moved.results[0] = node.result();
+      node = moved;
+      erased_[from] = true;
+      producers_[node.result()] = index;
+      return true;
+    }
+    return false;
+  }
+
+  /// An operand that has the product's shape when the sizes are the largest; when it does not, the
+  /// operator adds it behind the product.
+  bool may_be_residual(uint32_t product, uint32_t other, uint32_t result) const {
+    const Shape &a = graph_.values[product].declared, &b = graph_.values[other].declared,
+                &c = graph_.values[result].declared;
+    return a.rank == b.rank && a.rank == c.rank && std::equal(a.dims, a.dims + a.rank, b.dims) &&
+           std::equal(a.dims, a.dims + a.rank, c.dims);
+  }
+
+  Graph& graph_;
+  const std::function<bool(const Node&)>& has_epilogue_;
+  std::vector<size_t> uses_, producers_;
+  std::vector<bool> erased_;
+};
+
+}  // namespace
+
+void fuse_silu(Graph* graph) {
+  const std::vector<size_t> uses = graph->count_uses();
+  const std::vector<size_t> producers = graph->producers();
+  std::vector<bool> erased(graph->nodes.size());
+  for (Node& node : graph->nodes) {
+    if (node.kind != NodeKind::Multiply || !node.clamp.is_none() ||
+        graph->values[node.result()].datatype != Datatype::Float32) {
+      continue;
+    }
+    for (size_t side = 0; side < 2; ++side) {
+      const uint32_t gate = node.operand(side), x = node.operand(1 - side);
+      if (uses[gate] != 1 || !graph->values[gate].is_internal() || producers[gate] == SIZE_MAX) {
+        continue;
+      }
+      const Node& sigmoid = graph->nodes[producers[gate]];
+      if (sigmoid.kind != NodeKind::Sigmoid || sigmoid.operand(0) != x) {
+        continue;
+      }
+      erased[producers[gate]] = true;
+      node.fused = Fused::Silu;
+      node.operands[0] = x;
+      node.operands[1] = kNoValue;
+      node.operand_count = 1;
+      break;
+    }
+  }
+  graph->remove_nodes(erased);
+}
+
+void fuse_epilogues(Graph* graph, const std::function<bool(const Node&)>& has_epilogue) {
+  EpilogueFusion(graph, has_epilogue).run();
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,227 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Layer norms, which payloads have as a dozen nodes: the difference from the mean, the mean of its
+// squares, and so on, with reshaping between them.
+#include <string.h>
+
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/runtime/executor/optional_vector.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+namespace fb = fb_xnnpack;
+using runtime::internal::count;
+
+class LayerNormFusion final {
+ public:
+  explicit LayerNormFusion(Graph* graph) : graph_(*graph) {}
+
+  void run() {
+    uses_ = graph_.count_uses();
+    producers_ = graph_.producers();
+    consumers_.assign(graph_.values.size(), SIZE_MAX);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (size_t k = 0; k < graph_.nodes[i].operand_count; ++k) {
+        if (graph_.nodes[i].operands[k] != kNoValue) {
+          consumers_[graph_.nodes[i].operands[k]] = i;
+        }
+      }
+    }
+    erased_.assign(graph_.nodes.size(), false);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      fuse(i);
+    }
+    graph_.remove_nodes(erased_);
+  }
+
+ private:
+  struct Found {
+    std::vector<size_t> inner;
+    uint32_t x = kNoValue;
+    uint64_t length = 0;
+    float epsilon = 0;
+  };
+
+  bool is_float(uint32_t id) const { return graph_.values[id].datatype == Datatype::Float32; }
+
+  /// The node of a kind that makes `id`, which is read `uses` times; null if there is none. It is
+  /// an inner node of the norm.
+  const Node* inner(Found* norm, uint32_t id, NodeKind kind, size_t uses) {
+    if (!is_float(id) || !graph_.values[id].is_internal() || uses_[id] != uses ||
+        producers_[id] == SIZE_MAX || erased_[producers_[id]]) {
+      return nullptr;
+    }
+    const Node& node = graph_.nodes[producers_[id]];
+    if (node.kind != kind || node.fused != Fused::No || !node.clamp.is_none()) {
+      return nullptr;
+    }
+    norm->inner.push_back(producers_[id]);
+    return &node;
+  }
+
+  /// Whether `sizes` are those of x with ones in the place of the last, which are a row's. Zero
+  /// stands for any size.
+  static bool are_rows(const flatbuffers::Vector<uint32_t>* sizes, const Shape& x,
+                       uint64_t length) {
+    if (count(sizes) != x.rank) {
+      return false;
+    }
+    uint64_t row = 1;
+    size_t d = x.rank;
+    while (d > 0 && sizes->Get(static_cast<uint32_t>(d - 1)) == 1 && row < length) {
+      row *= x.dims[--d];
+    }
+    for (uint32_t i = 0; i < d; ++i) {
+      if (sizes->Get(i) != 0 && sizes->Get(i) != x.dims[i]) {
+        return false;
+      }
+    }
+    return row == length;
+  }
+
+  /// What `id` holds the means of: of rows of norm->length elements, which this sets if it is 0.
+  uint32_t averaged(Found* norm, uint32_t id, const Shape& x) {
+    const Node* const spread = inner(norm, id, NodeKind::StaticReshape, 1);
+    if (spread == nullptr) {
+      return kNoValue;
+    }
+    const Node* const mean = inner(norm, spread->operand(0), NodeKind::GlobalAvgPooling2d, 1);
+    if (mean == nullptr) {
+      return kNoValue;
+    }
+    const Node* const rows = inner(norm, mean->operand(0), NodeKind::StaticReshape, 1);
+    if (rows == nullptr) {
+      return kNoValue;
+    }
+    const auto* shape = rows->as<fb::StaticReshape>().new_shape();
+    const uint64_t length =
+        count(shape) == 4 && shape->Get(3) == 1 ? uint64_t{shape->Get(1)} * shape->Get(2) : 0;
+    norm->length = norm->length == 0 ? length : norm->length;
+    if (length == 0 || length != norm->length ||
+        !are_rows(spread->as<fb::StaticReshape>().new_shape(), x, length)) {
+      return kNoValue;
+    }
+    return rows->operand(0);
+  }
+
+  bool find(Found* norm, uint32_t centered, uint32_t scale) {
+    const Node* const difference = inner(norm, centered, NodeKind::Subtract, 2);
+    if (difference == nullptr) {
+      return false;
+    }
+    norm->x = difference->operand(0);
+    if (graph_.values[norm->x].is_constant() || !is_float(norm->x)) {
+      return false;
+    }
+    const Shape& x = graph_.values[norm->x].declared;
+    if (averaged(norm, difference->operand(1), x) != norm->x) {
+      return false;
+    }
+    const Node* const root = inner(norm, scale, NodeKind::ReciprocalSquareRoot, 1);
+    if (root == nullptr) {
+      return false;
+    }
+    const Node* const sum = inner(norm, root->operand(0), NodeKind::Add, 1);
+    if (sum == nullptr) {
+      return false;
+    }
+    const size_t second = graph_.values[sum->operand(1)].is_constant() ? 1 : 0;
+    const Value& epsilon = graph_.values[sum->operand(second)];
+    if (!epsilon.is_constant() || epsilon.datatype != Datatype::Float32 ||
+        elements(epsilon.declared) != 1 || epsilon.declared.rank > x.rank) {
+      return false;
+    }
+    memcpy(&norm->epsilon, epsilon.data, sizeof(float));
+    const uint32_t squares = averaged(norm, sum->operand(1 - second), x);
+    if (squares == kNoValue) {
+      return false;
+    }
+    const Node* const square = inner(norm, squares, NodeKind::Square, 1);
+    return square != nullptr && square->operand(0) == centered;
+  }
+
+  /// True for a constant with one element per element of a row.
+  bool is_row(uint32_t id, const Found& norm) const {
+    const Value& value = graph_.values[id];
+    const Shape& x = graph_.values[norm.x].declared;
+    if (!value.is_constant() || value.datatype != Datatype::Float32 ||
+        value.declared.rank > x.rank) {
+      return false;
+    }
+    uint64_t row = 1;
+    for (size_t i = 1; i <= value.declared.rank; ++i) {
+      const uint64_t size = value.declared.dims[value.declared.rank - i];
+      if (size != (row < norm.length ? x.dims[x.rank - i] : 1)) {
+        return false;
+      }
+      row *= size;
+    }
+    return row == norm.length;
+  }
+
+  /// The only reader of `id`, if it multiplies or adds a row of constants, which `row` is set to.
+  size_t row_behind(const Found& norm, uint32_t id, NodeKind kind, uint32_t* row) const {
+    if (!graph_.values[id].is_internal() || uses_[id] != 1) {
+      return SIZE_MAX;
+    }
+    const size_t index = consumers_[id];
+    const Node& node = graph_.nodes[index];
+    if (node.kind != kind || node.fused != Fused::No || !node.clamp.is_none() ||
+        node.operand(0) == node.operand(1) || !is_float(node.result())) {
+      return SIZE_MAX;
+    }
+    *row = node.operand(node.operand(0) == id ? 1 : 0);
+    return is_row(*row, norm) ? index : SIZE_MAX;
+  }
+
+  void fuse(size_t product) {
+    const Node& node = graph_.nodes[product];
+    if (node.kind != NodeKind::Multiply || node.fused != Fused::No || erased_[product] ||
+        !node.clamp.is_none() || !is_float(node.result())) {
+      return;
+    }
+    Found norm;
+    bool found = false;
+    for (size_t side = 0; side < 2 && !found; ++side) {
+      norm = {};
+      found = find(&norm, node.operand(side), node.operand(1 - side));
+    }
+    if (!found) {
+      return;
+    }
+    uint32_t rows[2] = {kNoValue, kNoValue};
+    size_t last = product;
+    const NodeKind behind[] = {NodeKind::Multiply, NodeKind::Add};
+    for (size_t i = 0; i < 2; ++i) {
+      const size_t next = row_behind(norm, graph_.nodes[last].result(), behind[i], &rows[i]);
+      if (next == SIZE_MAX) {
+        rows[i] = kNoValue;
+        break;
+      }
+      norm.inner.push_back(last);
+      last = next;
+    }
+    for (const size_t index : norm.inner) {
+      erased_[index] = true;
+    }
+    Node& fused = graph_.nodes[last];
+    fused.fused = Fused::LayerNorm;
+    fused.operands[0] = norm.x;
+    fused.operands[1] = rows[0];
+    fused.operands[2] = rows[1];
+    fused.operand_count = 3;
+    fused.norm_length = static_cast<size_t>(norm.length);
+    fused.epsilon = norm.epsilon;
+  }
+
+  Graph& graph_;
+  std::vector<size_t> uses_, producers_, consumers_;
+  std::vector<bool> erased_;
+};
+
+}  // namespace
+
+void fuse_layer_norms(Graph* graph) { LayerNormFusion(graph).run(); }
+
+}  // namespace executorch::backends::xnnpack

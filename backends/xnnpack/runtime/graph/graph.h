@@ -1,0 +1,143 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// A payload's graph in the form that the executor fuses, plans and runs.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <limits>
+#include <map>
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/constants.h>
+#include <executorch/backends/xnnpack/runtime/payload.h>
+#include <executorch/backends/xnnpack/runtime/shape_inference.h>
+#include <executorch/kernels/engine/epilogue.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch::backends::xnnpack {
+
+using fb_xnnpack::Datatype;
+using NodeKind = fb_xnnpack::XNodeUnion;
+
+constexpr uint32_t kNoValue = UINT32_MAX;
+
+struct Value {
+  Datatype datatype = Datatype::Invalid;
+  Shape declared;
+  /// The contents of a constant; null for any other value.
+  const void* data = nullptr;
+  /// The number of the argument; kNoValue for a value inside the graph.
+  uint32_t argument = kNoValue;
+  bool is_input = false;
+  /// The payload's value that this one has the shape of: itself, but for values that passes add.
+  uint32_t shape_source = kNoValue;
+  /// The payload's constant that `data` was converted from, or `data`; what packed weights are
+  /// found by.
+  const void* source_data = nullptr;
+
+  // Quantization.
+  float scale = 1;
+  int32_t zero_point = 0;
+  /// One for each channel; null unless the value is quantized by channel.
+  const float* channel_scales = nullptr;
+  size_t channel_dim = 0;
+  /// One bfloat16 for each block; null unless the value is quantized by block.
+  const uint16_t* block_scales = nullptr;
+  size_t block_size = 0;
+  /// The number of innermost dimensions that share parameters found while running; else 0.
+  size_t row_dims = 0;
+
+  bool is_constant() const { return data != nullptr; }
+  bool is_internal() const { return data == nullptr && argument == kNoValue; }
+};
+
+/// A window over an image in NHWC.
+struct Window2d {
+  uint32_t top = 0, right = 0, bottom = 0, left = 0;
+  uint32_t height = 1, width = 1;
+  uint32_t stride_height = 1, stride_width = 1;
+  uint32_t dilation_height = 1, dilation_width = 1;
+
+  size_t taps() const { return size_t{height} * width; }
+};
+
+struct Clamp {
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+
+  bool is_none() const {
+    return min == -std::numeric_limits<float>::infinity() &&
+           max == std::numeric_limits<float>::infinity();
+  }
+};
+
+/// Nodes that only fusion makes; no payload has them.
+enum class Fused : uint8_t { No, Silu, LayerNorm };
+
+struct Node {
+  static constexpr size_t kMaxOperands = 6;
+
+  NodeKind kind = NodeKind::NONE;
+  Fused fused = Fused::No;
+  /// The flatbuffer's table of the node.
+  const void* fields = nullptr;
+  uint32_t debug_handle = 0;
+  uint32_t flags = 0;
+  /// Operands in the order of the table's fields; kNoValue for one that is left out.
+  uint32_t operands[kMaxOperands] = {kNoValue, kNoValue, kNoValue, kNoValue, kNoValue, kNoValue};
+  size_t operand_count = 0;
+  uint32_t results[2] = {kNoValue, kNoValue};
+  size_t result_count = 0;
+  Clamp clamp;
+
+  // Convolutions and poolings only.
+  Window2d window;
+
+  // Epilogues, by fusion.
+  kernels::engine::Activation activation = kernels::engine::Activation::None;
+  /// Added to the result before the clamp and activation.
+  uint32_t residual = kNoValue;
+  /// The value that the product made before the addition became part of it.
+  uint32_t unfused = kNoValue;
+
+  // Fused layer norms only: elements that share a mean, and the addend of the variance.
+  size_t norm_length = 0;
+  float epsilon = 0;
+
+  template <typename Table>
+  const Table& as() const {
+    return *static_cast<const Table*>(fields);
+  }
+  uint32_t operand(size_t i) const { return operands[i]; }
+  uint32_t result() const { return results[0]; }
+};
+
+struct Graph {
+  /// By id.
+  std::vector<Value> values;
+  /// In the order in which they run; those whose results reach no output are left out.
+  std::vector<Node> nodes;
+  /// Ids of the arguments: inputs first.
+  std::vector<uint32_t> arguments;
+  size_t input_count = 0;
+  /// Converted constants, by the values that have them.
+  std::map<uint32_t, std::vector<float>> converted;
+
+  /// @param payload Must outlive the graph, as `constants` must.
+  /// @retval Error::InvalidProgram A value whose quantization is invalid; the log names it.
+  static runtime::Result<Graph> read(const Payload& payload, const Constants& constants);
+
+  /// Adds a value inside the graph with the shape of another.
+  uint32_t add_value(Datatype datatype, uint32_t like);
+  void remove_nodes(const std::vector<bool>& chosen);
+  /// How many operands of nodes, and outputs, each value is.
+  std::vector<size_t> count_uses() const;
+  /// The index of the node that makes each value; SIZE_MAX for others.
+  std::vector<size_t> producers() const;
+};
+
+/// Bytes of `shape` elements of a datatype.
+size_t bytes_of(Datatype datatype, const Shape& shape);
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,29 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Offsets of intermediate results in one piece of memory.
+#pragma once
+
+#include <stddef.h>
+
+#include <vector>
+
+namespace executorch::backends::xnnpack {
+
+/// Memory that is needed from one step to another, both included.
+struct LiveBlock {
+  size_t bytes;
+  size_t first_step, last_step;
+};
+
+struct MemoryPlan {
+  /// One for each block, in order; multiples of kMemoryAlignment.
+  std::vector<size_t> offsets;
+  size_t total_bytes = 0;
+};
+
+constexpr size_t kMemoryAlignment = 64;
+
+/// Places blocks so that those that live at the same step do not overlap: the largest first, each
+/// at the lowest offset where it fits.
+MemoryPlan plan_memory(const std::vector<LiveBlock>& blocks);
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,39 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Passes over a graph before it is planned; each keeps the graph's results.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/graph/graph.h>
+
+namespace executorch::backends::xnnpack {
+
+/// Lets float16 nodes that compute do so in float32: their operands are converted before and their
+/// results after them. XNNPACK's float16 kernels lose NaN, and round between multiplications.
+void widen_float16(Graph* graph);
+
+/// Makes a node of its own of each clamp that its node's operator does not compute.
+void separate_clamps(Graph* graph);
+
+/// Fuses clamps into the node before them.
+void fuse_clamps(Graph* graph);
+
+/// Lets convolutions pad their images with zeros themselves.
+void fuse_paddings(Graph* graph);
+
+/// Makes one node of x * sigmoid(x).
+void fuse_silu(Graph* graph);
+
+/// Makes one node of each layer norm, which payloads have as a dozen.
+void fuse_layer_norms(Graph* graph);
+
+/// Fuses additions and activations into the product before them.
+/// @param has_epilogue Whether a node's operator can.
+void fuse_epilogues(Graph* graph, const std::function<bool(const Node&)>& has_epilogue);
+
+/// Maps each value to the value whose memory it shares, and removes the reshapes and copies that
+/// sharing makes unnecessary.
+std::vector<uint32_t> alias_values(Graph* graph);
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,144 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Convolutions of float32 images on the engine.
+#include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/kernels/engine/conv.h>
+
+namespace executorch::backends::xnnpack {
+
+using runtime::Error;
+
+namespace {
+
+namespace fb = fb_xnnpack;
+
+constexpr uint32_t kSamePadding = 4;
+
+const char* label_of(NodeKind kind, const engine::Conv2d& plan) {
+  if (kind == NodeKind::ConvTranspose2d) {
+    return "Deconvolution (NHWC, F32)";
+  }
+  switch (plan.algorithm()) {
+    case engine::ConvAlgorithm::Depthwise:
+      return "Convolution (NHWC, F32) DWConv";
+    case engine::ConvAlgorithm::Winograd:
+      return "Convolution (NHWC, F32) Winograd";
+    case engine::ConvAlgorithm::Product:
+      return "Convolution (NHWC, F32) GEMM";
+    default:
+      return "Convolution (NHWC, F32) IGEMM";
+  }
+}
+
+class Convolution final : public EngineOperator {
+ public:
+  Convolution(const Node& node, const OperatorContext& context, const engine::Conv2d& plan)
+      : EngineOperator(label_of(node.kind, plan), context), plan_(plan), tail_(node) {}
+
+  Error pack(const Node& node, const OperatorContext& context) {
+    const Value& filter = context.graph.values[node.operand(1)];
+    const Value* const bias =
+        node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
+    const engine::ConvWeights weights = weights_of(node, context);
+    return packed_.create(context, plan_.layout(), filter, bias, plan_.packed_bytes(),
+                          [&](float* to) { plan_.pack(weights, to, threads()); });
+  }
+
+  static engine::ConvWeights weights_of(const Node& node, const OperatorContext& context) {
+    const engine::Conv2dParams params = convolution_params(node);
+    const auto* filter = static_cast<const float*>(context.graph.values[node.operand(1)].data);
+    const auto* bias = node.operand(2) == kNoValue
+                           ? nullptr
+                           : static_cast<const float*>(context.graph.values[node.operand(2)].data);
+    return node.kind == NodeKind::DepthwiseConv2d ? engine::ConvWeights::hwo(params, filter, bias)
+                                                  : engine::ConvWeights::ohwi(params, filter, bias);
+  }
+
+  Error reshape(const Tensors& t) override {
+    const Shape& x = *t.operands[0].shape;
+    tail_.reshape(t);
+    call_.batch = static_cast<size_t>(x.dims[0]);
+    call_.input_size = {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])};
+    call_.input_pixel_stride = static_cast<size_t>(x.dims[3]);
+    call_.output_pixel_stride = plan_.params().groups * plan_.params().group_outputs;
+    set_scratch(tail_.scratch_bytes() +
+                plan_.scratch_bytes(call_.batch, call_.input_size, threads().count()));
+    return Error::Ok;
+  }
+
+  Error run() override {
+    call_.input = operand(0);
+    call_.packed = packed_.data();
+    call_.output = tail_.target(tensors());
+    call_.epilogue = tail_.epilogue(tensors());
+    call_.scratch = scratch() == nullptr ? nullptr : scratch() + tail_.scratch_bytes();
+    plan_.run(call_, threads());
+    tail_.finish(tensors(), threads());
+    return Error::Ok;
+  }
+
+ private:
+  engine::Conv2d plan_;
+  FusedTail tail_;
+  PackedFloats packed_;
+  engine::Conv2dCall call_;
+};
+
+bool has_constant_weights(const Node& node, const OperatorContext& context) {
+  return context.graph.values[node.operand(1)].is_constant() &&
+         (node.operand(2) == kNoValue || context.graph.values[node.operand(2)].is_constant());
+}
+
+}  // namespace
+
+engine::Conv2dParams convolution_params(const Node& node) {
+  const auto& n = node.as<fb::Convolution>();
+  const Window2d& w = node.window;
+  engine::Conv2dParams params;
+  params.groups = n.groups();
+  params.group_inputs = n.group_input_channels();
+  params.group_outputs = n.group_output_channels();
+  params.kernel_height = w.height;
+  params.kernel_width = w.width;
+  params.stride_height = w.stride_height;
+  params.stride_width = w.stride_width;
+  params.dilation_height = w.dilation_height;
+  params.dilation_width = w.dilation_width;
+  params.pad_top = w.top;
+  params.pad_left = w.left;
+  params.pad_bottom = w.bottom;
+  params.pad_right = w.right;
+  params.transposed = node.kind == NodeKind::ConvTranspose2d;
+  if (params.transposed) {
+    params.output_pad_height = n.adjustment_height();
+    params.output_pad_width = n.adjustment_width();
+  }
+  return params;
+}
+
+OperatorResult create_convolution(const Node& node, const OperatorContext& context) {
+  if (!is_engine_convolution(node, context)) {
+    return node.kind == NodeKind::ConvTranspose2d ? create_xnn_deconvolution(node, context)
+                                                  : create_quantized_convolution(node, context);
+  }
+  const Shape& x = context.graph.values[node.operand(0)].declared;
+  engine::Conv2d plan =
+      engine::Conv2d::plan(convolution_params(node), static_cast<size_t>(x.dims[0]),
+                           {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])});
+  if (!plan.accepts(Convolution::weights_of(node, context))) {
+    plan = plan.without_winograd();
+  }
+  auto made = std::make_unique<Convolution>(node, context, plan);
+  ET_CHECK_OK_OR_RETURN_ERROR(made->pack(node, context));
+  return std::unique_ptr<Operator>(std::move(made));
+}
+
+bool is_engine_convolution(const Node& node, const OperatorContext& context) {
+  const bool is_convolution = node.kind == NodeKind::Conv2d ||
+                              node.kind == NodeKind::DepthwiseConv2d ||
+                              node.kind == NodeKind::ConvTranspose2d;
+  return is_convolution && is_float32(node, context) && has_constant_weights(node, context) &&
+         (node.flags & kSamePadding) == 0;
+}
+
+}  // namespace executorch::backends::xnnpack

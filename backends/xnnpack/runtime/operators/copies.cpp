@@ -1,0 +1,329 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Copies, slices, paddings and concatenations: runs of bytes from one box of memory to another.
+#include <math.h>
+#include <string.h>
+
+#include <algorithm>
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/executor/optional_vector.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+namespace fb = fb_xnnpack;
+using runtime::Error;
+using runtime::internal::count;
+
+// Bytes that one thread copies before another is worth it.
+constexpr size_t kBytesPerTask = size_t{1} << 16;
+
+size_t element_bytes(const Value& value) { return bytes_of(value.datatype, {}); }
+
+/// A box of runs of contiguous bytes, each as long as the others. Strides count bytes.
+struct BoxCopy {
+  size_t rank = 0;
+  size_t sizes[Shape::kMaxRank] = {}, from_strides[Shape::kMaxRank] = {},
+         to_strides[Shape::kMaxRank] = {};
+  size_t run_bytes = 0;
+  /// Offsets of the box in its source and destination.
+  size_t from_offset = 0, to_offset = 0;
+
+  size_t runs() const {
+    size_t product = 1;
+    for (size_t d = 0; d < rank; ++d) {
+      product *= sizes[d];
+    }
+    return product;
+  }
+
+  void copy(const char* from, char* to, size_t first, size_t last) const {
+    for (size_t run = first; run < last; ++run) {
+      size_t rest = run, source = from_offset, destination = to_offset;
+      for (size_t d = rank; d-- > 0;) {
+        const size_t index = rest % sizes[d];
+        rest /= sizes[d];
+        source += index * from_strides[d];
+        destination += index * to_strides[d];
+      }
+      memcpy(to + destination, from + source, run_bytes);
+    }
+  }
+};
+
+/// A copy of a box of `sizes` between tensors of two shapes.
+BoxCopy box_between(const Shape& from, const uint64_t* from_begin, const Shape& to,
+                    const uint64_t* to_begin, const uint64_t* sizes, size_t bytes) {
+  BoxCopy box;
+  size_t from_stride = bytes, to_stride = bytes, run = bytes;
+  bool is_run = true;
+  size_t rank = 0;
+  size_t reversed[3][Shape::kMaxRank];
+  for (size_t d = from.rank; d-- > 0;) {
+    box.from_offset += static_cast<size_t>(from_begin[d]) * from_stride;
+    box.to_offset += static_cast<size_t>(to_begin[d]) * to_stride;
+    const auto size = static_cast<size_t>(sizes[d]);
+    if (is_run) {
+      run *= size;
+      is_run = sizes[d] == from.dims[d] && sizes[d] == to.dims[d];
+    } else if (size != 1) {
+      reversed[0][rank] = size;
+      reversed[1][rank] = from_stride;
+      reversed[2][rank++] = to_stride;
+    }
+    from_stride *= static_cast<size_t>(from.dims[d]);
+    to_stride *= static_cast<size_t>(to.dims[d]);
+  }
+  box.rank = rank;
+  box.run_bytes = run;
+  for (size_t d = 0; d < rank; ++d) {
+    box.sizes[d] = reversed[0][rank - 1 - d];
+    box.from_strides[d] = reversed[1][rank - 1 - d];
+    box.to_strides[d] = reversed[2][rank - 1 - d];
+  }
+  return box;
+}
+
+class Copies : public Operator {
+ public:
+  Error bind(const Tensors& tensors) override {
+    for (size_t i = 0; i < boxes_.size(); ++i) {
+      boxes_[i].from = static_cast<const char*>(tensors.operands[i].data);
+    }
+    to_ = static_cast<char*>(tensors.results[0].data);
+    return Error::Ok;
+  }
+
+  Error run() override {
+    for (const Source& source : boxes_) {
+      copy(source);
+    }
+    return Error::Ok;
+  }
+
+ protected:
+  Copies(const char* label, const OperatorContext& context)
+      : Operator(label), threads_(context.threads) {}
+
+  struct Source {
+    BoxCopy box;
+    const char* from = nullptr;
+  };
+  std::vector<Source>& boxes() { return boxes_; }
+  char* to() const { return to_; }
+  pthreadpool_t threads() const { return threads_; }
+
+ private:
+  void copy(const Source& source) const {
+    const BoxCopy& box = source.box;
+    const size_t runs = box.runs();
+    if (runs * box.run_bytes <= kBytesPerTask) {
+      box.copy(source.from, to_, 0, runs);
+      return;
+    }
+    if (runs == 1) {
+      copy_bytes(source);
+      return;
+    }
+    struct Work {
+      const Source& source;
+      char* to;
+    };
+    Work work{source, to_};
+    const size_t per_task = std::max<size_t>(1, kBytesPerTask / std::max<size_t>(box.run_bytes, 1));
+    pthreadpool_parallelize_1d_tile_1d(
+        threads_,
+        [](void* context, size_t first, size_t size) {
+          const Work& w = *static_cast<Work*>(context);
+          w.source.box.copy(w.source.from, w.to, first, first + size);
+        },
+        &work, runs, per_task, 0);
+  }
+
+  void copy_bytes(const Source& source) const {
+    struct Work {
+      const char* from;
+      char* to;
+    };
+    Work work{source.from + source.box.from_offset, to_ + source.box.to_offset};
+    pthreadpool_parallelize_1d_tile_1d(
+        threads_,
+        [](void* context, size_t first, size_t size) {
+          const Work& w = *static_cast<Work*>(context);
+          memcpy(w.to + first, w.from + first, size);
+        },
+        &work, source.box.run_bytes, kBytesPerTask, 0);
+  }
+
+  pthreadpool_t threads_;
+  std::vector<Source> boxes_;
+  char* to_ = nullptr;
+};
+
+constexpr uint64_t kZeros[Shape::kMaxRank] = {};
+
+class Copy final : public Copies {
+ public:
+  explicit Copy(const OperatorContext& context) : Copies("Copy (NC)", context) {}
+
+  Error reshape(const Tensors& t) override {
+    const Shape all{1, {elements(*t.operands[0].shape)}};
+    boxes().assign(
+        1, {box_between(all, kZeros, all, kZeros, all.dims, element_bytes(*t.operands[0].value)),
+            nullptr});
+    return Error::Ok;
+  }
+};
+
+class Slice final : public Copies {
+ public:
+  Slice(const OperatorContext& context, const Node& node) : Copies("Slice (ND)", context) {
+    const auto* offsets = node.as<fb::StaticSlice>().offsets();
+    for (uint32_t d = 0; d < count(offsets) && d < Shape::kMaxRank; ++d) {
+      begin_[d] = offsets->Get(d);
+    }
+  }
+
+  Error reshape(const Tensors& t) override {
+    const Shape &from = *t.operands[0].shape, &to = *t.results[0].shape;
+    boxes().assign(
+        1, {box_between(from, begin_, to, kZeros, to.dims, element_bytes(*t.operands[0].value)),
+            nullptr});
+    return Error::Ok;
+  }
+
+ private:
+  uint64_t begin_[Shape::kMaxRank] = {};
+};
+
+class Concatenate final : public Copies {
+ public:
+  Concatenate(const OperatorContext& context, const Node& node)
+      : Copies("Concatenate (ND)", context),
+        axis_(node.as<fb::Concatenate>().axis()),
+        operands_(node.operand_count) {}
+
+  Error reshape(const Tensors& t) override {
+    boxes().clear();
+    uint64_t begin[Shape::kMaxRank] = {};
+    for (size_t i = 0; i < operands_; ++i) {
+      const Shape& from = *t.operands[i].shape;
+      boxes().push_back({box_between(from, kZeros, *t.results[0].shape, begin, from.dims,
+                                     element_bytes(*t.operands[i].value)),
+                         nullptr});
+      begin[axis_] += from.dims[axis_];
+    }
+    return Error::Ok;
+  }
+
+ private:
+  size_t axis_;
+  size_t operands_;
+};
+
+/// The bits of a padding of a datatype.
+uint32_t padding_bits(float padding, const Value& value) {
+  uint32_t bits = 0;
+  switch (value.datatype) {
+    case Datatype::QInt8:
+    case Datatype::QUInt8: {
+      const float scaled = padding / value.scale + static_cast<float>(value.zero_point);
+      const float low = value.datatype == Datatype::QInt8 ? -128 : 0;
+      const long rounded = lrintf(std::min(std::max(scaled, low), low + 255));
+      return static_cast<uint8_t>(rounded);
+    }
+    case Datatype::Float16: {
+      return executorch::aten::Half(padding).x;
+    }
+    default:
+      memcpy(&bits, &padding, sizeof(bits));
+      return bits;
+  }
+}
+
+class Pad final : public Copies {
+ public:
+  Pad(const OperatorContext& context, const Node& node)
+      : Copies("Constant Pad (ND)", context),
+        bits_(padding_bits(node.as<fb::StaticConstantPad>().padding_value(),
+                           context.graph.values[node.result()])) {
+    const auto* before = node.as<fb::StaticConstantPad>().pre_paddings();
+    for (uint32_t d = 0; d < count(before) && d < Shape::kMaxRank; ++d) {
+      begin_[d] = before->Get(d);
+    }
+  }
+
+  Error reshape(const Tensors& t) override {
+    const Shape& from = *t.operands[0].shape;
+    item_ = element_bytes(*t.results[0].value);
+    bytes_ = item_ * static_cast<size_t>(elements(*t.results[0].shape));
+    boxes().assign(
+        1, {box_between(from, kZeros, *t.results[0].shape, begin_, from.dims, item_), nullptr});
+    return Error::Ok;
+  }
+
+  Error run() override {
+    pthreadpool_parallelize_1d_tile_1d(
+        threads(),
+        [](void* self, size_t first, size_t size) {
+          static_cast<const Pad*>(self)->fill(first, size);
+        },
+        this, bytes_ / item_, kBytesPerTask / item_, 0);
+    return Copies::run();
+  }
+
+ private:
+  void fill(size_t first, size_t size) const {
+    char* const begin = to() + first * item_;
+    if (item_ == 1) {
+      memset(begin, static_cast<int>(bits_), size);
+    } else if (item_ == 2) {
+      std::fill_n(reinterpret_cast<uint16_t*>(begin), size, static_cast<uint16_t>(bits_));
+    } else {
+      std::fill_n(reinterpret_cast<uint32_t*>(begin), size, bits_);
+    }
+  }
+
+  uint32_t bits_;
+  size_t item_ = 1, bytes_ = 0;
+  uint64_t begin_[Shape::kMaxRank] = {};
+};
+
+/// Operands and result of one datatype and quantization, whose elements are whole bytes.
+bool are_alike(const Node& node, const OperatorContext& context) {
+  const Value& result = context.graph.values[node.result()];
+  for (size_t i = 0; i < node.operand_count; ++i) {
+    if (!have_same_elements(context.graph.values[node.operand(i)], result)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <typename Made, typename... Args>
+OperatorResult create(const Node& node, const OperatorContext& context, const Args&... args) {
+  if (!are_alike(node, context)) {
+    return refuse_datatypes(node, context);
+  }
+  return std::unique_ptr<Operator>(new Made(context, args...));
+}
+
+}  // namespace
+
+OperatorResult create_copy(const Node& node, const OperatorContext& context) {
+  return create<Copy>(node, context);
+}
+OperatorResult create_slice(const Node& node, const OperatorContext& context) {
+  return create<Slice>(node, context, node);
+}
+OperatorResult create_pad(const Node& node, const OperatorContext& context) {
+  return create<Pad>(node, context, node);
+}
+OperatorResult create_concatenate(const Node& node, const OperatorContext& context) {
+  return create<Concatenate>(node, context, node);
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,220 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Functions of each element, and of rows, of float32 on the engine.
+#include <algorithm>
+
+#include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/kernels/engine/norm.h>
+#include <executorch/kernels/engine/softmax.h>
+
+namespace executorch::backends::xnnpack {
+
+using runtime::Error;
+
+namespace {
+
+namespace fb = fb_xnnpack;
+
+struct UnaryRow {
+  NodeKind kind;
+  engine::Unary function;
+};
+constexpr UnaryRow kUnary[] = {
+    {NodeKind::Sigmoid, engine::Unary::Sigmoid},
+    {NodeKind::Clamp, engine::Unary::Clamp},
+    {NodeKind::Floor, engine::Unary::Floor},
+    {NodeKind::SquareRoot, engine::Unary::Sqrt},
+    {NodeKind::Ceiling, engine::Unary::Ceil},
+    {NodeKind::Hardswish, engine::Unary::Hardswish},
+    {NodeKind::LeakyReLU, engine::Unary::LeakyRelu},
+    {NodeKind::Negate, engine::Unary::Negate},
+    {NodeKind::Square, engine::Unary::Square},
+    {NodeKind::ELU, engine::Unary::Elu},
+    {NodeKind::Abs, engine::Unary::Abs},
+    {NodeKind::ReciprocalSquareRoot, engine::Unary::Rsqrt},
+    {NodeKind::Log, engine::Unary::Log},
+    {NodeKind::Gelu, engine::Unary::Gelu},
+    {NodeKind::Tanh, engine::Unary::Tanh},
+    {NodeKind::Exp, engine::Unary::Exp},
+    {NodeKind::Sin, engine::Unary::Sin},
+    {NodeKind::Cos, engine::Unary::Cos},
+    {NodeKind::BankersRounding, engine::Unary::Round},
+};
+
+struct BinaryRow {
+  NodeKind kind;
+  engine::Binary function;
+};
+constexpr BinaryRow kBinary[] = {
+    {NodeKind::Add, engine::Binary::Add},           {NodeKind::Subtract, engine::Binary::Subtract},
+    {NodeKind::Multiply, engine::Binary::Multiply}, {NodeKind::Div, engine::Binary::Divide},
+    {NodeKind::Minimum, engine::Binary::Minimum},   {NodeKind::Maximum, engine::Binary::Maximum},
+    {NodeKind::PReLU, engine::Binary::Prelu},       {NodeKind::CopySign, engine::Binary::CopySign},
+};
+
+class Unary final : public EngineOperator {
+ public:
+  Unary(const Node& node, const OperatorContext& context, engine::Unary function)
+      : EngineOperator("Unary Elementwise (NC, F32)", context) {
+    call_.function = function;
+    if (node.fused != Fused::No) {
+      return;
+    }
+    if (node.kind == NodeKind::Clamp) {
+      call_.a = node.clamp.min;
+      call_.b = node.clamp.max;
+    } else if (node.kind == NodeKind::LeakyReLU) {
+      call_.a = node.as<fb::LeakyReLU>().negative_slope();
+    } else if (node.kind == NodeKind::ELU) {
+      call_.a = node.as<fb::ELU>().alpha();
+    }
+  }
+
+  bool may_overwrite(size_t) const override { return true; }
+
+  Error reshape(const Tensors& t) override {
+    call_.count = static_cast<size_t>(elements(*t.operands[0].shape));
+    return Error::Ok;
+  }
+  Error run() override {
+    call_.in = operand(0);
+    call_.out = result();
+    engine::unary(call_, threads());
+    return Error::Ok;
+  }
+
+ private:
+  engine::UnaryCall call_;
+};
+
+class Binary final : public EngineOperator {
+ public:
+  Binary(const Node& node, const OperatorContext& context, engine::Binary function)
+      : EngineOperator("Binary Elementwise (ND, F32)", context) {
+    call_.function = function;
+    call_.clamp_min = node.clamp.min;
+    call_.clamp_max = node.clamp.max;
+  }
+
+  bool may_overwrite(size_t operand) const override { return is_whole_[operand]; }
+
+  Error reshape(const Tensors& t) override {
+    const Shape& shape = *t.results[0].shape;
+    call_.rank = shape.rank;
+    std::copy_n(shape.dims, shape.rank, sizes_);
+    for (size_t i = 0; i < 2; ++i) {
+      broadcast_strides(*t.operands[i].shape, shape, strides_[i]);
+      is_whole_[i] = elements(*t.operands[i].shape) == elements(shape);
+    }
+    call_.sizes = sizes_;
+    call_.left_strides = strides_[0];
+    call_.right_strides = strides_[1];
+    return Error::Ok;
+  }
+  Error run() override {
+    call_.left = operand(0);
+    call_.right = operand(1);
+    call_.out = result();
+    engine::binary(call_, threads());
+    return Error::Ok;
+  }
+
+ private:
+  engine::BinaryCall call_;
+  size_t sizes_[Shape::kMaxRank], strides_[2][Shape::kMaxRank];
+  bool is_whole_[2] = {};
+};
+
+class Softmax final : public EngineOperator {
+ public:
+  explicit Softmax(const OperatorContext& context) : EngineOperator("Softmax (NC, F32)", context) {}
+
+  bool may_overwrite(size_t) const override { return true; }
+
+  Error reshape(const Tensors& t) override {
+    const Shape& shape = *t.operands[0].shape;
+    call_.length = static_cast<size_t>(shape.dims[shape.rank - 1]);
+    call_.rows = static_cast<size_t>(elements(shape)) / call_.length;
+    call_.in_stride = call_.out_stride = call_.length;
+    return Error::Ok;
+  }
+  Error run() override {
+    call_.in = operand(0);
+    call_.out = result();
+    engine::softmax(call_, threads());
+    return Error::Ok;
+  }
+
+ private:
+  engine::SoftmaxCall call_;
+};
+
+class LayerNorm final : public EngineOperator {
+ public:
+  LayerNorm(const Node& node, const OperatorContext& context)
+      : EngineOperator("Layer Norm (NC, F32)", context) {
+    call_.length = node.norm_length;
+    call_.epsilon = node.epsilon;
+  }
+
+  bool may_overwrite(size_t operand) const override { return operand == 0; }
+
+  Error reshape(const Tensors& t) override {
+    call_.rows = static_cast<size_t>(elements(*t.operands[0].shape)) / call_.length;
+    return Error::Ok;
+  }
+  Error run() override {
+    call_.in = operand(0);
+    call_.weight = operand(1);
+    call_.bias = operand(2);
+    call_.out = result();
+    engine::layer_norm(call_, threads());
+    return Error::Ok;
+  }
+
+ private:
+  engine::NormCall call_;
+};
+
+}  // namespace
+
+OperatorResult create_unary(const Node& node, const OperatorContext& context) {
+  if (!is_float32(node, context)) {
+    return create_xnn_unary(node, context);
+  }
+  for (const UnaryRow& row : kUnary) {
+    if (row.kind == node.kind) {
+      return std::unique_ptr<Operator>(std::make_unique<Unary>(node, context, row.function));
+    }
+  }
+  return refuse_datatypes(node, context);
+}
+
+OperatorResult create_binary(const Node& node, const OperatorContext& context) {
+  if (!is_float32(node, context)) {
+    return create_xnn_binary(node, context);
+  }
+  for (const BinaryRow& row : kBinary) {
+    if (row.kind == node.kind) {
+      return std::unique_ptr<Operator>(std::make_unique<Binary>(node, context, row.function));
+    }
+  }
+  return refuse_datatypes(node, context);
+}
+
+OperatorResult create_softmax(const Node& node, const OperatorContext& context) {
+  if (!is_float32(node, context)) {
+    return refuse_datatypes(node, context);
+  }
+  return std::unique_ptr<Operator>(std::make_unique<Softmax>(context));
+}
+
+OperatorResult create_fused(const Node& node, const OperatorContext& context) {
+  if (node.fused == Fused::Silu) {
+    return std::unique_ptr<Operator>(std::make_unique<Unary>(node, context, engine::Unary::Silu));
+  }
+  return std::unique_ptr<Operator>(std::make_unique<LayerNorm>(node, context));
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,101 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The base of operators that run on the CPU engine, and shared helpers.
+#pragma once
+
+#include <pthreadpool.h>
+
+#include <executorch/backends/xnnpack/runtime/operators/operator.h>
+#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/eltwise.h>
+#include <executorch/kernels/engine/epilogue.h>
+#include <executorch/kernels/engine/threads.h>
+#include <executorch/runtime/core/function_ref.h>
+
+namespace executorch::backends::xnnpack {
+
+namespace engine = ::executorch::kernels::engine;
+
+/// A pool of threads for the engine; a null pool is the calling thread.
+class PoolThreads final : public engine::Threads {
+ public:
+  explicit PoolThreads(pthreadpool_t pool) : pool_(pool) {}
+
+  size_t count() const override { return pthreadpool_get_threads_count(pool_); }
+  void run(size_t tasks, runtime::FunctionRef<void(size_t)> task) override;
+
+ private:
+  pthreadpool_t pool_;
+};
+
+/// Keeps the tensors that it is bound to.
+class EngineOperator : public Operator {
+ public:
+  runtime::Error bind(const Tensors& tensors) final {
+    tensors_ = tensors;
+    return runtime::Error::Ok;
+  }
+
+ protected:
+  EngineOperator(const char* label, const OperatorContext& context)
+      : Operator(label), threads_(context.threads) {}
+
+  engine::Threads& threads() { return threads_; }
+  const Tensors& tensors() const { return tensors_; }
+  const float* operand(size_t i) const {
+    return static_cast<const float*>(tensors_.operands[i].data);
+  }
+  float* result() const { return static_cast<float*>(tensors_.results[0].data); }
+  char* scratch() const { return static_cast<char*>(tensors_.scratch); }
+
+ private:
+  PoolThreads threads_;
+  Tensors tensors_;
+};
+
+/// True for a node whose operands and results are all float32.
+bool is_float32(const Node& node, const OperatorContext& context);
+
+/// Weights in packed form: from the cache, or the operator's own.
+class PackedFloats final {
+ public:
+  /// @param layout What identifies the packed form beside contents and sizes.
+  /// @param bias May be null.
+  /// @param pack Writes every byte.
+  /// @retval Error::MemoryAllocationFailed
+  runtime::Error create(const OperatorContext& context, uint32_t layout, const Value& weights,
+                        const Value* bias, size_t bytes, runtime::FunctionRef<void(float*)> pack);
+  const float* data() const { return data_; }
+
+ private:
+  const float* data_ = nullptr;
+  std::shared_ptr<PackedBlock> own_;
+};
+
+/// Clamp, activation and residual of a product. The residual is part of the engine's epilogue where
+/// it has the product's shape; otherwise finish() adds it.
+class FusedTail final {
+ public:
+  explicit FusedTail(const Node& node) : clamp_(node.clamp), activation_(node.activation) {}
+
+  void reshape(const Tensors& tensors);
+  /// Multiples of 64, in front of the operator's own scratch memory.
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  /// The memory that the product writes to.
+  float* target(const Tensors& tensors) const;
+  engine::Epilogue epilogue(const Tensors& tensors) const;
+  /// Behind the product.
+  void finish(const Tensors& tensors, engine::Threads& threads) const;
+
+ private:
+  Clamp clamp_;
+  engine::Activation activation_;
+  size_t scratch_bytes_ = 0;
+};
+
+/// The engine's parameters of a convolution, transposed or not.
+engine::Conv2dParams convolution_params(const Node& node);
+
+/// The strides that broadcast a shape to another, in elements.
+void broadcast_strides(const Shape& from, const Shape& to, size_t* strides);
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,54 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Functions that create the operators of each family, on XNNPACK's operator API. Each returns
+// Error::InvalidProgram, after a message that names the node, for operands that it does not take.
+#pragma once
+
+#include <executorch/backends/xnnpack/runtime/operators/operator.h>
+
+namespace executorch::backends::xnnpack {
+
+using CreateOperator = OperatorResult (*)(const Node& node, const OperatorContext& context);
+
+OperatorResult create_xnn_convolution(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_deconvolution(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_linear(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_unary(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_convert(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_binary(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_attention(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_pooling(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_reduction(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_resize(const Node& node, const OperatorContext& context);
+OperatorResult create_xnn_transpose(const Node& node, const OperatorContext& context);
+
+// On the engine where it computes in float32, else on XNNPACK.
+OperatorResult create_convolution(const Node& node, const OperatorContext& context);
+OperatorResult create_linear(const Node& node, const OperatorContext& context);
+OperatorResult create_batch_matmul(const Node& node, const OperatorContext& context);
+OperatorResult create_unary(const Node& node, const OperatorContext& context);
+OperatorResult create_binary(const Node& node, const OperatorContext& context);
+OperatorResult create_softmax(const Node& node, const OperatorContext& context);
+OperatorResult create_pooling(const Node& node, const OperatorContext& context);
+OperatorResult create_reduction(const Node& node, const OperatorContext& context);
+OperatorResult create_resize(const Node& node, const OperatorContext& context);
+OperatorResult create_transpose(const Node& node, const OperatorContext& context);
+OperatorResult create_quantized_linear(const Node& node, const OperatorContext& context);
+OperatorResult create_quantized_convolution(const Node& node, const OperatorContext& context);
+/// Nodes that fusion makes.
+OperatorResult create_fused(const Node& node, const OperatorContext& context);
+
+/// True if create_convolution() and create_linear() run a node on the engine, which computes
+/// epilogues.
+bool is_engine_convolution(const Node& node, const OperatorContext& context);
+bool is_engine_linear(const Node& node, const OperatorContext& context);
+
+// On loops of our own.
+OperatorResult create_copy(const Node& node, const OperatorContext& context);
+OperatorResult create_slice(const Node& node, const OperatorContext& context);
+OperatorResult create_pad(const Node& node, const OperatorContext& context);
+OperatorResult create_concatenate(const Node& node, const OperatorContext& context);
+
+/// Refuses a node whose operands have datatypes that its operator does not take.
+runtime::Error refuse_datatypes(const Node& node, const OperatorContext& context);
+
+}  // namespace executorch::backends::xnnpack

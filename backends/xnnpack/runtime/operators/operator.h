@@ -1,0 +1,93 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// An operator runs a node. It is created once, with its weights packed; it takes shapes when they
+// change, memory whenever that moves, and then run.
+#pragma once
+
+#include <stddef.h>
+
+#include <memory>
+
+#include <pthreadpool.h>
+
+#include <executorch/backends/xnnpack/runtime/graph/graph.h>
+#include <executorch/backends/xnnpack/runtime/weights_session.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch::backends::xnnpack {
+
+/// A value as an operator sees it.
+struct TensorRef {
+  const Value* value = nullptr;
+  const Shape* shape = nullptr;
+  /// Null until memory is bound. A dynamically quantized value: its integers, behind which
+  /// row_parameters() lie.
+  void* data = nullptr;
+
+  explicit operator bool() const { return value != nullptr; }
+};
+
+struct Tensors {
+  TensorRef operands[Node::kMaxOperands];
+  TensorRef results[2];
+  TensorRef residual;
+  /// Only its shape: see Node::unfused.
+  TensorRef unfused;
+  /// scratch_bytes(), aligned to 64; null if that is 0.
+  void* scratch = nullptr;
+};
+
+/// The surroundings that operators are created in.
+struct OperatorContext {
+  const Graph& graph;
+  /// Null: packed weights are the operator's own.
+  WeightsSession* weights = nullptr;
+  pthreadpool_t threads = nullptr;
+};
+
+class Operator {
+ public:
+  virtual ~Operator() = default;
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+
+  /// Prepares for tensors of these shapes, without data.
+  virtual runtime::Error reshape(const Tensors& tensors) = 0;
+  /// Takes the tensors' memory: of the shapes of the last reshape().
+  virtual runtime::Error bind(const Tensors& tensors) = 0;
+  virtual runtime::Error run() = 0;
+
+  /// Whether the first result may lie where this operand lies, if that is not read later and has
+  /// as many bytes. Known after reshape().
+  virtual bool may_overwrite(size_t operand) const {
+    (void)operand;
+    return false;
+  }
+  /// Known after reshape().
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  /// The name in profiles.
+  const char* label() const { return label_; }
+
+ protected:
+  explicit Operator(const char* label) : label_(label) {}
+  void set_scratch(size_t bytes) { scratch_bytes_ = bytes; }
+
+ private:
+  const char* label_;
+  size_t scratch_bytes_ = 0;
+};
+
+using OperatorResult = runtime::Result<std::unique_ptr<Operator>>;
+
+/// The operand of a node; kNoValue gives an empty reference.
+TensorRef tensor_ref(const Graph& graph, uint32_t id);
+
+/// True if an element can be copied from one value to the other without conversion.
+bool have_same_elements(const Value& a, const Value& b);
+
+/// The parameters of a dynamically quantized value's rows lie behind its integers.
+size_t row_parameter_offset(const Value& value, const Shape& shape);
+/// The number of rows: what shares parameters is one.
+size_t row_count(const Value& value, const Shape& shape);
+
+}  // namespace executorch::backends::xnnpack

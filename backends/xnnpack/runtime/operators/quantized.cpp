@@ -1,0 +1,290 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Linear layers and convolutions of int8 on the engine: of quantized operands to quantized results,
+// and of operands quantized while running to float32.
+#include <vector>
+
+#include <xnnpack.h>
+
+#include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
+#include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
+#include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/operators/xnn_operator.h>
+#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/kernels/engine/qconv.h>
+#include <executorch/kernels/engine/qgemm.h>
+
+namespace executorch::backends::xnnpack {
+
+using runtime::Error;
+
+namespace {
+
+namespace fb = fb_xnnpack;
+
+constexpr uint32_t kTransposeWeights = 1, kSamePadding = 4;
+
+size_t aligned(size_t bytes) {
+  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+}
+
+/// The values of a linear layer's or convolution's node.
+struct Layer {
+  const Value &operand, &filter, &result;
+  const Value* bias;
+
+  Layer(const Node& node, const OperatorContext& context)
+      : operand(context.graph.values[node.operand(0)]),
+        filter(context.graph.values[node.operand(1)]),
+        result(context.graph.values[node.result()]),
+        bias(node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)]) {}
+
+  bool is_dynamic() const { return operand.datatype == Datatype::QDInt8; }
+
+  bool runs_on_engine() const {
+    const bool are_constant = filter.is_constant() && (bias == nullptr || bias->is_constant());
+    const bool is_static = operand.datatype == Datatype::QInt8 &&
+                           result.datatype == Datatype::QInt8 && filter.zero_point == 0;
+    const bool to_float = is_dynamic() && result.datatype == Datatype::Float32;
+    return are_constant &&
+           (filter.datatype == Datatype::QCInt8 ||
+            (filter.datatype == Datatype::QInt8 && is_static)) &&
+           (is_static || to_float);
+  }
+
+  /// The factor of each output's sums.
+  std::vector<float> scales(size_t outputs) const {
+    std::vector<float> scales(outputs);
+    for (size_t i = 0; i < outputs; ++i) {
+      const float weight =
+          filter.channel_scales == nullptr ? filter.scale : filter.channel_scales[i];
+      scales[i] = is_dynamic() ? weight : operand.scale * weight / result.scale;
+    }
+    return scales;
+  }
+
+  template <typename T>
+  const T* bias_data() const {
+    return bias == nullptr ? nullptr : static_cast<const T*>(bias->data);
+  }
+
+  engine::Requantization requantization(const Clamp& clamp) const {
+    const IntegerClamp<int8_t> limits = quantized_clamp<int8_t>(clamp, result);
+    return {result.zero_point, limits.min, limits.max};
+  }
+};
+
+/// Parameters of rows, which operands have in pairs, as the engine takes them.
+class RowParameters final {
+ public:
+  void reshape(size_t rows) { rows_ = rows; }
+  size_t bytes() const { return 2 * aligned(rows_ * sizeof(float)); }
+  void read(const TensorRef& tensor, char* scratch) {
+    const xnn_quantization_params* const pairs = row_parameters(tensor);
+    zero_points_ = reinterpret_cast<int32_t*>(scratch);
+    scales_ = reinterpret_cast<float*>(scratch + bytes() / 2);
+    for (size_t row = 0; row < rows_; ++row) {
+      zero_points_[row] = pairs[row].zero_point;
+      scales_[row] = pairs[row].scale;
+    }
+  }
+  const int32_t* zero_points() const { return zero_points_; }
+  const float* scales() const { return scales_; }
+
+ private:
+  size_t rows_ = 0;
+  int32_t* zero_points_ = nullptr;
+  float* scales_ = nullptr;
+};
+
+class QuantizedLinear final : public EngineOperator {
+ public:
+  QuantizedLinear(const Node& node, const OperatorContext& context, const Layer& layer)
+      : EngineOperator(layer.is_dynamic() ? "Fully Connected (NC, QD8, F32, QC8W) GEMM"
+                                          : "Fully Connected (NC, QS8, QC8W) GEMM",
+                       context),
+        is_dynamic_(layer.is_dynamic()),
+        is_transposed_((node.flags & kTransposeWeights) != 0),
+        clamp_(node.clamp) {
+    inputs_ = static_cast<size_t>(layer.filter.declared.dims[is_transposed_ ? 0 : 1]);
+    outputs_ = static_cast<size_t>(layer.filter.declared.dims[is_transposed_ ? 1 : 0]);
+    gemm_ = engine::QGemm::plan(outputs_, inputs_);
+    if (!is_dynamic_) {
+      call_.to = layer.requantization(node.clamp);
+    }
+  }
+
+  Error pack(const OperatorContext& context, const Layer& layer) {
+    const auto* data = static_cast<const int8_t*>(layer.filter.data);
+    const engine::QRightMatrix right = is_transposed_ ? engine::QRightMatrix{data, outputs_, 1}
+                                                      : engine::QRightMatrix{data, 1, inputs_};
+    const std::vector<float> scales = layer.scales(outputs_);
+    return packed_.create(
+        context, gemm_.layout(), layer.filter, layer.bias, gemm_.packed_bytes(), [&](float* to) {
+          if (is_dynamic_) {
+            gemm_.pack_dynamic(right, scales.data(), layer.bias_data<float>(), to);
+          } else {
+            gemm_.pack(right, layer.operand.zero_point, scales.data(), layer.bias_data<int32_t>(),
+                       to);
+          }
+        });
+  }
+
+  Error reshape(const Tensors& t) override {
+    rows_ = static_cast<size_t>(elements(*t.operands[0].shape)) / inputs_;
+    parameters_.reshape(rows_);
+    set_scratch(is_dynamic_ ? parameters_.bytes() : 0);
+    return Error::Ok;
+  }
+
+  Error run() override {
+    const auto* const left = static_cast<const int8_t*>(tensors().operands[0].data);
+    if (!is_dynamic_) {
+      call_.rows = rows_;
+      call_.left = left;
+      call_.left_stride = inputs_;
+      call_.packed = packed_.data();
+      call_.out = static_cast<int8_t*>(tensors().results[0].data);
+      call_.out_stride = outputs_;
+      gemm_.run(call_, threads());
+      return Error::Ok;
+    }
+    parameters_.read(tensors().operands[0], scratch());
+    engine::DynamicQGemmCall call;
+    call.rows = rows_;
+    call.left = left;
+    call.left_stride = inputs_;
+    call.zero_points = parameters_.zero_points();
+    call.row_scales = parameters_.scales();
+    call.packed = packed_.data();
+    call.out = result();
+    call.out_stride = outputs_;
+    call.clamp_min = clamp_.min;
+    call.clamp_max = clamp_.max;
+    gemm_.run_dynamic(call, threads());
+    return Error::Ok;
+  }
+
+ private:
+  bool is_dynamic_, is_transposed_;
+  Clamp clamp_;
+  size_t inputs_ = 0, outputs_ = 0, rows_ = 0;
+  engine::QGemm gemm_;
+  engine::QGemmCall call_;
+  PackedFloats packed_;
+  RowParameters parameters_;
+};
+
+class QuantizedConvolution final : public EngineOperator {
+ public:
+  QuantizedConvolution(const Node& node, const OperatorContext& context, const Layer& layer)
+      : EngineOperator(layer.is_dynamic() ? "Convolution (NHWC, QD8, F32, QC8W) IGEMM"
+                                          : "Convolution (NHWC, QC8) IGEMM",
+                       context),
+        is_dynamic_(layer.is_dynamic()),
+        clamp_(node.clamp),
+        params_(convolution_params(node)),
+        plan_(engine::QConv2d::plan(params_)),
+        zero_point_(layer.operand.zero_point) {
+    if (!is_dynamic_) {
+      to_ = layer.requantization(node.clamp);
+    }
+  }
+
+  Error pack(const OperatorContext& context, const Layer& layer) {
+    const size_t taps = params_.kernel_height * params_.kernel_width;
+    const engine::QConvWeights weights = {
+        static_cast<const int8_t*>(layer.filter.data), taps * params_.group_inputs,
+        params_.kernel_width * params_.group_inputs, params_.group_inputs, 1};
+    const std::vector<float> scales = layer.scales(params_.groups * params_.group_outputs);
+    return packed_.create(
+        context, plan_.layout(), layer.filter, layer.bias, plan_.packed_bytes(), [&](float* to) {
+          if (is_dynamic_) {
+            plan_.pack_dynamic(weights, scales.data(), layer.bias_data<float>(), to);
+          } else {
+            plan_.pack(weights, zero_point_, scales.data(), layer.bias_data<int32_t>(), to);
+          }
+        });
+  }
+
+  Error reshape(const Tensors& t) override {
+    const Shape& x = *t.operands[0].shape;
+    batch_ = static_cast<size_t>(x.dims[0]);
+    size_ = {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])};
+    parameters_.reshape(batch_);
+    parameter_bytes_ = is_dynamic_ ? parameters_.bytes() : 0;
+    set_scratch(parameter_bytes_ + plan_.scratch_bytes(batch_, size_, threads().count()));
+    return Error::Ok;
+  }
+
+  Error run() override {
+    if (is_dynamic_) {
+      parameters_.read(tensors().operands[0], scratch());
+      engine::DynamicQConv2dCall call;
+      set(&call);
+      call.zero_points = parameters_.zero_points();
+      call.image_scales = parameters_.scales();
+      call.output = result();
+      call.clamp_min = clamp_.min;
+      call.clamp_max = clamp_.max;
+      plan_.run_dynamic(call, threads());
+    } else {
+      engine::QConv2dCall call;
+      set(&call);
+      call.input_zero_point = zero_point_;
+      call.output = static_cast<int8_t*>(tensors().results[0].data);
+      call.to = to_;
+      plan_.run(call, threads());
+    }
+    return Error::Ok;
+  }
+
+ private:
+  template <typename Call>
+  void set(Call* call) const {
+    call->batch = batch_;
+    call->input_size = size_;
+    call->input = static_cast<const int8_t*>(tensors().operands[0].data);
+    call->input_pixel_stride = params_.groups * params_.group_inputs;
+    call->packed = packed_.data();
+    call->output_pixel_stride = params_.groups * params_.group_outputs;
+    call->scratch = scratch() == nullptr ? nullptr : scratch() + parameter_bytes_;
+  }
+
+  bool is_dynamic_;
+  Clamp clamp_;
+  engine::Conv2dParams params_;
+  engine::QConv2d plan_;
+  int32_t zero_point_;
+  engine::Requantization to_;
+  PackedFloats packed_;
+  RowParameters parameters_;
+  size_t batch_ = 0, parameter_bytes_ = 0;
+  engine::ImageSize size_;
+};
+
+template <typename Made>
+OperatorResult create(const Node& node, const OperatorContext& context, const Layer& layer) {
+  auto made = std::make_unique<Made>(node, context, layer);
+  ET_CHECK_OK_OR_RETURN_ERROR(made->pack(context, layer));
+  return std::unique_ptr<Operator>(std::move(made));
+}
+
+}  // namespace
+
+OperatorResult create_quantized_linear(const Node& node, const OperatorContext& context) {
+  const Layer layer(node, context);
+  return layer.runs_on_engine() ? create<QuantizedLinear>(node, context, layer)
+                                : create_xnn_linear(node, context);
+}
+
+OperatorResult create_quantized_convolution(const Node& node, const OperatorContext& context) {
+  const Layer layer(node, context);
+  // XNNPACK's depthwise kernels compute many groups at once.
+  const auto& n = node.as<fb::Convolution>();
+  const bool has_products = node.kind == NodeKind::Conv2d && (node.flags & kSamePadding) == 0 &&
+                            (n.groups() == 1 || n.group_input_channels() > 1);
+  return has_products && layer.runs_on_engine() ? create<QuantizedConvolution>(node, context, layer)
+                                                : create_xnn_convolution(node, context);
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,202 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Passes on small graphs.
+#include <gtest/gtest.h>
+
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
+
+namespace executorch::backends::xnnpack {
+namespace {
+
+using kernels::engine::Activation;
+
+/// A graph that is built node by node; every value is [2, 8] unless it says so.
+class Builder final {
+ public:
+  Graph graph;
+
+  uint32_t input() { return argument(true); }
+  uint32_t output() { return argument(false); }
+  uint32_t value(Datatype datatype = Datatype::Float32) {
+    Value value;
+    value.datatype = datatype;
+    value.declared = {2, {2, 8}};
+    value.shape_source = static_cast<uint32_t>(graph.values.size());
+    graph.values.push_back(value);
+    return value.shape_source;
+  }
+  uint32_t constant() {
+    const uint32_t id = value();
+    graph.values[id].data = graph.values[id].source_data = &kNumber;
+    return id;
+  }
+  Node& node(NodeKind kind, std::vector<uint32_t> operands, uint32_t result) {
+    Node node;
+    node.kind = kind;
+    for (const uint32_t operand : operands) {
+      node.operands[node.operand_count++] = operand;
+    }
+    node.results[node.result_count++] = result;
+    graph.nodes.push_back(node);
+    return graph.nodes.back();
+  }
+  /// A linear layer: the kind of product that the tests fuse into.
+  Node& product(uint32_t x, uint32_t result) {
+    return node(NodeKind::FullyConnected, {x, constant(), kNoValue}, result);
+  }
+  std::vector<NodeKind> kinds() const {
+    std::vector<NodeKind> found;
+    for (const Node& node : graph.nodes) {
+      found.push_back(node.kind);
+    }
+    return found;
+  }
+
+ private:
+  static constexpr float kNumber = 1;
+
+  uint32_t argument(bool is_input) {
+    const uint32_t id = value();
+    graph.values[id].argument = static_cast<uint32_t>(graph.arguments.size());
+    graph.values[id].is_input = is_input;
+    graph.arguments.push_back(id);
+    graph.input_count += is_input ? 1 : 0;
+    return id;
+  }
+};
+
+bool is_product(const Node& node) { return node.kind == NodeKind::FullyConnected; }
+
+TEST(GraphPasses, AnAdditionAndItsClampBecomePartOfTheProductBeforeThem) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), product = b.value();
+  b.product(x, product);
+  b.node(NodeKind::Add, {x, product}, y).clamp = {0, 6};
+  fuse_epilogues(&b.graph, is_product);
+  ASSERT_EQ(b.kinds(), std::vector<NodeKind>{NodeKind::FullyConnected});
+  const Node& fused = b.graph.nodes[0];
+  EXPECT_EQ(fused.residual, x);
+  EXPECT_EQ(fused.unfused, product);
+  EXPECT_EQ(fused.result(), y);
+  EXPECT_EQ(fused.clamp.max, 6);
+}
+
+TEST(GraphPasses, AnAdditionBehindAClampStays) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), product = b.value();
+  b.product(x, product).clamp = {0, 6};
+  b.node(NodeKind::Add, {x, product}, y);
+  fuse_epilogues(&b.graph, is_product);
+  EXPECT_EQ(b.graph.nodes.size(), 2u);
+}
+
+TEST(GraphPasses, AnActivationBecomesPartOfTheProductThatNothingElseReads) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), other = b.output(), first = b.value(),
+                 second = b.value();
+  b.product(x, first);
+  b.node(NodeKind::Gelu, {first}, y);
+  b.product(x, second);
+  b.node(NodeKind::Tanh, {second}, b.value());
+  b.node(NodeKind::Abs, {second}, other);
+  fuse_epilogues(&b.graph, is_product);
+  EXPECT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::FullyConnected, NodeKind::FullyConnected,
+                                              NodeKind::Tanh, NodeKind::Abs}));
+  EXPECT_EQ(b.graph.nodes[0].activation, Activation::Gelu);
+  EXPECT_EQ(b.graph.nodes[0].result(), y);
+  EXPECT_EQ(b.graph.nodes[1].activation, Activation::None);
+}
+
+TEST(GraphPasses, TheSumOfTwoProductsIsComputedByTheSecond) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), first = b.value(), second = b.value();
+  b.product(x, first);
+  b.product(x, second);
+  b.node(NodeKind::Add, {first, second}, y);
+  fuse_epilogues(&b.graph, is_product);
+  ASSERT_EQ(b.graph.nodes.size(), 2u);
+  EXPECT_EQ(b.graph.nodes[0].result(), first);
+  EXPECT_EQ(b.graph.nodes[1].residual, first);
+}
+
+TEST(GraphPasses, AValueTimesItsSigmoidIsOneNode) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), other = b.output(), gate = b.value(),
+                 second = b.value();
+  b.node(NodeKind::Sigmoid, {x}, gate);
+  b.node(NodeKind::Multiply, {gate, x}, y);
+  b.node(NodeKind::Sigmoid, {x}, second);
+  b.node(NodeKind::Multiply, {second, second}, other);
+  fuse_silu(&b.graph);
+  ASSERT_EQ(b.graph.nodes.size(), 3u);
+  EXPECT_EQ(b.graph.nodes[0].fused, Fused::Silu);
+  EXPECT_EQ(b.graph.nodes[0].operand(0), x);
+}
+
+TEST(GraphPasses, AClampBecomesPartOfTheProductBeforeIt) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), product = b.value();
+  b.product(x, product).clamp = {-1, 5};
+  b.node(NodeKind::Clamp, {product}, y).clamp = {0, 6};
+  fuse_clamps(&b.graph);
+  ASSERT_EQ(b.graph.nodes.size(), 1u);
+  EXPECT_EQ(b.graph.nodes[0].clamp.min, 0);
+  EXPECT_EQ(b.graph.nodes[0].clamp.max, 5);
+}
+
+TEST(GraphPasses, TheClampOfAnAdditionIsANodeOfItsOwn) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output();
+  b.node(NodeKind::Add, {x, x}, y).clamp = {0, 6};
+  separate_clamps(&b.graph);
+  ASSERT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Add, NodeKind::Clamp}));
+  EXPECT_TRUE(b.graph.nodes[0].clamp.is_none());
+  EXPECT_EQ(b.graph.nodes[1].operand(0), b.graph.nodes[0].result());
+  EXPECT_EQ(b.graph.nodes[1].result(), y);
+}
+
+TEST(GraphPasses, CopiesInsideTheGraphAreTheValueThatTheyCopy) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), made = b.value(), copy = b.value();
+  b.node(NodeKind::Abs, {x}, made);
+  b.node(NodeKind::Copy, {made}, copy);
+  b.node(NodeKind::Negate, {copy}, y);
+  const std::vector<uint32_t> roots = alias_values(&b.graph);
+  EXPECT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Abs, NodeKind::Negate}));
+  EXPECT_EQ(roots[copy], made);
+}
+
+TEST(GraphPasses, WhatIsCopiedToAnOutputIsComputedThere) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), z = b.output(), made = b.value();
+  b.node(NodeKind::Abs, {x}, made);
+  b.node(NodeKind::Copy, {made}, y);
+  b.node(NodeKind::Copy, {made}, z);
+  const std::vector<uint32_t> roots = alias_values(&b.graph);
+  EXPECT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Abs, NodeKind::Copy}));
+  EXPECT_EQ(roots[made], y);
+}
+
+TEST(GraphPasses, AnInputThatIsAnOutputIsCopied) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output();
+  b.node(NodeKind::Copy, {x}, y);
+  alias_values(&b.graph);
+  EXPECT_EQ(b.graph.nodes.size(), 1u);
+}
+
+TEST(GraphPasses, Float16NodesComputeInFloat32) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output();
+  b.graph.values[x].datatype = b.graph.values[y].datatype = Datatype::Float16;
+  b.node(NodeKind::Exp, {x}, y);
+  widen_float16(&b.graph);
+  EXPECT_EQ(b.kinds(),
+            (std::vector<NodeKind>{NodeKind::Convert, NodeKind::Exp, NodeKind::Convert}));
+  const Node& wide = b.graph.nodes[1];
+  EXPECT_EQ(b.graph.values[wide.operand(0)].datatype, Datatype::Float32);
+  EXPECT_EQ(b.graph.values[wide.result()].datatype, Datatype::Float32);
+  EXPECT_EQ(b.graph.values[wide.result()].shape_source, y);
+}
+
+}  // namespace
+}  // namespace executorch::backends::xnnpack
