@@ -4,7 +4,7 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-void EValue::abort_wrong_tag(Tag expected) const {
+void EValue::abort_wrong_tag([[maybe_unused]] Tag expected) const {
 #if ET_LOG_ENABLED
   // By Tag. The words are those of ExecuTorch's messages, which tests compare.
   static constexpr const char* kKinds[] = {

@@ -216,25 +216,24 @@ Error AliasModel::check_instruction(const fb::Instruction& source) {
 Error AliasModel::check_call(Indices arguments, uint64_t written, size_t first_written) {
   // What is written to first: then the last argument, which repeats what an operator returns, is
   // known for what it is.
-  for (const bool writes : {true, false}) {
+  for (int pass = 0; pass < 2; ++pass) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const bool is_written =
           i >= first_written || (i < Kernel::kMostWritten && (written >> i & 1) != 0);
-      if (is_written != writes) {
+      if (is_written == (pass != 0)) {
         continue;
       }
       const bool is_apart = (written & Kernel::kDisjoint) != 0 &&
                             (i != 0 || (written & Kernel::kDisjointButFirst) == 0);
-      const uint32_t role = writes ? Role::kWrite : is_apart ? Role::kRead : Role::kReadInPlace;
+      const uint32_t role = is_written ? Role::kWrite : is_apart ? Role::kRead : Role::kReadInPlace;
+      const uint32_t returned = !is_written && i + 1 == arguments.size() ? Role::kWrite : 0;
       for (const int32_t item : tensors_of(arguments[i])) {
-        const bool is_returned = !writes && i + 1 == arguments.size() && item >= 0 &&
-                                 (nodes_[item].role & Role::kWrite) != 0;
-        if (item >= 0 && !is_returned) {
+        if (item >= 0 && (nodes_[item].role & returned) == 0) {
           ET_CHECK_OK_OR_RETURN_ERROR(touch(i, static_cast<uint32_t>(item), role));
         }
       }
     }
-    written_ = writes ? list_ : written_;
+    written_ = pass == 0 ? list_ : written_;
   }
   return check_places();
 }

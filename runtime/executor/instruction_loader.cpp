@@ -6,6 +6,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -13,8 +14,8 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 namespace fb = executorch_flatbuffer;
+using executorch::runtime::internal::arguments_of;
 using executorch::runtime::internal::count;
-using executorch::runtime::internal::items;
 using executorch::runtime::internal::kOperatorTextSize;
 using executorch::runtime::internal::text;
 using executorch::runtime::internal::write_operator_text;
@@ -119,12 +120,12 @@ Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_st
   *instruction = Instruction{};
   switch (source.instr_args_type()) {
     case Call::KernelCall:
-      return load_kernel(*source.instr_args_as_KernelCall(), instruction);
+      return load_kernel(source, instruction);
     case Call::DelegateCall: {
-      const fb::DelegateCall& call = *source.instr_args_as_DelegateCall();
-      const Span<EValue*> arguments = point_at(items(call.args()));
+      const Span<EValue*> arguments = point_at(arguments_of(source));
+      const int32_t index = source.instr_args_as_DelegateCall()->delegate_index();
       instruction->opcode = Opcode::Delegate;
-      instruction->delegate = &block_.delegates[static_cast<size_t>(call.delegate_index())];
+      instruction->delegate = &block_.delegates[static_cast<size_t>(index)];
       instruction->arguments = arguments.data();
       instruction->number = static_cast<uint32_t>(arguments.size());
       return Error::Ok;
@@ -154,8 +155,9 @@ Error InstructionLoader::load_one(const fb::Instruction& source, size_t chain_st
   }
 }
 
-Error InstructionLoader::load_kernel(const fb::KernelCall& call, Instruction* instruction) {
-  const Span<EValue*> arguments = point_at(items(call.args()));
+Error InstructionLoader::load_kernel(const fb::Instruction& source, Instruction* instruction) {
+  const fb::KernelCall& call = *source.instr_args_as_KernelCall();
+  const Span<EValue*> arguments = point_at(arguments_of(source));
   const Span<EValue* const> checked(arguments.data(), arguments.size());
   const Kernel* kernel = ET_UNWRAP(find(static_cast<size_t>(call.op_index()), checked));
   if (kernel == &kMissing) {

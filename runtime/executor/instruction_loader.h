@@ -27,7 +27,7 @@ class InstructionLoader final {
 
   Error load_one(const executorch_flatbuffer::Instruction& source, size_t chain_start,
                  Instruction* instruction);
-  Error load_kernel(const executorch_flatbuffer::KernelCall& call, Instruction* instruction);
+  Error load_kernel(const executorch_flatbuffer::Instruction& source, Instruction* instruction);
   /// The kernel for these arguments; nullptr, after a message, if there is none.
   Result<const Kernel*> find(size_t op, Span<EValue* const> arguments);
   /// Takes pointers to values.

@@ -23,9 +23,11 @@ class Checker final {
   Error check(const fb::Instruction& instruction) const {
     switch (instruction.instr_args_type()) {
       case Call::KernelCall:
-        return call(*instruction.instr_args_as_KernelCall());
+        ET_CHECK_OK_OR_RETURN_ERROR(call(*instruction.instr_args_as_KernelCall()));
+        break;
       case Call::DelegateCall:
-        return call(*instruction.instr_args_as_DelegateCall());
+        ET_CHECK_OK_OR_RETURN_ERROR(call(*instruction.instr_args_as_DelegateCall()));
+        break;
       case Call::MoveCall:
         return move(*instruction.instr_args_as_MoveCall());
       case Call::JumpFalseCall:
@@ -35,18 +37,16 @@ class Checker final {
       default:
         return Error::InvalidProgram;
     }
+    return arguments(arguments_of(instruction));
   }
 
  private:
   Error call(const fb::KernelCall& call) const {
-    ET_CHECK_OK_OR_RETURN_ERROR(in_range(call.op_index(), count(plan_.operators()), "operator"));
-    return arguments(items(call.args()));
+    return in_range(call.op_index(), count(plan_.operators()), "operator");
   }
 
   Error call(const fb::DelegateCall& call) const {
-    ET_CHECK_OK_OR_RETURN_ERROR(
-        in_range(call.delegate_index(), count(plan_.delegates()), "delegate"));
-    return arguments(items(call.args()));
+    return in_range(call.delegate_index(), count(plan_.delegates()), "delegate");
   }
 
   Error arguments(Span<const int32_t> arguments) const {

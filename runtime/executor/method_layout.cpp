@@ -64,18 +64,10 @@ void count_value(const fb::EValue& value, MethodCounts* counts) {
 }
 
 size_t count_arguments(const fb::Instruction& instruction) {
-  switch (instruction.instr_args_type()) {
-    case fb::InstructionArguments::KernelCall:
-    case fb::InstructionArguments::DelegateCall:
-      return arguments_of(instruction).size();
-    case fb::InstructionArguments::MoveCall:
-      return 2;
-    case fb::InstructionArguments::JumpFalseCall:
-    case fb::InstructionArguments::FreeCall:
-      return 1;
-    default:
-      return 0;
-  }
+  const fb::InstructionArguments type = instruction.instr_args_type();
+  return type == fb::InstructionArguments::MoveCall       ? 2
+         : type < fb::InstructionArguments::JumpFalseCall ? arguments_of(instruction).size()
+                                                          : 1;
 }
 
 MethodCounts count_plan(const fb::ExecutionPlan& plan, size_t plan_words) {

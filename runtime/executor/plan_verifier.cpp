@@ -12,33 +12,45 @@ namespace {
 namespace fb = executorch_flatbuffer;
 using Kind = fb::KernelTypes;
 
-/// Tables may share their lists: `what` is what this method has them as.
-template <typename T>
-Error spend(const fb::ExecutionPlan& plan, Span<const T> list, const char* what,
-            WorkBudget* budget) {
-  ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size()), InvalidProgram,
-                           "method '%s', %s: lists repeat beyond the size of the file, with %zu "
-                           "items here",
-                           text(plan.name()), what, list.size());
+/// Tables may share their lists: those of the method count for each.
+Error spend(const fb::ExecutionPlan& plan, WorkBudget* budget) {
+  const struct {
+    const char* what;
+    size_t size;
+  } lists[] = {{"planned buffers", count(plan.non_const_buffer_sizes())},
+               {"inputs", count(plan.inputs())},
+               {"outputs", count(plan.outputs())}};
+  for (const auto& list : lists) {
+    ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size), InvalidProgram,
+                             "method '%s', %s: lists repeat beyond the size of the file, with %zu "
+                             "items here",
+                             text(plan.name()), list.what, list.size);
+  }
   return Error::Ok;
 }
 
-/// The items of a list (value `index`) must be indices of values of kind `wanted`; with `optional`,
-/// also -1 and None.
-template <typename T>
-Error verify_list(const fb::ExecutionPlan& plan, size_t index, Span<const T> list, Kind wanted,
-                  bool optional, WorkBudget* budget) {
+/// The items of list `index` must be indices of values of the kind that the list is for; in an
+/// optional one, also -1 and None.
+Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budget) {
+  const fb::EValue& value = *plan.values()->Get(static_cast<uint32_t>(index));
+  const bool is_wide = value.val_type() == Kind::IntList;
+  const bool optional = value.val_type() == Kind::OptionalTensorList;
+  const Kind wanted = is_wide ? Kind::Int : Kind::Tensor;
+  const Span<const int32_t> list = list_items(value);
+  const auto* const wide = reinterpret_cast<const int64_t*>(list.data());
   ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size()), InvalidProgram,
                            "method '%s', value %zu: lists repeat beyond the size of the file",
                            text(plan.name()), index);
   const size_t values = count(plan.values());
-  for (const T item : list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const int64_t item = is_wide ? wide[i] : list[i];
     if (optional && item == -1) {
       continue;
     }
     // A negative index becomes a large one.
     const bool inside = static_cast<uint64_t>(item) < values;
-    const Kind found = inside ? plan.values()->Get(item)->val_type() : Kind::NONE;
+    const Kind found =
+        inside ? plan.values()->Get(static_cast<uint32_t>(item))->val_type() : Kind::NONE;
     ET_CHECK_OR_RETURN_ERROR(
         found == wanted || (optional && found == Kind::Null), InvalidProgram,
         "method '%s', value %zu: list item %lld of %zu values has kind %u, expected %u",
@@ -71,19 +83,16 @@ Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, si
     case Kind::BoolList:
       return verify_bool_list(plan, index, budget);
     case Kind::IntList:
-      return verify_list(plan, index, list_items<int64_t>(value), Kind::Int, false, budget);
     case Kind::TensorList:
     case Kind::OptionalTensorList:
-      return verify_list(plan, index, list_items(value), Kind::Tensor,
-                         value.val_type() == Kind::OptionalTensorList, budget);
+      return verify_list(plan, index, budget);
     default:
       return Error::Ok;
   }
 }
 
-Error verify_inputs(const fb::ExecutionPlan& plan, WorkBudget* budget) {
+Error verify_inputs(const fb::ExecutionPlan& plan) {
   const size_t values = count(plan.values());
-  ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, items(plan.inputs()), "inputs", budget));
   for (const int32_t index : items(plan.inputs())) {
     ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
                              "method '%s', input: value %d of %zu", text(plan.name()), index,
@@ -100,9 +109,8 @@ Error verify_inputs(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   return Error::Ok;
 }
 
-Error verify_outputs(const fb::ExecutionPlan& plan, WorkBudget* budget) {
+Error verify_outputs(const fb::ExecutionPlan& plan) {
   const size_t values = count(plan.values());
-  ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, items(plan.outputs()), "outputs", budget));
   for (const int32_t index : items(plan.outputs())) {
     ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
                              "method '%s', output: value %d of %zu", text(plan.name()), index,
@@ -111,9 +119,8 @@ Error verify_outputs(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   return Error::Ok;
 }
 
-Error verify_planned_buffers(const fb::ExecutionPlan& plan, WorkBudget* budget) {
+Error verify_planned_buffers(const fb::ExecutionPlan& plan) {
   const auto sizes = items(plan.non_const_buffer_sizes());
-  ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, sizes, "planned buffers", budget));
   for (size_t i = 0; i < sizes.size(); ++i) {
     ET_CHECK_OR_RETURN_ERROR(sizes[i] >= 0 && static_cast<uint64_t>(sizes[i]) <= SIZE_MAX / 2,
                              InvalidProgram, "method '%s', planned buffer %zu: %" PRId64 " bytes",
@@ -154,12 +161,13 @@ Error verify_delegate(const fb::Program& program, const fb::ExecutionPlan& plan,
 }  // namespace
 
 Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan, WorkBudget* budget) {
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan, budget));
+  ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, budget));
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan));
   for (size_t i = 0; i < count(plan.values()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget));
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan, budget));
-  ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan, budget));
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan));
+  ET_CHECK_OK_OR_RETURN_ERROR(verify_outputs(plan));
   for (size_t i = 0; i < count(plan.delegates()); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_delegate(program, plan, i));
   }
