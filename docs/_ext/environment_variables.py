@@ -23,9 +23,12 @@ BUILD = {
     "PYTHON_EXECUTABLE": "the Python of `install_executorch.sh`",
     "EXECUTORCH_VENV": "the virtual environment of the README's commands; default: `.venv`",
     "PYTHON": "the Python that a new virtual environment is made with",
+    "SOURCE_DATE_EPOCH": "the time of the files in the wheel, in seconds since 1970; default: the commit's",
     "EXECUTORCH_DOCS_QUICK": "builds this site without executing the notebook; `docs/build.sh --quick` sets it",
 }
 RUNTIME = {
+    "EXECUTORCH_MAX_ISA": "the highest instruction set that `cpu_engine` uses: `scalar`, `sse2`, `neon`, "
+    "`avx2`, `avx512` or `avx512vnni`; read once by a process",
     "XDG_CACHE_HOME": "an absolute path: the key that signs cache files of packed weights is in its folder "
     "`executorch`; the type checker's cache is there too",
     "HOME": "the same below `$HOME/.cache`, if `XDG_CACHE_HOME` is not an absolute path",
