@@ -14,7 +14,7 @@ from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.node_rewrite import argument
 from executorch.exir.passes.normalize_views_pass import is_contiguous
-from executorch.exir.passes.reinplace import written_placeholder
+from executorch.exir.passes.reinplace import WRITES_ITS_FIRST_ARGUMENT, written_placeholder
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 
@@ -22,7 +22,8 @@ class ReplaceViewCopyWithViewPass(PassBase):
     """`view_copy`, and `select_copy`/`slice_copy` of a contiguous block, → `memory.view` with a ViewSpec.
 
     Not for results that a graph returns, nor for views of what it returns: outputs have memory of their own, which
-    the caller may provide. Constants are left alone (their views are folded ahead of time).
+    the caller may provide. Not for arguments of a call that writes to the base, or to another part of it: the runtime
+    refuses operands and results that share bytes. Constants are left alone (their views are folded ahead of time).
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
@@ -33,7 +34,7 @@ class ReplaceViewCopyWithViewPass(PassBase):
                 if node in outputs or not isinstance(node.target, EdgeOpOverload):
                     continue
                 offset = _VIEWS[node.target.name()](node) if node.target.name() in _VIEWS else None
-                if offset is not None and node.args[0] not in outputs:
+                if offset is not None and node.args[0] not in outputs and not _meets_its_base_in_a_write(node):
                     _make_view(node, offset)
                     modified = True
         return PassResult(graph_module, modified)
@@ -69,6 +70,34 @@ def _root(node: fx.Node) -> fx.Node:
         if base is node or not isinstance(base, fx.Node):
             return node
         node = base
+
+
+def _meets_its_base_in_a_write(node: fx.Node) -> bool:
+    """Whether a call has `node`, or a view of it, and another node of the same memory, and writes to one of them."""
+    root = _root(node.args[0])  # type: ignore[arg-type]
+    shown, waiting = {node}, [node]
+    while waiting:
+        for user in waiting.pop().users:
+            same = [each for each in user.all_input_nodes if each in shown or _root(each) is root]
+            if len(same) > 1 and not _written_nodes(user).isdisjoint(same):
+                return True
+            becomes_view = isinstance(user.target, EdgeOpOverload) and user.target.name() in _VIEWS
+            if user not in shown and (user.target is memory.view or becomes_view):
+                shown.add(user)
+                waiting.append(user)
+    return False
+
+
+def _written_nodes(node: fx.Node) -> set[fx.Node]:
+    """The arguments that a call writes to, items of lists included."""
+    schema = getattr(node.target, "_schema", None)
+    declared = [each.alias_info is not None and each.alias_info.is_write for each in schema.arguments] if schema else []
+    written: list[Any] = [each for each, is_written in zip(node.args, declared, strict=False) if is_written]
+    if WRITES_ITS_FIRST_ARGUMENT in node.meta:
+        written.append(node.args[0])
+    found: set[fx.Node] = set()
+    fx.node.map_arg(written, found.add)
+    return found
 
 
 def _block_offset(node: fx.Node, first: int) -> int | None:

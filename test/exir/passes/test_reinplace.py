@@ -153,3 +153,21 @@ print([method.execute(call)[0].flatten().tolist() for call in calls])
         model = Cache(by)
         expected = [model(K * (s + 1), torch.tensor([3 + s])).flatten().tolist() for s in range(3)]
         assert peer.run_script(script, [path], tmp_path).strip().splitlines()[-1] == str(expected)
+
+
+class Shifted(nn.Module):
+    """Moves rows of a result within the result: what is read and what is written overlap."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y[1:3] = y[0:2].clone()
+        y[3] = y[0:1].view(-1) + y[2]
+        y[torch.tensor([1, 2])] = y[1:3].clone().view(2, -1)
+        return y.sum(0)
+
+
+def test_a_part_is_copied_before_the_rest_of_its_tensor_is_written() -> None:
+    model, x = Shifted(), torch.arange(12.0).reshape(4, 3)
+    method = Runtime.get().load_program(manager_of(model, x).buffer).load_method("forward")
+    (found,) = method.execute((x,))
+    torch.testing.assert_close(found, model(x))
