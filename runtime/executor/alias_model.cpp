@@ -31,7 +31,7 @@ using executorch::runtime::internal::text;
 namespace {
 
 /// The end of a list of values.
-constexpr uint32_t kEnd = UINT32_MAX;
+constexpr uint32_t kEnd = (1u << 29) - 1;
 
 bool is_static(const fb::Tensor& tensor) {
   return tensor.shape_dynamism() == fb::TensorShapeDynamism::STATIC;
@@ -65,7 +65,7 @@ Error AliasModel::check() {
 void AliasModel::set_up() {
   nodes_ = reinterpret_cast<Node*>(block_.values.data());
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
-    new (&nodes_[i]) Node{i, i, kEnd, 0};
+    new (&nodes_[i]) Node{i, i, 0, kEnd};
     const fb::Tensor* const tensor = tensor_at(plan_, i);
     uint8_t& flags = block_.flags[i];
     if (tensor != nullptr && tensor->allocation_info() == nullptr) {
@@ -299,7 +299,8 @@ PlannedRange AliasModel::range(uint32_t value) const {
 /// there. The roles end.
 Error AliasModel::check_places() {
   for (; list_ != kEnd; list_ = nodes_[list_].link) {
-    const uint32_t role = std::exchange(nodes_[list_].role, 0);
+    const uint32_t role = nodes_[list_].role;
+    nodes_[list_].role = 0;
     const PlannedRange own = range(list_);
     // Each two that are written to are compared once.
     uint32_t other = (role & Role::kWrite) != 0 ? nodes_[list_].link : written_;

@@ -50,10 +50,11 @@ class AliasModel final {
     uint32_t root;
     /// The values of a class are a ring.
     uint32_t next;
-    /// The next of the values that the instruction has to do with.
-    uint32_t link;
-    /// Bits of Role: what it is to the instruction.
-    uint32_t role;
+    /// Bits of Role: what it is to the instruction. On 32 bits a value has room for 12 bytes.
+    uint32_t role : 3;
+    /// The next of the values that the instruction has to do with. A flatbuffer, of less than 2^31
+    /// bytes, has fewer than 2^29 values.
+    uint32_t link : 29;
   };
   struct Role;
 
