@@ -64,13 +64,11 @@ corpus_of() {
   [ ! -d "test/fuzz/corpus/$1" ] || echo "test/fuzz/corpus/$1"
 }
 
-# The number of changed inputs that .ci/run has time for. Programs: the corpus alone, as long as open/ has findings that
-# changed ones would be again.
+# The number of changed inputs that .ci/run has time for.
 runs_of() {
   case $1 in
-    program | c_api | xnnpack) [ -d test/fuzz/open/program ] && echo 0 || echo 3000 ;;
     kernels) echo 6000 ;;
-    data_file | bundle) echo 3000 ;;
+    program | c_api | xnnpack | data_file | bundle) echo 3000 ;;
     *) echo 1000 ;;
   esac
 }
