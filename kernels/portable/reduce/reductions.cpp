@@ -218,10 +218,13 @@ struct Truth : Tireless<Truth<kSought>, 1> {
   void take(bool x) { found = static_cast<bool>(found | (x == kSought)); }
   void take_run(const bool* x, int64_t n) {
     constexpr int64_t kRun = 1024;  // Once found, no more is looked at.
+    // Memory of a bool tensor may hold any byte, which C++ does not allow in a bool.
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(x);
     for (int64_t first = 0; first < n && !found; first += kRun) {
       const int64_t last = std::min(n, first + kRun);
       uint8_t any = 0;
-      for (int64_t i = first; i < last; ++i) any |= static_cast<uint8_t>(x[i] == kSought);
+      for (int64_t i = first; i < last; ++i)
+        any |= static_cast<uint8_t>((bytes[i] != 0) == kSought);
       found = any != 0;
     }
   }
