@@ -92,10 +92,16 @@ def test_a_method_may_have_a_budget_of_its_own(counting: bytes) -> None:
 
 @contextmanager
 def signal_soon(number: signal.Signals) -> Iterator[None]:
+    # Other tests of the process may have left a handler of SIGINT that raises nothing.
+    before = signal.signal(number, signal.default_int_handler) if number == signal.SIGINT else None
     timer = threading.Timer(0.1, os.kill, (os.getpid(), number))
     timer.start()
-    yield
-    timer.join()
+    try:
+        yield
+        timer.join()
+    finally:
+        if before is not None:
+            signal.signal(number, before)
 
 
 def runs_endlessly(method: Method) -> Callable[[], object]:
