@@ -20,6 +20,7 @@ from executorch.exir.emit.state import MethodState, Ref
 from executorch.exir.emit.tensors import constant_tensor, is_planned, tensor_value
 from executorch.exir.error import ExportError
 from executorch.exir.memory.specs import out_arguments
+from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.schema import Bool, Double, FreeCall, Int, KernelTypes, TensorList
 from executorch.exir.tensor import TensorSpec
 
@@ -122,7 +123,7 @@ class GraphEmitter:
         outs = [values[name] for name in out_arguments(node)]
         if outs:
             return outs[0] if len(outs) == 1 else outs
-        written = [each.name for each in schema.arguments if each.alias_info is not None and each.alias_info.is_write]
+        written = [each.name for each in schema.arguments if is_written_argument(each)]
         if len(written) == 1 and len(schema.returns) == 1:
             return values[written[0]]
         return self.spec_values(node)

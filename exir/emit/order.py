@@ -21,6 +21,7 @@ import torch
 
 from executorch.exir.emit.state import MethodState
 from executorch.exir.error import ExportError
+from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.scalar_type import element_size
 from executorch.exir.schema import (
     DelegateCall,
@@ -152,8 +153,7 @@ def _written(name: str, overload: str) -> frozenset[int]:
     schema = _schema(name, overload)
     if schema is None:
         return frozenset()
-    arguments = enumerate(schema.arguments)
-    return frozenset(i for i, each in arguments if each.alias_info is not None and each.alias_info.is_write)
+    return frozenset(i for i, each in enumerate(schema.arguments) if is_written_argument(each))
 
 
 @cache

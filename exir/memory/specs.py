@@ -8,6 +8,7 @@ from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
 from executorch.exir.memory.functions import alloc
+from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 
@@ -28,7 +29,7 @@ def written_argument(node: Node) -> Node | None:
     schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
     if schema is None or len(schema.returns) != 1 or schema.returns[0].alias_info is None:
         return None
-    written = [i for i, each in enumerate(schema.arguments) if each.alias_info is not None and each.alias_info.is_write]
+    written = [i for i, each in enumerate(schema.arguments) if is_written_argument(each)]
     if len(written) != 1 or schema.arguments[written[0]].is_out or written[0] >= len(node.args):
         return None
     found = node.args[written[0]]

@@ -15,13 +15,14 @@ from executorch.exir.error import ExportError
 _RESULT_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory"})
 
 
+def is_written_argument(argument: torch.Argument) -> bool:
+    """Whether an operator writes to this argument of its schema."""
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
 def out_argument_names(op: OpOverload) -> tuple[str, ...]:
     """Names of the arguments that an out variant writes its results to, in order; empty for other operators."""
-    return tuple(
-        argument.name
-        for argument in op._schema.arguments
-        if argument.kwarg_only and argument.alias_info is not None and argument.alias_info.is_write
-    )
+    return tuple(each.name for each in op._schema.arguments if each.kwarg_only and is_written_argument(each))
 
 
 def is_out_variant(op: OpOverload) -> bool:

@@ -22,6 +22,7 @@ from torch.export import ExportedProgram
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.specs import written_placeholder_names
+from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.passes.node_rewrite import insert_before, replace_by
 from executorch.exir.passes.reinplace import later_readers, may_be_written, returned_to_the_user
 from executorch.exir.passes.written_parts import Place, check_disjoint, copy_part, place_of, put_part
@@ -80,7 +81,7 @@ def _copied(base: fx.Node, call: fx.Node) -> fx.Node:
 
 
 def _written_arguments(op: OpOverload) -> list[str]:
-    return [item.name for item in op._schema.arguments if item.alias_info is not None and item.alias_info.is_write]
+    return [item.name for item in op._schema.arguments if is_written_argument(item)]
 
 
 def _places(op: OpOverload, call: fx.Node) -> dict[str, Place]:

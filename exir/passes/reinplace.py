@@ -23,6 +23,7 @@ from torch.export.graph_signature import OutputKind
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.memory.specs import written_argument, written_placeholder_names
+from executorch.exir.operator.convert import is_written_argument
 
 _aten = exir_ops.edge.aten
 
@@ -97,7 +98,7 @@ def _check_override(functional: Any, in_place: Any) -> None:
     first, second = (_overload(each)._schema.arguments for each in (functional, in_place))
     if [str(a.type) for a in first] != [str(a.type) for a in second]:
         raise ValueError(f"{in_place} takes other arguments than {functional}: it cannot stand in its place")
-    writes = [a.alias_info is not None and a.alias_info.is_write for a in second]
+    writes = [is_written_argument(each) for each in second]
     if not writes or not writes[0] or any(writes[1:]):
         raise ValueError(f"{in_place} has to write to its first argument and to no other one")
 

@@ -12,6 +12,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from executorch.exir import memory
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.passes.node_rewrite import argument
 from executorch.exir.passes.normalize_views_pass import is_contiguous
 from executorch.exir.passes.reinplace import WRITES_ITS_FIRST_ARGUMENT, written_placeholder
@@ -91,8 +92,8 @@ def _meets_its_base_in_a_write(node: fx.Node) -> bool:
 def _written_nodes(node: fx.Node) -> set[fx.Node]:
     """The arguments that a call writes to, items of lists included."""
     schema = getattr(node.target, "_schema", None)
-    declared = [each.alias_info is not None and each.alias_info.is_write for each in schema.arguments] if schema else []
-    written: list[Any] = [each for each, is_written in zip(node.args, declared, strict=False) if is_written]
+    arguments = schema.arguments if schema is not None else ()
+    written: list[Any] = [value for value, each in zip(node.args, arguments, strict=False) if is_written_argument(each)]
     if WRITES_ITS_FIRST_ARGUMENT in node.meta:
         written.append(node.args[0])
     found: set[fx.Node] = set()

@@ -15,7 +15,7 @@ import torch
 from torch import fx
 from torch._ops import OpOverload
 
-from executorch.exir.operator.convert import is_view
+from executorch.exir.operator.convert import is_view, is_written_argument
 from executorch.exir.passes.node_rewrite import insert_before
 from executorch.exir.program.functional_calls import is_fresh
 
@@ -68,10 +68,7 @@ def _writes_to(node: fx.Node, written: fx.Node) -> bool:
     if not isinstance(node.target, OpOverload):
         return False
     given = dict(zip((item.name for item in node.target._schema.arguments), node.args, strict=False)) | node.kwargs
-    return any(
-        item.alias_info is not None and item.alias_info.is_write and given.get(item.name) is written
-        for item in node.target._schema.arguments
-    )
+    return any(is_written_argument(item) and given.get(item.name) is written for item in node.target._schema.arguments)
 
 
 def _sharing(node: fx.Node, sources: bool) -> set[fx.Node]:

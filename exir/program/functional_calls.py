@@ -15,7 +15,7 @@ import torch
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
 
-from executorch.exir.operator.convert import is_functional
+from executorch.exir.operator.convert import is_functional, is_written_argument
 from executorch.exir.program.call_body import is_composite
 
 # Arguments that, if true, make an operator update its running statistics, which its schema does not say.
@@ -26,7 +26,7 @@ _HIDDEN_WRITES = frozenset({"training", "train", "use_input_stats"})
 def functional_form(op: OpOverload) -> OpOverload | None:
     """The operator that returns what `op` writes to its first argument (`relu_` → `relu`), or None."""
     arguments = op._schema.arguments
-    writes = [item.alias_info is not None and item.alias_info.is_write for item in arguments]
+    writes = [is_written_argument(item) for item in arguments]
     name = op._schema.name.split("::")[1]
     if not name.endswith("_") or not writes[0] or any(writes[1:]):
         return None
