@@ -35,7 +35,9 @@ struct Creation {
     const auto& n = of.as<fb::Convolution>();
     groups = {n.groups(), n.group_input_channels(), n.group_output_channels()};
     flags = n.flags() & kWindowFlags;
-    if (of.kind == NodeKind::DepthwiseConv2d) {
+    if (of.kind == NodeKind::ConvTranspose2d) {
+      flags = 0;
+    } else if (of.kind == NodeKind::DepthwiseConv2d) {
       groups.outputs /= groups.inputs;
       groups.inputs = 1;
       flags |= XNN_FLAG_DEPTHWISE_CONVOLUTION;
@@ -44,17 +46,12 @@ struct Creation {
 
   /// Calls one of XNNPACK's functions; `parts` are the arguments that differ between datatypes.
   template <typename Function, typename... Parts>
-  xnn_status convolution(Function* create, Parts... parts) {
+  xnn_status call(Function* create, Parts... parts) {
     const Window2d& w = node.window;
     return create(w.top, w.right, w.bottom, w.left, w.height, w.width, w.stride_height,
                   w.stride_width, w.dilation_height, w.dilation_width, groups.count, groups.inputs,
                   groups.outputs, groups.count * groups.inputs, groups.count * groups.outputs,
                   parts..., flags, nullptr, cache(), &handle);
-  }
-  template <typename Function, typename... Parts>
-  xnn_status deconvolution(Function* create, Parts... parts) {
-    flags = 0;
-    return convolution(create, parts...);
   }
   xnn_weights_cache_t cache() const {
     return context.weights == nullptr ? nullptr : context.weights->provider();
@@ -71,6 +68,28 @@ struct Quantized {
         result_zero_point(static_cast<T>(c.result.zero_point)),
         clamp(quantized_clamp<T>(c.node.clamp, c.result)) {}
 };
+
+// The arguments by the datatype of the weights, for convolutions and transposed ones.
+template <auto create>
+xnn_status create_qs8(Creation& c) {
+  const Quantized<int8_t> q(c);
+  return c.call(create, q.operand_zero_point, c.operand.scale, c.filter.scale, any(c.filter.data),
+                any(c.bias), q.result_zero_point, c.result.scale, q.clamp.min, q.clamp.max);
+}
+template <auto create>
+xnn_status create_qc8(Creation& c) {
+  const Quantized<int8_t> q(c);
+  return c.call(create, q.operand_zero_point, c.operand.scale, c.filter.channel_scales,
+                any(c.filter.data), any(c.bias), q.result_zero_point, c.result.scale, q.clamp.min,
+                q.clamp.max);
+}
+template <auto create>
+xnn_status create_qu8(Creation& c) {
+  const Quantized<uint8_t> q(c);
+  return c.call(create, q.operand_zero_point, c.operand.scale,
+                static_cast<uint8_t>(c.filter.zero_point), c.filter.scale, any(c.filter.data),
+                any(c.bias), q.result_zero_point, c.result.scale, q.clamp.min, q.clamp.max);
+}
 
 /// The functions of a datatype that create, reshape and set up its operator.
 struct Variant {
@@ -96,43 +115,26 @@ xnn_status setup_as(xnn_operator_t op, const Tensors& t) {
 constexpr Variant kConvolutions[] = {
     {Datatype::Float32, Datatype::Float32, Datatype::Float32, "Convolution (NHWC, F32)",
      [](Creation& c) {
-       return c.convolution(xnn_create_convolution2d_nhwc_f32, any(c.filter.data), any(c.bias),
-                            c.node.clamp.min, c.node.clamp.max);
+       return c.call(xnn_create_convolution2d_nhwc_f32, any(c.filter.data), any(c.bias),
+                     c.node.clamp.min, c.node.clamp.max);
      },
      reshape_as<xnn_reshape_convolution2d_nhwc_f32>, setup_as<xnn_setup_convolution2d_nhwc_f32>},
     {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float32, "Convolution (NHWC, QD8, F32, QC8W)",
      [](Creation& c) {
-       return c.convolution(xnn_create_convolution2d_nhwc_qd8_f32_qc8w, c.filter.channel_scales,
-                            any(c.filter.data), any(c.bias), c.node.clamp.min, c.node.clamp.max);
+       return c.call(xnn_create_convolution2d_nhwc_qd8_f32_qc8w, c.filter.channel_scales,
+                     any(c.filter.data), any(c.bias), c.node.clamp.min, c.node.clamp.max);
      },
      reshape_as<xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w>, nullptr},
     {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8, "Convolution (NHWC, QS8)",
-     [](Creation& c) {
-       const Quantized<int8_t> q(c);
-       return c.convolution(xnn_create_convolution2d_nhwc_qs8, q.operand_zero_point,
-                            c.operand.scale, c.filter.scale, any(c.filter.data), any(c.bias),
-                            q.result_zero_point, c.result.scale, q.clamp.min, q.clamp.max);
-     },
-     reshape_as<xnn_reshape_convolution2d_nhwc_qs8>, setup_as<xnn_setup_convolution2d_nhwc_qs8>},
+     create_qs8<xnn_create_convolution2d_nhwc_qs8>, reshape_as<xnn_reshape_convolution2d_nhwc_qs8>,
+     setup_as<xnn_setup_convolution2d_nhwc_qs8>},
     {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8, "Convolution (NHWC, QC8)",
-     [](Creation& c) {
-       const Quantized<int8_t> q(c);
-       return c.convolution(xnn_create_convolution2d_nhwc_qs8_qc8w, q.operand_zero_point,
-                            c.operand.scale, c.filter.channel_scales, any(c.filter.data),
-                            any(c.bias), q.result_zero_point, c.result.scale, q.clamp.min,
-                            q.clamp.max);
-     },
+     create_qc8<xnn_create_convolution2d_nhwc_qs8_qc8w>,
      reshape_as<xnn_reshape_convolution2d_nhwc_qs8_qc8w>,
      setup_as<xnn_setup_convolution2d_nhwc_qs8_qc8w>},
     {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8, "Convolution (NHWC, QU8)",
-     [](Creation& c) {
-       const Quantized<uint8_t> q(c);
-       return c.convolution(xnn_create_convolution2d_nhwc_qu8, q.operand_zero_point,
-                            c.operand.scale, static_cast<uint8_t>(c.filter.zero_point),
-                            c.filter.scale, any(c.filter.data), any(c.bias), q.result_zero_point,
-                            c.result.scale, q.clamp.min, q.clamp.max);
-     },
-     reshape_as<xnn_reshape_convolution2d_nhwc_qu8>, setup_as<xnn_setup_convolution2d_nhwc_qu8>},
+     create_qu8<xnn_create_convolution2d_nhwc_qu8>, reshape_as<xnn_reshape_convolution2d_nhwc_qu8>,
+     setup_as<xnn_setup_convolution2d_nhwc_qu8>},
 };
 
 /// The adjustments of transposed convolutions are arguments of reshaping.
@@ -161,32 +163,15 @@ xnn_status setup_transposed(xnn_operator_t op, const Tensors& t) {
 }
 constexpr TransposedVariant kDeconvolutions[] = {
     {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8, "Deconvolution (NHWC, QS8)",
-     [](Creation& c) {
-       const Quantized<int8_t> q(c);
-       return c.deconvolution(xnn_create_deconvolution2d_nhwc_qs8, q.operand_zero_point,
-                              c.operand.scale, c.filter.scale, any(c.filter.data), any(c.bias),
-                              q.result_zero_point, c.result.scale, q.clamp.min, q.clamp.max);
-     },
+     create_qs8<xnn_create_deconvolution2d_nhwc_qs8>,
      reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qs8>,
      setup_transposed<xnn_setup_deconvolution2d_nhwc_qs8>},
     {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8, "Deconvolution (NHWC, QS8, QC8W)",
-     [](Creation& c) {
-       const Quantized<int8_t> q(c);
-       return c.deconvolution(xnn_create_deconvolution2d_nhwc_qs8_qc8w, q.operand_zero_point,
-                              c.operand.scale, c.filter.channel_scales, any(c.filter.data),
-                              any(c.bias), q.result_zero_point, c.result.scale, q.clamp.min,
-                              q.clamp.max);
-     },
+     create_qc8<xnn_create_deconvolution2d_nhwc_qs8_qc8w>,
      reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qs8_qc8w>,
      setup_transposed<xnn_setup_deconvolution2d_nhwc_qs8_qc8w>},
     {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8, "Deconvolution (NHWC, QU8)",
-     [](Creation& c) {
-       const Quantized<uint8_t> q(c);
-       return c.deconvolution(xnn_create_deconvolution2d_nhwc_qu8, q.operand_zero_point,
-                              c.operand.scale, static_cast<uint8_t>(c.filter.zero_point),
-                              c.filter.scale, any(c.filter.data), any(c.bias), q.result_zero_point,
-                              c.result.scale, q.clamp.min, q.clamp.max);
-     },
+     create_qu8<xnn_create_deconvolution2d_nhwc_qu8>,
      reshape_transposed<xnn_reshape_deconvolution2d_nhwc_qu8>,
      setup_transposed<xnn_setup_deconvolution2d_nhwc_qu8>},
 };
