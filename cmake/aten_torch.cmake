@@ -23,13 +23,16 @@ print(';'.join(c.include_paths())); print(c.library_paths()[0]); print(int(torch
 endfunction()
 
 # executorch_link_before_torch(NAME archives...): torch exports a pthreadpool and a cpuinfo of its own, of other versions. Those
-# that XNNPACK was built with come first on the linker's line, and torch does not see them.
+# that XNNPACK uses come first on the linker's line, and torch does not see them.
 function(executorch_link_before_torch name)
   foreach(archive ${ARGN})
-    if(NOT archive MATCHES "\\.a$")
+    if(NOT archive MATCHES "\\.a$|^\\$<")
       message(FATAL_ERROR "XNNPACK in ATen mode: expected a static library, beside torch's own of that name, found ${archive}")
     endif()
     get_filename_component(file ${archive} NAME)
+    if(archive MATCHES "^\\$<TARGET_FILE:(.*)>$")
+      set(file $<TARGET_FILE_NAME:${CMAKE_MATCH_1}>)
+    endif()
     target_link_options(${name} INTERFACE ${archive} LINKER:--exclude-libs,${file})
   endforeach()
   target_link_options(${name} INTERFACE LINKER:-u,pthreadpool_create LINKER:-u,pthreadpool_parallelize_1d

@@ -20,15 +20,15 @@ executorch_report_option(EXECUTORCH_XNNPACK_ENABLE_KLEIDI ON "XNNPACK is built w
 executorch_report_option(EXECUTORCH_FLATBUFFERS_MAX_ALIGNMENT ON "the runtime sets no maximum for the alignment of tensor data")
 executorch_report_option(ENABLE_XNNPACK_PROFILING ON "every build has the profiler, which runs when an event tracer is attached")
 
-# pthreadpool and cpuinfo come with XNNPACK and serve its backend and extension_threadpool.
+# XNNPACK uses both: cpuinfo comes with it, the functions of pthreadpool are extension_threadpool's.
 foreach(library PTHREADPOOL CPUINFO)
   if(DEFINED EXECUTORCH_BUILD_${library})
     if(EXECUTORCH_BUILD_XNNPACK AND NOT EXECUTORCH_BUILD_${library})
       message(FATAL_ERROR "EXECUTORCH_BUILD_XNNPACK=${EXECUTORCH_BUILD_XNNPACK}: expected EXECUTORCH_BUILD_${library}=ON, which "
                           "XNNPACK needs, found OFF")
     elseif(EXECUTORCH_BUILD_${library} AND NOT EXECUTORCH_BUILD_XNNPACK)
-      message(STATUS "EXECUTORCH_BUILD_${library}=ON: the library comes with XNNPACK (EXECUTORCH_BUILD_XNNPACK=ON); without it "
-                     "extension_threadpool runs everything on the calling thread")
+      message(STATUS "EXECUTORCH_BUILD_${library}=ON: the library comes with XNNPACK (EXECUTORCH_BUILD_XNNPACK=ON); "
+                     "extension_threadpool has threads without it")
     endif()
   endif()
 endforeach()

@@ -20,8 +20,7 @@ thread_local ThreadPool* chosen = nullptr;
 thread_local bool no_pool = false;
 
 size_t count_or_default(size_t thread_count) {
-  const size_t count = thread_count == 0 ? usable_cores() : thread_count;
-  return kHasWorkers ? count : 1;
+  return thread_count == 0 ? usable_cores() : thread_count;
 }
 
 // What is linked with this file runs its kernels on the pool of the calling thread.
@@ -110,9 +109,6 @@ void ThreadPool::run(runtime::FunctionRef<void(size_t)> fn, size_t range) {
 
 bool ThreadPool::_unsafe_reset_threadpool(uint32_t num_threads) {
   const size_t count = num_threads == 0 ? count_or_default(0) : num_threads;
-  if (!kHasWorkers && count != 1) {
-    return false;
-  }
   std::shared_ptr<pthreadpool> started;
   if (count > 1) {
     started = start_workers(count);

@@ -17,9 +17,7 @@ namespace executorch::extension::threadpool {
 
 /// A pool of threads; whoever calls run() is one of them. Several threads may use one pool at the
 /// same time: its tasks are run one after the other, so that no more threads run than the pool has.
-/// Threads start when they are first needed.
-///
-/// A runtime built without XNNPACK's libraries has no workers: every pool has one thread.
+/// Threads start when they are first needed, and anew in a process that fork() made.
 class ThreadPool final {
  public:
   /// With 0 threads as many as the physical cores that the process may use (cores.h).

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The threads of a pool: pthreadpool's, or none where the runtime is built without it.
+// The threads of a pool: our own (worker_pool.h), unless a shared XNNPACK brings a pthreadpool.
 #pragma once
 
 #include <stddef.h>
@@ -9,9 +9,6 @@
 #include <executorch/extension/threadpool/threadpool.h>
 
 namespace executorch::extension::threadpool {
-
-/// Whether there can be threads at all.
-extern const bool kHasWorkers;
 
 /// Workers that make `count` threads, at least 2, together with the caller; null if the system
 /// gives no more.

@@ -1,4 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Workers are what <pthreadpool.h> gives: our own threads or the system's, whichever XNNPACK uses.
 #include <pthreadpool.h>
 
 #include <executorch/extension/memory_allocator/no_memory.h>
@@ -20,9 +21,9 @@ extern "C" void __tsan_release(void* address);
 namespace executorch::extension::threadpool {
 namespace {
 
-/// One call of run_on_workers(). pthreadpool is not compiled with the thread sanitizer, which does
-/// not see what its atomics order and is told here: the start of each task comes after the call,
-/// the call's return after the end of each task.
+/// One call of run_on_workers(). A pthreadpool of the system is compiled without the thread
+/// sanitizer, which cannot see the order that its atomics give. We tell it: each task starts after
+/// the call, and the call returns after the end of each task.
 struct Call {
   runtime::FunctionRef<void(size_t)> fn;
 
@@ -46,8 +47,6 @@ void run_task(void* context, size_t index) {
 }
 
 }  // namespace
-
-const bool kHasWorkers = true;
 
 std::shared_ptr<pthreadpool> start_workers(size_t count) {
   pthreadpool_t pool = pthreadpool_create(count);

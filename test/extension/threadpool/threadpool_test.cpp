@@ -1,8 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/threadpool/threadpool.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -78,7 +82,7 @@ TEST(ThreadPool, RunsNoMoreThreadsThanItHasWhenSeveralUseIt) {
   for (std::thread& user : users) {
     user.join();
   }
-  EXPECT_LE(most.load(), kHasWorkers ? 2 : 4);
+  EXPECT_LE(most.load(), 2);
 }
 
 TEST(ThreadPool, ATaskThatRunsTasksRunsThemItself) {
@@ -91,14 +95,11 @@ TEST(ThreadPool, ATaskThatRunsTasksRunsThemItself) {
 }
 
 TEST(ThreadPool, ByDefaultHasTheCoresThatTheProcessMayUse) {
-  EXPECT_EQ(ThreadPool().get_thread_count(), kHasWorkers ? cpuinfo::get_num_performant_cores() : 1);
+  EXPECT_EQ(ThreadPool().get_thread_count(), cpuinfo::get_num_performant_cores());
   EXPECT_EQ(get_threadpool(), default_threadpool().get());
 }
 
 TEST(ThreadPool, WhoAskForTheSameSizeShareOne) {
-  if (!kHasWorkers) {
-    GTEST_SKIP() << "built without workers";
-  }
   const size_t count = default_threadpool()->get_thread_count() + 3;
   const std::shared_ptr<ThreadPool> one = ThreadPool::of_size(count);
   EXPECT_EQ(ThreadPool::of_size(count), one);
@@ -108,10 +109,6 @@ TEST(ThreadPool, WhoAskForTheSameSizeShareOne) {
 }
 
 TEST(ThreadPool, WorkersOutliveAResetForWhoHoldsThem) {
-  if (!kHasWorkers) {
-    EXPECT_FALSE(ThreadPool()._unsafe_reset_threadpool(2));
-    GTEST_SKIP() << "built without workers";
-  }
   ThreadPool pool(2);
   const std::shared_ptr<pthreadpool> held = pool.workers();
   EXPECT_TRUE(pool._unsafe_reset_threadpool(3));
@@ -140,6 +137,33 @@ TEST(ThreadPool, ScopesChooseThePoolOfTheirThread) {
     std::thread([] { EXPECT_EQ(get_threadpool(), default_threadpool().get()); }).join();
   }
   EXPECT_EQ(get_threadpool(), default_threadpool().get());
+}
+
+// In the child the workers do not exist; a caller that waited for them, or joined them, would hang.
+TEST(ThreadPool, InAForkedProcessItsWorkersStartAnew) {
+  ThreadPool pool(4);
+  pool.run([](size_t) {}, 100);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    while (threads.size() < 2) {
+      pool.run(
+          [&](size_t) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            const std::lock_guard<std::mutex> lock(mutex);
+            threads.insert(std::this_thread::get_id());
+          },
+          100);
+    }
+    pool._unsafe_destroy_threadpool();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  pool.run([](size_t) {}, 100);
 }
 
 TEST(ThreadPool, AGuardKeepsEverythingOnTheCallingThread) {
