@@ -127,7 +127,8 @@ class CMakeBuild(build_ext):
         # no longer exists, another Python, another place of this tree, or be half written.
         self._call(
             "cmake", "--fresh", "-S", ROOT, "-B", build, "-G", "Ninja", "-DEXECUTORCH_BUILD_PYBIND=ON",
-            "-DEXECUTORCH_BUILD_XNNPACK=AUTO", f"-DPython3_EXECUTABLE={sys.executable}",
+            "-DEXECUTORCH_BUILD_XNNPACK=AUTO", "-DEXECUTORCH_BUILD_KERNELS_LINALG=AUTO",
+            f"-DPython3_EXECUTABLE={sys.executable}",
             *arguments_from("EXECUTORCH_CMAKE_ARGS"), *arguments_from("CMAKE_ARGS"),
         )  # fmt: skip
         jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")

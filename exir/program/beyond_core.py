@@ -17,6 +17,11 @@ from torch._decomp import global_decomposition_table
 from torch._ops import OpOverload
 from torch._prims_common import type_to_dtype
 
+from executorch.exir.decompose.fake_quantization import FAKE_QUANTIZATION_DECOMPOSITIONS
+from executorch.exir.decompose.fractional_pooling import FRACTIONAL_POOLING_DECOMPOSITIONS
+from executorch.exir.decompose.linear_algebra import LINEAR_ALGEBRA_DECOMPOSITIONS
+from executorch.exir.decompose.polynomials import POLYNOMIAL_DECOMPOSITIONS
+from executorch.exir.decompose.windows import WINDOW_DECOMPOSITIONS
 from executorch.exir.program.complex_numbers import COMPLEX_DECOMPOSITIONS
 from executorch.exir.program.randomness import RANDOM_DECOMPOSITIONS
 from executorch.exir.program.training_mode import batch_norm_by_the_batch
@@ -48,6 +53,38 @@ def _index_reduce(
 def _put(self: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
     flat = torch.index_put(self.reshape(-1), [index.reshape(-1)], source.reshape(-1), accumulate)
     return flat.reshape(self.shape)
+
+
+def _conv_tbc(self: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, pad: int = 0) -> torch.Tensor:
+    """A convolution of [time, batch, channels]; weight: [window, in, out]."""
+    planes = torch.conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return planes.permute(2, 0, 1)
+
+
+def _embedding_renorm(self: torch.Tensor, indices: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
+    """Scales the rows at `indices` whose norm is above max_norm down to it."""
+    norms = torch.linalg.vector_norm(self, norm_type, dim=1, keepdim=True)
+    used = torch.index_put(
+        torch.zeros([self.shape[0]], dtype=torch.bool),
+        [indices.reshape(-1)],
+        torch.ones([], dtype=torch.bool),
+    ).unsqueeze(1)
+    return torch.where(torch.logical_and(used, norms > max_norm), self * (max_norm / (norms + 1e-7)), self)
+
+
+def _rrelu(
+    self: torch.Tensor,
+    noise: torch.Tensor,
+    lower: float = 0.125,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Slopes below 0 are random while training, else the mean of both limits."""
+    if not training:
+        return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), torch.clone(noise)
+    slopes = torch.where(self <= 0, torch.rand_like(self) * (upper - lower) + lower, 1.0)
+    return self * slopes, slopes
 
 
 def _empty_permuted(size: list[int], physical_layout: list[int], **kind: Any) -> torch.Tensor:
@@ -115,7 +152,11 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten.bitwise_or.Scalar_Tensor: lambda self, other: torch.bitwise_or(other, self),
     _aten.bitwise_right_shift.Scalar_Tensor: _of_tensors(torch.bitwise_right_shift, number_first=True),
     _aten.bitwise_xor.Scalar_Tensor: lambda self, other: torch.bitwise_xor(other, self),
+    _aten._is_all_true.default: torch.all,
+    _aten._is_any_true.default: torch.any,
+    _aten.conv_tbc.default: _conv_tbc,
     _aten.copysign.Scalar: _of_tensors(torch.copysign),
+    _aten.embedding_renorm.default: _embedding_renorm,
     _aten._embedding_bag_forward_only.default: _aten._embedding_bag,
     _aten._trilinear.default: _trilinear,
     _aten.empty_permuted.default: _empty_permuted,
@@ -127,8 +168,16 @@ _OWN: dict[OpOverload, Decomposition] = {
     _aten.__lshift__.Tensor: lambda self, other: torch.bitwise_left_shift(self, other),
     _aten.__rshift__.Scalar: lambda self, other: torch.bitwise_right_shift(self, other),
     _aten.__rshift__.Tensor: lambda self, other: torch.bitwise_right_shift(self, other),
+    _aten.rrelu_with_noise_functional.default: _rrelu,
+    _aten.special_zeta.other_scalar: _of_tensors(torch.special.zeta),
+    _aten.special_zeta.self_scalar: _of_tensors(torch.special.zeta, number_first=True),
     torch.ops.prims.scalar_tensor.default: _scalar_tensor,
     _aten.linalg_vector_norm.default: torch._refs.linalg.vector_norm,
+    **FAKE_QUANTIZATION_DECOMPOSITIONS,
+    **FRACTIONAL_POOLING_DECOMPOSITIONS,
+    **LINEAR_ALGEBRA_DECOMPOSITIONS,
+    **POLYNOMIAL_DECOMPOSITIONS,
+    **WINDOW_DECOMPOSITIONS,
 }
 # Overloads whose decomposition by PyTorch refuses what eager takes: an index that is one number, truth values.
 IN_PLACE_OF_PYTORCHS: dict[OpOverload, Decomposition] = {

@@ -12,8 +12,11 @@ import torch
 from torch._export.verifier import SpecViolationError
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
+from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
+from torch.export.graph_signature import InputKind
 
 from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.decompose.linalg_checks import check_in_kernels
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.program.affine_operators import affine_decompositions
@@ -84,7 +87,16 @@ def decompose(
 
 def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -> ExportedProgram | None:
     made = copy_program(program)
-    return made if decompose_graph(made, table, kept) else None
+    if not decompose_graph(made, table, kept):
+        return None
+    _check_in_kernels(made)
+    return made
+
+
+def _check_in_kernels(program: ExportedProgram) -> None:
+    for held in all_graph_modules(program.graph_module):
+        check_in_kernels(held.graph)
+        held.recompile()
 
 
 def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: bool) -> ExportedProgram:
@@ -98,6 +110,10 @@ def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: 
         warnings.filterwarnings("ignore", message=r".*LeafSpec", category=FutureWarning)
         table = _table_to_trace_with(kept, unroll_recurrent)
         traced: ExportedProgram = program.run_decompositions(table)
+    if any(each.kind is InputKind.TOKEN for each in traced.graph_signature.input_specs):
+        # torch threads a token through calls with effects (checks of linear algebra); programs run in their own order.
+        traced = _remove_effect_tokens(traced)
+    _check_in_kernels(traced)
     return traced
 
 

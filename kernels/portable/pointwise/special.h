@@ -106,4 +106,88 @@ inline double bessel_i0(double x) {
   return std::exp(a / 2) / std::sqrt(2 * kPi * a) * sum * std::exp(a / 2);
 }
 
+/// exp(x^2) erfc(x): its asymptotic expansion (7.1.23) from 10 on.
+inline double erfcx(double x) {
+  if (x < 10)
+    return x < -27 ? std::numeric_limits<double>::infinity() : std::exp(x * x) * std::erfc(x);
+  double sum = 1, term = 1;
+  for (int k = 1; k <= 20; ++k) {
+    term *= -(2 * k - 1) / (2 * x * x);
+    sum += term;
+  }
+  return x == x ? sum / (x * std::sqrt(kPi)) : x;
+}
+
+/// The y for which the normal distribution's probability of values below y is `p`: an approximation
+/// (26.2.23), made exact by Halley's iteration.
+inline double ndtri(double p) {
+  if (!(p > 0 && p < 1)) {
+    if (p == 0 || p == 1) return std::copysign(std::numeric_limits<double>::infinity(), p - 0.5);
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (p > 0.5) return -ndtri(1 - p);
+  const double t = std::sqrt(-2 * std::log(p));
+  double y = (2.515517 + t * (0.802853 + t * 0.010328)) /
+                 (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
+             t;
+  for (int i = 0; i < 3; ++i) {
+    const double density = std::exp(-y * y / 2) / std::sqrt(2 * kPi);
+    const double step = (std::erfc(-y / std::sqrt(2.0)) / 2 - p) / density;
+    if (!(std::fabs(step) < 1)) break;
+    y -= step / (1 + y * step / 2);
+  }
+  return y;
+}
+
+/// What the incomplete gamma functions of `a` at `x` begin with: x^a exp(-x) / gamma(a).
+inline double gamma_scale(double a, double x) {
+  return std::exp(a * std::log(x) - x - std::lgamma(a));
+}
+
+/// The lower incomplete gamma function over gamma (6.5.1), for x < a + 1: its series (6.5.29).
+inline double lower_gamma_series(double a, double x) {
+  double term = 1 / a, sum = term;
+  for (int k = 1; k < 100000 && term > sum * 1e-17; ++k) {
+    term *= x / (a + k);
+    sum += term;
+  }
+  return sum * gamma_scale(a, x);
+}
+
+/// The upper one, for x >= a + 1: its continued fraction (6.5.31), by the method of Lentz.
+inline double upper_gamma_fraction(double a, double x) {
+  double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+  for (int k = 1; k < 100000; ++k) {
+    const double factor = -k * (k - a);
+    b += 2;
+    d = 1 / (factor * d + b);
+    c = b + factor / c;
+    h *= c * d;
+    if (std::fabs(c * d - 1) < 1e-16) break;
+  }
+  return h * gamma_scale(a, x);
+}
+
+/// The lower one where a or x is 0, infinite or outside of the domain (NaN); elsewhere -1.
+inline double lower_gamma_at_end(double a, double x) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (a != a || x != x || a < 0 || x < 0) return std::numeric_limits<double>::quiet_NaN();
+  if (a == 0) return x > 0 ? 1 : std::numeric_limits<double>::quiet_NaN();
+  if (x == 0) return 0;
+  if (a == kInfinity) return x == kInfinity ? std::numeric_limits<double>::quiet_NaN() : 0;
+  return x == kInfinity ? 1 : -1;
+}
+
+inline double lower_gamma(double a, double x) {
+  const double end = lower_gamma_at_end(a, x);
+  if (!(end == -1)) return end;
+  return x < a + 1 ? lower_gamma_series(a, x) : 1 - upper_gamma_fraction(a, x);
+}
+
+inline double upper_gamma(double a, double x) {
+  const double end = lower_gamma_at_end(a, x);
+  if (!(end == -1)) return 1 - end;
+  return x < a + 1 ? 1 - lower_gamma_series(a, x) : upper_gamma_fraction(a, x);
+}
+
 }  // namespace executorch::kernels::portable

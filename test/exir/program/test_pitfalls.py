@@ -111,10 +111,9 @@ def test_a_layout_that_the_backend_does_not_know_is_refused_while_lowering() -> 
 @pytest.mark.parametrize(
     ("function", "inputs", "operator"),
     [
-        (lambda x: torch.linalg.svd(x)[1], (torch.eye(3),), "_linalg_svd"),
-        (lambda x: torch.linalg.eigvalsh(x), (torch.eye(3),), "nothing decomposes it: write it with others"),
-        (lambda x: torch.cholesky_inverse(x), (torch.eye(3),), "cholesky_inverse"),
-        (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 255), (IMAGE,), "fake_quantize"),
+        (lambda x: torch.linalg.ldl_factor(x)[0], (torch.eye(3),), "linalg_ldl_factor_ex"),
+        (lambda x: torch.linalg.ldl_factor_ex(x)[0], (torch.eye(3),), "nothing decomposes it: write it with others"),
+        (lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([1, 2])), (torch.ones(3),), "segment_reduce"),
     ],
 )
 def test_an_operator_that_no_kernel_library_has_is_refused_with_its_place(

@@ -8,6 +8,7 @@ define_overridable_option(EXECUTORCH_BUILD_TESTS "Build the C++ tests (needs goo
 define_overridable_option(EXECUTORCH_BUILD_REPLAY "Build the program that replays recorded kernel calls" BOOL OFF)
 define_overridable_option(EXECUTORCH_BUILD_SIZE_TEST "Build the program whose size is watched" BOOL OFF)
 define_overridable_option(EXECUTORCH_BUILD_FUZZER "Build the libFuzzer target (needs clang)" BOOL OFF)
+define_overridable_option(EXECUTORCH_BUILD_KERNELS_LINALG "Build linalg_ops_lib, kernels of linear algebra: ON, OFF, or AUTO where Eigen is found" STRING OFF)
 define_overridable_option(EXECUTORCH_BUILD_XNNPACK "Build the XNNPACK backend: ON, OFF, or AUTO where XNNPACK can be had" STRING OFF)
 define_overridable_option(EXECUTORCH_ENABLE_LOGGING "Compile log messages in" BOOL ON)
 define_overridable_option(EXECUTORCH_ENABLE_EVENT_TRACER "Compile in that the executor reports events to an EventTracer" BOOL ON)

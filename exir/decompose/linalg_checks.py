@@ -1,0 +1,28 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Errors of linear algebra: `torch.linalg.inv` is `linalg_inv_ex`, then `_linalg_check_errors` of its second result.
+
+The check becomes the kernel's own: `check_errors=True`. A singular matrix stops the execution as it stops eager.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+from torch.fx import Graph, Node
+
+_CHECK = torch.ops.aten._linalg_check_errors.default
+
+
+def check_in_kernels(graph: Graph) -> None:
+    """Moves each check of a factorization's errors into the call that makes it, in place."""
+    for node in list(graph.nodes):
+        if node.target is not _CHECK:
+            continue
+        info = node.args[0]
+        source = info.args[0] if isinstance(info, Node) and info.target is operator.getitem else None
+        schema = getattr(getattr(source, "target", None), "_schema", None)
+        arguments = schema.arguments if schema is not None else ()
+        if isinstance(source, Node) and any(argument.name == "check_errors" for argument in arguments):
+            source.kwargs = {**source.kwargs, "check_errors": True}
+            graph.erase_node(node)

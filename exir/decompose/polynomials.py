@@ -1,0 +1,81 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Orthogonal polynomials of a fixed degree by their recurrences, and sin(x) / x.
+
+P[0] = 1        P[1] = first(x)        P[k + 1] = next(k, x, P[k], P[k - 1])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+_aten: Any = torch.ops.aten
+First = Callable[[Any], Any]
+Next = Callable[[int, Any, Any, Any], Any]
+
+
+def _chebyshev(_: int, x: Any, now: Any, before: Any) -> Any:
+    return 2 * x * now - before
+
+
+# operator → (P[1], the recurrence, whether x is shifted from [0, 1] to [-1, 1] first)
+_RECURRENCES: dict[str, tuple[First, Next, bool]] = {
+    "chebyshev_polynomial_t": (lambda x: x, _chebyshev, False),
+    "chebyshev_polynomial_u": (lambda x: 2 * x, _chebyshev, False),
+    "chebyshev_polynomial_v": (lambda x: 2 * x - 1, _chebyshev, False),
+    "chebyshev_polynomial_w": (lambda x: 2 * x + 1, _chebyshev, False),
+    "hermite_polynomial_h": (lambda x: 2 * x, lambda k, x, now, before: 2 * x * now - 2 * k * before, False),
+    "hermite_polynomial_he": (lambda x: x, lambda k, x, now, before: x * now - k * before, False),
+    "laguerre_polynomial_l": (
+        lambda x: 1 - x,
+        lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1),
+        False,
+    ),
+    "legendre_polynomial_p": (
+        lambda x: x,
+        lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1),
+        False,
+    ),
+    "shifted_chebyshev_polynomial_t": (lambda x: x, _chebyshev, True),
+    "shifted_chebyshev_polynomial_u": (lambda x: 2 * x, _chebyshev, True),
+    "shifted_chebyshev_polynomial_v": (lambda x: 2 * x - 1, _chebyshev, True),
+    "shifted_chebyshev_polynomial_w": (lambda x: 2 * x + 1, _chebyshev, True),
+}
+
+
+def _polynomial(first: First, following: Next, shifted: bool) -> Callable[..., torch.Tensor]:
+    def decomposition(x: torch.Tensor, n: float) -> torch.Tensor:
+        if not x.is_floating_point():
+            x = x.to(torch.get_default_dtype())
+        if n < 0:
+            return torch.zeros_like(x)
+        if shifted:
+            x = 2 * x - 1
+        before, now = torch.ones_like(x), first(x)
+        if int(n) == 0:
+            return before
+        for degree in range(1, int(n)):
+            before, now = now, following(degree, x, now, before)
+        return torch.clone(now)
+
+    return decomposition
+
+
+def _spherical_bessel_j0(x: torch.Tensor) -> torch.Tensor:
+    """sin(x) / x; 1 at 0 and 0 at infinity."""
+    if not x.is_floating_point():
+        x = x.to(torch.get_default_dtype())
+    value = torch.where(x == 0, 1.0, torch.sin(x) / x)
+    return torch.where(torch.isinf(x), 0.0, value)
+
+
+POLYNOMIAL_DECOMPOSITIONS: dict[OpOverload, Callable[..., Any]] = {
+    **{
+        getattr(_aten, f"special_{name}").n_scalar: _polynomial(*recurrence)
+        for name, recurrence in _RECURRENCES.items()
+    },
+    _aten.special_spherical_bessel_j0.default: _spherical_bessel_j0,
+}
