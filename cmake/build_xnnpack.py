@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Builds XNNPACK and what it needs as static libraries, once a machine, and prints where they are.
+"""Builds XNNPACK and what it needs from the pinned sources as static libraries, once a machine; prints where they are.
 
     python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--jobs N] [--sanitize LIST]
 
@@ -19,8 +19,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from xnnpack_changes import ADDED, CHANGES, change
-from xnnpack_nan import WHAT as NAN_IS_KEPT
 from xnnpack_sources import (
     ARCHIVES,
     SourceUnavailable,
@@ -75,9 +73,8 @@ def options(sanitize: str) -> list[str]:
 
 
 def build_key(sanitize: str) -> str:
-    """What the library depends on: sources and what is changed in them, options, compilers."""
-    changes = [*(path.read_text() for path in ADDED), *(f"{each.file} {each.new}" for each in CHANGES), NAN_IS_KEPT]
-    parts = [*(archive.sha256 for archive in ARCHIVES), *changes, *options(sanitize), *map(version_of, compilers())]
+    """What the library depends on: sources, options, compilers."""
+    parts = [*(archive.sha256 for archive in ARCHIVES), *options(sanitize), *map(version_of, compilers())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -87,7 +84,6 @@ def compile_library(tools: argparse.Namespace, scratch: Path, prefix: Path) -> N
     sources.mkdir()
     for archive in ARCHIVES:
         unpack(archive, cache_folder(), sources)
-    change(sources)
     build = scratch / "build"
     c, cxx = compilers()
     chosen = [*options(tools.sanitize), f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"]

@@ -79,8 +79,6 @@ else()
     executorch_build_xnnpack(built)
     if(built)
       executorch_find_xnnpack(${built} NO_DEFAULT_PATH)
-      # It has what xnnpack_changes.py mends.
-      target_compile_definitions(xnnpack INTERFACE $<BUILD_INTERFACE:EXECUTORCH_XNNPACK_CHANGED>)
     endif()
   endif()
 endif()

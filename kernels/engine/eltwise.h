@@ -34,7 +34,7 @@ enum class Unary : uint8_t {
   Round,  ///< to the nearest, halves to even
   Rsqrt,
   Sigmoid,
-  Sign,  ///< of zero 0
+  Sign,  ///< 0 of zero and NaN
   Silu,
   Sin,
   Sqrt,

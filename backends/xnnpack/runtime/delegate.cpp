@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/shape_inference.h>
-#include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
@@ -65,7 +64,7 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   delegate->threads_ = std::move(surroundings.threads);
   delegate->is_profiled_ = surroundings.is_profiled;
   delegate->workspace_ =
-      ET_UNWRAP(workspace_for(surroundings.settings.sharing, surroundings.workspace_user));
+      workspace_for(surroundings.settings.sharing, surroundings.workspace_user);
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
   const std::vector<const fb_xnnpack::XValue*> values = values_by_id(*payload.graph);
   for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
@@ -75,12 +74,12 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   }
   const std::vector<Shape> shapes = delegate->input_shapes();
   (void)ET_UNWRAP(infer_shapes(payload, {shapes.data(), shapes.size()}));
-  ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_runner(surroundings));
+  ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_executor(surroundings));
   ET_CHECK_OK_OR_RETURN_ERROR(delegate->reshape_to_declared());
   return delegate;
 }
 
-Error Delegate::create_runner(const DelegateSurroundings& surroundings) {
+Error Delegate::create_executor(const DelegateSurroundings& surroundings) {
   const bool is_cached = surroundings.settings.caches_weights;
   const std::vector<bool> packed = packed_constants(payload_);
   constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
@@ -94,25 +93,16 @@ Error Delegate::create_runner(const DelegateSurroundings& surroundings) {
     weights_ = std::make_unique<WeightsSession>(
         WeightKeys(payload_, constants_, std::move(digests)), unsaved_, size_of(payload_, packed));
   }
-  runner_ = ET_UNWRAP(GraphRunner::create(
-      payload_, constants_,
-      GraphOptions{weights_.get(), workspace_.get(), threads_.get(), is_profiled_}));
+  executor_ = ET_UNWRAP(Executor::create(
+      payload_, constants_, ExecutorOptions{weights_.get(), threads_.get(), is_profiled_}));
   if (is_cached) {
     weights_->finish();
-  }
-  // Times are of XNNPACK's operators.
-  if (!is_profiled_) {
-    planes_ = PlaneConvolution::of(payload_, constants_);
   }
   constants_.free(packed);
   return Error::Ok;
 }
 
 Delegate::~Delegate() {
-  if (runner_ != nullptr) {
-    const std::unique_lock<std::mutex> held = workspace_->lock();
-    runner_.reset();
-  }
   if (unsaved_ != nullptr) {
     unsaved_->save();
   }
@@ -126,7 +116,7 @@ Error Delegate::reshape_to_declared() {
 Error Delegate::reshape() {
   planned_ = false;
   const std::vector<Shape> inputs = input_shapes();
-  ET_CHECK_OK_OR_RETURN_ERROR(runner_->reshape({inputs.data(), inputs.size()}, workspace_.get()));
+  ET_CHECK_OK_OR_RETURN_ERROR(executor_->reshape({inputs.data(), inputs.size()}, workspace_.get()));
   planned_ = true;
   return Error::Ok;
 }
@@ -206,7 +196,7 @@ bool is_empty(const Shape& shape) {
 }  // namespace
 
 Error Delegate::resize_output(size_t index, const Tensor& tensor) {
-  const Shape shape = ET_UNWRAP(runner_->shape_of(index));
+  const Shape shape = ET_UNWRAP(executor_->shape_of(index));
   ET_CHECK_OR_RETURN_ERROR(shape.rank == arguments_[index].rank, Internal,
                            "xnnpack: argument %zu has %zu dimensions, expected %zu", index,
                            shape.rank, arguments_[index].rank);
@@ -225,14 +215,6 @@ Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>&
     ET_CHECK_OK_OR_RETURN_ERROR(resize(output, outputs[i].dims, outputs[i].rank));
   }
   return Error::Ok;
-}
-
-Error Delegate::invoke() {
-  if (!runs_planes()) {
-    return runner_->run({data_.data(), data_.size()}, workspace_.get());
-  }
-  return status_error(planes_->run(static_cast<const float*>(data_[0]), arguments_[0].dims,
-                                   static_cast<float*>(data_[1]), threads_.get()));
 }
 
 Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
@@ -257,12 +239,13 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
     ET_CHECK_OK_OR_RETURN_ERROR(resize_output(i, output));
     data_[i] = output.mutable_data_ptr();
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(invoke());
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      executor_->run({data_.data(), data_.size()}, workspace_.get()));
   if (unsaved_ != nullptr) {
     unsaved_->save();
     unsaved_.reset();
   }
-  return is_profiled_ && tracer != nullptr ? runner_->report(*tracer) : Error::Ok;
+  return is_profiled_ && tracer != nullptr ? executor_->report(*tracer) : Error::Ok;
 }
 
 }  // namespace executorch::backends::xnnpack

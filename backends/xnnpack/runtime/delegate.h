@@ -2,15 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/backend_options.h>
 #include <executorch/backends/xnnpack/runtime/constants.h>
-#include <executorch/backends/xnnpack/runtime/execution/graph_runner.h>
+#include <executorch/backends/xnnpack/runtime/execution/executor.h>
 #include <executorch/backends/xnnpack/runtime/packed_file.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
-#include <executorch/backends/xnnpack/runtime/plane_convolution.h>
 #include <executorch/backends/xnnpack/runtime/shape_inference.h>
 #include <executorch/backends/xnnpack/runtime/weights_session.h>
 #include <executorch/backends/xnnpack/runtime/workspace.h>
@@ -67,7 +65,7 @@ class Delegate final {
   };
 
   explicit Delegate(const Payload& payload) : payload_(payload) {}
-  runtime::Error create_runner(const DelegateSurroundings& surroundings);
+  runtime::Error create_executor(const DelegateSurroundings& surroundings);
   /// Plans for the sizes in the payload, the largest there may be.
   runtime::Error reshape_to_declared();
   runtime::Error reshape();
@@ -82,12 +80,9 @@ class Delegate final {
   /// @retval Error::NotSupported An output has elements all the same, as of a concatenation.
   runtime::Error resize_for_nothing(runtime::Span<runtime::EValue*> args,
                                     const std::vector<Shape>& inputs);
-  /// Whether `planes_` runs, not XNNPACK, on inputs of the present sizes.
-  bool runs_planes() const { return planes_ && planes_->gains(arguments_[0].dims); }
-  runtime::Error invoke();
 
   Payload payload_;
-  // The order matters: the runner is destroyed first.
+  // The order matters: the executor is destroyed first.
   std::shared_ptr<pthreadpool> threads_;
   Constants constants_;
   std::shared_ptr<Workspace> workspace_;
@@ -95,9 +90,7 @@ class Delegate final {
   /// To be saved when all delegates of the method are there: at the first run, or the end.
   std::shared_ptr<PackedFile> unsaved_;
   bool is_profiled_ = false;
-  std::unique_ptr<GraphRunner> runner_;
-  /// May run in the place of XNNPACK, which then only says what sizes the result has.
-  std::optional<PlaneConvolution> planes_;
+  std::unique_ptr<Executor> executor_;
   size_t inputs_ = 0;
   std::vector<Argument> arguments_;
   std::vector<void*> data_;

@@ -11,13 +11,13 @@
 #include <cpuinfo.h>
 #include <xnnpack.h>
 
+#include <executorch/backends/xnnpack/runtime/engine_digest.h>
 #include <executorch/backends/xnnpack/runtime/large_pages.h>
 #include <executorch/backends/xnnpack/runtime/reserve.h>
+#include <executorch/kernels/engine/instruction_set.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
-
-thread_local size_t last_aligned = 0;
 
 void* allocate(void*, size_t size) {
   void* const memory = malloc(size);
@@ -45,7 +45,6 @@ void* reallocate(void* context, void* pointer, size_t size) {
   return moved;
 }
 void* allocate_aligned(void*, size_t alignment, size_t size) {
-  last_aligned = size;
   const bool is_large = size >= 2 * kLargePage;
   void* memory = nullptr;
   if (posix_memalign(&memory, is_large ? kLargePage : alignment, size) != 0) {
@@ -92,13 +91,12 @@ bool start_library() {
   return status == xnn_status_success;
 }
 
-size_t last_aligned_allocation() { return last_aligned; }
-void forget_aligned_allocation() { last_aligned = 0; }
-
 Digest library_fingerprint() {
   static const Digest fingerprint = [] {
     Digester digester;
     digester.add(EXECUTORCH_XNNPACK_DIGEST, strlen(EXECUTORCH_XNNPACK_DIGEST));
+    digester.add(EXECUTORCH_ENGINE_DIGEST, strlen(EXECUTORCH_ENGINE_DIGEST));
+    digester.add_value(static_cast<uint64_t>(kernels::engine::detected_instruction_set()));
     if (cpuinfo_initialize()) {
       digester.add_value(processor_features());
       for (uint32_t i = 0; i < cpuinfo_get_uarchs_count(); ++i) {

@@ -2,19 +2,12 @@
 // XNNPACK as a whole: its start, its memory, which build of it on which processor.
 #pragma once
 
-#include <stddef.h>
-
 #include <executorch/backends/xnnpack/runtime/digest.h>
 
 namespace executorch::backends::xnnpack {
 
 /// Initializes XNNPACK at the first call; false if it cannot run on this machine.
 bool start_library();
-
-/// The bytes of the last aligned memory that XNNPACK allocated on this thread since it was
-/// forgotten; 0 if it allocated none.
-size_t last_aligned_allocation();
-void forget_aligned_allocation();
 
 /// What weights that are packed by one build on one kind of processor have in common.
 Digest library_fingerprint();

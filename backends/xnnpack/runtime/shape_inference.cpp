@@ -224,8 +224,7 @@ bool Step::convolution(const fb::Convolution& n) {
        places(x->dims[2], horizontal(n, width, n.subsampling_width(), n.dilation_width()), same),
        outputs}};
   return (!depthwise || inputs == 1) && x->dims[3] == groups * inputs && weights_fit(n, filter) &&
-         shapes_.has_all_images(n.input1_id()) && has_places(out) &&
-         shapes_.make(n.output_id(), out);
+         has_places(out) && shapes_.make(n.output_id(), out);
 }
 
 bool Step::transposed_convolution(const fb::Convolution& n) {

@@ -13,25 +13,16 @@
 
 namespace executorch::backends::xnnpack {
 
-// Built with cmake/xnnpack_changes.py, or the executor runs images one by one.
-#if defined(EXECUTORCH_XNNPACK_CHANGED) || defined(EXECUTORCH_XNNPACK_EXECUTOR)
-constexpr bool kRoomForAnyImages = true;
-#else
-constexpr bool kRoomForAnyImages = false;
-#endif
-
 /// The shapes while nodes are walked in order.
 class Shapes final {
  public:
   Shapes(const Payload& payload, Emptiness emptiness)
       : smallest_(emptiness == Emptiness::Allowed ? 0 : 1),
         declared_(runtime::internal::count(payload.graph->xvalues())),
-        known_(declared_.size()),
-        datatypes_(declared_.size()) {
+        known_(declared_.size()) {
     for (uint32_t i = 0; i < declared_.size(); ++i) {
       const fb_xnnpack::TensorValue& tensor = tensor_of(*payload.graph->xvalues()->Get(i));
       declared_[tensor.id_out()] = declared_shape(tensor);
-      datatypes_[tensor.id_out()] = tensor.datatype();
       known_[tensor.id_out()] =
           tensor.constant_buffer_idx() != 0 ? &declared_[tensor.id_out()] : nullptr;
     }
@@ -42,13 +33,6 @@ class Shapes final {
   const Shape* operator[](uint32_t id) const { return known_[id]; }
 
   const Shape& declared(uint32_t id) const { return declared_[id]; }
-
-  /// Whether the value has as many images as declared, or need not: an XNNPACK without our changes
-  /// makes room for the zeros beside images that are quantized while running once.
-  bool has_all_images(uint32_t id) const {
-    return kRoomForAnyImages || datatypes_[id] != fb_xnnpack::Datatype::QDInt8 ||
-           known_[id]->dims[0] == declared_[id].dims[0];
-  }
 
   /// Whether the value may have this shape now.
   bool make(uint32_t id, const Shape& shape) {
@@ -74,7 +58,6 @@ class Shapes final {
   std::vector<Shape> declared_;
   std::vector<Shape> made_;
   std::vector<const Shape*> known_;
-  std::vector<fb_xnnpack::Datatype> datatypes_;
 };
 
 inline uint64_t elements(const Shape& shape) {

@@ -5,24 +5,12 @@
 
 #include <executorch/backends/xnnpack/runtime/large_pages.h>
 #include <executorch/backends/xnnpack/runtime/reserve.h>
-#ifdef EXECUTORCH_XNNPACK_CHANGED
-#include <executorch/backends/xnnpack/xnnpack_additions/packing.h>
-#endif
 #include <executorch/extension/memory_allocator/no_memory.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
 
 constexpr size_t kNotFound = SIZE_MAX;
-
-/// Whether XNNPACK writes to all of the memory that it is about to ask for.
-bool is_overwritten() {
-#ifdef EXECUTORCH_XNNPACK_CHANGED
-  return executorch_is_overwritten();
-#else
-  return false;
-#endif
-}
 
 /// What XNNPACK calls; `otherwise` where there is no memory: an exception must not pass through it.
 template <typename T, typename Answer>
@@ -46,7 +34,7 @@ WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file
   };
   provider_.reserve_space = [](void* self, size_t size) {
     return answer(self, static_cast<void*>(nullptr),
-                  [&](WeightsSession& session) { return session.reserve(size, is_overwritten()); });
+                  [&](WeightsSession& session) { return session.reserve(size, /*overwritten=*/false); });
   };
   provider_.look_up_or_insert = [](void* self, const xnn_weights_cache_look_up_key* key,
                                    void* packed, size_t) {

@@ -7,14 +7,11 @@
 #include <utility>
 
 #include <executorch/backends/xnnpack/runtime/large_pages.h>
-#include <executorch/backends/xnnpack/runtime/library.h>
-#include <executorch/backends/xnnpack/runtime/status.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
 
 using runtime::Error;
-using runtime::Result;
 
 namespace {
 
@@ -32,29 +29,6 @@ Workspaces& workspaces() {
 }
 
 }  // namespace
-
-Result<std::shared_ptr<Workspace>> Workspace::create() {
-  xnn_workspace_t created = nullptr;
-  const xnn_status status = xnn_create_workspace(&created);
-  ET_CHECK_OR_RETURN_ERROR(status == xnn_status_success, MemoryAllocationFailed,
-                           "xnnpack: no workspace: %s", status_text(status));
-  struct Release {
-    void operator()(xnn_workspace_t workspace) const { xnn_release_workspace(workspace); }
-  };
-  std::unique_ptr<xnn_workspace, Release> workspace(created);
-  std::unique_ptr<Workspace> held(new Workspace(created));
-  (void)workspace.release();
-  return std::shared_ptr<Workspace>(std::move(held));
-}
-
-xnn_status Workspace::reshape(xnn_runtime_t runtime) {
-  // XNNPACK does not tell the size. Its last step is to allocate the workspace, if that must grow.
-  forget_aligned_allocation();
-  const xnn_status status = xnn_reshape_runtime(runtime);
-  const size_t last = last_aligned_allocation();
-  size_ = status == xnn_status_success && last > size_ ? last : size_;
-  return status;
-}
 
 void Workspace::Free::operator()(char* memory) const { free(memory); }
 
@@ -80,10 +54,9 @@ size_t Workspace::size() {
   return size_;
 }
 
-Result<std::shared_ptr<Workspace>> workspace_for(WorkspaceSharingMode mode,
-                                                 const WorkspaceUser& user) {
+std::shared_ptr<Workspace> workspace_for(WorkspaceSharingMode mode, const WorkspaceUser& user) {
   if (mode == WorkspaceSharingMode::Disabled) {
-    return Workspace::create();
+    return std::make_shared<Workspace>();
   }
   const bool is_global = mode == WorkspaceSharingMode::Global;
   Workspaces& all = workspaces();
@@ -96,7 +69,7 @@ Result<std::shared_ptr<Workspace>> workspace_for(WorkspaceSharingMode mode,
                             : std::make_pair(user.program, user.thread_pool)];
   std::shared_ptr<Workspace> workspace = known.lock();
   if (workspace == nullptr) {
-    workspace = ET_UNWRAP(Workspace::create());
+    workspace = std::make_shared<Workspace>();
     known = workspace;
   }
   return workspace;

@@ -39,9 +39,7 @@ const Function kFunctions[] = {
     {Unary::Round, [](double x) { return std::nearbyint(x); }, 0},
     {Unary::Rsqrt, [](double x) { return 1 / std::sqrt(x); }, 1e-6},
     {Unary::Sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-6},
-    {Unary::Sign, [](double x) { return x > 0   ? 1.0
-                                        : x < 0 ? -1.0
-                                                : x; }, 0},
+    {Unary::Sign, [](double x) { return double(x > 0) - double(x < 0); }, 0},
     {Unary::Silu, [](double x) { return x / (1 + std::exp(-x)); }, 1e-6},
     {Unary::Sin, [](double x) { return std::sin(x); }, 1e-6},
     {Unary::Sqrt, [](double x) { return std::sqrt(x); }, 1e-7},
@@ -104,7 +102,7 @@ TEST(Unary, FollowsIeeeArithmeticAtTheEdgesOfNumbers) {
   }
 }
 
-TEST(Unary, NaNStaysNaNInEveryFunction) {
+TEST(Unary, NaNStaysNaNInEveryFunctionButSign) {
   CallingThread alone;
   for (const Function& f : kFunctions) {
     for (size_t place = 0; place < 19; ++place) {
@@ -113,7 +111,7 @@ TEST(Unary, NaNStaysNaNInEveryFunction) {
       for (InstructionSet set : instruction_sets()) {
         const Floats out = apply(f.function, in, alone, set);
         for (size_t i = 0; i < 19; ++i)
-          ASSERT_EQ(i == place, std::isnan(out[i])) << int(f.function);
+          ASSERT_EQ(i == place && f.function != Unary::Sign, std::isnan(out[i])) << int(f.function);
       }
     }
   }

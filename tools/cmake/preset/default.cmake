@@ -26,5 +26,4 @@ define_overridable_option(EXECUTORCH_USE_SANITIZER "The same as EXECUTORCH_SANIT
 define_overridable_option(EXECUTORCH_THREADPOOL_USE_ALL_LOGICAL_CORES
                           "The default thread pool has a thread for each logical core, not for each fast physical core" BOOL OFF)
 define_overridable_option(EXECUTORCH_XNNPACK_SHARED_WORKSPACE "XNNPACK delegates share workspaces by default" BOOL ON)
-define_overridable_option(EXECUTORCH_XNNPACK_EXECUTOR "XNNPACK delegates run on the executor of this project, not on subgraphs of XNNPACK" BOOL OFF)
 define_overridable_option(EXECUTORCH_XNNPACK_ENABLE_WEIGHT_CACHE "XNNPACK delegates share packed weights by default" BOOL ON)

@@ -48,7 +48,7 @@ void visit_tensors(Tensors* tensors, const Node& node, const Visit& visit) {
 
 Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
                                                    const Constants& constants,
-                                                   const GraphOptions& options) {
+                                                   const ExecutorOptions& options) {
   std::unique_ptr<Executor> executor(new Executor(payload));
   Graph& graph = executor->graph_;
   graph = ET_UNWRAP(Graph::read(payload, constants));
@@ -58,6 +58,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   separate_clamps(&graph);
   fuse_clamps(&graph);
   fuse_paddings(&graph);
+  fuse_planes(&graph);
   const OperatorContext context{graph, nullptr, nullptr};
   fuse_epilogues(&graph, [&](const Node& node) { return has_epilogue(node, context); });
   executor->roots_ = alias_values(&graph);
@@ -67,7 +68,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   return executor;
 }
 
-Error Executor::create_steps(const GraphOptions& options) {
+Error Executor::create_steps(const ExecutorOptions& options) {
   const OperatorContext context{graph_, options.weights, options.threads};
   for (const Node& node : graph_.nodes) {
     Step step;

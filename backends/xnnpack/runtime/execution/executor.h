@@ -7,21 +7,32 @@
 #include <string>
 #include <vector>
 
+#include <pthreadpool.h>
+
 #include <executorch/backends/xnnpack/runtime/constants.h>
-#include <executorch/backends/xnnpack/runtime/execution/graph_options.h>
 #include <executorch/backends/xnnpack/runtime/graph/graph.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
 #include <executorch/backends/xnnpack/runtime/payload.h>
+#include <executorch/backends/xnnpack/runtime/weights_session.h>
 #include <executorch/backends/xnnpack/runtime/workspace.h>
 #include <executorch/runtime/core/event_tracer.h>
 
 namespace executorch::backends::xnnpack {
 
+struct ExecutorOptions {
+  /// May be null: packed weights are then the operators' own.
+  WeightsSession* weights = nullptr;
+  /// May be null: everything runs on the calling thread.
+  pthreadpool_t threads = nullptr;
+  /// Measure the operators' times.
+  bool is_profiled = false;
+};
+
 class Executor final {
  public:
   static runtime::Result<std::unique_ptr<Executor>> create(const Payload& payload,
                                                            const Constants& constants,
-                                                           const GraphOptions& options);
+                                                           const ExecutorOptions& options);
 
   /// Prepares for inputs of these shapes, which infer_shapes() must have accepted. Needs the
   /// workspace's lock, as what follows does.
@@ -45,7 +56,7 @@ class Executor final {
   };
 
   explicit Executor(const Payload& payload) : payload_(payload) {}
-  runtime::Error create_steps(const GraphOptions& options);
+  runtime::Error create_steps(const ExecutorOptions& options);
   void plan();
   runtime::Error bind(runtime::Span<void* const> arguments, char* memory);
   void label_steps();

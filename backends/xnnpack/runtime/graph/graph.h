@@ -73,7 +73,7 @@ struct Clamp {
 };
 
 /// Nodes that only fusion makes; no payload has them.
-enum class Fused : uint8_t { No, Silu, LayerNorm };
+enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution };
 
 struct Node {
   static constexpr size_t kMaxOperands = 6;

@@ -22,6 +22,10 @@ void fuse_clamps(Graph* graph);
 /// Lets convolutions pad their images with zeros themselves.
 void fuse_paddings(Graph* graph);
 
+/// Makes one node of each depthwise convolution between two changes of layout, where that is
+/// faster.
+void fuse_planes(Graph* graph);
+
 /// Makes one node of x * sigmoid(x).
 void fuse_silu(Graph* graph);
 

@@ -40,6 +40,7 @@ constexpr UnaryRow kUnary[] = {
     {NodeKind::Sin, engine::Unary::Sin},
     {NodeKind::Cos, engine::Unary::Cos},
     {NodeKind::BankersRounding, engine::Unary::Round},
+    {NodeKind::Sign, engine::Unary::Sign},
 };
 
 struct BinaryRow {
@@ -213,6 +214,9 @@ OperatorResult create_softmax(const Node& node, const OperatorContext& context) 
 OperatorResult create_fused(const Node& node, const OperatorContext& context) {
   if (node.fused == Fused::Silu) {
     return std::unique_ptr<Operator>(std::make_unique<Unary>(node, context, engine::Unary::Silu));
+  }
+  if (node.fused == Fused::PlaneConvolution) {
+    return create_planes(node, context);
   }
   return std::unique_ptr<Operator>(std::make_unique<LayerNorm>(node, context));
 }

@@ -5,7 +5,6 @@
 #include <pthreadpool.h>
 
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
-#include <executorch/kernels/engine/conv.h>
 #include <executorch/kernels/engine/eltwise.h>
 #include <executorch/kernels/engine/epilogue.h>
 #include <executorch/kernels/engine/threads.h>
@@ -91,9 +90,6 @@ class FusedTail final {
   engine::Activation activation_;
   size_t scratch_bytes_ = 0;
 };
-
-/// The engine's parameters of a convolution, transposed or not.
-engine::Conv2dParams convolution_params(const Node& node);
 
 /// The strides that broadcast a shape to another, in elements.
 void broadcast_strides(const Shape& from, const Shape& to, size_t* strides);

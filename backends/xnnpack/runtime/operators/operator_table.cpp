@@ -68,8 +68,7 @@ constexpr OperatorRow kOperators[] = {
     {NodeKind::Copy, create_copy},
     {NodeKind::Cos, create_unary},
     {NodeKind::BankersRounding, create_unary},
-    // The engine's sign of NaN is NaN, PyTorch's 0.
-    {NodeKind::Sign, create_xnn_unary},
+    {NodeKind::Sign, create_unary},
     {NodeKind::CopySign, create_binary},
     {NodeKind::Sum, create_reduction},
 };

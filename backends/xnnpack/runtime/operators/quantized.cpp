@@ -5,6 +5,7 @@
 
 #include <xnnpack.h>
 
+#include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
 #include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
