@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# The target `xnnpack` with everything it needs: the system's where it is of 2024-11 or later, else built from source once a machine
-# (cmake/build_xnnpack.py), or below XNNPACK_ROOT where that is given.
+# The target `xnnpack` with everything it needs, as EXECUTORCH_XNNPACK_LIBRARY chooses: the system's or the one below XNNPACK_ROOT,
+# of 2024-11 or later (SYSTEM); the pinned sources, built once a machine by cmake/build_xnnpack.py (PINNED); whichever of these can
+# be had (AUTO); no target (NONE): the backend then runs on the CPU engine alone.
 set(XNNPACK_ROOT "" CACHE PATH "A prefix with XNNPACK's headers and libraries")
 
 function(executorch_find_xnnpack prefix)
@@ -70,20 +71,31 @@ function(executorch_build_xnnpack prefix)
   set(${prefix} "${built}" PARENT_SCOPE)
 endfunction()
 
+if(NOT EXECUTORCH_XNNPACK_LIBRARY MATCHES "^(AUTO|SYSTEM|PINNED|NONE)$")
+  message(FATAL_ERROR "EXECUTORCH_XNNPACK_LIBRARY: expected AUTO, SYSTEM, PINNED or NONE, found '${EXECUTORCH_XNNPACK_LIBRARY}'")
+endif()
+if(EXECUTORCH_XNNPACK_LIBRARY STREQUAL "NONE")
+  message(STATUS "XNNPACK: none; XnnpackBackend runs on the CPU engine alone and refuses what only XNNPACK computes")
+  return()
+endif()
 find_package(Threads REQUIRED)
-if(XNNPACK_ROOT)
-  executorch_find_xnnpack(${XNNPACK_ROOT} NO_DEFAULT_PATH)
-else()
-  executorch_find_xnnpack("")
-  if(NOT TARGET xnnpack)
-    executorch_build_xnnpack(built)
-    if(built)
-      executorch_find_xnnpack(${built} NO_DEFAULT_PATH)
-    endif()
+if(EXECUTORCH_XNNPACK_LIBRARY MATCHES "AUTO|SYSTEM")
+  if(XNNPACK_ROOT)
+    executorch_find_xnnpack(${XNNPACK_ROOT} NO_DEFAULT_PATH)
+  else()
+    executorch_find_xnnpack("")
   endif()
 endif()
-if(NOT TARGET xnnpack AND EXECUTORCH_BUILD_XNNPACK STREQUAL "AUTO")
-  message(WARNING "XNNPACK of 2024-11 or later cannot be had (see above): the runtime is built WITHOUT XnnpackBackend")
+if(NOT TARGET xnnpack AND NOT XNNPACK_ROOT AND EXECUTORCH_XNNPACK_LIBRARY MATCHES "AUTO|PINNED")
+  executorch_build_xnnpack(built)
+  if(built)
+    executorch_find_xnnpack(${built} NO_DEFAULT_PATH)
+  endif()
+endif()
+if(NOT TARGET xnnpack AND EXECUTORCH_BUILD_XNNPACK STREQUAL "AUTO" AND EXECUTORCH_XNNPACK_LIBRARY STREQUAL "AUTO")
+  message(WARNING "XNNPACK of 2024-11 or later cannot be had (see above): XnnpackBackend runs on the CPU engine alone and refuses "
+                  "what only XNNPACK computes")
 elseif(NOT TARGET xnnpack)
-  message(FATAL_ERROR "XNNPACK of 2024-11 or later cannot be had (see above, XNNPACK_ROOT is '${XNNPACK_ROOT}')")
+  message(FATAL_ERROR "XNNPACK of 2024-11 or later cannot be had (see above, XNNPACK_ROOT is '${XNNPACK_ROOT}', "
+                      "EXECUTORCH_XNNPACK_LIBRARY is ${EXECUTORCH_XNNPACK_LIBRARY}); EXECUTORCH_XNNPACK_LIBRARY=NONE builds without it")
 endif()

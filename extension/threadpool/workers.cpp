@@ -16,6 +16,8 @@ std::shared_ptr<pthreadpool> start_workers(size_t count) {
   return workers;
 }
 
+size_t count_threads(pthreadpool_t workers) { return workers->thread_count(); }
+
 void run_on_workers(pthreadpool_t workers, runtime::FunctionRef<void(size_t)> fn, size_t range) {
   workers->run([&fn](size_t, size_t item) { fn(item); }, range, /*flags=*/0);
 }

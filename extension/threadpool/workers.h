@@ -14,6 +14,9 @@ namespace executorch::extension::threadpool {
 /// gives no more.
 std::shared_ptr<pthreadpool> start_workers(size_t count);
 
+/// Threads of workers and the caller together.
+size_t count_threads(pthreadpool_t workers);
+
 /// Calls fn(i) for each i below `range` on the workers and the calling thread.
 void run_on_workers(pthreadpool_t workers, runtime::FunctionRef<void(size_t)> fn, size_t range);
 

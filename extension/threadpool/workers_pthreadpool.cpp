@@ -61,6 +61,8 @@ std::shared_ptr<pthreadpool> start_workers(size_t count) {
   return workers;
 }
 
+size_t count_threads(pthreadpool_t workers) { return pthreadpool_get_threads_count(workers); }
+
 void run_on_workers(pthreadpool_t workers, runtime::FunctionRef<void(size_t)> fn, size_t range) {
   Call call{fn};
   call.publish();

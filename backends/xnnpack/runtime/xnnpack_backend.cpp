@@ -1,9 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // XNNPACK behind the runtime's backend interface.
-#include <executorch/backends/xnnpack/runtime/delegate.h>
-#include <executorch/backends/xnnpack/runtime/library.h>
-#include <executorch/backends/xnnpack/runtime/reserve.h>
-#include <executorch/backends/xnnpack/runtime/work_estimate.h>
+#include <executorch/backends/xnnpack/runtime/execution/delegate.h>
+#include <executorch/backends/xnnpack/runtime/operators/library.h>
+#include <executorch/backends/xnnpack/runtime/payload/work_estimate.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>

@@ -8,7 +8,7 @@
 
 #include <backends/xnnpack/two_sizes.h>
 #include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
-#include <executorch/backends/xnnpack/runtime/packed_weights.h>
+#include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
 #include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/runtime.h>

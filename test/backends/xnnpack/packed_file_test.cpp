@@ -14,7 +14,7 @@
 
 #include <backends/xnnpack/two_sizes.h>
 #include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
-#include <executorch/backends/xnnpack/runtime/packed_weights.h>
+#include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
 #include <executorch/runtime/platform/runtime.h>
 
 namespace executorch::backends::xnnpack {

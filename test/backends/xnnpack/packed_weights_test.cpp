@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include <executorch/backends/xnnpack/runtime/packed_arena.h>
-#include <executorch/backends/xnnpack/runtime/packed_weights.h>
+#include <executorch/backends/xnnpack/runtime/weights/packed_arena.h>
+#include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
 
 namespace executorch::backends::xnnpack {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <executorch/backends/xnnpack/runtime/payload.h>
+#include <executorch/backends/xnnpack/runtime/payload/payload.h>
 
 #include "fuzz/engine/features.h"
 #include "fuzz/program/execute_program.h"

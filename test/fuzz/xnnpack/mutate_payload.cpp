@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include <executorch/backends/xnnpack/runtime/payload_structure.h>
+#include <executorch/backends/xnnpack/runtime/payload/payload_structure.h>
 
 #include "fuzz/program/program_editor.h"
 #include "fuzz/xnnpack/flatbuffer_slots.h"
@@ -13,7 +13,7 @@
 namespace executorch::fuzz {
 
 void mutate_payload(uint8_t* payload, size_t size, Random& random) {
-  // backends/xnnpack/runtime/payload.h has the header.
+  // backends/xnnpack/runtime/payload/payload.h has the header.
   constexpr size_t kHeader = 30;
   uint32_t offset = 0;
   uint32_t length = 0;

@@ -9,7 +9,12 @@ define_overridable_option(EXECUTORCH_BUILD_REPLAY "Build the program that replay
 define_overridable_option(EXECUTORCH_BUILD_SIZE_TEST "Build the program whose size is watched" BOOL OFF)
 define_overridable_option(EXECUTORCH_BUILD_FUZZER "Build the libFuzzer target (needs clang)" BOOL OFF)
 define_overridable_option(EXECUTORCH_BUILD_KERNELS_LINALG "Build linalg_ops_lib, kernels of linear algebra: ON, OFF, or AUTO where Eigen is found" STRING OFF)
-define_overridable_option(EXECUTORCH_BUILD_XNNPACK "Build the XNNPACK backend: ON, OFF, or AUTO where XNNPACK can be had" STRING OFF)
+define_overridable_option(
+  EXECUTORCH_BUILD_XNNPACK "Build the XNNPACK backend: ON, OFF, or AUTO (ON, without XNNPACK's own operators where it cannot be had)"
+  STRING OFF)
+define_overridable_option(
+  EXECUTORCH_XNNPACK_LIBRARY
+  "The XNNPACK that the backend uses beside the CPU engine: SYSTEM, PINNED (built from sources), AUTO (either), or NONE" STRING AUTO)
 define_overridable_option(EXECUTORCH_ENABLE_LOGGING "Compile log messages in" BOOL ON)
 define_overridable_option(EXECUTORCH_ENABLE_EVENT_TRACER "Compile in that the executor reports events to an EventTracer" BOOL ON)
 define_overridable_option(EXECUTORCH_LOG_LEVEL "Messages below this level are not compiled in: Debug, Info, Error or Fatal"

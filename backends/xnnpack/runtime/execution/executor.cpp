@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include <xnnpack.h>
-
 #include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator_table.h>
@@ -28,9 +26,9 @@ constexpr size_t kExtraRowParameters = 16;
 size_t memory_of(const Value& value, const Shape& shape) {
   if (value.datatype == Datatype::QDInt8) {
     return row_parameter_offset(value, shape) +
-           (row_count(value, shape) + kExtraRowParameters) * sizeof(xnn_quantization_params);
+           (row_count(value, shape) + kExtraRowParameters) * sizeof(RowQuantization);
   }
-  return bytes_of(value.datatype, shape) + XNN_EXTRA_BYTES;
+  return bytes_of(value.datatype, shape) + kReadBeyond;
 }
 
 template <typename Visit>

@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <pthreadpool.h>
-
-#include <executorch/backends/xnnpack/runtime/constants.h>
+#include <executorch/backends/xnnpack/runtime/execution/workspace.h>
 #include <executorch/backends/xnnpack/runtime/graph/graph.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
-#include <executorch/backends/xnnpack/runtime/payload.h>
-#include <executorch/backends/xnnpack/runtime/weights_session.h>
-#include <executorch/backends/xnnpack/runtime/workspace.h>
+#include <executorch/backends/xnnpack/runtime/payload/constants.h>
+#include <executorch/backends/xnnpack/runtime/payload/payload.h>
+#include <executorch/backends/xnnpack/runtime/weights/weights_session.h>
 #include <executorch/runtime/core/event_tracer.h>
 
 namespace executorch::backends::xnnpack {

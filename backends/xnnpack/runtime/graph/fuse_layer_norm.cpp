@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
-#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
 namespace executorch::backends::xnnpack {

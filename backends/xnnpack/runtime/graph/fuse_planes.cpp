@@ -3,8 +3,8 @@
 // bringing channels together and apart again can take longer than the convolution.
 #include <iterator>
 
-#include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
+#include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/kernels/engine/planes.h>
 #include <executorch/runtime/executor/optional_vector.h>
 

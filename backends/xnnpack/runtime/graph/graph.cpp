@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include <executorch/backends/xnnpack/runtime/node_layouts.h>
-#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_layouts.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
 

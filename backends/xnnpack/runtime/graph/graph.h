@@ -9,9 +9,9 @@
 #include <map>
 #include <vector>
 
-#include <executorch/backends/xnnpack/runtime/constants.h>
-#include <executorch/backends/xnnpack/runtime/payload.h>
-#include <executorch/backends/xnnpack/runtime/shape_inference.h>
+#include <executorch/backends/xnnpack/runtime/payload/constants.h>
+#include <executorch/backends/xnnpack/runtime/payload/payload.h>
+#include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
 #include <executorch/kernels/engine/epilogue.h>
 #include <executorch/runtime/core/result.h>
 

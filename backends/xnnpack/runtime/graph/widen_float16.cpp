@@ -2,7 +2,7 @@
 #include <map>
 
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
-#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
 namespace executorch::backends::xnnpack {

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
-#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
@@ -114,10 +115,17 @@ class Copies : public Operator {
   };
   std::vector<Source>& boxes() { return boxes_; }
   char* to() const { return to_; }
-  pthreadpool_t threads() const { return threads_; }
+  /// Calls part(first, size) for parts of at most `per_task` of `total` items, on all threads.
+  template <typename Part>
+  void in_parts(size_t total, size_t per_task, const Part& part) {
+    threads_.run((total + per_task - 1) / per_task, [&](size_t task) {
+      const size_t first = task * per_task;
+      part(first, std::min(per_task, total - first));
+    });
+  }
 
  private:
-  void copy(const Source& source) const {
+  void copy(const Source& source) {
     const BoxCopy& box = source.box;
     const size_t runs = box.runs();
     if (runs * box.run_bytes <= kBytesPerTask) {
@@ -128,37 +136,19 @@ class Copies : public Operator {
       copy_bytes(source);
       return;
     }
-    struct Work {
-      const Source& source;
-      char* to;
-    };
-    Work work{source, to_};
     const size_t per_task = std::max<size_t>(1, kBytesPerTask / std::max<size_t>(box.run_bytes, 1));
-    pthreadpool_parallelize_1d_tile_1d(
-        threads_,
-        [](void* context, size_t first, size_t size) {
-          const Work& w = *static_cast<Work*>(context);
-          w.source.box.copy(w.source.from, w.to, first, first + size);
-        },
-        &work, runs, per_task, 0);
+    in_parts(runs, per_task,
+             [&](size_t first, size_t size) { box.copy(source.from, to_, first, first + size); });
   }
 
-  void copy_bytes(const Source& source) const {
-    struct Work {
-      const char* from;
-      char* to;
-    };
-    Work work{source.from + source.box.from_offset, to_ + source.box.to_offset};
-    pthreadpool_parallelize_1d_tile_1d(
-        threads_,
-        [](void* context, size_t first, size_t size) {
-          const Work& w = *static_cast<Work*>(context);
-          memcpy(w.to + first, w.from + first, size);
-        },
-        &work, source.box.run_bytes, kBytesPerTask, 0);
+  void copy_bytes(const Source& source) {
+    const char* const from = source.from + source.box.from_offset;
+    char* const to = to_ + source.box.to_offset;
+    in_parts(source.box.run_bytes, kBytesPerTask,
+             [&](size_t first, size_t size) { memcpy(to + first, from + first, size); });
   }
 
-  pthreadpool_t threads_;
+  PoolThreads threads_;
   std::vector<Source> boxes_;
   char* to_ = nullptr;
 };
@@ -266,12 +256,8 @@ class Pad final : public Copies {
   }
 
   Error run() override {
-    pthreadpool_parallelize_1d_tile_1d(
-        threads(),
-        [](void* self, size_t first, size_t size) {
-          static_cast<const Pad*>(self)->fill(first, size);
-        },
-        this, bytes_ / item_, kBytesPerTask / item_, 0);
+    in_parts(bytes_ / item_, kBytesPerTask / item_,
+             [&](size_t first, size_t size) { fill(first, size); });
     return Copies::run();
   }
 

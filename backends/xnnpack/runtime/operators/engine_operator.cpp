@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
-#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
+#include <executorch/extension/threadpool/workers.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
@@ -37,15 +38,18 @@ bool are_equal(const Shape& a, const Shape& b) {
 
 }  // namespace
 
+size_t PoolThreads::count() const {
+  return pool_ == nullptr ? 1 : extension::threadpool::count_threads(pool_);
+}
+
 void PoolThreads::run(size_t tasks, FunctionRef<void(size_t)> task) {
-  if (tasks == 1) {
-    task(0);
+  if (tasks > 1 && pool_ != nullptr) {
+    extension::threadpool::run_on_workers(pool_, task, tasks);
     return;
   }
-  pthreadpool_parallelize_1d(
-      pool_,
-      [](void* context, size_t i) { (*static_cast<FunctionRef<void(size_t)>*>(context))(i); },
-      &task, tasks, 0);
+  for (size_t i = 0; i < tasks; ++i) {
+    task(i);
+  }
 }
 
 bool is_float32(const Node& node, const OperatorContext& context) {

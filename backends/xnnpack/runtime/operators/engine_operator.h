@@ -2,8 +2,6 @@
 // The base of operators that run on the CPU engine, and shared helpers.
 #pragma once
 
-#include <pthreadpool.h>
-
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
 #include <executorch/kernels/engine/eltwise.h>
 #include <executorch/kernels/engine/epilogue.h>
@@ -19,7 +17,7 @@ class PoolThreads final : public engine::Threads {
  public:
   explicit PoolThreads(pthreadpool_t pool) : pool_(pool) {}
 
-  size_t count() const override { return pthreadpool_get_threads_count(pool_); }
+  size_t count() const override;
   void run(size_t tasks, runtime::FunctionRef<void(size_t)> task) override;
 
  private:

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Functions that create the operators of each family, on XNNPACK's operator API. Each returns
-// Error::InvalidProgram, after a message that names the node, for operands that it does not take.
+// Functions that create the operators of each family. Each returns Error::InvalidProgram, after a
+// message that names the node, for operands that it does not take.
 #pragma once
 
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
@@ -9,6 +9,7 @@ namespace executorch::backends::xnnpack {
 
 using CreateOperator = OperatorResult (*)(const Node& node, const OperatorContext& context);
 
+// On XNNPACK's operator API; a build without XNNPACK refuses each node with Error::NotSupported.
 OperatorResult create_xnn_convolution(const Node& node, const OperatorContext& context);
 OperatorResult create_xnn_deconvolution(const Node& node, const OperatorContext& context);
 OperatorResult create_xnn_linear(const Node& node, const OperatorContext& context);
@@ -51,5 +52,7 @@ OperatorResult create_concatenate(const Node& node, const OperatorContext& conte
 
 /// Refuses a node whose operands have datatypes that its operator does not take.
 runtime::Error refuse_datatypes(const Node& node, const OperatorContext& context);
+/// Refuses a node that only XNNPACK has an operator for.
+runtime::Error refuse_without_xnnpack(const Node& node, const OperatorContext& context);
 
 }  // namespace executorch::backends::xnnpack

@@ -4,7 +4,7 @@
 
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
-#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/kernels/engine/gemm.h>
 
 namespace executorch::backends::xnnpack {

@@ -1,7 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
 
-#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 
 namespace executorch::backends::xnnpack {
 
@@ -35,6 +39,23 @@ bool have_same_elements(const Value& a, const Value& b) {
   }
 }
 
+template <typename T>
+IntegerClamp<T> quantized_clamp(const Clamp& clamp, const Value& result) {
+  const auto quantize = [&](float limit) {
+    const double scaled = std::nearbyint(double{limit} / double{result.scale}) + result.zero_point;
+    constexpr double kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
+    return static_cast<T>(std::min(std::max(scaled, kMin), kMax));
+  };
+  return {quantize(clamp.min), quantize(clamp.max)};
+}
+template IntegerClamp<int8_t> quantized_clamp<int8_t>(const Clamp&, const Value&);
+template IntegerClamp<uint8_t> quantized_clamp<uint8_t>(const Clamp&, const Value&);
+
+RowQuantization* row_parameters(const TensorRef& tensor) {
+  return reinterpret_cast<RowQuantization*>(static_cast<char*>(tensor.data) +
+                                            row_parameter_offset(*tensor.value, *tensor.shape));
+}
+
 size_t row_count(const Value& value, const Shape& shape) {
   size_t rows = 1;
   for (size_t d = 0; d + value.row_dims < shape.rank; ++d) {
@@ -44,7 +65,7 @@ size_t row_count(const Value& value, const Shape& shape) {
 }
 
 size_t row_parameter_offset(const Value& value, const Shape& shape) {
-  const size_t bytes = bytes_of(value.datatype, shape) + XNN_EXTRA_BYTES;
+  const size_t bytes = bytes_of(value.datatype, shape) + kReadBeyond;
   return (bytes + kParameterAlignment - 1) / kParameterAlignment * kParameterAlignment;
 }
 

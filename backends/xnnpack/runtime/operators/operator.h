@@ -7,14 +7,16 @@
 
 #include <memory>
 
-#include <pthreadpool.h>
-
 #include <executorch/backends/xnnpack/runtime/graph/graph.h>
-#include <executorch/backends/xnnpack/runtime/weights_session.h>
+#include <executorch/backends/xnnpack/runtime/weights/weights_session.h>
+#include <executorch/extension/threadpool/threadpool.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/result.h>
 
 namespace executorch::backends::xnnpack {
+
+/// Kernels may read so many bytes behind the end of an operand, and use none of them.
+constexpr size_t kReadBeyond = 16;
 
 /// A value as an operator sees it.
 struct TensorRef {
@@ -85,7 +87,24 @@ TensorRef tensor_ref(const Graph& graph, uint32_t id);
 /// True if an element can be copied from one value to the other without conversion.
 bool have_same_elements(const Value& a, const Value& b);
 
-/// The parameters of a dynamically quantized value's rows lie behind its integers.
+/// A clamp in the integers of a quantized result.
+template <typename T>
+struct IntegerClamp {
+  T min, max;
+};
+template <typename T>
+IntegerClamp<T> quantized_clamp(const Clamp& clamp, const Value& result);
+extern template IntegerClamp<int8_t> quantized_clamp<int8_t>(const Clamp&, const Value&);
+extern template IntegerClamp<uint8_t> quantized_clamp<uint8_t>(const Clamp&, const Value&);
+
+/// How a row of a dynamically quantized tensor is quantized.
+struct RowQuantization {
+  int32_t zero_point;
+  float scale;
+};
+
+/// One for each row; they lie behind the tensor's integers.
+RowQuantization* row_parameters(const TensorRef& tensor);
 size_t row_parameter_offset(const Value& value, const Shape& shape);
 /// The number of rows: what shares parameters is one.
 size_t row_count(const Value& value, const Shape& shape);

@@ -86,7 +86,10 @@ static_assert(is_in_order());
 
 }  // namespace
 
-Error refuse_datatypes(const Node& node, const OperatorContext& context) {
+namespace {
+
+/// The datatypes of a node's operands, by name.
+std::string operand_datatypes(const Node& node, const OperatorContext& context) {
   std::string names;
   for (size_t i = 0; i < node.operand_count; ++i) {
     if (node.operands[i] != kNoValue) {
@@ -94,10 +97,29 @@ Error refuse_datatypes(const Node& node, const OperatorContext& context) {
       names += fb_xnnpack::EnumNameDatatype(context.graph.values[node.operands[i]].datatype);
     }
   }
+  return names;
+}
+
+const char* result_datatype(const Node& node, const OperatorContext& context) {
+  return fb_xnnpack::EnumNameDatatype(context.graph.values[node.result()].datatype);
+}
+
+}  // namespace
+
+Error refuse_datatypes(const Node& node, const OperatorContext& context) {
   ET_LOG(Error, "xnnpack: no operator runs node %s on %s to %s",
-         fb_xnnpack::EnumNameXNodeUnion(node.kind), names.c_str(),
-         fb_xnnpack::EnumNameDatatype(context.graph.values[node.result()].datatype));
+         fb_xnnpack::EnumNameXNodeUnion(node.kind), operand_datatypes(node, context).c_str(),
+         result_datatype(node, context));
   return Error::InvalidProgram;
+}
+
+Error refuse_without_xnnpack(const Node& node, const OperatorContext& context) {
+  ET_LOG(Error,
+         "xnnpack: node %s on %s to %s needs XNNPACK, which this runtime was built without "
+         "(EXECUTORCH_XNNPACK_LIBRARY=NONE)",
+         fb_xnnpack::EnumNameXNodeUnion(node.kind), operand_datatypes(node, context).c_str(),
+         result_datatype(node, context));
+  return Error::NotSupported;
 }
 
 OperatorResult create_operator(const Node& node, const OperatorContext& context) {

@@ -3,14 +3,11 @@
 // and of operands quantized while running to float32.
 #include <vector>
 
-#include <xnnpack.h>
-
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
 #include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
-#include <executorch/backends/xnnpack/runtime/operators/xnn_operator.h>
-#include <executorch/backends/xnnpack/runtime/shapes.h>
+#include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/kernels/engine/qconv.h>
 #include <executorch/kernels/engine/qgemm.h>
 
@@ -80,7 +77,7 @@ class RowParameters final {
   void reshape(size_t rows) { rows_ = rows; }
   size_t bytes() const { return 2 * aligned(rows_ * sizeof(float)); }
   void read(const TensorRef& tensor, char* scratch) {
-    const xnn_quantization_params* const pairs = row_parameters(tensor);
+    const RowQuantization* const pairs = row_parameters(tensor);
     zero_points_ = reinterpret_cast<int32_t*>(scratch);
     scales_ = reinterpret_cast<float*>(scratch + bytes() / 2);
     for (size_t row = 0; row < rows_; ++row) {

@@ -1,0 +1,249 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/execution/delegate.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/platform/log.h>
+#include <executorch/runtime/platform/platform.h>
+
+namespace executorch::backends::xnnpack {
+
+using executorch::aten::DimOrderType;
+using executorch::aten::ScalarType;
+using executorch::aten::SizesType;
+using executorch::aten::Tensor;
+using runtime::Error;
+using runtime::EValue;
+using runtime::Result;
+using runtime::Span;
+
+namespace {
+
+// The smallest page there is.
+constexpr uintptr_t kPage = 4096;
+
+/// Kernels read up to kReadBeyond behind an operand's end. Within the page of its last byte
+/// that is harmless, beyond it there may be nothing.
+bool may_be_read_beyond(const void* data, size_t size) {
+  const auto last = reinterpret_cast<uintptr_t>(data) + (size == 0 ? 0 : size - 1);
+  return last / kPage == (last + kReadBeyond) / kPage;
+}
+
+/// The dtype of an argument that holds a value of this datatype.
+Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
+  switch (value.datatype()) {
+    case fb_xnnpack::Datatype::Float32:
+      return ScalarType::Float;
+    case fb_xnnpack::Datatype::Float16:
+      return ScalarType::Half;
+    case fb_xnnpack::Datatype::QInt8:
+      return ScalarType::Char;
+    case fb_xnnpack::Datatype::QUInt8:
+      return ScalarType::Byte;
+    case fb_xnnpack::Datatype::QInt32:
+    case fb_xnnpack::Datatype::Int32:
+      return ScalarType::Int;
+    default:
+      ET_LOG(Error, "xnnpack: argument %" PRIu32 " has datatype %s", value.external_id(),
+             fb_xnnpack::EnumNameDatatype(value.datatype()));
+      return Error::NotSupported;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
+                                                   DelegateSurroundings surroundings) {
+  std::unique_ptr<Delegate> delegate(new Delegate(payload));
+  delegate->threads_ = std::move(surroundings.threads);
+  delegate->is_profiled_ = surroundings.is_profiled;
+  delegate->workspace_ = workspace_for(surroundings.settings.sharing, surroundings.workspace_user);
+  delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
+  const std::vector<const fb_xnnpack::XValue*> values = values_by_id(*payload.graph);
+  for (const auto* ids : {payload.graph->input_ids(), payload.graph->output_ids()}) {
+    for (uint32_t i = 0; i < runtime::internal::count(ids); ++i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(delegate->add_argument(tensor_of(*values[ids->Get(i)])));
+    }
+  }
+  const std::vector<Shape> shapes = delegate->input_shapes();
+  (void)ET_UNWRAP(infer_shapes(payload, {shapes.data(), shapes.size()}));
+  ET_CHECK_OK_OR_RETURN_ERROR(delegate->create_executor(surroundings));
+  ET_CHECK_OK_OR_RETURN_ERROR(delegate->reshape_to_declared());
+  return delegate;
+}
+
+Error Delegate::create_executor(const DelegateSurroundings& surroundings) {
+  const bool is_cached = surroundings.settings.caches_weights;
+  const std::vector<bool> packed = packed_constants(payload_);
+  constants_ = ET_UNWRAP(Constants::load(payload_, surroundings.names));
+  if (is_cached && !surroundings.settings.cache_path.empty()) {
+    unsaved_ = PackedFile::at(surroundings.settings.cache_path);
+  }
+  std::unique_lock<std::mutex> creation;
+  if (is_cached) {
+    creation = PackedWeights::of_process().lock_creation();
+    ConstantDigests digests(payload_, constants_, unsaved_);
+    weights_ = std::make_unique<WeightsSession>(
+        WeightKeys(payload_, constants_, std::move(digests)), unsaved_, size_of(payload_, packed));
+  }
+  executor_ = ET_UNWRAP(Executor::create(
+      payload_, constants_, ExecutorOptions{weights_.get(), threads_.get(), is_profiled_}));
+  if (is_cached) {
+    weights_->finish();
+  }
+  constants_.free(packed);
+  return Error::Ok;
+}
+
+Delegate::~Delegate() {
+  if (unsaved_ != nullptr) {
+    unsaved_->save();
+  }
+}
+
+Error Delegate::reshape_to_declared() {
+  const std::unique_lock<std::mutex> held = workspace_->lock();
+  return reshape();
+}
+
+Error Delegate::reshape() {
+  planned_ = false;
+  const std::vector<Shape> inputs = input_shapes();
+  ET_CHECK_OK_OR_RETURN_ERROR(executor_->reshape({inputs.data(), inputs.size()}, workspace_.get()));
+  planned_ = true;
+  return Error::Ok;
+}
+
+Error Delegate::add_argument(const fb_xnnpack::TensorValue& tensor) {
+  const Shape declared = declared_shape(tensor);
+  Argument argument{ET_UNWRAP(dtype_of(tensor)), declared.rank, {}, {}};
+  std::copy_n(declared.dims, declared.rank, argument.dims);
+  arguments_.push_back(std::move(argument));
+  data_.push_back(nullptr);
+  return Error::Ok;
+}
+
+std::vector<Shape> Delegate::input_shapes() const {
+  std::vector<Shape> shapes(inputs_);
+  for (size_t i = 0; i < inputs_; ++i) {
+    shapes[i].rank = arguments_[i].rank;
+    std::copy_n(arguments_[i].dims, arguments_[i].rank, shapes[i].dims);
+  }
+  return shapes;
+}
+
+Result<const Tensor*> Delegate::checked(Span<EValue*> args, size_t index) const {
+  ET_CHECK_OR_RETURN_ERROR(args[index]->isTensor(), InvalidArgument,
+                           "xnnpack: argument %zu is no tensor", index);
+  const Tensor& tensor = args[index]->toTensor();
+  const Argument& expected = arguments_[index];
+  ET_CHECK_OR_RETURN_ERROR(tensor.scalar_type() == expected.dtype, InvalidArgument,
+                           "xnnpack: argument %zu has dtype %d, expected %d", index,
+                           static_cast<int>(tensor.scalar_type()),
+                           static_cast<int>(expected.dtype));
+  ET_CHECK_OR_RETURN_ERROR(static_cast<size_t>(tensor.dim()) == expected.rank, InvalidArgument,
+                           "xnnpack: argument %zu has %zd dimensions, expected %zu", index,
+                           static_cast<ssize_t>(tensor.dim()), expected.rank);
+  return &tensor;
+}
+
+Error Delegate::take_input(size_t index, const Tensor& tensor, bool* resized) {
+  Argument& argument = arguments_[index];
+  DimOrderType order[Shape::kMaxRank];
+  ET_CHECK_OK_OR_RETURN_ERROR(ET_RUNTIME_NAMESPACE::get_dim_order(tensor, order, argument.rank));
+  for (size_t d = 0; d < argument.rank; ++d) {
+    const auto size = static_cast<size_t>(tensor.size(order[d]));
+    *resized = *resized || argument.dims[d] != size;
+    argument.dims[d] = size;
+  }
+  void* data = tensor.mutable_data_ptr();
+  const size_t bytes = tensor.nbytes();
+  if (!may_be_read_beyond(data, bytes)) {
+    argument.copy.resize(bytes + kReadBeyond);
+    memcpy(argument.copy.data(), data, bytes);
+    data = argument.copy.data();
+  }
+  data_[index] = data;
+  return Error::Ok;
+}
+
+namespace {
+
+/// @param dims Sizes from outermost to innermost in memory.
+template <typename Size>
+Error resize(const Tensor& tensor, const Size* dims, size_t rank) {
+  DimOrderType order[Shape::kMaxRank];
+  ET_CHECK_OK_OR_RETURN_ERROR(ET_RUNTIME_NAMESPACE::get_dim_order(tensor, order, rank));
+  SizesType sizes[Shape::kMaxRank];
+  for (size_t d = 0; d < rank; ++d) {
+    sizes[order[d]] = static_cast<SizesType>(dims[d]);
+  }
+  return ET_RUNTIME_NAMESPACE::resize_tensor(tensor,
+                                             executorch::aten::ArrayRef<SizesType>(sizes, rank));
+}
+
+bool is_empty(const Shape& shape) {
+  return std::find(shape.dims, shape.dims + shape.rank, 0u) != shape.dims + shape.rank;
+}
+
+}  // namespace
+
+Error Delegate::resize_output(size_t index, const Tensor& tensor) {
+  const Shape shape = ET_UNWRAP(executor_->shape_of(index));
+  ET_CHECK_OR_RETURN_ERROR(shape.rank == arguments_[index].rank, Internal,
+                           "xnnpack: argument %zu has %zu dimensions, expected %zu", index,
+                           shape.rank, arguments_[index].rank);
+  return resize(tensor, shape.dims, shape.rank);
+}
+
+Error Delegate::resize_for_nothing(Span<EValue*> args, const std::vector<Shape>& inputs) {
+  const std::vector<Shape> outputs =
+      ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()}, Emptiness::Allowed));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ET_CHECK_OR_RETURN_ERROR(is_empty(outputs[i]), NotSupported,
+                             "xnnpack: output %zu has elements although an input is empty: the "
+                             "operators that make it must not be delegated",
+                             i);
+    const Tensor& output = *ET_UNWRAP(checked(args, inputs_ + i));
+    ET_CHECK_OK_OR_RETURN_ERROR(resize(output, outputs[i].dims, outputs[i].rank));
+  }
+  return Error::Ok;
+}
+
+Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
+  ET_CHECK_OR_RETURN_ERROR(args.size() == arguments_.size(), InvalidArgument,
+                           "xnnpack: %zu arguments, expected %zu", args.size(), arguments_.size());
+  const std::unique_lock<std::mutex> held = workspace_->lock();
+  bool resized = !planned_;
+  for (size_t i = 0; i < inputs_; ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(take_input(i, *ET_UNWRAP(checked(args, i)), &resized));
+  }
+  if (resized) {
+    planned_ = false;
+    const std::vector<Shape> inputs = input_shapes();
+    if (std::any_of(inputs.begin(), inputs.end(), is_empty)) {
+      return resize_for_nothing(args, inputs);
+    }
+    (void)ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()}));
+    ET_CHECK_OK_OR_RETURN_ERROR(reshape());
+  }
+  for (size_t i = inputs_; i < args.size(); ++i) {
+    const Tensor& output = *ET_UNWRAP(checked(args, i));
+    ET_CHECK_OK_OR_RETURN_ERROR(resize_output(i, output));
+    data_[i] = output.mutable_data_ptr();
+  }
+  ET_CHECK_OK_OR_RETURN_ERROR(executor_->run({data_.data(), data_.size()}, workspace_.get()));
+  if (unsaved_ != nullptr) {
+    unsaved_->save();
+    unsaved_.reset();
+  }
+  return is_profiled_ && tracer != nullptr ? executor_->report(*tracer) : Error::Ok;
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,101 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/backend_options.h>
+#include <executorch/backends/xnnpack/runtime/execution/executor.h>
+#include <executorch/backends/xnnpack/runtime/execution/workspace.h>
+#include <executorch/backends/xnnpack/runtime/payload/constants.h>
+#include <executorch/backends/xnnpack/runtime/payload/payload.h>
+#include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
+#include <executorch/backends/xnnpack/runtime/weights/packed_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/weights_session.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/result.h>
+
+namespace executorch::backends::xnnpack {
+
+/// What a delegate is made with, beside its payload.
+struct DelegateSurroundings {
+  /// Data by name; may be null. Not used after creation.
+  const ET_RUNTIME_NAMESPACE::NamedDataMap* names = nullptr;
+  Settings settings;
+  WorkspaceUser workspace_user = {};
+  /// May be null: everything runs on the calling thread.
+  std::shared_ptr<pthreadpool> threads;
+  /// Whether operators' times are measured.
+  bool is_profiled = false;
+};
+
+/// One delegated part of a method, ready to run. Used by one thread at a time.
+class Delegate final {
+ public:
+  /// @param payload Its bytes must outlive the delegate.
+  static runtime::Result<std::unique_ptr<Delegate>> create(const Payload& payload,
+                                                           DelegateSurroundings surroundings);
+  ~Delegate();
+  Delegate(const Delegate&) = delete;
+  Delegate& operator=(const Delegate&) = delete;
+
+  /// Runs on the arguments, inputs first; outputs are resized to what the inputs' sizes give. Waits
+  /// for those that share the workspace.
+  /// @param tracer Is told the operators' times, if they are measured; may be null.
+  /// @retval Error::InvalidArgument An argument of another type, dtype or rank, or more of them;
+  /// the log says which.
+  runtime::Error run(runtime::Span<runtime::EValue*> args,
+                     ET_RUNTIME_NAMESPACE::EventTracer* tracer);
+
+  size_t output_count() const { return arguments_.size() - inputs_; }
+  Workspace& workspace() const { return *workspace_; }
+  /// Bytes of its weights as XNNPACK packs them, those that others share included; 0 if they are
+  /// XNNPACK's own.
+  size_t packed_size() const { return weights_ == nullptr ? 0 : weights_->packed_size(); }
+
+ private:
+  /// An argument as XNNPACK sees it: sizes from outermost to innermost in memory.
+  struct Argument {
+    executorch::aten::ScalarType dtype;
+    size_t rank;
+    size_t dims[Shape::kMaxRank];
+    /// A copy of an input behind whose end may lie no memory.
+    std::vector<uint8_t> copy;
+  };
+
+  explicit Delegate(const Payload& payload) : payload_(payload) {}
+  runtime::Error create_executor(const DelegateSurroundings& surroundings);
+  /// Plans for the sizes in the payload, the largest there may be.
+  runtime::Error reshape_to_declared();
+  runtime::Error reshape();
+  runtime::Error add_argument(const fb_xnnpack::TensorValue& tensor);
+  runtime::Result<const executorch::aten::Tensor*> checked(runtime::Span<runtime::EValue*> args,
+                                                           size_t index) const;
+  runtime::Error take_input(size_t index, const executorch::aten::Tensor& tensor, bool* resized);
+  runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
+  std::vector<Shape> input_shapes() const;
+  /// Resizes outputs that are empty because an input is: XNNPACK's operators do not take sizes of
+  /// 0.
+  /// @retval Error::NotSupported An output has elements all the same, as of a concatenation.
+  runtime::Error resize_for_nothing(runtime::Span<runtime::EValue*> args,
+                                    const std::vector<Shape>& inputs);
+
+  Payload payload_;
+  // The order matters: the executor is destroyed first.
+  std::shared_ptr<pthreadpool> threads_;
+  Constants constants_;
+  std::shared_ptr<Workspace> workspace_;
+  std::unique_ptr<WeightsSession> weights_;
+  /// To be saved when all delegates of the method are there: at the first run, or the end.
+  std::shared_ptr<PackedFile> unsaved_;
+  bool is_profiled_ = false;
+  std::unique_ptr<Executor> executor_;
+  size_t inputs_ = 0;
+  std::vector<Argument> arguments_;
+  std::vector<void*> data_;
+  /// Whether the memory is planned for the inputs' sizes.
+  bool planned_ = false;
+};
+
+}  // namespace executorch::backends::xnnpack

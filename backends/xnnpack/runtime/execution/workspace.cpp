@@ -1,0 +1,78 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/execution/workspace.h>
+
+#include <stdlib.h>
+
+#include <map>
+#include <utility>
+
+#include <executorch/backends/xnnpack/runtime/execution/large_pages.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::backends::xnnpack {
+
+using runtime::Error;
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+struct Workspaces {
+  std::mutex mutex;
+  std::map<std::pair<const void*, const void*>, std::weak_ptr<Workspace>> by_user;
+};
+
+Workspaces& workspaces() {
+  // Never destroyed: delegates may end after static objects do.
+  static auto* all = new Workspaces();
+  return *all;
+}
+
+}  // namespace
+
+void Workspace::Free::operator()(char* memory) const { free(memory); }
+
+Error Workspace::reserve(size_t bytes) {
+  if (bytes <= size_) {
+    return Error::Ok;
+  }
+  const bool is_large = bytes >= 2 * kLargePage;
+  const size_t alignment = is_large ? kLargePage : kAlignment;
+  void* grown = nullptr;
+  ET_CHECK_OR_RETURN_ERROR(posix_memalign(&grown, alignment, bytes) == 0, MemoryAllocationFailed,
+                           "xnnpack: no memory for %zu bytes of intermediate results", bytes);
+  if (is_large) {
+    prefer_large_pages(grown, bytes);
+  }
+  memory_.reset(static_cast<char*>(grown));
+  size_ = bytes;
+  return Error::Ok;
+}
+
+size_t Workspace::size() {
+  const std::unique_lock<std::mutex> held = lock();
+  return size_;
+}
+
+std::shared_ptr<Workspace> workspace_for(WorkspaceSharingMode mode, const WorkspaceUser& user) {
+  if (mode == WorkspaceSharingMode::Disabled) {
+    return std::make_shared<Workspace>();
+  }
+  const bool is_global = mode == WorkspaceSharingMode::Global;
+  Workspaces& all = workspaces();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  for (auto it = all.by_user.begin(); it != all.by_user.end();) {
+    it = it->second.expired() ? all.by_user.erase(it) : std::next(it);
+  }
+  std::weak_ptr<Workspace>& known =
+      all.by_user[is_global ? std::make_pair(nullptr, nullptr)
+                            : std::make_pair(user.program, user.thread_pool)];
+  std::shared_ptr<Workspace> workspace = known.lock();
+  if (workspace == nullptr) {
+    workspace = std::make_shared<Workspace>();
+    known = workspace;
+  }
+  return workspace;
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,20 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// The library of operators beside the engine: XNNPACK, or none (EXECUTORCH_XNNPACK_LIBRARY).
+#pragma once
+
+#include <executorch/backends/xnnpack/runtime/weights/digest.h>
+
+namespace executorch::backends::xnnpack {
+
+/// Starts the library at the first call; false if it cannot run on this machine.
+bool start_library();
+
+/// Identifies the library, and the processor's features that its packed weights depend on.
+Digest library_digest();
+
+/// Whether the library lacked memory on this thread since forget_shortage(). What it made meanwhile
+/// must not be used.
+bool has_run_out();
+void forget_shortage();
+
+}  // namespace executorch::backends::xnnpack

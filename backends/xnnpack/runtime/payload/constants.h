@@ -1,0 +1,39 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/payload/payload.h>
+#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/named_data_map.h>
+
+namespace executorch::backends::xnnpack {
+
+/// The bytes of a payload's constants: where they are in the payload, or loaded by their names.
+class Constants final {
+ public:
+  /// @param names May be null when no constant is named.
+  /// @retval Error::NotFound No data of that name.
+  /// @retval Error::InvalidExternalData Data of another size.
+  static runtime::Result<Constants> load(const Payload& payload,
+                                         const ET_RUNTIME_NAMESPACE::NamedDataMap* names);
+
+  /// The bytes of constant `index`; 0 is none and gives null.
+  const void* data(size_t index) const { return pointers_[index]; }
+
+  /// Gives back those of `constants` that were loaded by name. Pointers into them end.
+  void free(const std::vector<bool>& constants) {
+    for (size_t i = 0; i < loaded_.size(); ++i) {
+      if (constants[i]) {
+        loaded_[i].Free();
+      }
+    }
+  }
+
+ private:
+  std::vector<const void*> pointers_;
+  /// By index; empty where the payload has the bytes.
+  std::vector<runtime::FreeableBuffer> loaded_;
+};
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,474 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/payload/payload.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/payload/node_layouts.h>
+#include <executorch/backends/xnnpack/runtime/payload/payload_structure.h>
+#include <executorch/runtime/core/overflow.h>
+#include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::backends::xnnpack {
+
+namespace fb = fb_xnnpack;
+using fb::Datatype;
+using runtime::Error;
+using runtime::Result;
+using runtime::Span;
+using runtime::internal::count;
+
+namespace {
+
+constexpr size_t kHeaderSize = 30;
+constexpr uint32_t kInvalidId = UINT32_MAX;
+// XNNPACK's flags of values.
+constexpr uint32_t kIsInput = 1, kIsOutput = 2;
+// XNNPACK's own limit.
+constexpr size_t kMaxRank = 6;
+// What XNNPACK multiplies sizes into must not overflow, whatever it adds for padding.
+constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 40;
+
+template <typename T>
+T read(const uint8_t* at) {
+  T value;
+  memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+/// The bits of an element; 0 for a datatype that later formats have.
+uint8_t bits_of(Datatype datatype) {
+  switch (datatype) {
+    case Datatype::Float32:
+    case Datatype::QInt32:
+    case Datatype::QCInt32:
+    case Datatype::Int32:
+    case Datatype::PFloat32:
+      return 32;
+    case Datatype::Float16:
+    case Datatype::BFloat16:
+      return 16;
+    case Datatype::QInt8:
+    case Datatype::QUInt8:
+    case Datatype::QCInt8:
+    case Datatype::QDInt8:
+    case Datatype::QPInt8:
+      return 8;
+    case Datatype::QCInt4:
+    case Datatype::QBInt4:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+/// Whether results of this datatype can be clamped: XNNPACK takes others for impossible.
+bool can_be_limited(Datatype datatype) {
+  return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
+         datatype == Datatype::QInt8 || datatype == Datatype::QUInt8;
+}
+
+/// Datatypes that go together in a product with weights: operand, weights, result. XNNPACK takes
+/// others for impossible.
+struct Product {
+  Datatype operand, weights, result;
+};
+constexpr Product kConvolutions[] = {
+    {Datatype::Float32, Datatype::Float32, Datatype::Float32},
+    {Datatype::Float16, Datatype::Float32, Datatype::Float16},
+    {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8},
+    {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8},
+    {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8},
+    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float32},
+};
+constexpr Product kMatrixProducts[] = {
+    {Datatype::Float32, Datatype::Float32, Datatype::Float32},
+    {Datatype::Float16, Datatype::Float16, Datatype::Float16},
+    {Datatype::Float16, Datatype::Float32, Datatype::Float16},
+    {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8},
+    {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8},
+    {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8},
+    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float32},
+    {Datatype::QDInt8, Datatype::QCInt4, Datatype::Float32},
+    {Datatype::QDInt8, Datatype::QBInt4, Datatype::Float32},
+    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float16},
+    {Datatype::QDInt8, Datatype::QCInt4, Datatype::Float16},
+    {Datatype::QDInt8, Datatype::QBInt4, Datatype::Float16},
+    {Datatype::Float32, Datatype::QCInt4, Datatype::Float32},
+    {Datatype::Float32, Datatype::QCInt8, Datatype::Float32},
+};
+
+bool contains(Span<const Product> products, Datatype operand, Datatype weights, Datatype result) {
+  for (const Product& each : products) {
+    if (each.operand == operand && each.weights == weights && each.result == result) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<Span<const uint8_t>> part(Span<const uint8_t> bytes, const char* what, uint64_t offset,
+                                 uint64_t size) {
+  ET_CHECK_OR_RETURN_ERROR(offset <= bytes.size() && size <= bytes.size() - offset, InvalidProgram,
+                           "xnnpack payload: %s has %" PRIu64 " bytes at %" PRIu64
+                           ", the payload has %zu",
+                           what, size, offset, bytes.size());
+  return Span<const uint8_t>(bytes.data() + offset, static_cast<size_t>(size));
+}
+
+/// Checks values and nodes against each other.
+class Verifier final {
+ public:
+  Verifier(const fb::XNNGraph& graph, Span<const uint8_t> constants)
+      : graph_(graph),
+        constants_(constants),
+        values_(count(graph.xvalues())),
+        together_(count(graph.xvalues())) {}
+
+  Error run() {
+    ET_CHECK_OK_OR_RETURN_ERROR(constant_table());
+    for (size_t i = 0; i < values_.size(); ++i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(value(i));
+    }
+    ET_CHECK_OK_OR_RETURN_ERROR(arguments());
+    for (size_t i = 0; i < count(graph_.xnodes()); ++i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(node(i, *graph_.xnodes()->Get(static_cast<uint32_t>(i))));
+    }
+    return Error::Ok;
+  }
+
+ private:
+  Error constant_table() const;
+  Error value(size_t index);
+  Error constant(size_t index, const fb::TensorValue& tensor) const;
+  Error quantization(size_t index, const fb::QuantizedTensorValue& value) const;
+  Error scales(size_t index, uint32_t given, uint32_t buffer, uint32_t outside, size_t item,
+               uint64_t expected) const;
+  Error arguments() const;
+  Error argument(const char* what, uint32_t id, uint32_t external_id) const;
+  Error node(size_t index, const fb::XNode& node) const;
+  bool takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const;
+  bool datatypes_fit(const fb::XNode& node) const;
+  Datatype datatype(uint32_t id) const { return values_[id]->datatype(); }
+
+  const fb::XNNGraph& graph_;
+  Span<const uint8_t> constants_;
+  /// By id; null until the id is defined.
+  std::vector<const fb::TensorValue*> values_;
+  /// By id: over how many dimensions, the last, a value is quantized while running; 0 for others.
+  std::vector<int32_t> together_;
+};
+
+Error Verifier::constant_table() const {
+  ET_CHECK_OR_RETURN_ERROR(count(graph_.constant_data()) > 0, InvalidProgram,
+                           "xnnpack payload: the constant table is missing or lacks its entry 0, "
+                           "which stands for no constant");
+  for (size_t i = 1; i < count(graph_.constant_data()); ++i) {
+    const fb::ConstantDataOffset& data = *graph_.constant_data()->Get(static_cast<uint32_t>(i));
+    if (data.offset() == kInNamedData) {
+      ET_CHECK_OR_RETURN_ERROR(data.named_key() != nullptr && data.named_key()->size() > 0,
+                               InvalidProgram, "xnnpack payload: constant %zu has no name", i);
+    } else {
+      (void)ET_UNWRAP(part(constants_, "a constant", data.offset(), data.size()));
+    }
+  }
+  return Error::Ok;
+}
+
+Error Verifier::value(size_t index) {
+  const fb::XValue& value = *graph_.xvalues()->Get(static_cast<uint32_t>(index));
+  const fb::TensorValue& tensor = tensor_of(value);
+  const uint32_t id = tensor.id_out();
+  ET_CHECK_OR_RETURN_ERROR(id < values_.size() && values_[id] == nullptr, InvalidProgram,
+                           "xnnpack payload: value %zu has id %" PRIu32
+                           ", expected an unused one below %zu",
+                           index, id, values_.size());
+  values_[id] = &tensor;
+  uint64_t bits = bits_of(tensor.datatype());
+  ET_CHECK_OR_RETURN_ERROR(bits != 0, NotSupported,
+                           "xnnpack payload: value %" PRIu32 " has datatype %d", id,
+                           static_cast<int>(tensor.datatype()));
+  const size_t rank = count(tensor.dims());
+  ET_CHECK_OR_RETURN_ERROR(tensor.num_dims() == rank && rank <= kMaxRank, InvalidProgram,
+                           "xnnpack payload: value %" PRIu32 " has %" PRIu32
+                           " dimensions and %zu sizes, at most %zu",
+                           id, tensor.num_dims(), rank, kMaxRank);
+  // XNNPACK starts each row at a byte.
+  ET_CHECK_OR_RETURN_ERROR(
+      bits != 4 || (rank > 0 && tensor.dims()->Get(static_cast<uint32_t>(rank - 1)) % 2 == 0),
+      NotSupported, "xnnpack payload: value %" PRIu32 " has rows of half a byte", id);
+  for (size_t d = 0; d < rank; ++d) {
+    ET_CHECK_OR_RETURN_ERROR(
+        !runtime::mul_overflows(bits, uint64_t{tensor.dims()->Get(static_cast<uint32_t>(d))},
+                                &bits) &&
+            bits <= kMaxTensorBytes * 8,
+        InvalidProgram, "xnnpack payload: value %" PRIu32 " is larger than memory", id);
+  }
+  if (const fb::QuantizedTensorValue* quantized = value.xvalue_union_as_QuantizedTensorValue()) {
+    ET_CHECK_OK_OR_RETURN_ERROR(quantization(id, *quantized));
+    const auto* tokens = quantized->quant_params_as_PerTokenDynamicQuant();
+    together_[id] = tokens == nullptr ? 0 : tokens->num_nonbatch_dims();
+  }
+  return constant(id, tensor);
+}
+
+Error Verifier::constant(size_t id, const fb::TensorValue& tensor) const {
+  const uint32_t index = tensor.constant_buffer_idx();
+  if (index == 0) {
+    return Error::Ok;
+  }
+  ET_CHECK_OR_RETURN_ERROR(index < count(graph_.constant_data()), InvalidProgram,
+                           "xnnpack payload: value %zu is constant %" PRIu32 " of %zu", id, index,
+                           count(graph_.constant_data()));
+  const uint64_t found = graph_.constant_data()->Get(index)->size();
+  // Some writers round the size of a constant up to its alignment.
+  ET_CHECK_OR_RETURN_ERROR(found >= tensor_bytes(tensor), InvalidProgram,
+                           "xnnpack payload: value %zu needs %zu bytes, its constant has %" PRIu64,
+                           id, tensor_bytes(tensor), found);
+  ET_CHECK_OR_RETURN_ERROR(tensor.external_id() == kInvalidId, InvalidProgram,
+                           "xnnpack payload: value %zu is constant and an argument", id);
+  return Error::Ok;
+}
+
+Error Verifier::scales(size_t id, uint32_t given, uint32_t buffer, uint32_t outside, size_t item,
+                       uint64_t expected) const {
+  const uint64_t found = buffer == 0 ? given : outside;
+  ET_CHECK_OR_RETURN_ERROR(found == expected, InvalidProgram,
+                           "xnnpack payload: value %zu has %" PRIu64 " scales, expected %" PRIu64,
+                           id, found, expected);
+  if (buffer == 0) {
+    return Error::Ok;
+  }
+  ET_CHECK_OR_RETURN_ERROR(buffer < count(graph_.constant_data()) &&
+                               graph_.constant_data()->Get(buffer)->size() / item >= expected,
+                           InvalidProgram, "xnnpack payload: the scales of value %zu are missing",
+                           id);
+  return Error::Ok;
+}
+
+Error Verifier::quantization(size_t id, const fb::QuantizedTensorValue& value) const {
+  const fb::TensorValue& tensor = *value.tensor_value();
+  const auto size_of = [&](int64_t dim) -> int64_t {
+    return dim >= 0 && dim < static_cast<int64_t>(count(tensor.dims()))
+               ? int64_t{tensor.dims()->Get(static_cast<uint32_t>(dim))}
+               : -1;
+  };
+  if (const auto* channels = value.quant_params_as_PerChannelQuant()) {
+    ET_CHECK_OR_RETURN_ERROR(size_of(channels->channel_dim()) >= 0, InvalidProgram,
+                             "xnnpack payload: value %zu has no channel dimension %" PRId32, id,
+                             channels->channel_dim());
+    return scales(id, static_cast<uint32_t>(count(channels->scale())), channels->scale_buffer_idx(),
+                  channels->num_scales(), sizeof(float),
+                  static_cast<uint64_t>(size_of(channels->channel_dim())));
+  }
+  if (const auto* groups = value.quant_params_as_PerChannelGroupQuant()) {
+    // XNNPACK takes groups along the second dimension of a matrix.
+    const int64_t rows = size_of(0), columns = size_of(1), group = groups->group_size();
+    ET_CHECK_OR_RETURN_ERROR(count(tensor.dims()) == 2 && groups->channel_dim() == 0 && group > 0 &&
+                                 columns % group == 0,
+                             InvalidProgram,
+                             "xnnpack payload: value %zu does not divide into groups of %" PRId64,
+                             id, group);
+    ET_CHECK_OR_RETURN_ERROR(groups->scale_buffer_idx() != 0, NotSupported,
+                             "xnnpack payload: value %zu has scales of groups of an older format",
+                             id);
+    return scales(id, 0, groups->scale_buffer_idx(), groups->num_scales(), sizeof(uint16_t),
+                  static_cast<uint64_t>(rows * (columns / group)));
+  }
+  if (const auto* tokens = value.quant_params_as_PerTokenDynamicQuant()) {
+    const int32_t together = tokens->num_nonbatch_dims();
+    ET_CHECK_OR_RETURN_ERROR(
+        together > 0 && static_cast<size_t>(together) <= count(tensor.dims()), InvalidProgram,
+        "xnnpack payload: value %zu quantizes over %" PRId32 " of %zu dimensions", id, together,
+        count(tensor.dims()));
+  }
+  return Error::Ok;
+}
+
+Error Verifier::argument(const char* what, uint32_t id, uint32_t external_id) const {
+  ET_CHECK_OR_RETURN_ERROR(id < values_.size() && values_[id]->external_id() == external_id,
+                           InvalidProgram,
+                           "xnnpack payload: %s %" PRIu32 " is no value that is argument %" PRIu32,
+                           what, id, external_id);
+  return Error::Ok;
+}
+
+Error Verifier::arguments() const {
+  const size_t inputs = count(graph_.input_ids()), outputs = count(graph_.output_ids());
+  ET_CHECK_OR_RETURN_ERROR(graph_.num_externs() == inputs + outputs, InvalidProgram,
+                           "xnnpack payload: %" PRIu32
+                           " arguments, expected %zu inputs and %zu "
+                           "outputs",
+                           graph_.num_externs(), inputs, outputs);
+  uint32_t next = 0;
+  for (size_t i = 0; i < inputs; ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        argument("input", graph_.input_ids()->Get(static_cast<uint32_t>(i)), next++));
+  }
+  for (size_t i = 0; i < outputs; ++i) {
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        argument("output", graph_.output_ids()->Get(static_cast<uint32_t>(i)), next++));
+  }
+  uint32_t external = 0;
+  for (const fb::TensorValue* value : values_) {
+    const uint32_t role = value->flags() & (kIsInput | kIsOutput);
+    const uint32_t expected = value->external_id() == kInvalidId ? 0
+                              : value->external_id() < inputs    ? kIsInput
+                                                                 : kIsOutput;
+    // XNNPACK takes a value's word for being an argument.
+    ET_CHECK_OR_RETURN_ERROR(role == expected, InvalidProgram,
+                             "xnnpack payload: value %" PRIu32 " has flags %" PRIu32
+                             ", expected %" PRIu32 " for argument %" PRIu32,
+                             value->id_out(), value->flags(), expected, value->external_id());
+    ET_CHECK_OR_RETURN_ERROR(
+        value->external_id() == kInvalidId || value->external_id() < next, InvalidProgram,
+        "xnnpack payload: value %" PRIu32 " is argument %" PRIu32 " of %" PRIu32, value->id_out(),
+        value->external_id(), next);
+    external += value->external_id() == kInvalidId ? 0 : 1;
+  }
+  // A second value of an external id would be the one that XNNPACK computes with, unchecked.
+  ET_CHECK_OR_RETURN_ERROR(external == next, InvalidProgram,
+                           "xnnpack payload: %" PRIu32
+                           " values are arguments, expected one for each of %" PRIu32,
+                           external, next);
+  return Error::Ok;
+}
+
+Error Verifier::node(size_t index, const fb::XNode& node) const {
+  ET_CHECK_OR_RETURN_ERROR(node.xnode_union_type() != fb::XNodeUnion::NONE, InvalidProgram,
+                           "xnnpack payload: node %zu is of no kind", index);
+  const auto kind = static_cast<size_t>(node.xnode_union_type()) - 1;
+  const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
+  for (const NodeField& row : rows::kNodeFields) {
+    if (row.layout != rows::kNodeLayouts[kind] || row.role > Role::Result) {
+      continue;
+    }
+    const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
+    const bool left_out = id == kInvalidId && row.role == Role::MaybeOperand;
+    ET_CHECK_OR_RETURN_ERROR(id < values_.size() || left_out, InvalidProgram,
+                             "xnnpack payload: node %zu (%s) has operand %" PRIu32 " of %zu values",
+                             index, fb::EnumNameXNodeUnion(node.xnode_union_type()), id,
+                             values_.size());
+    ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || values_[id]->constant_buffer_idx() == 0,
+                             InvalidProgram,
+                             "xnnpack payload: node %zu writes the constant %" PRIu32, index, id);
+    ET_CHECK_OR_RETURN_ERROR(left_out || datatype(id) != Datatype::QDInt8 ||
+                                 takes_quantized(node.xnode_union_type(), row.role, id),
+                             InvalidProgram,
+                             "xnnpack payload: node %zu (%s) has value %" PRIu32
+                             ", quantized while running over %" PRId32 " of %zu dimensions",
+                             index, fb::EnumNameXNodeUnion(node.xnode_union_type()), id,
+                             together_[id], count(values_[id]->dims()));
+    ET_CHECK_OR_RETURN_ERROR(row.role != Role::Result || node.output_min_max() == nullptr ||
+                                 can_be_limited(datatype(id)),
+                             InvalidProgram,
+                             "xnnpack payload: node %zu limits results of datatype %s", index,
+                             fb::EnumNameDatatype(datatype(id)));
+  }
+  ET_CHECK_OR_RETURN_ERROR(datatypes_fit(node), InvalidProgram,
+                           "xnnpack payload: the datatypes of node %zu (%s) do not go together",
+                           index, fb::EnumNameXNodeUnion(node.xnode_union_type()));
+  return Error::Ok;
+}
+
+bool Verifier::takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const {
+  if (role == Role::Result) {
+    return kind == fb::XNodeUnion::Convert && together_[id] > 0;
+  }
+  // A matrix product reads as many scales as it has rows, a convolution as many as it has images.
+  const bool of_images = together_[id] == 3 && count(values_[id]->dims()) == 4;
+  return (kind == fb::XNodeUnion::FullyConnected && together_[id] == 1) ||
+         (kind == fb::XNodeUnion::Conv2d && of_images);
+}
+
+bool Verifier::datatypes_fit(const fb::XNode& node) const {
+  if (node.xnode_union_type() == fb::XNodeUnion::NONE) {
+    return false;
+  }
+  const Layout layout = rows::kNodeLayouts[static_cast<size_t>(node.xnode_union_type()) - 1];
+  if (layout == kConvolution) {
+    const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());
+    return contains(kConvolutions, datatype(n.input1_id()), datatype(n.filter_id()),
+                    datatype(n.output_id()));
+  }
+  if (layout == kFullyConnected) {
+    const auto& n = *static_cast<const fb::FullyConnected*>(node.xnode_union());
+    return contains(kMatrixProducts, datatype(n.input1_id()), datatype(n.filter_id()),
+                    datatype(n.output_id()));
+  }
+  if (layout == kArgMaxPooling || node.xnode_union_type() == fb::XNodeUnion::Convert) {
+    return true;
+  }
+  const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
+  Datatype expected = Datatype::Invalid;
+  for (const NodeField& row : rows::kNodeFields) {
+    if (row.layout == layout && row.role <= Role::Result) {
+      const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
+      const Datatype found = id == kInvalidId ? expected : datatype(id);
+      if (expected != Datatype::Invalid && found != expected) {
+        return false;
+      }
+      expected = found;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+const fb::TensorValue& tensor_of(const fb::XValue& value) {
+  const auto* quantized = value.xvalue_union_as_QuantizedTensorValue();
+  return quantized == nullptr ? *value.xvalue_union_as_TensorValue() : *quantized->tensor_value();
+}
+
+std::vector<const fb::XValue*> values_by_id(const fb::XNNGraph& graph) {
+  std::vector<const fb::XValue*> values(count(graph.xvalues()));
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    const fb::XValue* value = graph.xvalues()->Get(i);
+    values[tensor_of(*value).id_out()] = value;
+  }
+  return values;
+}
+
+size_t tensor_bytes(const fb::TensorValue& tensor) {
+  uint64_t bits = bits_of(tensor.datatype());
+  for (size_t d = 0; d < count(tensor.dims()); ++d) {
+    bits *= tensor.dims()->Get(static_cast<uint32_t>(d));
+  }
+  return static_cast<size_t>((bits + 7) / 8);
+}
+
+Result<Payload> Payload::parse(Span<const uint8_t> bytes) {
+  ET_CHECK_OR_RETURN_ERROR(bytes.size() >= kHeaderSize, InvalidProgram,
+                           "xnnpack payload: %zu bytes, expected at least %zu", bytes.size(),
+                           kHeaderSize);
+  const uint8_t* head = bytes.data();
+  ET_CHECK_OR_RETURN_ERROR(memcmp(head + 4, "XH00", 4) == 0 && read<uint16_t>(head + 8) >= 30,
+                           InvalidProgram, "xnnpack payload: expected XH00 at byte 4, found '%.4s'",
+                           reinterpret_cast<const char*>(head + 4));
+  const Span<const uint8_t> graph_bytes =
+      ET_UNWRAP(part(bytes, "the graph", read<uint32_t>(head + 10), read<uint32_t>(head + 14)));
+  const Span<const uint8_t> constants =
+      ET_UNWRAP(part(bytes, "the constants", read<uint32_t>(head + 18), read<uint64_t>(head + 22)));
+  ET_CHECK_OR_RETURN_ERROR(graph_bytes.size() >= 8, InvalidProgram,
+                           "xnnpack payload: the graph has %zu bytes, expected at least 8",
+                           graph_bytes.size());
+  // A copy: a mapped file that changes after the check must not change what was checked.
+  const auto copy = std::make_shared<std::vector<uint64_t>>((graph_bytes.size() + 7) / 8);
+  memcpy(copy->data(), graph_bytes.data(), graph_bytes.size());
+  const Span<const uint8_t> graph(reinterpret_cast<const uint8_t*>(copy->data()),
+                                  graph_bytes.size());
+  ET_CHECK_OR_RETURN_ERROR(memcmp(graph.data() + 4, fb::XNNGraphIdentifier(), 4) == 0,
+                           InvalidProgram, "xnnpack payload: the graph is not of the format %s",
+                           fb::XNNGraphIdentifier());
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      runtime::internal::verify_flatbuffer_structure(graph, kPayloadStructure));
+  Payload payload{fb::GetXNNGraph(graph.data()), constants, copy};
+  ET_CHECK_OK_OR_RETURN_ERROR(Verifier(*payload.graph, constants).run());
+  return payload;
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,118 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Shapes of values while a payload's nodes are walked, and the arithmetic on them.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <algorithm>
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
+#include <executorch/runtime/executor/optional_vector.h>
+
+namespace executorch::backends::xnnpack {
+
+/// The shapes while nodes are walked in order.
+class Shapes final {
+ public:
+  Shapes(const Payload& payload, Emptiness emptiness)
+      : smallest_(emptiness == Emptiness::Allowed ? 0 : 1),
+        declared_(runtime::internal::count(payload.graph->xvalues())),
+        known_(declared_.size()) {
+    for (uint32_t i = 0; i < declared_.size(); ++i) {
+      const fb_xnnpack::TensorValue& tensor = tensor_of(*payload.graph->xvalues()->Get(i));
+      declared_[tensor.id_out()] = declared_shape(tensor);
+      known_[tensor.id_out()] =
+          tensor.constant_buffer_idx() != 0 ? &declared_[tensor.id_out()] : nullptr;
+    }
+    made_ = declared_;
+  }
+
+  /// nullptr if the value has not been made.
+  const Shape* operator[](uint32_t id) const { return known_[id]; }
+
+  const Shape& declared(uint32_t id) const { return declared_[id]; }
+
+  /// Whether the value may have this shape now.
+  bool make(uint32_t id, const Shape& shape) {
+    const Shape& largest = declared_[id];
+    if (known_[id] != nullptr || shape.rank != largest.rank) {
+      return false;
+    }
+    for (size_t d = 0; d < shape.rank; ++d) {
+      if (shape.dims[d] < smallest_ || shape.dims[d] > largest.dims[d]) {
+        return false;
+      }
+    }
+    made_[id] = shape;
+    known_[id] = &made_[id];
+    return true;
+  }
+
+  /// By id, the shapes that were made or declared.
+  std::vector<Shape> take() { return std::move(made_); }
+
+ private:
+  uint64_t smallest_;
+  std::vector<Shape> declared_;
+  std::vector<Shape> made_;
+  std::vector<const Shape*> known_;
+};
+
+inline uint64_t elements(const Shape& shape) {
+  uint64_t product = 1;
+  for (size_t d = 0; d < shape.rank; ++d) {
+    product *= shape.dims[d];
+  }
+  return product;
+}
+
+/// Numpy's broadcasting.
+inline bool broadcast(const Shape& a, const Shape& b, Shape* out) {
+  out->rank = std::max(a.rank, b.rank);
+  for (size_t i = 0; i < out->rank; ++i) {
+    const uint64_t x = i < a.rank ? a.dims[a.rank - 1 - i] : 1;
+    const uint64_t y = i < b.rank ? b.dims[b.rank - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) {
+      return false;
+    }
+    out->dims[out->rank - 1 - i] = x == 1 ? y : x;
+  }
+  return true;
+}
+
+inline bool is_vector(const Shape* shape, uint64_t size) {
+  return shape != nullptr && shape->rank == 1 && shape->dims[0] == size;
+}
+
+/// One dimension of a window that slides over an image.
+struct Window {
+  uint64_t before, after, kernel, stride, dilation;
+};
+
+/// The number of places that a window takes on `size` elements; 0 if it does not fit.
+inline uint64_t places(uint64_t size, const Window& w, bool same_padding) {
+  if (w.kernel == 0 || w.stride == 0 || w.dilation == 0) {
+    return 0;
+  }
+  if (same_padding) {
+    return w.before + w.after == 0 ? (size + w.stride - 1) / w.stride : 0;
+  }
+  const uint64_t padded = size + w.before + w.after, extent = (w.kernel - 1) * w.dilation + 1;
+  return padded < extent ? 0 : (padded - extent) / w.stride + 1;
+}
+
+/// Whether what XNNPACK reads of `size` elements in the place of a dilated window's padding, the
+/// first of the window's elements that is not before them, is one of them at all of its places.
+inline bool reads_image(uint64_t size, const Window& w, uint64_t places) {
+  if (places == 0) {
+    return false;
+  }
+  const uint64_t offset = w.before % w.dilation, last = (places - 1) * w.stride;
+  const uint64_t before =
+      offset == 0 ? 0 : std::min(last, (offset - 1) / w.stride * w.stride) + w.dilation - offset;
+  return before < size && (last < offset || last - offset < size);
+}
+
+}  // namespace executorch::backends::xnnpack

@@ -1,0 +1,95 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace executorch::backends::xnnpack {
+
+std::shared_ptr<PackedBlock> PackedBlock::allocate(size_t size) {
+  // What XNNPACK aligns its own memory to.
+  constexpr size_t kAlignment = 64;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kAlignment, size) != 0) {
+    return nullptr;
+  }
+  memset(memory, 0, size);
+  return std::make_shared<PackedBlock>(memory, size, std::shared_ptr<const void>(memory, free));
+}
+
+PackedWeights& PackedWeights::of_process() {
+  // Never destroyed: delegates may end after static objects do.
+  static auto* all = new PackedWeights();
+  return *all;
+}
+
+namespace {
+
+/// Tells most contents apart by a few of their bytes.
+Digest sample_of(const PackedBlock& block) {
+  constexpr size_t kSamples = 16;
+  constexpr size_t kBytes = 64;
+  const auto* const bytes = static_cast<const char*>(block.data());
+  const size_t length = std::min(kBytes, block.size());
+  Digester digester;
+  digester.add_value(static_cast<uint64_t>(block.size()));
+  for (size_t i = 0; i < kSamples; ++i) {
+    digester.add(bytes + (block.size() - length) / kSamples * i, length);
+  }
+  return digester.finish();
+}
+
+void forget_freed(std::map<Digest, std::weak_ptr<PackedBlock>>& blocks) {
+  for (auto it = blocks.begin(); it != blocks.end();) {
+    it = it->second.expired() ? blocks.erase(it) : std::next(it);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<PackedBlock> PackedWeights::find(const Digest& key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second.lock();
+}
+
+void PackedWeights::insert(const Digest& key, const std::shared_ptr<PackedBlock>& block) {
+  if (by_key_.size() >= full_) {
+    forget_freed(by_key_);
+    forget_freed(by_sample_);
+    full_ = 2 * by_key_.size() + kFull;
+  }
+  by_key_[key] = block;
+}
+
+std::shared_ptr<PackedBlock> PackedWeights::one_of_equal(
+    const std::shared_ptr<PackedBlock>& packed) {
+  std::weak_ptr<PackedBlock>& known = by_sample_[sample_of(*packed)];
+  std::shared_ptr<PackedBlock> other = known.lock();
+  if (other != nullptr && other->size() == packed->size() &&
+      memcmp(other->data(), packed->data(), packed->size()) == 0) {
+    return other;
+  }
+  known = packed;
+  return packed;
+}
+
+PackedWeights::Size PackedWeights::size() {
+  const std::unique_lock<std::mutex> lock = lock_creation();
+  std::set<std::shared_ptr<PackedBlock>> held;
+  for (const auto& [key, block] : by_key_) {
+    held.insert(block.lock());
+  }
+  held.erase(nullptr);
+  Size size;
+  for (const std::shared_ptr<PackedBlock>& block : held) {
+    ++size.blocks;
+    size.bytes += block->size();
+  }
+  return size;
+}
+
+}  // namespace executorch::backends::xnnpack

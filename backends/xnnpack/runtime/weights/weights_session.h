@@ -1,0 +1,80 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <executorch/backends/xnnpack/runtime/weights/packed_arena.h>
+#include <executorch/backends/xnnpack/runtime/weights/packed_file.h>
+#include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
+#include <executorch/backends/xnnpack/runtime/weights/weight_keys.h>
+#include <executorch/runtime/core/function_ref.h>
+
+namespace executorch::backends::xnnpack {
+
+/// The weights of a node, by the addresses of their contents.
+struct UnpackedWeights {
+  /// What else the packed form depends on.
+  uint32_t layout;
+  const void* filter;
+  /// May be null.
+  const void* bias;
+};
+
+/// Finds and packs the weights of one executor while that is created, and keeps those that it uses
+/// alive afterwards: must outlive the executor.
+class WeightsSession final {
+ public:
+  /// @param file May be null. The creation lock of PackedWeights must be held until finish().
+  /// @param unpacked The bytes of the weights before packing.
+  WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file, size_t unpacked);
+  WeightsSession(const WeightsSession&) = delete;
+  WeightsSession& operator=(const WeightsSession&) = delete;
+
+  /// The packed form of a node's weights: that of an earlier delegate, or what `write` makes of
+  /// `bytes` bytes, all of which it writes; null if there is no memory.
+  const void* pack(const UnpackedWeights& weights, size_t bytes,
+                   runtime::FunctionRef<void(void*)> write);
+  /// The executor is created.
+  void finish();
+  /// Bytes that the executor uses.
+  size_t packed_size() const;
+
+  // The steps of pack(), for libraries that pack by themselves.
+  /// The packed form, if an earlier delegate or the file has it; else null.
+  const void* look_up(const UnpackedWeights& weights);
+  /// Memory for a packed form: zeros, unless all of it will be overwritten; null if there is none.
+  void* reserve(size_t size, bool overwritten);
+  /// Keeps what was packed to reserved memory; returns the packed form to be used, or null if
+  /// `packed` is other memory.
+  const void* look_up_or_insert(const UnpackedWeights& weights, const void* packed);
+  bool is_finished() const { return is_finished_; }
+
+  /// What a library that packs by itself needs as long as the session lives.
+  std::shared_ptr<void> adapter;
+
+ private:
+  /// False if these weights cannot be shared.
+  bool find_key(const UnpackedWeights& weights, Digest* key);
+  std::shared_ptr<PackedBlock> allocate(size_t size, bool overwritten);
+  void drop_reserved();
+  /// Keeps a block for the executor.
+  const void* use(std::shared_ptr<PackedBlock> block);
+
+  /// None once the executor is created: nothing is packed from then on.
+  std::optional<WeightKeys> keys_;
+  std::shared_ptr<PackedFile> file_;
+  size_t unpacked_;
+  /// Null until weights that are worth it are packed.
+  std::shared_ptr<PackedArena> arena_;
+  std::vector<std::shared_ptr<PackedBlock>> used_;
+  /// Where weights are being packed.
+  std::shared_ptr<PackedBlock> reserved_;
+  bool is_finished_ = false;
+};
+
+}  // namespace executorch::backends::xnnpack
