@@ -143,15 +143,26 @@ TEST(GraphPasses, AClampBecomesPartOfTheProductBeforeIt) {
   EXPECT_EQ(b.graph.nodes[0].clamp.max, 5);
 }
 
-TEST(GraphPasses, TheClampOfAnAdditionIsANodeOfItsOwn) {
+TEST(GraphPasses, TheClampOfAnAdditionOfIntegersIsANodeOfItsOwn) {
   Builder b;
-  const uint32_t x = b.input(), y = b.output();
-  b.node(NodeKind::Add, {x, x}, y).clamp = {0, 6};
+  const uint32_t a = b.value(Datatype::QInt8), x = b.value(Datatype::QInt8);
+  b.node(NodeKind::Add, {a, x}, b.value(Datatype::QInt8)).clamp = {0, 6};
   separate_clamps(&b.graph);
   ASSERT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Add, NodeKind::Clamp}));
   EXPECT_TRUE(b.graph.nodes[0].clamp.is_none());
-  EXPECT_EQ(b.graph.nodes[1].operand(0), b.graph.nodes[0].result());
-  EXPECT_EQ(b.graph.nodes[1].result(), y);
+  EXPECT_EQ(b.graph.nodes[1].clamp.max, 6);
+}
+
+TEST(GraphPasses, AClampBecomesPartOfTheFloat32AdditionBeforeIt) {
+  Builder b;
+  const uint32_t x = b.input(), y = b.output(), sum = b.value();
+  b.node(NodeKind::Add, {x, x}, sum);
+  b.node(NodeKind::Clamp, {sum}, y).clamp = {0, 6};
+  separate_clamps(&b.graph);
+  fuse_clamps(&b.graph);
+  ASSERT_EQ(b.kinds(), std::vector<NodeKind>{NodeKind::Add});
+  EXPECT_EQ(b.graph.nodes[0].result(), y);
+  EXPECT_EQ(b.graph.nodes[0].clamp.max, 6);
 }
 
 TEST(GraphPasses, CopiesInsideTheGraphAreTheValueThatTheyCopy) {

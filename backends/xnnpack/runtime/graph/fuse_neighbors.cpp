@@ -18,21 +18,6 @@ bool is_convolution(NodeKind kind) {
   return kind == NodeKind::Conv2d || kind == NodeKind::DepthwiseConv2d;
 }
 
-/// True for kinds whose operators clamp their results.
-bool clamps(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::Conv2d:
-    case NodeKind::DepthwiseConv2d:
-    case NodeKind::ConvTranspose2d:
-    case NodeKind::FullyConnected:
-    case NodeKind::AvgPooling2d:
-    case NodeKind::MaxPooling2d:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_binary(NodeKind kind) {
   switch (kind) {
     case NodeKind::Add:
@@ -46,6 +31,23 @@ bool is_binary(NodeKind kind) {
       return true;
     default:
       return false;
+  }
+}
+
+/// True for a node whose operator clamps its results.
+bool clamps(const Graph& graph, const Node& node) {
+  switch (node.kind) {
+    case NodeKind::Conv2d:
+    case NodeKind::DepthwiseConv2d:
+    case NodeKind::ConvTranspose2d:
+    case NodeKind::FullyConnected:
+    case NodeKind::AvgPooling2d:
+    case NodeKind::MaxPooling2d:
+      return true;
+    default:
+      // The engine's clamp; XNNPACK's do not.
+      return is_binary(node.kind) && node.fused == Fused::No &&
+             graph.values[node.operand(0)].datatype == Datatype::Float32;
   }
 }
 
@@ -72,8 +74,8 @@ bool read_image_padding(const Node& node, Window2d* padding) {
 void separate_clamps(Graph* graph) {
   std::vector<Node> nodes;
   for (Node node : graph->nodes) {
-    if (!is_binary(node.kind) || node.clamp.is_none()) {
-      if (!clamps(node.kind) && node.kind != NodeKind::Clamp) {
+    if (!is_binary(node.kind) || node.clamp.is_none() || clamps(*graph, node)) {
+      if (!clamps(*graph, node) && node.kind != NodeKind::Clamp) {
         node.clamp = {};
       }
       nodes.push_back(node);
@@ -111,7 +113,7 @@ void fuse_clamps(Graph* graph) {
       continue;
     }
     Node& producer = graph->nodes[producers[in]];
-    if (!clamps(producer.kind) || producer.result_count != 1) {
+    if (!clamps(*graph, producer) || producer.result_count != 1) {
       continue;
     }
     // The clamp behind wins where the two have nothing in common.
