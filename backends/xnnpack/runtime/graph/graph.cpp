@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include <executorch/backends/xnnpack/runtime/payload/node_layouts.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
@@ -113,7 +113,7 @@ Window2d padding_of(const Table& n) {
 }
 
 Window2d read_window(const fb::XNode& node) {
-  if (layout_of(node) == kConvolution) {
+  if (layout_of(node) == Layout::Convolution) {
     const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());
     Window2d window = padding_of(n);
     window.height = n.kernel_height();
@@ -124,7 +124,7 @@ Window2d read_window(const fb::XNode& node) {
     window.dilation_width = n.dilation_width();
     return window;
   }
-  if (layout_of(node) == kPooling) {
+  if (layout_of(node) == Layout::Pooling) {
     const auto& n = *static_cast<const fb::Pooling*>(node.xnode_union());
     Window2d window = padding_of(n);
     window.height = n.pooling_height();
@@ -135,7 +135,7 @@ Window2d read_window(const fb::XNode& node) {
     window.dilation_width = n.dilation_width();
     return window;
   }
-  if (layout_of(node) == kArgMaxPooling) {
+  if (layout_of(node) == Layout::ArgMaxPooling2d) {
     const auto& n = *static_cast<const fb::ArgMaxPooling2d*>(node.xnode_union());
     Window2d window = padding_of(n);
     window.height = window.stride_height = n.pooling_height();
@@ -143,18 +143,6 @@ Window2d read_window(const fb::XNode& node) {
     return window;
   }
   return {};
-}
-
-/// Drops the fields of a concatenation that its kind does not use.
-void order_operands(Node* node) {
-  if (node->kind == NodeKind::Concatenate2 || node->kind == NodeKind::Concatenate3 ||
-      node->kind == NodeKind::Concatenate4 || node->kind == NodeKind::Concatenate5) {
-    const size_t given = node->kind == NodeKind::Concatenate2   ? 2
-                         : node->kind == NodeKind::Concatenate3 ? 3
-                         : node->kind == NodeKind::Concatenate4 ? 4
-                                                                : 5;
-    node->operand_count = given;
-  }
 }
 
 Node read_node(const fb::XNode& from) {
@@ -175,7 +163,10 @@ Node read_node(const fb::XNode& from) {
       node.operands[node.operand_count++] = number;
     }
   });
-  order_operands(&node);
+  // The table has fields for the largest number.
+  if (const size_t given = concatenated(node.kind)) {
+    node.operand_count = given;
+  }
   return node;
 }
 

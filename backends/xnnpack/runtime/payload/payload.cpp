@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include <executorch/backends/xnnpack/runtime/payload/node_layouts.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload_structure.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/optional_vector.h>
@@ -340,10 +340,9 @@ Error Verifier::arguments() const {
 Error Verifier::node(size_t index, const fb::XNode& node) const {
   ET_CHECK_OR_RETURN_ERROR(node.xnode_union_type() != fb::XNodeUnion::NONE, InvalidProgram,
                            "xnnpack payload: node %zu is of no kind", index);
-  const auto kind = static_cast<size_t>(node.xnode_union_type()) - 1;
   const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
   for (const NodeField& row : rows::kNodeFields) {
-    if (row.layout != rows::kNodeLayouts[kind] || row.role > Role::Result) {
+    if (row.layout != layout_of(node) || row.role > Role::Result) {
       continue;
     }
     const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
@@ -385,27 +384,26 @@ bool Verifier::takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) cons
 }
 
 bool Verifier::datatypes_fit(const fb::XNode& node) const {
-  if (node.xnode_union_type() == fb::XNodeUnion::NONE) {
-    return false;
-  }
-  const Layout layout = rows::kNodeLayouts[static_cast<size_t>(node.xnode_union_type()) - 1];
-  if (layout == kConvolution) {
-    const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());
-    return contains(kConvolutions, datatype(n.input1_id()), datatype(n.filter_id()),
-                    datatype(n.output_id()));
-  }
-  if (layout == kFullyConnected) {
-    const auto& n = *static_cast<const fb::FullyConnected*>(node.xnode_union());
-    return contains(kMatrixProducts, datatype(n.input1_id()), datatype(n.filter_id()),
-                    datatype(n.output_id()));
-  }
-  if (layout == kArgMaxPooling || node.xnode_union_type() == fb::XNodeUnion::Convert) {
-    return true;
+  switch (row_of(node).datatypes) {
+    case Datatypes::Convolution: {
+      const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());
+      return contains(kConvolutions, datatype(n.input1_id()), datatype(n.filter_id()),
+                      datatype(n.output_id()));
+    }
+    case Datatypes::MatrixProduct: {
+      const auto& n = *static_cast<const fb::FullyConnected*>(node.xnode_union());
+      return contains(kMatrixProducts, datatype(n.input1_id()), datatype(n.filter_id()),
+                      datatype(n.output_id()));
+    }
+    case Datatypes::Any:
+      return true;
+    case Datatypes::Same:
+      break;
   }
   const auto* table = static_cast<const flatbuffers::Table*>(node.xnode_union());
   Datatype expected = Datatype::Invalid;
   for (const NodeField& row : rows::kNodeFields) {
-    if (row.layout == layout && row.role <= Role::Result) {
+    if (row.layout == layout_of(node) && row.role <= Role::Result) {
       const auto id = table->GetField<uint32_t>(row.vtable_slot, 0);
       const Datatype found = id == kInvalidId ? expected : datatype(id);
       if (expected != Datatype::Invalid && found != expected) {

@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include <executorch/backends/xnnpack/runtime/payload/node_layouts.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -79,7 +79,7 @@ constexpr FieldRule kTableFields[] = {
 
 constexpr size_t kTableFieldCount = std::size(kTableFields);
 constexpr size_t kNodeFieldCount = std::size(rows::kNodeFields);
-constexpr size_t kTableCount = kFirstNode + std::size(rows::kNodeLayouts);
+constexpr size_t kTableCount = kFirstNode + std::size(rows::kNodes);
 
 // The layouts' rows follow the tables'; their owner is the first member of that layout.
 constexpr auto kFields = [] {
@@ -102,10 +102,10 @@ constexpr auto kTables = [] {
     rule.first = rule.count == 0 ? static_cast<uint8_t>(i) : rule.first;
     ++rule.count;
   }
-  for (size_t node = 0; node < std::size(rows::kNodeLayouts); ++node) {
+  for (size_t node = 0; node < std::size(rows::kNodes); ++node) {
     TableRule& rule = tables[kFirstNode + node];
     for (size_t i = 0; i < kNodeFieldCount; ++i) {
-      if (rows::kNodeFields[i].layout == rows::kNodeLayouts[node]) {
+      if (rows::kNodeFields[i].layout == rows::kNodes[node].layout) {
         rule.first = rule.count == 0 ? static_cast<uint8_t>(kTableFieldCount + i) : rule.first;
         ++rule.count;
       }

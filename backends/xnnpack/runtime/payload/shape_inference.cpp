@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
@@ -44,62 +45,14 @@ class Step final {
   Step(Shapes& shapes, const fb::XNode& node) : shapes_(shapes), node_(node) {}
 
   bool run() {
-    using K = fb::XNodeUnion;
     switch (node_.xnode_union_type()) {
-      case K::FullyConnected:
-        return fully_connected(*as<fb::FullyConnected>());
-      case K::Softmax:
-        return same(*as<fb::Node1x1>(), 1);
-      case K::StaticTranspose:
-        return transpose(*as<fb::StaticTranspose>());
-      case K::Conv2d:
-      case K::DepthwiseConv2d:
-        return convolution(*as<fb::Convolution>());
-      case K::ConvTranspose2d:
-        return transposed_convolution(*as<fb::Convolution>());
-      case K::StaticResizeBilinear2D:
-        return resize(*as<fb::StaticResizeBilinear2D>());
-      case K::StaticConstantPad:
-        return pad(*as<fb::StaticConstantPad>());
-      case K::AvgPooling2d:
-      case K::MaxPooling2d:
-        return pooling(*as<fb::Pooling>());
-      case K::ArgMaxPooling2d:
-        return argmax_pooling(*as<fb::ArgMaxPooling2d>());
-      case K::GlobalAvgPooling2d:
-      case K::Sum:
-        return over_image(*as<fb::Node1x1>());
-      case K::StaticReshape:
-        return reshape(*as<fb::StaticReshape>());
-      case K::LeakyReLU:
-        return same(*as<fb::LeakyReLU>(), 0);
-      case K::ELU:
-        return same(*as<fb::ELU>(), 0);
-      case K::Concatenate2:
-        return concatenate(2);
-      case K::Concatenate3:
-        return concatenate(3);
-      case K::Concatenate4:
-        return concatenate(4);
-      case K::Concatenate5:
-        return concatenate(5);
-      case K::StaticSlice:
-        return slice(*as<fb::StaticSlice>());
-      case K::ScaledDotProductAttention:
-        return attention(*as<fb::ScaledDotProductAttention>());
-      case K::BatchMatrixMultiply:
-        return batch_matrix_multiply(*as<fb::Node2x1>());
-      case K::Add:
-      case K::Div:
-      case K::Minimum:
-      case K::Multiply:
-      case K::Subtract:
-      case K::Maximum:
-      case K::PReLU:
-      case K::CopySign:
-        return binary(*as<fb::Node2x1>());
+#define NODE(kind, layout, shape, create, datatypes) \
+  case fb::XNodeUnion::kind:                         \
+    return shape(*as<fb::layout>());
+#include <executorch/backends/xnnpack/runtime/payload/node_kinds.inc>
+#undef NODE
       default:
-        return same(*as<fb::Node1x1>(), 0);
+        return false;
     }
   }
 
@@ -114,9 +67,13 @@ class Step final {
   }
 
   template <typename Node>
-  bool same(const Node& n, size_t smallest_rank) {
+  bool same(const Node& n) {
     const Shape* x = shapes_[n.input_id()];
-    return x != nullptr && x->rank >= smallest_rank && shapes_.make(n.output_id(), Shape(*x));
+    return x != nullptr && shapes_.make(n.output_id(), Shape(*x));
+  }
+  bool same_rows(const fb::Node1x1& n) {
+    const Shape* x = shapes_[n.input_id()];
+    return x != nullptr && x->rank > 0 && same(n);
   }
   bool binary(const fb::Node2x1& n);
   bool fully_connected(const fb::FullyConnected& n);
@@ -132,7 +89,7 @@ class Step final {
   bool transpose(const fb::StaticTranspose& n);
   bool reshape(const fb::StaticReshape& n);
   bool slice(const fb::StaticSlice& n);
-  bool concatenate(size_t operands);
+  bool concatenate(const fb::Concatenate& n);
   bool weights_fit(const fb::Convolution& n, const Shape& expected) const;
 
   Shapes& shapes_;
@@ -384,8 +341,8 @@ bool Step::slice(const fb::StaticSlice& n) {
   return shapes_.make(n.output_id(), out);
 }
 
-bool Step::concatenate(size_t operands) {
-  const auto& n = *as<fb::Concatenate>();
+bool Step::concatenate(const fb::Concatenate& n) {
+  const size_t operands = concatenated(node_.xnode_union_type());
   const uint32_t ids[] = {n.input1_id(), n.input2_id(), n.input3_id(), n.input4_id(),
                           n.input5_id()};
   Shape out;

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/weights/weight_keys.h>
 
-#include <executorch/backends/xnnpack/runtime/payload/node_layouts.h>
+#include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
 namespace executorch::backends::xnnpack {
@@ -27,11 +27,11 @@ struct Weights {
 };
 
 Weights weights_of(const fb::XNode& node) {
-  if (layout_of(node) == kConvolution) {
+  if (layout_of(node) == Layout::Convolution) {
     const auto& convolution = *static_cast<const fb::Convolution*>(node.xnode_union());
     return {convolution.filter_id(), convolution.bias_id()};
   }
-  if (layout_of(node) == kFullyConnected) {
+  if (layout_of(node) == Layout::FullyConnected) {
     const auto& connected = *static_cast<const fb::FullyConnected*>(node.xnode_union());
     return {connected.filter_id(), connected.bias_id()};
   }
