@@ -2,6 +2,7 @@
 // The backend of EXECUTORCH_XNNPACK_LIBRARY=NONE: this program has that build's source, whose
 // functions the linker takes before those of XNNPACK's operators.
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +16,31 @@ namespace {
 
 using runtime::Error;
 
+constexpr char kData[] = TEST_DATA_DIR "/xnnpack/";
+
+/// Runs a program of test/data/make_quantized_programs.py on numbers that go evenly from -1 to 1.
+void expect_results(const std::string& name, const std::vector<executorch::aten::SizesType>& sizes,
+                    const std::vector<float>& expected, float tolerance) {
+  runtime::runtime_init();
+  extension::Module module(kData + name);
+  size_t total = 1;
+  for (const auto size : sizes) {
+    total *= static_cast<size_t>(size);
+  }
+  std::vector<float> numbers(total);
+  for (size_t i = 0; i < total; ++i) {
+    numbers[i] = -1 + 2 * static_cast<float>(i) / static_cast<float>(total - 1);
+  }
+  const extension::TensorPtr input = extension::from_blob(numbers.data(), sizes);
+  const runtime::Result<std::vector<runtime::EValue>> outputs = module.forward(input);
+  ASSERT_TRUE(outputs.ok());
+  const executorch::aten::Tensor found = (*outputs)[0].toTensor();
+  ASSERT_EQ(static_cast<size_t>(found.numel()), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(found.const_data_ptr<float>()[i], expected[i], tolerance) << i;
+  }
+}
+
 TEST(EngineAlone, RunsFloat32Models) {
   runtime::runtime_init();
   const std::unique_ptr<extension::Module> module = two_sizes();
@@ -22,12 +48,25 @@ TEST(EngineAlone, RunsFloat32Models) {
   EXPECT_TRUE(gives_eagers_numbers(*module, "large"));
 }
 
+TEST(EngineAlone, RunsInt8ModelsWithinOneQuantumOfXnnpack) {
+  expect_results("quantized.pte", {1, 3, 8, 8},
+                 {-0.3690814f, 0.3604981f, 0.1201660f, 0.0743885f, 0.1916934f}, 0.0058f);
+}
+
+TEST(EngineAlone, RunsLayersQuantizedWhileRunning) {
+  expect_results("quantized_rows.pte", {2, 12},
+                 {0.0333730f, 0.3784531f, -0.2163984f, 0.2060784f, -0.2248327f, 0.3889067f,
+                  -0.1068652f, 0.0316333f},
+                 1e-3f);
+}
+
 TEST(EngineAlone, RefusesByNameWhatOnlyXnnpackComputes) {
   runtime::runtime_init();
-  extension::Module module(TEST_DATA_DIR "/xnnpack/quantized.pte");
+  extension::Module module(std::string(kData) + "four_bits.pte");
   LogCapture log;
   EXPECT_EQ(module.load_method("forward"), Error::NotSupported);
-  EXPECT_TRUE(log.contains("node Convert on Float32 to QInt8 needs XNNPACK")) << log.text();
+  EXPECT_TRUE(log.contains("node FullyConnected on QDInt8, QCInt4, Float32 to Float32")) << log.text();
+  EXPECT_TRUE(log.contains("EXECUTORCH_XNNPACK_LIBRARY=NONE")) << log.text();
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <executorch/backends/xnnpack/runtime/graph/memory_plan.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/operators/families.h>
+#include <executorch/backends/xnnpack/runtime/operators/library.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator_table.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
@@ -50,6 +52,10 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   std::unique_ptr<Executor> executor(new Executor(payload));
   Graph& graph = executor->graph_;
   graph = ET_UNWRAP(Graph::read(payload, constants));
+  const OperatorContext context{graph, nullptr, nullptr};
+  if (!has_library()) {
+    widen_quantized(&graph, [&](const Node& node) { return is_engine_quantized(node, context); });
+  }
   widen_float16(&graph);
   fuse_silu(&graph);
   fuse_layer_norms(&graph);
@@ -57,7 +63,6 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   fuse_clamps(&graph);
   fuse_paddings(&graph);
   fuse_planes(&graph);
-  const OperatorContext context{graph, nullptr, nullptr};
   fuse_epilogues(&graph, [&](const Node& node) { return has_epilogue(node, context); });
   executor->roots_ = alias_values(&graph);
   ET_CHECK_OK_OR_RETURN_ERROR(executor->create_steps(options));

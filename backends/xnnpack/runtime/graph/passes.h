@@ -13,6 +13,9 @@ namespace executorch::backends::xnnpack {
 /// results after them. XNNPACK's float16 kernels lose NaN, and round between multiplications.
 void widen_float16(Graph* graph);
 
+/// The same for quantized nodes, but those that run on integers: for builds without XNNPACK.
+void widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_on_integers);
+
 /// Makes a node of its own of each clamp that its node's operator does not compute.
 void separate_clamps(Graph* graph);
 

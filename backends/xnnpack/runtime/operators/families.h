@@ -43,12 +43,17 @@ OperatorResult create_fused(const Node& node, const OperatorContext& context);
 /// epilogues.
 bool is_engine_convolution(const Node& node, const OperatorContext& context);
 bool is_engine_linear(const Node& node, const OperatorContext& context);
+/// True if the engine runs a linear layer or convolution on integers.
+bool is_engine_quantized(const Node& node, const OperatorContext& context);
 
 // On loops of our own.
 OperatorResult create_copy(const Node& node, const OperatorContext& context);
 OperatorResult create_slice(const Node& node, const OperatorContext& context);
 OperatorResult create_pad(const Node& node, const OperatorContext& context);
 OperatorResult create_concatenate(const Node& node, const OperatorContext& context);
+/// For builds without XNNPACK.
+OperatorResult create_plain_transpose(const Node& node, const OperatorContext& context);
+OperatorResult create_plain_convert(const Node& node, const OperatorContext& context);
 
 /// Refuses a node whose operands have datatypes that its operator does not take.
 runtime::Error refuse_datatypes(const Node& node, const OperatorContext& context);

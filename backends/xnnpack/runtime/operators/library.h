@@ -6,6 +6,9 @@
 
 namespace executorch::backends::xnnpack {
 
+/// False in a build without XNNPACK.
+bool has_library();
+
 /// Starts the library at the first call; false if it cannot run on this machine.
 bool start_library();
 

@@ -269,20 +269,28 @@ OperatorResult create(const Node& node, const OperatorContext& context, const La
 
 }  // namespace
 
+bool is_engine_quantized(const Node& node, const OperatorContext& context) {
+  if (node.kind == NodeKind::FullyConnected) {
+    return Layer(node, context).runs_on_engine();
+  }
+  if (node.kind != NodeKind::Conv2d || (node.flags & kSamePadding) != 0) {
+    return false;
+  }
+  // XNNPACK's depthwise kernels compute many groups at once.
+  const auto& n = node.as<fb::Convolution>();
+  return (n.groups() == 1 || n.group_input_channels() > 1) && Layer(node, context).runs_on_engine();
+}
+
 OperatorResult create_quantized_linear(const Node& node, const OperatorContext& context) {
-  const Layer layer(node, context);
-  return layer.runs_on_engine() ? create<QuantizedLinear>(node, context, layer)
-                                : create_xnn_linear(node, context);
+  return is_engine_quantized(node, context)
+             ? create<QuantizedLinear>(node, context, Layer(node, context))
+             : create_xnn_linear(node, context);
 }
 
 OperatorResult create_quantized_convolution(const Node& node, const OperatorContext& context) {
-  const Layer layer(node, context);
-  // XNNPACK's depthwise kernels compute many groups at once.
-  const auto& n = node.as<fb::Convolution>();
-  const bool has_products = node.kind == NodeKind::Conv2d && (node.flags & kSamePadding) == 0 &&
-                            (n.groups() == 1 || n.group_input_channels() > 1);
-  return has_products && layer.runs_on_engine() ? create<QuantizedConvolution>(node, context, layer)
-                                                : create_xnn_convolution(node, context);
+  return is_engine_quantized(node, context)
+             ? create<QuantizedConvolution>(node, context, Layer(node, context))
+             : create_xnn_convolution(node, context);
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -5,6 +5,7 @@
 
 namespace executorch::backends::xnnpack {
 
+bool has_library() { return false; }
 bool start_library() { return true; }
 Digest library_digest() { return Digester().finish(); }
 bool has_run_out() { return false; }
@@ -23,7 +24,7 @@ OperatorResult create_xnn_unary(const Node& node, const OperatorContext& context
   return refuse_without_xnnpack(node, context);
 }
 OperatorResult create_xnn_convert(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
+  return create_plain_convert(node, context);
 }
 OperatorResult create_xnn_binary(const Node& node, const OperatorContext& context) {
   return refuse_without_xnnpack(node, context);
@@ -41,7 +42,7 @@ OperatorResult create_xnn_resize(const Node& node, const OperatorContext& contex
   return refuse_without_xnnpack(node, context);
 }
 OperatorResult create_xnn_transpose(const Node& node, const OperatorContext& context) {
-  return refuse_without_xnnpack(node, context);
+  return create_plain_transpose(node, context);
 }
 
 }  // namespace executorch::backends::xnnpack

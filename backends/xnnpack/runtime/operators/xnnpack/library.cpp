@@ -84,6 +84,8 @@ uint64_t processor_features() {
 
 }  // namespace
 
+bool has_library() { return true; }
+
 bool start_library() {
   static const xnn_status status = xnn_initialize(&kAllocator);
   return status == xnn_status_success;
