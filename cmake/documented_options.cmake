@@ -23,7 +23,7 @@ executorch_report_option(ENABLE_XNNPACK_PROFILING ON "every build has the profil
 # XNNPACK uses both: cpuinfo comes with it, the functions of pthreadpool are extension_threadpool's.
 foreach(library PTHREADPOOL CPUINFO)
   if(DEFINED EXECUTORCH_BUILD_${library})
-    if(EXECUTORCH_BUILD_XNNPACK AND NOT EXECUTORCH_BUILD_${library})
+    if(EXECUTORCH_BUILD_XNNPACK AND NOT EXECUTORCH_BUILD_${library} AND NOT EXECUTORCH_XNNPACK_LIBRARY STREQUAL "NONE")
       message(FATAL_ERROR "EXECUTORCH_BUILD_XNNPACK=${EXECUTORCH_BUILD_XNNPACK}: expected EXECUTORCH_BUILD_${library}=ON, which "
                           "XNNPACK needs, found OFF")
     elseif(EXECUTORCH_BUILD_${library} AND NOT EXECUTORCH_BUILD_XNNPACK)

@@ -73,6 +73,21 @@ def test_options_that_exclude_each_other_are_an_error(tmp_path: Path, options: t
     assert message in done.stdout
 
 
+def test_the_xnnpack_backend_is_built_without_xnnpack_by_option(tmp_path: Path) -> None:
+    done = configure(tmp_path, "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_XNNPACK_LIBRARY=NONE")
+    assert done.returncode == 0, done.stdout
+    assert "XnnpackBackend runs on the CPU engine alone" in done.stdout
+    rules = (tmp_path / "build.ninja").read_text()
+    assert "operators/without_xnnpack.cpp" in rules
+    assert "libXNNPACK" not in rules
+
+
+def test_an_unknown_xnnpack_library_is_an_error(tmp_path: Path) -> None:
+    done = configure(tmp_path, "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_XNNPACK_LIBRARY=OURS")
+    assert done.returncode != 0
+    assert "expected AUTO, SYSTEM, PINNED or NONE, found 'OURS'" in done.stdout
+
+
 def test_options_that_always_hold_are_accepted_and_reported(tmp_path: Path) -> None:
     options = (
         *("BUILD_PTHREADPOOL=ON", "BUILD_CPUINFO=ON", "USE_DL=OFF", "ENABLE_PROGRAM_VERIFICATION=OFF"),
