@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Builds XNNPACK and what it needs from the pinned sources as static libraries, once a machine; prints where they are.
+"""Builds XNNPACK and its dependencies from the pinned sources as static libraries, once a machine; prints their folder.
 
     python build_xnnpack.py [--cmake CMAKE] [--generator NAME] [--make-program PROGRAM] [--jobs N] [--sanitize LIST]
 
@@ -73,7 +73,7 @@ def options(sanitize: str) -> list[str]:
 
 
 def build_key(sanitize: str) -> str:
-    """What the library depends on: sources, options, compilers."""
+    """Return a digest of the sources, options and compilers."""
     parts = [*(archive.sha256 for archive in ARCHIVES), *options(sanitize), *map(version_of, compilers())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

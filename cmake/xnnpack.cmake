@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # The target `xnnpack` with everything it needs, as EXECUTORCH_XNNPACK_LIBRARY chooses: the system's or the one below XNNPACK_ROOT,
-# of 2024-11 or later (SYSTEM); the pinned sources, built once a machine by cmake/build_xnnpack.py (PINNED); whichever of these can
+# with the functions of 2024-11 (SYSTEM); the pinned sources, built once a machine by cmake/build_xnnpack.py (PINNED); whichever of these can
 # be had (AUTO); no target (NONE): the backend then runs on the CPU engine alone.
 set(XNNPACK_ROOT "" CACHE PATH "A prefix with XNNPACK's headers and libraries")
 
@@ -12,6 +12,13 @@ function(executorch_find_xnnpack prefix)
   endif()
   # The newest function that is relied on.
   file(STRINGS ${XNNPACK_INCLUDE_DIR}/xnnpack.h recent REGEX "xnn_define_static_reduce_v2")
+  # Operators are called by the functions of 2024-11; later versions changed their arguments.
+  file(READ ${XNNPACK_INCLUDE_DIR}/xnnpack.h functions)
+  if(recent AND (NOT "${functions}" MATCHES "xnn_code_cache_t code_cache"
+                 OR NOT "${functions}" MATCHES "xnn_reshape_argmax_pooling2d_nhwc_f32\\([^)]*workspace_alignment"))
+    message(STATUS "XNNPACK: not used: the functions of ${XNNPACK_INCLUDE_DIR}/xnnpack.h take other arguments than those of 2024-11")
+    return()
+  endif()
   foreach(name XNNPACK pthreadpool cpuinfo)
     find_library(library_${name} ${name} ${search} PATHS ${prefix} PATH_SUFFIXES lib NO_CACHE)
   endforeach()
@@ -93,9 +100,9 @@ if(NOT TARGET xnnpack AND NOT XNNPACK_ROOT AND EXECUTORCH_XNNPACK_LIBRARY MATCHE
   endif()
 endif()
 if(NOT TARGET xnnpack AND EXECUTORCH_BUILD_XNNPACK STREQUAL "AUTO" AND EXECUTORCH_XNNPACK_LIBRARY STREQUAL "AUTO")
-  message(WARNING "XNNPACK of 2024-11 or later cannot be had (see above): XnnpackBackend runs on the CPU engine alone and refuses "
+  message(WARNING "XNNPACK with the functions of 2024-11 cannot be had (see above): XnnpackBackend runs on the CPU engine alone and refuses "
                   "what only XNNPACK computes")
 elseif(NOT TARGET xnnpack)
-  message(FATAL_ERROR "XNNPACK of 2024-11 or later cannot be had (see above, XNNPACK_ROOT is '${XNNPACK_ROOT}', "
+  message(FATAL_ERROR "XNNPACK with the functions of 2024-11 cannot be had (see above, XNNPACK_ROOT is '${XNNPACK_ROOT}', "
                       "EXECUTORCH_XNNPACK_LIBRARY is ${EXECUTORCH_XNNPACK_LIBRARY}); EXECUTORCH_XNNPACK_LIBRARY=NONE builds without it")
 endif()

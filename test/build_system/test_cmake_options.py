@@ -82,6 +82,20 @@ def test_the_xnnpack_backend_is_built_without_xnnpack_by_option(tmp_path: Path) 
     assert "libXNNPACK" not in rules
 
 
+def test_an_xnnpack_with_other_functions_is_not_used(tmp_path: Path) -> None:
+    prefix = tmp_path / "prefix"
+    (prefix / "include").mkdir(parents=True)
+    (prefix / "include/xnnpack.h").write_text("enum xnn_status xnn_define_static_reduce_v2(void);\n")
+    build = tmp_path / "build"
+    build.mkdir()
+    done = configure(
+        build, "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_XNNPACK_LIBRARY=SYSTEM", f"-DXNNPACK_ROOT={prefix}"
+    )
+    assert done.returncode != 0
+    assert "take other arguments than those of 2024-11" in done.stdout
+    assert "EXECUTORCH_XNNPACK_LIBRARY=NONE builds without it" in done.stdout
+
+
 def test_an_unknown_xnnpack_library_is_an_error(tmp_path: Path) -> None:
     done = configure(tmp_path, "-DEXECUTORCH_BUILD_XNNPACK=ON", "-DEXECUTORCH_XNNPACK_LIBRARY=OURS")
     assert done.returncode != 0

@@ -28,10 +28,9 @@ bool only_moves(const Node& node) {
   }
 }
 
-/// What a pass widens.
+/// The values that a pass widens, and the nodes that it does not change.
 struct WideningRule {
   std::function<bool(const Value&)> is_narrow;
-  /// Nodes that stay as they are.
   std::function<bool(const Node&)> keeps;
 };
 

@@ -15,7 +15,7 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Kernels may read so many bytes behind the end of an operand, and use none of them.
+/// Bytes behind the end of an operand that kernels may read; they do not use them.
 constexpr size_t kReadBeyond = 16;
 
 /// A value as an operator sees it.

@@ -18,7 +18,7 @@ namespace executorch::backends::xnnpack {
 
 /// The weights of a node, by the addresses of their contents.
 struct UnpackedWeights {
-  /// What else the packed form depends on.
+  /// Identifies the packed form of these contents.
   uint32_t layout;
   const void* filter;
   /// May be null.
@@ -54,7 +54,7 @@ class WeightsSession final {
   const void* look_up_or_insert(const UnpackedWeights& weights, const void* packed);
   bool is_finished() const { return is_finished_; }
 
-  /// What a library that packs by itself needs as long as the session lives.
+  /// The state of a library that packs by itself; the session keeps it alive.
   std::shared_ptr<void> adapter;
 
  private:
