@@ -71,12 +71,16 @@ std::vector<bool> packed_constants(const Payload& payload) {
     // packed when the sizes are known.
     const bool packs = filter != 0 && (bias != 0 || weights.bias == kInvalidId) &&
                        node.xnode_union_type() != fb::XNodeUnion::BatchMatrixMultiply;
+    bool is_first = true;
     visit_numbers(node, [&](const NodeField& row, uint32_t id) {
-      const bool is_operand = row.role == Role::Operand || row.role == Role::MaybeOperand;
-      if (is_operand && constant_of(values, id) != 0) {
-        const bool is_weight = packs && (id == weights.filter || id == weights.bias);
-        (is_weight ? packed : read_later)[constant_of(values, id)] = true;
+      if (row.role != Role::Operand && row.role != Role::MaybeOperand) {
+        return;
       }
+      if (constant_of(values, id) != 0) {
+        // The first operand is read in each run, even if it is the filter too.
+        (packs && !is_first ? packed : read_later)[constant_of(values, id)] = true;
+      }
+      is_first = false;
     });
   }
   for (uint32_t i = 0; i < count(graph.xvalues()); ++i) {
