@@ -71,11 +71,20 @@ function(executorch_embedded_options target)
 endfunction()
 
 # executorch_exceptions(targets...): what hosts alone use may hold containers of the standard library, whose errors are
-# exceptions; no_memory.h (extension/memory_allocator) makes them the runtime's.
+# exceptions; no_memory.h (extension/memory_allocator) makes them the runtime's. Programs may also query the type of its
+# objects (typeid, dynamic_cast).
 function(executorch_exceptions)
   foreach(target ${ARGN})
-    target_compile_options(${target} PRIVATE -fexceptions -funwind-tables)
+    target_compile_options(${target} PRIVATE -fexceptions -funwind-tables -frtti)
   endforeach()
+endfunction()
+
+# executorch_type_information(target): lets programs query the type of the target's objects, except in builds for size and
+# for boards, where the tables would take memory. The target's own sources use none of it: builds for size would not compile.
+function(executorch_type_information target)
+  if(EXECUTORCH_HOSTED AND NOT EXECUTORCH_OPTIMIZE_SIZE)
+    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:MinSizeRel>>:-frtti>)
+  endif()
 endfunction()
 
 # executorch_kernel_options(target): loops over elements want the vectorizer's full cost model. Nobody reads errno or the

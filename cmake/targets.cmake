@@ -40,13 +40,14 @@ if(NOT EXECUTORCH_HOSTED)
   target_compile_options(executorch_strict INTERFACE -Wno-format)
 endif()
 if(EXECUTORCH_SANITIZE)
-  # The vptr check wants type information, which our libraries have not.
+  # The vptr check needs type information, which kernels lack.
   target_compile_options(executorch_strict INTERFACE -fsanitize=${EXECUTORCH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer
                                                      -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${EXECUTORCH_SANITIZE})
 endif()
 
-# et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI; see executorch_exceptions().
+# et_library(NAME SOURCES... [DEPENDS targets...]): a static library without exceptions and RTTI; see executorch_exceptions() and
+# executorch_type_information().
 function(et_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})

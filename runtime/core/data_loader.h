@@ -56,8 +56,8 @@ class DataLoader {
   [[nodiscard]] virtual Result<size_t> size() const = 0;
 
  private:
-  // All virtual functions are inline, so that code with RTTI can derive from this class although
-  // the library is built without: an out-of-line one would tie the type information to the library.
+  // All virtual functions are inline, so that code with RTTI can derive from this class although a
+  // library for size is built without: an out-of-line one would tie the type information to it.
   Error copy_loaded(size_t offset, size_t size, const SegmentInfo& segment_info,
                     void* buffer) const;
 };

@@ -66,8 +66,8 @@ class MemoryAllocator {
   }
 
  private:
-  // All virtual functions are inline, so that code with RTTI can derive from this class although
-  // the library is built without: an out-of-line one would tie the type information to the library.
+  // All virtual functions are inline, so that code with RTTI can derive from this class although a
+  // library for size is built without: an out-of-line one would tie the type information to it.
   void* allocate_from_block(size_t size, size_t alignment);
 
   uint8_t* begin_;
