@@ -52,6 +52,19 @@ TEST(MethodInputsAndOutputs, TakesTensorsWithoutStrides) {
   EXPECT_EQ(floats(method->get_output(0)), (Floats{2, 4}));
 }
 
+TEST(MethodInputsAndOutputs, TakesTensorsWithoutDimOrderAsContiguous) {
+  Loaded method(add_program());
+  const LogCapture log;
+  int32_t sizes[] = {2};
+  float data[] = {1, 2};
+  aten::TensorImpl impl(aten::ScalarType::Float, 1, sizes, data);
+  ASSERT_EQ(method->set_input(EValue(aten::Tensor(&impl)), 0), Error::Ok);
+  ASSERT_EQ(method->set_input(EValue(aten::Tensor(&impl)), 1), Error::Ok);
+  ASSERT_EQ(method->execute(), Error::Ok);
+  EXPECT_EQ(floats(method->get_output(0)), (Floats{2, 4}));
+  EXPECT_EQ(log.text(), "");
+}
+
 TEST(MethodInputsAndOutputs, RefusesInputsThatDoNotFit) {
   Loaded method(add_program());
   const LogCapture log;

@@ -125,6 +125,9 @@ namespace internal {
 /// resized, so that no other tensor may stand for it.
 bool has_growing_memory(const executorch::aten::Tensor& tensor);
 
+/// False for a tensor that was made without one, and for one without dimensions.
+bool has_dim_order(const executorch::aten::Tensor& tensor);
+
 /// The bytes that the tensor may take when it is resized.
 size_t capacity_bytes(const executorch::aten::Tensor& tensor);
 

@@ -43,6 +43,8 @@ bool may_resize(const Tensor& tensor) {
 
 namespace internal {
 
+bool has_dim_order(const Tensor& tensor) { return !tensor.dim_order().empty(); }
+
 bool has_growing_memory(const Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->growth() != nullptr;
 }
