@@ -145,6 +145,10 @@ class ExecuTorchModule:
 class BundledModule:
     """A program with inputs and expected outputs."""
 
+    def verify_result_with_bundled_expected_output(
+        self, method_name: str, testset_idx: int, rtol: float = 1e-5, atol: float = 1e-8
+    ) -> list[Any]: ...
+
 def _load_program(
     path: str,
     enable_etdump: bool = False,

@@ -63,7 +63,16 @@ py::list verify_bundled_case(LoadedModule& module, const BundledModule& bundle,
 
 void bind_bundled_module(py::module_& module) {
   py::class_<BundledModule>(module, "BundledModule", py::module_local(),
-                            "A program with inputs and expected outputs.");
+                            "A program with inputs and expected outputs.")
+      .def(
+          "verify_result_with_bundled_expected_output",
+          [](const BundledModule& bundle, const std::string& method, size_t index, double rtol,
+             double atol) {
+            LoadedModule module(bundle.load_program());
+            return verify_bundled_case(module, bundle, method, index, rtol, atol);
+          },
+          py::arg("method_name"), py::arg("testset_idx"), py::arg("rtol") = 1e-5,
+          py::arg("atol") = 1e-8);
 }
 
 }  // namespace executorch::extension::pybindings
