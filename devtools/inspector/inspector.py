@@ -286,5 +286,10 @@ def _comparator(distance: str | NumericalComparatorBase) -> NumericalComparatorB
 
 
 def _is_within(module_name: str, stack: Any) -> bool:
-    """Whether a node's modules (key → (path, class)) have one of this name."""
-    return any(module_name in text for key, module in (stack or {}).items() for text in (key, module[0]))
+    """Whether this name is one of a node's modules (key → (path, class)).
+
+    Strict and non-strict export write a key differently: L__self___conv and L__self__conv.
+    """
+    wanted = module_name.replace("L__self___", "L__self__")
+    keys = ((key.replace("L__self___", "L__self__"), module[0]) for key, module in (stack or {}).items())
+    return any(wanted in text for texts in keys for text in texts)

@@ -40,6 +40,17 @@ class EmitterOutput:
     external_data: NamedDataStoreOutput
     plan_data: dict[str, bytes]
 
+    @property
+    def external_constant_buffer(self) -> list[bytes]:
+        """The distinct weights of all files beside the program."""
+        return self.external_data.buffers
+
+    @property
+    def external_constant_map(self) -> dict[str, dict[str, int]] | None:
+        """File tag → name of the weight → index into `external_constant_buffer`; None without such files."""
+        files = self.external_data.external_data
+        return {tag: {key: entry.buffer_index for key, entry in keys.items()} for tag, keys in files.items()} or None
+
 
 def emit_program(
     methods: ExportedProgram | Mapping[str, ExportedProgram],

@@ -25,9 +25,25 @@ def out_argument_names(op: OpOverload) -> tuple[str, ...]:
     return tuple(each.name for each in op._schema.arguments if each.kwarg_only and is_written_argument(each))
 
 
-def is_out_variant(op: OpOverload) -> bool:
-    """Whether `op` writes its results to arguments of its own for that."""
-    return bool(out_argument_names(op))
+def is_out_variant(op: OpOverload | str, overload: str = "") -> bool:
+    """Whether `op` writes its results to arguments of its own for that.
+
+    `op` may be a name such as `aten::topk`, with the name of the overload.
+    """
+    return bool(out_argument_names(get_op_overload(op, overload) if isinstance(op, str) else op))
+
+
+def get_op_overload(qualified_opname: str, overload: str) -> OpOverload:
+    """The operator of a name such as `aten::topk` and of the name of an overload, "" for the default one.
+
+    Raises `ExportError` if PyTorch knows no such operator.
+    """
+    namespace, _, name = qualified_opname.partition("::")
+    packet = getattr(getattr(torch.ops, namespace, None), name, None) if name else None
+    found: OpOverload | None = getattr(packet, overload or "default", None)
+    if found is None:
+        raise ExportError("operator", f"{qualified_opname}.{overload}", "no such operator is registered with PyTorch")
+    return found
 
 
 def is_functional(op: OpOverload) -> bool:
@@ -88,7 +104,13 @@ def _find_out_variant(op: OpOverload) -> OpOverload | None:
     return None
 
 
-def to_out_variant(op: OpOverload) -> OpOverload:
+def to_out_variant(op_overload: OpOverload) -> tuple[OpOverload, tuple[str, ...]]:
+    """The out variant of an operator and the names of its out arguments. Raises as `require_out_variant`."""
+    found = require_out_variant(op_overload)
+    return found, out_argument_names(found)
+
+
+def require_out_variant(op: OpOverload) -> OpOverload:
     """The out variant of `op`. Raises `ExportError` if none is registered with PyTorch."""
     found = find_out_variant(op)
     if found is None:
@@ -109,6 +131,6 @@ def to_copy_variant(op: OpOverload) -> OpOverload | None:
     return found
 
 
-def get_out_args_from_opoverload(op: OpOverload) -> list[str]:
-    """Names of the out arguments of `op`, in order."""
-    return list(out_argument_names(op))
+def get_out_args_from_opoverload(op_overload: OpOverload) -> tuple[str, ...]:
+    """Names of the out arguments of an operator, in order."""
+    return out_argument_names(op_overload)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload, OpOverloadPacket
 
-from executorch.exir.operator.convert import to_out_variant
+from executorch.exir.operator.convert import require_out_variant
 
 
 class EdgeOpOverload:
@@ -26,7 +26,7 @@ class EdgeOpOverload:
 
     def to_out_variant(self) -> OpOverload:
         """The ATen overload that writes into `out=` arguments. Raises `ExportError` if none is registered."""
-        return to_out_variant(self._op)
+        return require_out_variant(self._op)
 
     def name(self) -> str:
         """Qualified name with overload, e.g. `aten::add.Tensor`."""

@@ -55,6 +55,7 @@ def test_times_of_a_module_are_those_of_its_operators(run: Recorded) -> None:
     one, two = found.find_total_for_module("one"), found.find_total_for_module("two")
     assert one > 0 and two > 0
     assert found.find_total_for_module("three") == 0
+    assert found.find_total_for_module("L__self___one") == found.find_total_for_module("L__self__one") == one
     kernels = [event for event in found.event_blocks[1].events if event.name.startswith("native_call")]
     in_blocks = [event.perf_data.avg for event in kernels if event.perf_data and "erf" not in event.name]
     assert one + two == pytest.approx(sum(in_blocks))

@@ -1,0 +1,32 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+import pytest
+import torch
+
+from executorch.exir.error import ExportError
+from executorch.exir.operator.convert import (
+    get_out_args_from_opoverload,
+    is_out_variant,
+    require_out_variant,
+    to_out_variant,
+)
+
+topk = torch.ops.aten.topk
+
+
+def test_an_operator_and_its_name_say_the_same_of_out_variants() -> None:
+    assert is_out_variant(topk.values) and is_out_variant("aten::topk", "values")
+    assert not is_out_variant(topk.default) and not is_out_variant("aten::topk", "")
+
+
+@pytest.mark.parametrize("name", ["aten::no_such_operator", "aten::topk", "no_namespace::topk", "topk"])
+def test_an_unknown_name_is_named(name: str) -> None:
+    with pytest.raises(ExportError, match="no such operator is registered"):
+        is_out_variant(name, "no_such_overload")
+
+
+def test_out_variants_come_with_the_names_of_their_out_arguments() -> None:
+    assert to_out_variant(topk.default) == (topk.values, ("values", "indices"))
+    assert to_out_variant(topk.values) == (topk.values, ("values", "indices"))
+    assert to_out_variant(torch.ops.aten.softmax.int) == (torch.ops.aten.softmax.int_out, ("out",))
+    assert require_out_variant(topk.default) is topk.values
+    assert get_out_args_from_opoverload(topk.values) == ("values", "indices")
