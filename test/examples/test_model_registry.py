@@ -106,6 +106,15 @@ def test_the_portable_command_writes_a_program_that_runs(tmp_path: Path, capsys:
     assert result[0].item() == 5
 
 
+def test_the_portable_command_writes_weights_beside_the_program(tmp_path: Path) -> None:
+    export.main(["--model_name", "linear", "-o", str(tmp_path), "--external_constants"])
+    (weights,) = tmp_path.glob("*.ptd")
+    assert weights.name == "_default_external_constant.ptd"
+    x = torch.randn(3, 3)
+    method = Runtime.get().load_program(tmp_path / "linear.pte", data_path=weights).load_method("forward")
+    assert method.execute([x])[0].shape == (3, 3)
+
+
 @pytest.mark.parametrize(
     ("flags", "file", "delegated"),
     [

@@ -20,6 +20,7 @@ from models import make
 from oracle.pipeline import to_program
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.devtools import Inspector
 from executorch.exir import to_edge_transform_and_lower
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,6 +219,23 @@ def test_a_cpp_program_builds_against_the_installed_package_alone(package: Path,
         expected = model(torch.ones_like(inputs[0])).flatten()[: len(printed)]
         assert len(printed) == 10
         torch.testing.assert_close(torch.tensor([float(one) for one in printed]), expected, atol=1e-5, rtol=1e-4)
+
+
+def test_the_example_runner_runs_and_verifies_a_test_case(package: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples/devtools", tmp_path / "source")
+    _run("cmake", "-S", tmp_path / "source", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}")
+    _run("cmake", "--build", tmp_path / "build")
+    script = (sys.executable, "-m", "examples.devtools.scripts.export_bundled_program", "-m", "add", "-d", tmp_path)
+    assert "add_bundled.bpte" in _run(*script, cwd=ROOT)
+    runner, bundle = tmp_path / "build/example_runner", f"--bundled_program_path={tmp_path / 'add_bundled.bpte'}"
+    printed = _run(runner, bundle, "--output_verification", "--print_output", "--dump_outputs", cwd=tmp_path)
+    assert "tensor(sizes=[1], [2.])" in printed and "Model verified successfully" in printed
+    assert (tmp_path / "debug_output.bin").stat().st_size == 262144
+    assert Inspector(etdump_path=str(tmp_path / "etdump.etdp")).event_blocks
+    with pytest.raises(AssertionError, match="InvalidArgument"):
+        _run(runner, bundle, "--testset_idx", "1", cwd=tmp_path)
+    with pytest.raises(AssertionError, match="unknown option '--no_such_option'"):
+        _run(runner, "--no_such_option")
 
 
 ON_ATEN = """cmake_minimum_required(VERSION 3.24)

@@ -25,6 +25,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-a", "--segment_alignment", type=lambda text: int(text, 16), help="alignment of segments in bytes, hexadecimal"
     )
+    parser.add_argument(
+        "-e",
+        "--external_constants",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="write the weights to a file beside the program (.ptd)",
+    )
     parser.add_argument("-o", "--output_dir", default=".", help="folder of the program (default: the current one)")
     return parser
 
@@ -38,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         model, inputs, keywords, shapes = EagerModelFactory.create_model(*find_model(options.model_name))
     except (UnknownModelError, UnavailableModelError, ImportError) as error:
         parser.error(str(error))
-    config = ExecutorchBackendConfig()
+    config = ExecutorchBackendConfig(external_constants=options.external_constants)
     if options.segment_alignment is not None:
-        config = ExecutorchBackendConfig(segment_alignment=options.segment_alignment)
+        config.segment_alignment = options.segment_alignment
     with torch.no_grad():
         program = export_to_exec_prog(
             model.eval(),

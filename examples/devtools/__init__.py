@@ -1,0 +1,1 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
