@@ -5,95 +5,20 @@
 #include <cmath>
 
 #include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/pool/rows.h>
 #include <executorch/kernels/engine/row_items.h>
-#include <executorch/kernels/engine/vectors.h>
+
+#define ET_SIMD_SOURCE <executorch/kernels/engine/pool/rows.inc>
+#include <executorch/kernels/engine/simd/each_set.h>
 
 namespace executorch::kernels::engine {
 namespace {
 
-/// The taps of windows that lie in the image, as far as they are gathered at once.
-constexpr size_t kTaps = 64;
-
-/// The result of a window: taps so far in `out` if it continues.
-struct Pixel {
-  const float* taps[kTaps];
-  size_t count, channels;
-  float* out;
-  bool continues, is_last;
-  float divisor;
-  float clamp_min, clamp_max;
-};
-
-/// A NaN, once met, stays: it compares false.
-struct Maximum {
-  static constexpr float kStart = -INFINITY;
-  template <class V>
-  static ET_LANES_INLINE void add(V& so_far, const V& x) {
-    so_far = (x > so_far) | (x != x) ? x : so_far;
+PoolFunction pool_function(InstructionSet set, bool is_max) {
+  if (set == InstructionSet::Scalar) {
+    return is_max ? plain::reduce<plain::Maximum, 1> : plain::reduce<plain::Average, 1>;
   }
-  template <class V>
-  static ET_LANES_INLINE void finish(V&, float) {}
-};
-
-struct Average {
-  static constexpr float kStart = 0;
-  template <class V>
-  static ET_LANES_INLINE void add(V& so_far, const V& x) {
-    so_far += x;
-  }
-  template <class V>
-  static ET_LANES_INLINE void finish(V& v, float divisor) {
-    v /= divisor;
-  }
-};
-
-template <class Reduction, size_t kLanes>
-ET_LANES_INLINE void reduce_channels(const Pixel& pixel, size_t& channel) {
-  using V = typename Lanes<kLanes>::Vector;
-  for (; channel + kLanes <= pixel.channels; channel += kLanes) {
-    V so_far = V{} + Reduction::kStart;
-    if (pixel.continues) so_far = lanes_at<kLanes>(pixel.out + channel);
-    for (size_t tap = 0; tap < pixel.count; ++tap) {
-      const V x = lanes_at<kLanes>(pixel.taps[tap] + channel);
-      Reduction::add(so_far, x);
-    }
-    if (pixel.is_last) {
-      Reduction::finish(so_far, pixel.divisor);
-      clamp_lanes(so_far, pixel.clamp_min, pixel.clamp_max);
-    }
-    lanes_at<kLanes>(pixel.out + channel) = so_far;
-  }
-}
-
-template <class Reduction, size_t kLanes>
-ET_LANES_INLINE void reduce_pixel(const Pixel& pixel) {
-  size_t channel = 0;
-  reduce_channels<Reduction, kLanes>(pixel, channel);
-  if constexpr (kLanes > 8) reduce_channels<Reduction, 8>(pixel, channel);
-  if constexpr (kLanes > 4) reduce_channels<Reduction, 4>(pixel, channel);
-  if constexpr (kLanes > 1) reduce_channels<Reduction, 1>(pixel, channel);
-}
-
-using PixelFunction = void (*)(const Pixel&);
-
-#define ET_POOL_KERNELS(suffix, TARGET, kLanes)                                          \
-  TARGET void max_##suffix(const Pixel& pixel) { reduce_pixel<Maximum, kLanes>(pixel); } \
-  TARGET void average_##suffix(const Pixel& pixel) { reduce_pixel<Average, kLanes>(pixel); }
-ET_POOL_KERNELS(scalar, , 1)
-ET_POOL_KERNELS(plain, , 4)
-#if defined(__x86_64__)
-ET_POOL_KERNELS(avx2, ET_TARGET_AVX2, 8)
-ET_POOL_KERNELS(avx512, ET_TARGET_AVX512, 16)
-#endif
-#undef ET_POOL_KERNELS
-
-PixelFunction function_for(InstructionSet set, bool is_max) {
-#if defined(__x86_64__)
-  if (set >= InstructionSet::Avx512) return is_max ? max_avx512 : average_avx512;
-  if (set >= InstructionSet::Avx2) return is_max ? max_avx2 : average_avx2;
-#endif
-  if (set == InstructionSet::Scalar) return is_max ? max_scalar : average_scalar;
-  return is_max ? max_plain : average_plain;
+  return is_max ? ET_SIMD_FUNCTION(set, max_points) : ET_SIMD_FUNCTION(set, average_points);
 }
 
 /// The taps of one dimension that lie in the image: [first, end).
@@ -110,37 +35,78 @@ Range range_of(size_t out, size_t stride, size_t dilation, size_t padding, size_
   return {std::min(first, end), end};
 }
 
-void pool_point(const PoolCall& p, PixelFunction function, size_t image, size_t y, size_t x,
-                float divisor) {
-  const Range down = range_of(y, p.stride_height, p.dilation_height, p.pad_top, p.kernel_height,
-                              p.input_size.height);
-  const Range across =
-      range_of(x, p.stride_width, p.dilation_width, p.pad_left, p.kernel_width, p.input_size.width);
-  const float* const from =
-      p.input + image * p.input_size.height * p.input_size.width * p.input_pixel_stride;
-  Pixel pixel;
-  pixel.channels = p.channels;
-  pixel.out = p.output + ((image * p.output_size.height + y) * p.output_size.width + x) *
-                             p.output_pixel_stride;
-  pixel.divisor = divisor;
-  pixel.clamp_min = p.clamp_min;
-  pixel.clamp_max = p.clamp_max;
-  pixel.continues = pixel.is_last = false;
-  pixel.count = 0;
-  for (size_t ky = down.first; ky < down.end; ++ky) {
-    const size_t in_y = y * p.stride_height + ky * p.dilation_height - p.pad_top;
-    for (size_t kx = across.first; kx < across.end; ++kx) {
-      const size_t in_x = x * p.stride_width + kx * p.dilation_width - p.pad_left;
-      if (pixel.count == kTaps) {
-        function(pixel);
-        pixel.continues = true;
-        pixel.count = 0;
+/// A row of outputs.
+struct PoolLine {
+  const PoolCall& call;
+  PoolFunction function;
+  size_t y;
+  const float* image;
+  float* out;
+
+  Range down() const {
+    return range_of(y, call.stride_height, call.dilation_height, call.pad_top, call.kernel_height,
+                    call.input_size.height);
+  }
+  Range across(size_t x) const {
+    return range_of(x, call.stride_width, call.dilation_width, call.pad_left, call.kernel_width,
+                    call.input_size.width);
+  }
+  /// Points [x, end) have the same taps and the same divisor.
+  void pool(size_t x, size_t end, float divisor) const;
+  /// The end of the points from x on whose windows have the same taps.
+  size_t same_taps_end(size_t x) const {
+    const Range taps = across(x);
+    size_t end = x + 1;
+    if (taps.first != 0 || taps.end != call.kernel_width) return end;
+    // All taps lie in the image up to the last window that ends in it.
+    const size_t reach = (call.kernel_width - 1) * call.dilation_width;
+    const size_t last = call.input_size.width - 1 + call.pad_left - reach;
+    return std::max(end, std::min(call.output_size.width, last / call.stride_width + 1));
+  }
+};
+
+void PoolLine::pool(size_t x, size_t end, float divisor) const {
+  const Range rows = down(), columns = across(x);
+  PoolPoints p;
+  p.channels = call.channels;
+  p.points = end - x;
+  p.in_step = call.stride_width * call.input_pixel_stride;
+  p.out_step = call.output_pixel_stride;
+  p.out = out + x * call.output_pixel_stride;
+  p.divisor = divisor;
+  p.clamp_min = call.clamp_min;
+  p.clamp_max = call.clamp_max;
+  p.continues = p.is_last = false;
+  p.tap_count = 0;
+  for (size_t ky = rows.first; ky < rows.end; ++ky) {
+    const size_t in_y = y * call.stride_height + ky * call.dilation_height - call.pad_top;
+    for (size_t kx = columns.first; kx < columns.end; ++kx) {
+      const size_t in_x = x * call.stride_width + kx * call.dilation_width - call.pad_left;
+      if (p.tap_count == kMaxTaps) {
+        function(p);
+        p.continues = true;
+        p.tap_count = 0;
       }
-      pixel.taps[pixel.count++] = from + (in_y * p.input_size.width + in_x) * p.input_pixel_stride;
+      p.taps[p.tap_count++] =
+          image + (in_y * call.input_size.width + in_x) * call.input_pixel_stride;
     }
   }
-  pixel.is_last = true;
-  function(pixel);
+  p.is_last = true;
+  function(p);
+}
+
+/// Calls f(line) for each row of outputs.
+template <class F>
+void for_each_line(const PoolCall& call, PoolFunction function, Threads& threads, F&& f) {
+  const size_t height = call.output_size.height, width = call.output_size.width;
+  const size_t image_floats =
+      call.input_size.height * call.input_size.width * call.input_pixel_stride;
+  for_each_rows(threads, call.batch * height, width * call.channels, [&](size_t first, size_t n) {
+    for (size_t line = first; line < first + n; ++line) {
+      f(PoolLine{call, function, line % height, call.input + line / height * image_floats,
+                 call.output + line * width * call.output_pixel_stride});
+    }
+  });
 }
 
 /// The points of a dimension that a window covers, padding counted.
@@ -169,93 +135,34 @@ float divisor_of(const AveragePoolCall& call, size_t y, size_t x) {
 
 /// Channels of an item of sum_points.
 constexpr size_t kChannelsOfItem = 64;
-/// Points of neighbouring rows that are summed before the next ones: their order is part of the
-/// result's bits.
-struct PointSum {
-  const float* in;
-  size_t points, channels, first, end;
-  float* out;
-  float scale, clamp_min, clamp_max;
-};
-
-template <size_t kLanes, size_t kVectors>
-ET_LANES_INLINE void sum_lanes_of_points(const PointSum& s, size_t& channel) {
-  using V = typename Lanes<kLanes>::Vector;
-  constexpr size_t kStep = kLanes * kVectors;
-  for (; channel + kStep <= s.end; channel += kStep) {
-    V sums[kVectors] = {};
-    const float* from = s.in + channel;
-    for (size_t point = 0; point < s.points; ++point, from += s.channels) {
-#pragma GCC unroll 4
-      for (size_t v = 0; v < kVectors; ++v) {
-        const V x = lanes_at<kLanes>(from + v * kLanes);
-        sums[v] += x;
-      }
-    }
-    for (size_t v = 0; v < kVectors; ++v) {
-      sums[v] *= s.scale;
-      clamp_lanes(sums[v], s.clamp_min, s.clamp_max);
-      lanes_at<kLanes>(s.out + channel + v * kLanes) = sums[v];
-    }
-  }
-}
-
-template <size_t kLanes>
-ET_LANES_INLINE void sum_channels(const PointSum& s) {
-  size_t channel = s.first;
-  sum_lanes_of_points<kLanes, 4>(s, channel);
-  sum_lanes_of_points<kLanes, 1>(s, channel);
-  if constexpr (kLanes > 8) sum_lanes_of_points<8, 1>(s, channel);
-  if constexpr (kLanes > 4) sum_lanes_of_points<4, 1>(s, channel);
-  if constexpr (kLanes > 1) sum_lanes_of_points<1, 1>(s, channel);
-}
-
-using PointSumFunction = void (*)(const PointSum&);
-void sum_scalar(const PointSum& s) { sum_channels<1>(s); }
-void sum_plain(const PointSum& s) { sum_channels<4>(s); }
-#if defined(__x86_64__)
-ET_TARGET_AVX2 void sum_avx2(const PointSum& s) { sum_channels<8>(s); }
-ET_TARGET_AVX512 void sum_avx512(const PointSum& s) { sum_channels<16>(s); }
-#endif
-
-PointSumFunction sum_function_for(InstructionSet set) {
-#if defined(__x86_64__)
-  if (set >= InstructionSet::Avx512) return sum_avx512;
-  if (set >= InstructionSet::Avx2) return sum_avx2;
-#endif
-  return set == InstructionSet::Scalar ? sum_scalar : sum_plain;
-}
 
 }  // namespace
 
 void max_pool2d(const PoolCall& call, Threads& threads, InstructionSet set) {
-  const PixelFunction function = function_for(set, true);
-  const size_t height = call.output_size.height, width = call.output_size.width;
-  for_each_rows(threads, call.batch * height, width * call.channels, [&](size_t first, size_t n) {
-    for (size_t line = first; line < first + n; ++line) {
-      for (size_t x = 0; x < width; ++x) {
-        pool_point(call, function, line / height, line % height, x, 1);
-      }
+  for_each_line(call, pool_function(set, true), threads, [&](const PoolLine& line) {
+    for (size_t x = 0; x < call.output_size.width;) {
+      const size_t end = line.same_taps_end(x);
+      line.pool(x, end, 1);
+      x = end;
     }
   });
 }
 
 void average_pool2d(const AveragePoolCall& call, Threads& threads, InstructionSet set) {
-  const PixelFunction function = function_for(set, false);
   const PoolCall& p = call.pool;
-  const size_t height = p.output_size.height, width = p.output_size.width;
-  for_each_rows(threads, p.batch * height, width * p.channels, [&](size_t first, size_t n) {
-    for (size_t line = first; line < first + n; ++line) {
-      for (size_t x = 0; x < width; ++x) {
-        pool_point(p, function, line / height, line % height, x,
-                   divisor_of(call, line % height, x));
-      }
+  for_each_line(p, pool_function(set, false), threads, [&](const PoolLine& line) {
+    for (size_t x = 0; x < p.output_size.width;) {
+      // Windows within the image count the same points.
+      const size_t end = line.same_taps_end(x);
+      line.pool(x, end, divisor_of(call, line.y, x));
+      x = end;
     }
   });
 }
 
 void sum_points(const PointSumCall& call, Threads& threads, InstructionSet set) {
-  const PointSumFunction function = sum_function_for(set);
+  const PointSumFunction function =
+      set == InstructionSet::Scalar ? plain::sum_channels<1> : ET_SIMD_FUNCTION(set, sum_points);
   const size_t blocks = divide_up(call.channels, kChannelsOfItem);
   for_each_rows(
       threads, call.batch * blocks, kChannelsOfItem * call.points, [&](size_t first, size_t n) {
