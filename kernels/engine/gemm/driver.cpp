@@ -62,9 +62,17 @@ const char* weights_of(const Product& p, const Block& block, size_t panel) {
   return reinterpret_cast<const char*>(packed);
 }
 
+/// A few rows take no more time than reading the weights, and one panel after the other is one
+/// stream of memory.
+constexpr size_t kRowsOfOneStream = 1;
+
+bool uses_pairs(const Product& p) {
+  return p.tiles->pair_rows != 0 && p.rows > kRowsOfOneStream;
+}
+
 /// Weights that all tiles of a block together prefetch: the next block's, or those behind the last.
 Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
-  if (!p.prefetches) return {};
+  if (!p.prefetches || !uses_pairs(p)) return {};
   Prefetch prefetch = {};
   const size_t panel = p.tiles->panel, panels = divide_up(p.columns, panel);
   size_t bytes = 0;
@@ -81,7 +89,7 @@ Prefetch next_weights(const Product& p, const Block& block, const Block& next) {
     prefetch.at[1] = moved(behind, is_divided ? panel_bytes(p) : bytes);
   }
   prefetch.end = moved(prefetch.at[0], bytes);
-  const size_t pair_rows = p.tiles->pair_rows, pairs = pair_rows == 0 ? 0 : panels / 2;
+  const size_t pair_rows = p.tiles->pair_rows, pairs = uses_pairs(p) ? panels / 2 : 0;
   const size_t calls = (pairs == 0 ? 0 : pairs * divide_up(p.rows, pair_rows)) +
                        (panels - 2 * pairs) * divide_up(p.rows, p.tiles->rows);
   const size_t steps = calls * block.parts * (block.depth / kDepthStep);
@@ -95,7 +103,7 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
                    const float* w, Prefetch& prefetch) {
   const size_t bytes = panel_bytes(p), before = bytes_before(p, block), panel = p.tiles->panel;
   const size_t rows = left.count, columns = to.count;
-  const size_t at_once = p.tiles->pair_rows == 0 ? panel : 2 * panel;
+  const size_t at_once = uses_pairs(p) ? 2 * panel : panel;
   const float* const first = left.first;
   const float* const* const table = left.table;
   float* out = to.out;
@@ -175,7 +183,7 @@ void multiply_block(const Product& p, const Block& block, bool is_first, const B
   to.residual = reinterpret_cast<uintptr_t>(p.residual) - reinterpret_cast<uintptr_t>(p.out);
   const Prefetch of_next = next_weights(p, block, next);
   Prefetch prefetch = of_next;
-  if (is_first && p.prefetches && block_bytes(p, block) >= 2 * kAhead) {
+  if (is_first && uses_pairs(p) && p.prefetches && block_bytes(p, block) >= 2 * kAhead) {
     const char* const own = weights_of(p, block, 0);
     prefetch.at[0] = own + kAhead;
     prefetch.at[1] = weights_of(p, block, p.columns > p.tiles->panel ? 1 : 0) + kAhead;
@@ -184,7 +192,7 @@ void multiply_block(const Product& p, const Block& block, bool is_first, const B
   }
   // A last panel without a neighbour takes more rows at once.
   const size_t panel = p.tiles->panel, rest = p.columns % (2 * panel);
-  const size_t alone = p.tiles->pair_rows == 0 ? p.columns : rest <= panel ? rest : 0;
+  const size_t alone = !uses_pairs(p) ? p.columns : rest <= panel ? rest : 0;
   to.count = p.columns - alone;
   if (to.count != 0) {
     multiply_columns(p, block, to, 0, p.tiles->pair_rows, 2, prefetch, of_next);
