@@ -66,9 +66,7 @@ const char* weights_of(const Product& p, const Block& block, size_t panel) {
 /// stream of memory.
 constexpr size_t kRowsOfOneStream = 1;
 
-bool uses_pairs(const Product& p) {
-  return p.tiles->pair_rows != 0 && p.rows > kRowsOfOneStream;
-}
+bool uses_pairs(const Product& p) { return p.tiles->pair_rows != 0 && p.rows > kRowsOfOneStream; }
 
 /// Weights that all tiles of a block together prefetch: the next block's, or those behind the last.
 Prefetch next_weights(const Product& p, const Block& block, const Block& next) {

@@ -161,19 +161,22 @@ void average_pool2d(const AveragePoolCall& call, Threads& threads, InstructionSe
 }
 
 void sum_points(const PointSumCall& call, Threads& threads, InstructionSet set) {
-  const PointSumFunction function =
-      set == InstructionSet::Scalar ? plain::sum_channels<1> : ET_SIMD_FUNCTION(set, sum_points);
+  PointSumFunction function = ET_SIMD_FUNCTION(set, sum_points);
+  if (call.channels == 1) {
+    function = ET_SIMD_FUNCTION(set, sum_row);
+  } else if (set == InstructionSet::Scalar) {
+    function = plain::sum_channels<1>;
+  }
   const size_t blocks = divide_up(call.channels, kChannelsOfItem);
-  for_each_rows(
-      threads, call.batch * blocks, kChannelsOfItem * call.points, [&](size_t first, size_t n) {
-        for (size_t i = first; i < first + n; ++i) {
-          const size_t image = i / blocks, channel = i % blocks * kChannelsOfItem;
-          function({call.input + image * call.points * call.channels, call.points, call.channels,
-                    channel, std::min(channel + kChannelsOfItem, call.channels),
-                    call.output + image * call.channels, call.scale, call.clamp_min,
-                    call.clamp_max});
-        }
-      });
+  const size_t block = std::min(call.channels, kChannelsOfItem);
+  for_each_rows(threads, call.batch * blocks, block * call.points, [&](size_t first, size_t n) {
+    for (size_t i = first; i < first + n; ++i) {
+      const size_t image = i / blocks, channel = i % blocks * kChannelsOfItem;
+      function({call.input + image * call.points * call.channels, call.points, call.channels,
+                channel, std::min(channel + kChannelsOfItem, call.channels),
+                call.output + image * call.channels, call.scale, call.clamp_min, call.clamp_max});
+    }
+  });
 }
 
 }  // namespace executorch::kernels::engine

@@ -19,6 +19,12 @@ size_t taps_of(const Conv2dParams& p) { return p.kernel_height * p.kernel_width;
 /// Pixels of padding: one an image, because dynamic images have zero points of their own.
 size_t zero_bytes(const Conv2dParams& p) { return round_up(p.group_inputs, kAlignment); }
 
+/// Rows of the product are pixels of the image, one after the other.
+bool is_pointwise(const Conv2dParams& p) {
+  return taps_of(p) == 1 && p.stride_height == 1 && p.stride_width == 1 &&
+         p.pad_top + p.pad_left + p.pad_bottom + p.pad_right == 0;
+}
+
 /// Points of an item, so that their pointers fit the buffer.
 size_t max_points(const QGemmTiles& tiles, const Conv2dParams& p) {
   const size_t groups = kPointers / std::max(taps_of(p), size_t{1}) / tiles.rows;
@@ -26,6 +32,7 @@ size_t max_points(const QGemmTiles& tiles, const Conv2dParams& p) {
 }
 
 size_t worker_pointers(const QGemmTiles& tiles, const Conv2dParams& p, size_t points) {
+  if (is_pointwise(p)) return 0;
   const size_t rows = round_up(std::min(points, max_points(tiles, p)), tiles.rows);
   return round_up(rows * taps_of(p), kAlignment / sizeof(int8_t*));
 }
@@ -62,7 +69,7 @@ void convolve(const QGemmTiles& tiles, const Conv2dParams& p, const Call& call, 
   const size_t points = output.height * output.width;
   const QDivision division =
       divide(tiles, call.batch * p.groups, points, p.group_outputs, taps_of(p) * p.group_inputs,
-             threads.count(), max_points(tiles, p));
+             threads.count(), is_pointwise(p) ? points : max_points(tiles, p));
   const auto* const zeros = static_cast<const int8_t*>(call.scratch);
   auto* const tables = reinterpret_cast<const int8_t**>(static_cast<int8_t*>(call.scratch) +
                                                         call.batch * zero_bytes(p));
@@ -74,22 +81,29 @@ void convolve(const QGemmTiles& tiles, const Conv2dParams& p, const Call& call, 
   for_each_item(threads, division.items(), [&](size_t item, size_t worker) {
     const QItem at = division.at(item, points, p.group_outputs);
     const size_t group = at.product % p.groups, image = at.product / p.groups;
-    const int8_t** const table = tables + worker * pointers;
-    fill_indirection<int8_t>(p,
-                             {call.input, call.input_pixel_stride, call.input_size, output, zeros},
-                             at.row, at.rows, tiles.rows, table);
+    const int8_t** const table = is_pointwise(p) ? nullptr : tables + worker * pointers;
     QLeftRows left;
-    left.table_rows = tiles.rows;
     left.offset = image * image_bytes + group * p.group_inputs;
-    left.zero = zeros;
-    left.zero_data = zeros + (has_zeros_each ? image * zero_bytes(p) : 0);
+    left.stride = call.input_pixel_stride;
+    if (table != nullptr) {
+      fill_indirection<int8_t>(
+          p, {call.input, call.input_pixel_stride, call.input_size, output, zeros}, at.row, at.rows,
+          tiles.rows, table);
+      left.table_rows = tiles.rows;
+      left.zero = zeros;
+      left.zero_data = zeros + (has_zeros_each ? image * zero_bytes(p) : 0);
+    }
     left.parts = taps_of(p);
     left.depth = p.group_inputs;
     const int8_t* const packed = static_cast<const int8_t*>(call.packed) +
                                  (group * panels + at.column / tiles.panel) * panel_bytes;
     for (size_t row = 0; row < at.rows; row += tiles.rows) {
       left.count = std::min(tiles.rows, at.rows - row);
-      left.table = table + row * taps_of(p);
+      if (table != nullptr) {
+        left.table = table + row * taps_of(p);
+      } else {
+        left.first = call.input + left.offset + (at.row + row) * left.stride;
+      }
       const size_t to = (image * points + at.row + row) * call.output_pixel_stride +
                         group * p.group_outputs + at.column;
       tile(left, packed, at.columns, to, image);
