@@ -53,6 +53,26 @@ INLINE void move_bytes(const int8_t* from, size_t count, uint8_t* to) {
   }
 }
 
+/// Moves all parts, whose depth is whole lines; returns the number of bytes.
+VNNI __attribute__((noinline)) size_t move_lines(const QLeftRows& left, Moved& to) {
+  const __m512i sign = _mm512_set1_epi8(char(0x80));
+  for (size_t r = 0; r < left.count; ++r) {
+    uint8_t* at = to.rows + r * kRowBytes;
+    const int8_t* const* place = left.table == nullptr ? nullptr : left.table + r;
+    for (size_t part = 0; part < left.parts; ++part) {
+      const int8_t* from = left.first + r * left.stride;
+      if (place != nullptr) {
+        from = *place == left.zero ? left.zero_data : moved(*place, left.offset);
+        place += left.table_rows;
+      }
+      for (const int8_t* const end = from + left.depth; from != end; from += kLine, at += kLine) {
+        _mm512_storeu_si512(at, _mm512_xor_si512(_mm512_loadu_si512(from), sign));
+      }
+    }
+  }
+  return left.parts * left.depth;
+}
+
 /// Moves as many parts, or as much of one part, as there is room for; returns the number of bytes.
 VNNI __attribute__((noinline)) size_t move_next(const QLeftRows& left, Place& place, Moved& to) {
   size_t filled = 0;
@@ -101,9 +121,14 @@ INLINE const int8_t* add_products(Sums& sums, const QLeftRows& left, Moved& as, 
     size_t left_bytes = as.length;
     has_more = false;
     if (left_bytes == 0) {
-      left_bytes = move_next(left, place, as);
-      has_more = place.part < left.parts;
-      if (!has_more && left.parts * fours(left.depth) <= kMaxMoved) as.length = left_bytes;
+      const bool fits = left.parts * fours(left.depth) <= kMaxMoved;
+      if (fits && left.depth % kLine == 0) {
+        left_bytes = move_lines(left, as);
+      } else {
+        left_bytes = move_next(left, place, as);
+        has_more = place.part < left.parts;
+      }
+      if (fits) as.length = left_bytes;
     }
     const uint8_t* from = as.rows;
     for (; left_bytes >= 16; left_bytes -= 16) {
