@@ -16,9 +16,10 @@ void pack_weights(const QGemmTiles& tiles, const QPanelWeights& w, int8_t* to, u
     const int8_t* const from = w.data + part / w.parts_across * w.part_stride[0] +
                                part % w.parts_across * w.part_stride[1];
     for (size_t d = 0; d < w.depth; ++d) {
+      const int8_t* const element = from + d / w.run * w.run_stride + d % w.run * w.depth_stride;
       int8_t* const row = to + d / group * group * tiles.panel + d % group;
       for (size_t c = 0; c < w.columns; ++c) {
-        const int8_t weight = from[d * w.depth_stride + c * w.column_stride];
+        const int8_t weight = element[c * w.column_stride];
         row[c * group] = weight;
         sums[c] += uint32_t(int32_t(weight));
       }

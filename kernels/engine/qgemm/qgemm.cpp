@@ -12,14 +12,14 @@ namespace {
 
 /// The packed panels' weights, one part.
 QPanelWeights weights_at(const QRightMatrix& right, size_t depth, size_t column, size_t columns) {
-  return {right.data + column * right.column_stride,
-          {0, 0},
-          1,
-          right.depth_stride,
-          right.column_stride,
-          1,
-          depth,
-          columns};
+  QPanelWeights weights = {};
+  weights.data = right.data + column * right.column_stride;
+  weights.parts = weights.parts_across = 1;
+  weights.depth = weights.run = depth;
+  weights.depth_stride = right.depth_stride;
+  weights.column_stride = right.column_stride;
+  weights.columns = columns;
+  return weights;
 }
 
 QLeftRows rows_of(const int8_t* left, size_t stride, size_t depth) {

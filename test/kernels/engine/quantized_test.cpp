@@ -140,7 +140,7 @@ TEST(QGemm, DynamicRowsMatchDoublePrecision) {
 
 TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
   Random random(53);
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 80; ++i) {
     Conv2dParams p;
     p.groups = random.one_of<size_t>({1, 1, 2, 5});
     p.group_inputs = random.size(1, 20);
@@ -159,7 +159,8 @@ TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
     const size_t batch = 2, inputs = p.groups * p.group_inputs;
     const size_t outputs = p.groups * p.group_outputs;
     const size_t taps = p.kernel_height * p.kernel_width;
-    const Bytes in(batch * input.height * input.width * inputs, random);
+    const size_t pixel_stride = inputs + random.size(0, 1);
+    const Bytes in(batch * input.height * input.width * pixel_stride, random);
     const Bytes weights(outputs * taps * p.group_inputs, random);
     const Quantized q(outputs, random);
     const std::vector<int32_t> zeros = {q.input_zero, 5};
@@ -177,7 +178,7 @@ TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
         const size_t in_x = x * p.stride_width + tap % p.kernel_width - p.pad_left;
         if (in_y >= input.height || in_x >= input.width) continue;
         for (size_t k = 0; k < p.group_inputs; ++k) {
-          const size_t pixel = ((n * input.height + in_y) * input.width + in_x) * inputs;
+          const size_t pixel = ((n * input.height + in_y) * input.width + in_x) * pixel_stride;
           sum += (in[pixel + o / p.group_outputs * p.group_inputs + k] - zero_of_image[n]) *
                  weights[(o * taps + tap) * p.group_inputs + k];
         }
@@ -191,8 +192,8 @@ TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
       Aligned scratch(conv.scratch_bytes(batch, input, threads.count()));
       conv.pack(w, q.input_zero, q.scales.data(), q.bias_sums.data(), packed.data());
       Bytes out(batch * output.height * output.width * outputs);
-      conv.run({batch, input, in.data(), inputs, packed.data(), q.input_zero, out.data(), outputs,
-                q.to, scratch.data()},
+      conv.run({batch, input, in.data(), pixel_stride, packed.data(), q.input_zero, out.data(),
+                outputs, q.to, scratch.data()},
                threads);
       const int32_t same_zeros[] = {q.input_zero, q.input_zero};
       for (size_t at = 0; at < out.size(); ++at) {
@@ -202,7 +203,7 @@ TEST(QConv2d, GivesTheSameIntegersOnEveryInstructionSet) {
       conv.pack_dynamic(w, q.scales.data(), q.bias.data(), packed.data());
       Floats floats(out.size());
       conv.run_dynamic(
-          {batch, input, in.data(), inputs, zeros.data(), image_scales.data(), packed.data(),
+          {batch, input, in.data(), pixel_stride, zeros.data(), image_scales.data(), packed.data(),
            floats.data(), outputs, -kInfinity, kInfinity, scratch.data()},
           threads);
       for (size_t at = 0; at < out.size(); ++at) {
