@@ -9,10 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/depthwise.h>
 #include <executorch/kernels/engine/instruction_set.h>
-#include <executorch/kernels/engine/vectors.h>
 
 namespace executorch::kernels::engine {
 
@@ -58,40 +56,5 @@ DepthwiseRowFunction depthwise_rows_function(InstructionSet set, size_t window, 
                                              const DepthwiseRow& row, size_t* rows);
 /// The kernel of any window.
 DepthwiseTapsFunction depthwise_taps_function(InstructionSet set);
-
-/// Square windows whose sizes are known at compile time.
-template <size_t kSize, size_t kStride>
-struct Window {
-  static constexpr size_t size = kSize, stride = kStride;
-  static constexpr size_t block = (1 + kSize * kSize) * kDepthwiseBlock;  ///< packed floats
-  /// Columns that `points` neighbouring windows cover.
-  static constexpr size_t columns_of(size_t points) { return (points - 1) * kStride + kSize; }
-};
-
-/// Pointers to the pixels of `count` columns from `column` on, kHeight lines each.
-template <size_t kHeight>
-ET_LANES_INLINE void find_columns(const DepthwiseRow& row, size_t column, size_t count,
-                                  const float** to) {
-  const size_t first = row.first_column + column;  // wraps left of the image
-  if (first < row.input_width && count <= row.input_width - first) {
-#pragma GCC unroll 10
-    for (size_t y = 0; y < kHeight; ++y) {
-      const float* pixel = row.line[y] + first * row.pixel_step[y];
-      const size_t step = row.pixel_step[y];
-      for (size_t i = 0; i < count; ++i, pixel += step) to[i * kHeight + y] = pixel;
-    }
-    return;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    const size_t x = first + i;
-    if (x < row.input_width) {
-#pragma GCC unroll 10
-      for (size_t y = 0; y < kHeight; ++y) *to++ = row.line[y] + x * row.pixel_step[y];
-    } else {
-#pragma GCC unroll 10
-      for (size_t y = 0; y < kHeight; ++y) *to++ = row.zero;
-    }
-  }
-}
 
 }  // namespace executorch::kernels::engine

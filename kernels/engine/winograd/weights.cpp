@@ -6,7 +6,6 @@
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/gemm/driver.h>
 #include <executorch/kernels/engine/gemm/pack_panels.h>
-#include <executorch/kernels/engine/vectors.h>
 #include <executorch/kernels/engine/winograd.h>
 #include <executorch/kernels/engine/winograd/work.h>
 
@@ -16,94 +15,19 @@ namespace {
 /// Channels and outputs of a block that is transformed and then packed, while it is in the
 /// first-level cache.
 constexpr size_t kSide = 16;
+
+}  // namespace
+}  // namespace executorch::kernels::engine
+
+#define ET_SIMD_SOURCE <executorch/kernels/engine/winograd/weights.inc>
+#include <executorch/kernels/engine/simd/each_set.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
 constexpr size_t kTaps = 9;
 
-/// The next larger number.
-template <class Ints, class V>
-ET_LANES_INLINE void next_larger(V& of) {
-  const Ints bits = (Ints)of;
-  const Ints larger = bits < 0 ? bits - 1 : bits + 1;
-  of = (V)(of == 0 ? (Ints{} + 1) : larger);
-}
-
-// Half of a sum and of a difference differ where what was added is not zero, though rounded: its
-// sign decides what becomes of an infinite number.
-template <class Ints, class V>
-ET_LANES_INLINE void keep_apart(V& of_sum, V& of_difference, const V& between) {
-  V raised = of_sum;
-  next_larger<Ints>(raised);
-  const auto is_equal = of_sum == of_difference;
-  of_sum = is_equal & (between > 0) ? raised : of_sum;
-  of_difference = is_equal & (between < 0) ? raised : of_difference;
-}
-
-// G g G^T of some channels; points of g are `stride` apart, what comes of it `apart`.
-template <size_t kLanes>
-ET_LANES_INLINE void transform_kernels(const float* g, size_t stride, float* to, size_t apart) {
-  using V = typename Lanes<kLanes>::Vector;
-  using D = typename Lanes<kLanes>::Doubles;
-  using Ints = typename Lanes<kLanes>::Ints;
-  D rows[4][3];
-  for (size_t x = 0; x < 3; ++x) {
-    const V above = lanes_at<kLanes>(g + x * stride),
-            middle = lanes_at<kLanes>(g + (3 + x) * stride);
-    const V below = lanes_at<kLanes>(g + (6 + x) * stride);
-    const D a = __builtin_convertvector(above, D), b = __builtin_convertvector(middle, D);
-    const D c = __builtin_convertvector(below, D);
-    rows[0][x] = a;
-    rows[1][x] = (a + b + c) * 0.5;
-    rows[2][x] = (a - b + c) * 0.5;
-    rows[3][x] = c;
-  }
-  V u[kFrequencies];
-  for (size_t y = 0; y < 4; ++y) {
-    const D a = rows[y][0], b = rows[y][1], c = rows[y][2];
-    u[4 * y] = __builtin_convertvector(a, V);
-    u[4 * y + 1] = __builtin_convertvector((a + b + c) * 0.5, V);
-    u[4 * y + 2] = __builtin_convertvector((a - b + c) * 0.5, V);
-    u[4 * y + 3] = __builtin_convertvector(c, V);
-  }
-  const V top = lanes_at<kLanes>(g + stride), left = lanes_at<kLanes>(g + 3 * stride);
-  const V right = lanes_at<kLanes>(g + 5 * stride), bottom = lanes_at<kLanes>(g + 7 * stride);
-  keep_apart<Ints>(u[1], u[2], top);
-  keep_apart<Ints>(u[4], u[8], left);
-  keep_apart<Ints>(u[7], u[11], right);
-  keep_apart<Ints>(u[13], u[14], bottom);
-  for (size_t i = 0; i < kFrequencies; ++i) lanes_at<kLanes>(to + i * apart) = u[i];
-}
-
-// kernel: of an output and kSide channels. to: [frequency and the middle point, output, channel]
-template <size_t kLanes>
-ET_LANES_INLINE void transform_side(const float* kernel, size_t channels, float* to) {
-  constexpr size_t kApart = kSide * kSide;
-  for (size_t i = 0; i < kSide; i += kLanes) {
-    transform_kernels<kLanes>(kernel + i, channels, to + i, kApart);
-    lanes_at<kLanes>(to + kFrequencies * kApart + i) = lanes_at<kLanes>(kernel + 4 * channels + i);
-  }
-}
-
-void transform_plain(const float* kernel, size_t channels, float* to) {
-  transform_side<4>(kernel, channels, to);
-}
-#if defined(__x86_64__)
-ET_TARGET_AVX2 void transform_avx2(const float* kernel, size_t channels, float* to) {
-  transform_side<8>(kernel, channels, to);
-}
-ET_TARGET_AVX512 void transform_avx512(const float* kernel, size_t channels, float* to) {
-  transform_side<16>(kernel, channels, to);
-}
-
-#endif
-
 using Transform = void (*)(const float* kernel, size_t channels, float* to);
-
-Transform transform_for([[maybe_unused]] InstructionSet set) {
-#if defined(__x86_64__)
-  if (set >= InstructionSet::Avx512) return transform_avx512;
-  if (set >= InstructionSet::Avx2) return transform_avx2;
-#endif
-  return transform_plain;
-}
 
 /// One packing: where it reads and writes.
 struct Packing {
@@ -183,7 +107,8 @@ void pack_winograd(const Conv2dParams& params, const ConvWeights& weights, float
   const size_t panels = divide_up(params.group_outputs, tiles.panel);
   const size_t bytes = winograd_packed_bytes(params, set);
   const size_t floats = panels * kFrequencies * panel_floats(tiles, params.group_inputs);
-  const Packing all = {params, weights, tiles, transform_for(set), packed, packed + floats};
+  const Packing all = {params, weights,        tiles, ET_SIMD_FUNCTION(set, transform_kernel),
+                       packed, packed + floats};
   std::fill(all.centres + panels * params.group_inputs * tiles.panel,
             packed + bytes / sizeof(float), 0.0f);
   CallingThread alone;
