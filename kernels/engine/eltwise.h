@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Functions of each element of float32 tensors. NaN stays NaN; minimum, maximum and clamp give NaN
-// where an operand is NaN; sqrt, exp, log and the others give IEEE's results at zeros, infinities
-// and beyond their domains (sqrt(-1) and log(-1) are NaN, log(0) is -infinity, exp(89) is
-// infinity). Errors are within 6 units in the last place, of gelu 2e-6 where that is more. `out`
-// may be an input of the same strides, else they must not overlap.
+// Functions of each element of float32 tensors. NaN stays NaN (its sign is 0); minimum, maximum and
+// clamp give NaN where an operand is NaN; sqrt, exp, log and the others give IEEE's results at
+// zeros, infinities and beyond their domains (sqrt(-1) and log(-1) are NaN, log(0) is -infinity,
+// exp(89) is infinity). Errors are within 6 units in the last place, of gelu 2e-6 where that is
+// more. `out` may be an input of the same strides, else they must not overlap.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,11 @@
 
 namespace executorch::kernels::engine {
 
+/// eltwise/functions.inc lists both kinds.
 enum class Unary : uint8_t {
-  Abs,
-  Ceil,
-  Clamp,  ///< to [a, b]
-  Cos,
-  Elu,  ///< x < 0: a * (exp(x) - 1), else x
-  Exp,
-  Floor,
-  Gelu,
-  GeluTanh,
-  Hardswish,
-  LeakyRelu,  ///< x < 0: a * x, else x
-  Log,
-  Negate,
-  Reciprocal,
-  Relu,
-  Round,  ///< to the nearest, halves to even
-  Rsqrt,
-  Sigmoid,
-  Sign,  ///< 0 of zero and NaN
-  Silu,
-  Sin,
-  Sqrt,
-  Square,
-  Tanh,
+#define ET_UNARY(name) name,
+#include <executorch/kernels/engine/eltwise/functions.inc>
+#undef ET_UNARY
 };
 
 struct UnaryCall {
@@ -52,16 +32,9 @@ struct UnaryCall {
 void unary(const UnaryCall& call, Threads& threads, InstructionSet set = instruction_set());
 
 enum class Binary : uint8_t {
-  Add,
-  Subtract,
-  Multiply,
-  Divide,
-  Minimum,
-  Maximum,
-  SquaredDifference,
-  Power,
-  CopySign,
-  Prelu,  ///< left < 0: left * right, else left
+#define ET_BINARY(name) name,
+#include <executorch/kernels/engine/eltwise/functions.inc>
+#undef ET_BINARY
 };
 
 inline constexpr size_t kMaxEltwiseRank = 8;

@@ -5,7 +5,6 @@
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise.h>
 #include <executorch/kernels/engine/row_items.h>
-#include <executorch/kernels/engine/simd_dispatch.h>
 
 namespace executorch::kernels::engine {
 namespace {
@@ -20,73 +19,14 @@ struct Run {
 };
 using RunFunction = void (*)(const Run&);
 
-#define FUNCTION(Name, FORMULA)                                                                 \
-  struct Name {                                                                                 \
-    static inline __attribute__((always_inline)) float of(float a, float b) { return FORMULA; } \
-  };
-FUNCTION(AddOf, a + b)
-FUNCTION(SubtractOf, a - b)
-FUNCTION(MultiplyOf, a* b)
-FUNCTION(DivideOf, a / b)
-FUNCTION(MinimumOf, ((a < b) | (a != a)) ? a : b)
-FUNCTION(MaximumOf, ((a > b) | (a != a)) ? a : b)
-FUNCTION(SquaredDifferenceOf, (a - b) * (a - b))
-FUNCTION(PowerOf, std::pow(a, b))
-FUNCTION(CopySignOf, std::copysign(a, b))
-FUNCTION(PreluOf, a < 0 ? a * b : a)
-#undef FUNCTION
+}  // namespace
+}  // namespace executorch::kernels::engine
 
-inline __attribute__((always_inline)) float clamped(float x, float min, float max) {
-  const float above = x < min ? min : x;  // NaN compares false and stays
-  return above > max ? max : above;
-}
+#define ET_SIMD_SOURCE <executorch/kernels/engine/eltwise/binary.inc>
+#include <executorch/kernels/engine/simd/each_set.h>
 
-/// Loops of their own for contiguous and for repeated operands.
-template <class F>
-void run_of(const Run& given) {
-  const Run run = given;  // a copy that no store can alias
-  const size_t n = run.count;
-  if (run.left_step == 1 && run.right_step == 1) {
-    for (size_t i = 0; i < n; ++i) {
-      run.out[i] = clamped(F::of(run.left[i], run.right[i]), run.clamp_min, run.clamp_max);
-    }
-  } else if (run.left_step == 1 && run.right_step == 0) {
-    const float right = *run.right;
-    for (size_t i = 0; i < n; ++i) {
-      run.out[i] = clamped(F::of(run.left[i], right), run.clamp_min, run.clamp_max);
-    }
-  } else if (run.left_step == 0 && run.right_step == 1) {
-    const float left = *run.left;
-    for (size_t i = 0; i < n; ++i) {
-      run.out[i] = clamped(F::of(left, run.right[i]), run.clamp_min, run.clamp_max);
-    }
-  } else {
-    for (size_t i = 0; i < n; ++i) {
-      const float value = F::of(run.left[i * run.left_step], run.right[i * run.right_step]);
-      run.out[i] = clamped(value, run.clamp_min, run.clamp_max);
-    }
-  }
-}
-
-RunFunction function_of(Binary function, InstructionSet set) {
-  switch (function) {
-#define CASE(name)   \
-  case Binary::name: \
-    return compiled_for<run_of<name##Of>>(set);
-    CASE(Add)
-    CASE(Subtract)
-    CASE(Multiply)
-    CASE(Divide)
-    CASE(Minimum)
-    CASE(Maximum)
-    CASE(SquaredDifference)
-    CASE(Power)
-    CASE(CopySign)
-    CASE(Prelu)
-#undef CASE
-  }
-  return nullptr;
-}
+namespace executorch::kernels::engine {
+namespace {
 
 /// Dimensions without those of size 1, neighbours joined where both operands allow.
 struct Dimensions {
@@ -128,7 +68,7 @@ void binary(const BinaryCall& call, Threads& threads, InstructionSet set) {
   const Dimensions dims(call);
   const size_t inner = dims.inner(), outer = dims.outer(), last = dims.rank - 1;
   if (inner * outer == 0) return;
-  const RunFunction function = function_of(call.function, set);
+  const RunFunction function = ET_SIMD_FUNCTION(set, binary_function)(call.function);
   // Long runs are divided; short ones are taken several at a time.
   const size_t parts = divide_up(inner, kNumbersOfItem), part = divide_up(inner, parts);
   for_each_rows(threads, outer * parts, part, [&](size_t first, size_t count) {

@@ -6,7 +6,25 @@
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/planes/window_3x3.h>
-#include <executorch/kernels/engine/simd_dispatch.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
+/// A row of outputs of one plane.
+struct PlaneRow {
+  const Conv2dParams* params;
+  size_t plane_row, part_width;
+  const float *in, *weights;
+  float bias, clamp_min, clamp_max;
+  float* out;
+  size_t count;
+};
+
+}  // namespace
+}  // namespace executorch::kernels::engine
+
+#define ET_SIMD_SOURCE <executorch/kernels/engine/planes/any_window.inc>
+#include <executorch/kernels/engine/simd/each_set.h>
 
 namespace executorch::kernels::engine {
 namespace {
@@ -59,40 +77,6 @@ void place(const Conv2dParams& p, const float* image, ImageSize size, const Layo
   }
 }
 
-/// A row of outputs of one plane.
-struct PlaneRow {
-  const Conv2dParams* params;
-  size_t plane_row, part_width;
-  const float *in, *weights;
-  float bias, clamp_min, clamp_max;
-  float* out;
-  size_t count;
-};
-
-/// Blocks of outputs in a buffer that stays in registers or the first-level cache.
-void sum_row(const PlaneRow& given) {
-  constexpr size_t kBlock = 64;
-  const PlaneRow row = given;  // a copy that no store can alias
-  const Conv2dParams& p = *row.params;
-  for (size_t first = 0; first < row.count; first += kBlock) {
-    const size_t n = std::min(kBlock, row.count - first);
-    float sums[kBlock];
-    for (size_t i = 0; i < n; ++i) sums[i] = row.bias;
-    for (size_t tap = 0; tap < p.kernel_height * p.kernel_width; ++tap) {
-      const size_t y = tap / p.kernel_width * p.dilation_height;
-      const size_t x = tap % p.kernel_width * p.dilation_width;
-      const float* const from = row.in + y * row.plane_row + x % p.stride_width * row.part_width +
-                                x / p.stride_width + first;
-      const float weight = row.weights[tap];
-      for (size_t i = 0; i < n; ++i) sums[i] += weight * from[i];
-    }
-    for (size_t i = 0; i < n; ++i) {
-      const float above = sums[i] < row.clamp_min ? row.clamp_min : sums[i];  // NaN stays
-      row.out[first + i] = above > row.clamp_max ? row.clamp_max : above;
-    }
-  }
-}
-
 }  // namespace
 
 bool planes_gain(const Conv2dParams& p, ImageSize input) {
@@ -115,7 +99,7 @@ void convolve_planes(const Conv2dParams& p, const PlanesCall& call, Threads& thr
   auto* const scratch = static_cast<float*>(call.scratch);
   std::memset(scratch, 0, planes_scratch_bytes(p, call.input_size, threads.count()));
   const auto plane_3x3 = plane_3x3_function(set);
-  const auto sum = compiled_for<sum_row>(set);
+  const auto sum = ET_SIMD_FUNCTION(set, sum_row);
   for_each_item(threads, call.batch * p.groups, [&](size_t item, size_t worker) {
     const size_t channel = item % p.groups;
     const float* const weights = call.weights + channel * p.kernel_height * p.kernel_width;

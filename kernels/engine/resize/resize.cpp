@@ -5,7 +5,23 @@
 #include <cmath>
 
 #include <executorch/kernels/engine/row_items.h>
-#include <executorch/kernels/engine/simd_dispatch.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
+/// The four pixels of a result.
+struct Blend {
+  const float *top_left, *top_right, *bottom_left, *bottom_right;
+  float across, down;
+  float* out;
+  size_t channels;
+};
+
+}  // namespace
+}  // namespace executorch::kernels::engine
+
+#define ET_SIMD_SOURCE <executorch/kernels/engine/resize/blend.inc>
+#include <executorch/kernels/engine/simd/each_set.h>
 
 namespace executorch::kernels::engine {
 namespace {
@@ -28,23 +44,6 @@ Source source_of(size_t out, size_t size, float scale, bool align_corners) {
   return {low, std::min(low + 1, size - 1), std::min(std::max(at - float(low), 0.0f), 1.0f)};
 }
 
-/// The four pixels of a result.
-struct Blend {
-  const float *top_left, *top_right, *bottom_left, *bottom_right;
-  float across, down;
-  float* out;
-  size_t channels;
-};
-
-void blend_pixel(const Blend& given) {
-  const Blend b = given;  // a copy that no store can alias
-  for (size_t c = 0; c < b.channels; ++c) {
-    const float top = b.top_left[c] + (b.top_right[c] - b.top_left[c]) * b.across;
-    const float bottom = b.bottom_left[c] + (b.bottom_right[c] - b.bottom_left[c]) * b.across;
-    b.out[c] = top + (bottom - top) * b.down;
-  }
-}
-
 }  // namespace
 
 void resize_bilinear(const ResizeCall& call, Threads& threads, InstructionSet set) {
@@ -52,7 +51,7 @@ void resize_bilinear(const ResizeCall& call, Threads& threads, InstructionSet se
   if (in.height * in.width == 0) return;
   const float down = scale_of(in.height, out.height, call.align_corners, call.scale_height);
   const float across = scale_of(in.width, out.width, call.align_corners, call.scale_width);
-  const auto blend = compiled_for<blend_pixel>(set);
+  const auto blend = ET_SIMD_FUNCTION(set, blend_pixel);
   const size_t lines = call.batch * out.height;
   for_each_rows(threads, lines, out.width * call.channels, [&](size_t first, size_t count) {
     for (size_t line = first; line < first + count; ++line) {

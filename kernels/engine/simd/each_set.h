@@ -1,8 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Includes ET_SIMD_SOURCE once for each set of sets.inc, in a namespace of that set (ET_SIMD_SET)
-// and under its target. Everything that handles vectors must be compiled so: GCC divides operations
-// on vectors that a function's own target lacks into smaller ones before it inlines the function.
-// No include guard: a source file includes this once, and reaches the results by ET_SIMD_FUNCTION.
+// Includes ET_SIMD_SOURCE once for each instruction set of vectors, in a namespace of its own
+// (ET_SIMD_SET: plain, avx2, avx512) and under its target; ET_SIMD_LANES is the floats of a vector.
+// Everything that handles vectors must be compiled so: GCC divides operations on vectors that a
+// function's own target lacks into smaller ones before it inlines the function.
+// No include guard: a source file includes this once, and calls the results by ET_SIMD_FUNCTION.
 #include <cstddef>
 #include <cstdint>
 

@@ -30,6 +30,12 @@ const Function kFunctions[] = {
        return std::isinf(x) && x < 0 ? std::nan("") : 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
      },
      3e-6},
+    {Unary::GeluTanh,
+     [](double x) {
+       const double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+       return std::isinf(x) && x < 0 ? std::nan("") : 0.5 * x * (1 + std::tanh(inner));
+     },
+     3e-6},
     {Unary::Hardswish, [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 1e-6},
     {Unary::LeakyRelu, [](double x) { return x < 0 ? kA * x : x; }, 1e-7},
     {Unary::Log, [](double x) { return std::log(x); }, 1e-6},
@@ -39,13 +45,31 @@ const Function kFunctions[] = {
     {Unary::Round, [](double x) { return std::nearbyint(x); }, 0},
     {Unary::Rsqrt, [](double x) { return 1 / std::sqrt(x); }, 1e-6},
     {Unary::Sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-6},
-    {Unary::Sign, [](double x) { return double(x > 0) - double(x < 0); }, 0},
+    {Unary::Sign, [](double x) { return x > 0   ? 1.0
+                                        : x < 0 ? -1.0
+                                                : 0.0; }, 0},
     {Unary::Silu, [](double x) { return x / (1 + std::exp(-x)); }, 1e-6},
     {Unary::Sin, [](double x) { return std::sin(x); }, 1e-6},
     {Unary::Sqrt, [](double x) { return std::sqrt(x); }, 1e-7},
     {Unary::Square, [](double x) { return double(float(x * x)); }, 1e-6},
     {Unary::Tanh, [](double x) { return std::tanh(x); }, 1e-6},
 };
+
+bool is_gelu(Unary function) { return function == Unary::Gelu || function == Unary::GeluTanh; }
+
+#define ET_UNARY(name) Unary::name,
+constexpr Unary kUnaryList[] = {
+#include <executorch/kernels/engine/eltwise/functions.inc>
+};
+#undef ET_UNARY
+
+TEST(Unary, EveryFunctionOfTheListIsTested) {
+  for (Unary listed : kUnaryList) {
+    EXPECT_TRUE(std::any_of(std::begin(kFunctions), std::end(kFunctions), [&](const Function& f) {
+      return f.function == listed;
+    })) << int(listed);
+  }
+}
 
 Floats apply(Unary function, const Floats& in, Threads& threads, InstructionSet set) {
   Floats out(in.size());
@@ -65,7 +89,7 @@ TEST(Unary, MatchesDoublePrecisionOnEveryInstructionSet) {
           const double expected = f.exact(in[i]);
           const double bound = f.bound * std::max(std::fabs(expected), 1e-3) + 1e-37;
           ASSERT_TRUE(is_near(expected, out[i],
-                              bound + (f.function == Unary::Gelu  ? 2e-6
+                              bound + (is_gelu(f.function)        ? 2e-6
                                        : f.function == Unary::Log ? 2e-7
                                                                   : 0)))
               << int(f.function) << " of " << in[i] << ": " << out[i] << ", expected " << expected
@@ -102,7 +126,7 @@ TEST(Unary, FollowsIeeeArithmeticAtTheEdgesOfNumbers) {
   }
 }
 
-TEST(Unary, NaNStaysNaNInEveryFunctionButSign) {
+TEST(Unary, NaNStaysNaNInEveryFunctionButItsSignIsZero) {
   CallingThread alone;
   for (const Function& f : kFunctions) {
     for (size_t place = 0; place < 19; ++place) {
@@ -110,8 +134,13 @@ TEST(Unary, NaNStaysNaNInEveryFunctionButSign) {
       in[place] = kNaN;
       for (InstructionSet set : instruction_sets()) {
         const Floats out = apply(f.function, in, alone, set);
-        for (size_t i = 0; i < 19; ++i)
-          ASSERT_EQ(i == place && f.function != Unary::Sign, std::isnan(out[i])) << int(f.function);
+        for (size_t i = 0; i < 19; ++i) {
+          const bool stays = i == place && f.function != Unary::Sign;
+          ASSERT_EQ(stays, std::isnan(out[i])) << int(f.function);
+        }
+        if (f.function == Unary::Sign) {
+          ASSERT_EQ(0, out[place]);
+        }
       }
     }
   }
