@@ -111,7 +111,7 @@ def test_a_python_file_imports_only_what_its_layer_may(path: Path) -> None:
     assert not wrong, f"{own} imports {wrong}; its layer may import {sorted(allowed)}"
 
 
-@pytest.mark.parametrize("path", _sources(".h", ".cpp"), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("path", _sources(".h", ".cpp", ".inc"), ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_cpp_file_includes_only_what_its_layer_may(path: Path) -> None:
     own = str(path.relative_to(ROOT))
     allowed = _rule(CPP_MAY_INCLUDE, own)
