@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/engine/simd/float_math.h>
 
 namespace executorch::kernels::engine {
 namespace {  // Compiled for several instruction sets: no copy may stand for another.

@@ -3,8 +3,10 @@
 // bits on any number of threads, because no sum is divided by the number of threads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
+#include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/runtime/core/function_ref.h>
 
 namespace executorch::kernels::engine {
@@ -37,5 +39,16 @@ class CallingThread final : public Threads {
 /// threads.count() and take the next item when they are done with one; a worker handles one item at
 /// a time, so it may own scratch memory.
 void for_each_item(Threads& threads, size_t items, FunctionRef<void(size_t, size_t)> work);
+
+/// Numbers of an item: enough to be worth a thread's wake-up.
+inline constexpr size_t kNumbersOfItem = size_t{1} << 14;
+
+/// Calls f(first, count) for blocks of rows of `length` numbers each.
+template <class F>
+void for_each_rows(Threads& threads, size_t rows, size_t length, F&& f) {
+  const size_t each = std::max(kNumbersOfItem / std::max(length, size_t{1}), size_t{1});
+  for_each_item(threads, divide_up(rows, each),
+                [&](size_t item, size_t) { f(item * each, std::min(each, rows - item * each)); });
+}
 
 }  // namespace executorch::kernels::engine

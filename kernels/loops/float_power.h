@@ -3,7 +3,7 @@
 // right but where the power is within 1e-7 of its unit from a tie.
 #pragma once
 
-#include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/engine/simd/float_math.h>
 
 #include <limits>
 

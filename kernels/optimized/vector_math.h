@@ -4,7 +4,7 @@
 // where that is more; NaN stays NaN.
 #pragma once
 
-#include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/engine/simd/float_math.h>
 
 #include <cstdint>
 

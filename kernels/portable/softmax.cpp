@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Softmax, its logarithm, and the gated linear unit: floating dtypes, computed in float32 or
 // float64.
+#include <executorch/kernels/engine/simd/float_math.h>
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/float_math.h>
 #include <executorch/kernels/loops/lines.h>
 #include <executorch/kernels/loops/wide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>

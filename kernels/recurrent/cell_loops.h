@@ -3,7 +3,7 @@
 // because every source that includes this must keep its own copy.
 #pragma once
 
-#include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/engine/simd/float_math.h>
 #include <executorch/kernels/loops/selection.h>
 #include <executorch/kernels/recurrent/cell.h>
 

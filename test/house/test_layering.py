@@ -51,12 +51,18 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
     "runtime/executor": {"runtime", "schema"},
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
-    # Plain types alone: no tensors, no registry. Formulas of single numbers are shared with the loops.
-    "kernels/engine": {"kernels/engine", "kernels/loops/float_math", "runtime/core/function_ref", "runtime/platform"},
-    "kernels/loops": {"kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
+    # Plain types alone: no tensors, no registry. Its formulas of single numbers are the loops' as well.
+    "kernels/engine": {"kernels/engine", "runtime/core/function_ref", "runtime/platform"},
+    "kernels/loops": {
+        "kernels/loops",
+        "kernels/engine/simd/float_math",
+        "runtime/core",
+        "runtime/kernel",
+        "runtime/platform",
+    },
     "kernels/gemm": {"kernels/gemm", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
     "kernels/spatial": {"kernels/spatial", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
-    "kernels/recurrent": {"kernels/recurrent", "kernels/gemm", "kernels/loops"}
+    "kernels/recurrent": {"kernels/recurrent", "kernels/gemm", "kernels/loops", "kernels/engine/simd/float_math"}
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # The loops of convolution and pooling are the portable library's.
     "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/gemm", "kernels/loops", "kernels/spatial"}

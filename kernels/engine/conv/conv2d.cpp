@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The choice of a convolution's algorithm.
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/conv.h>
 #include <executorch/kernels/engine/conv/transposed.h>
 #include <executorch/kernels/engine/conv/windows.h>
-#include <executorch/kernels/engine/depthwise.h>
-#include <executorch/kernels/engine/winograd.h>
+#include <executorch/kernels/engine/depthwise/depthwise.h>
+#include <executorch/kernels/engine/winograd/winograd.h>
 
 namespace executorch::kernels::engine {
 namespace {

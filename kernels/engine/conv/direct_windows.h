@@ -5,7 +5,7 @@
 // copy. The sums are those of convolve_windows(), to the bit.
 #pragma once
 
-#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/conv.h>
 #include <executorch/kernels/engine/gemm/tiles.h>
 
 namespace executorch::kernels::engine {

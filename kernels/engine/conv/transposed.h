@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/conv.h>
 #include <executorch/kernels/engine/gemm/tiles.h>
 
 namespace executorch::kernels::engine {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <executorch/kernels/engine/depthwise.h>
+#include <executorch/kernels/engine/depthwise/depthwise.h>
 #include <executorch/kernels/engine/instruction_set.h>
 
 namespace executorch::kernels::engine {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/eltwise.h>
-#include <executorch/kernels/engine/row_items.h>
+#include <executorch/kernels/engine/eltwise/eltwise.h>
+#include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
 namespace {

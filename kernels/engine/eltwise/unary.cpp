@@ -4,10 +4,10 @@
 #include <limits>
 
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/eltwise.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
-#include <executorch/kernels/engine/row_items.h>
-#include <executorch/kernels/loops/float_math.h>
+#include <executorch/kernels/engine/eltwise/eltwise.h>
+#include <executorch/kernels/engine/simd/float_math.h>
+#include <executorch/kernels/engine/threads.h>
 
 #define ET_SIMD_SOURCE <executorch/kernels/engine/eltwise/unary.inc>
 #include <executorch/kernels/engine/simd/each_set.h>

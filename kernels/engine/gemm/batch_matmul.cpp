@@ -5,9 +5,9 @@
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
-#include <executorch/kernels/engine/gemm.h>
 #include <executorch/kernels/engine/gemm/division.h>
 #include <executorch/kernels/engine/gemm/driver.h>
+#include <executorch/kernels/engine/gemm/gemm.h>
 #include <executorch/kernels/engine/gemm/pack_panels.h>
 
 namespace executorch::kernels::engine {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <executorch/kernels/engine/gemm.h>
+#include <executorch/kernels/engine/gemm/gemm.h>
 #include <executorch/kernels/engine/gemm/tiles.h>
 
 namespace executorch::kernels::engine {

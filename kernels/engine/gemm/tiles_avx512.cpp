@@ -3,9 +3,9 @@
 // panels uses each element of the left operand for four multiplications. Where the last half panel
 // has eight columns only, one vector holds those of two rows.
 #include <executorch/kernels/engine/arithmetic.h>
-#include <executorch/kernels/engine/avx512.h>
 #include <executorch/kernels/engine/gemm/pack_avx512.h>
 #include <executorch/kernels/engine/gemm/tiles.h>
+#include <executorch/kernels/engine/simd/avx512.h>
 
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("avx512f,prfchw")))

@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/engine/pack.h>
+#include <executorch/kernels/engine/pack/pack.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/gemm/pack_avx512.h>
-#include <executorch/kernels/engine/row_items.h>
+#include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
 namespace {

@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/engine/pool.h>
+#include <executorch/kernels/engine/pool/pool.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/pool/rows.h>
-#include <executorch/kernels/engine/row_items.h>
+#include <executorch/kernels/engine/threads.h>
 
 #define ET_SIMD_SOURCE <executorch/kernels/engine/pool/rows.inc>
 #include <executorch/kernels/engine/simd/each_set.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/engine/qconv.h>
+#include <executorch/kernels/engine/qgemm/qconv.h>
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <executorch/kernels/engine/conv/indirection.h>
 #include <executorch/kernels/engine/qgemm/division.h>
 #include <executorch/kernels/engine/qgemm/tiles.h>
-#include <executorch/kernels/engine/row_items.h>
+#include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
 namespace {

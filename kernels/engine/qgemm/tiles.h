@@ -9,7 +9,7 @@
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/instruction_set.h>
-#include <executorch/kernels/engine/qgemm.h>
+#include <executorch/kernels/engine/qgemm/qgemm.h>
 
 namespace executorch::kernels::engine {
 

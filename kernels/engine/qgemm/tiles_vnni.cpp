@@ -2,8 +2,8 @@
 // Tiles of up to 8 rows and panels of 32 columns for AVX-512 with VNNI, whose products of bytes
 // take one operand without a sign: the rows are moved by 128 once for all columns, and depth is
 // filled up to a multiple of 4.
-#include <executorch/kernels/engine/avx512.h>
 #include <executorch/kernels/engine/qgemm/tiles.h>
+#include <executorch/kernels/engine/simd/avx512.h>
 
 #if defined(__x86_64__)
 #include <algorithm>

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/engine/resize.h>
+#include <executorch/kernels/engine/resize/resize.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include <executorch/kernels/engine/row_items.h>
+#include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <executorch/kernels/engine/avx512.h>
 #include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/simd/avx512.h>
 
 #if defined(__clang__)
 #define ET_SIMD_END _Pragma("clang attribute pop")

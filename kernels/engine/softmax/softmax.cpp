@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/engine/softmax.h>
+#include <executorch/kernels/engine/softmax/softmax.h>
 
-#include <executorch/kernels/engine/row_items.h>
+#include <executorch/kernels/engine/threads.h>
 
 #define ET_SIMD_SOURCE <executorch/kernels/engine/softmax/rows.inc>
 #include <executorch/kernels/engine/simd/each_set.h>

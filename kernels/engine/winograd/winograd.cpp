@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/engine/winograd.h>
+#include <executorch/kernels/engine/winograd/winograd.h>
 
 #include <algorithm>
 #include <cmath>

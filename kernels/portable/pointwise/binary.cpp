@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators of two tensors, or of a tensor and a number: arithmetic, comparison, logic, bits.
+#include <executorch/kernels/engine/simd/float_math.h>
 #include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/float_math.h>
 #include <executorch/kernels/loops/float_power.h>
 #include <executorch/kernels/loops/integer_math.h>
 #include <executorch/kernels/loops/number.h>

@@ -6,8 +6,8 @@
 //   BUILD/test/engine_layers [threads] [seconds a layer] [part of a layer's name]
 //
 // Prints the median time of each, their ratio and the products a second.
-#include <executorch/kernels/engine/conv.h>
-#include <executorch/kernels/engine/gemm.h>
+#include <executorch/kernels/engine/conv/conv.h>
+#include <executorch/kernels/engine/gemm/gemm.h>
 
 #include <pthreadpool.h>
 #include <xnnpack.h>

@@ -4,11 +4,11 @@
 //
 //   cmake --build BUILD --target engine_rows
 //   BUILD/test/engine_rows [part of a name]
-#include <executorch/kernels/engine/conv.h>
-#include <executorch/kernels/engine/eltwise.h>
-#include <executorch/kernels/engine/norm.h>
-#include <executorch/kernels/engine/pool.h>
-#include <executorch/kernels/engine/softmax.h>
+#include <executorch/kernels/engine/conv/conv.h>
+#include <executorch/kernels/engine/eltwise/eltwise.h>
+#include <executorch/kernels/engine/norm/norm.h>
+#include <executorch/kernels/engine/pool/pool.h>
+#include <executorch/kernels/engine/softmax/softmax.h>
 
 #include <algorithm>
 #include <cstdio>

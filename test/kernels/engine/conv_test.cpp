@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/conv.h>
 
 #include <string>
 

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Pooling, resizing and changes of layout.
-#include <executorch/kernels/engine/pack.h>
-#include <executorch/kernels/engine/pool.h>
-#include <executorch/kernels/engine/resize.h>
+#include <executorch/kernels/engine/pack/pack.h>
+#include <executorch/kernels/engine/pool/pool.h>
+#include <executorch/kernels/engine/resize/resize.h>
 
 #include "support.h"
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Products and convolutions of int8, static and dynamic.
-#include <executorch/kernels/engine/qconv.h>
-#include <executorch/kernels/engine/qgemm.h>
+#include <executorch/kernels/engine/qgemm/qconv.h>
+#include <executorch/kernels/engine/qgemm/qgemm.h>
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Norms and softmax of rows.
-#include <executorch/kernels/engine/norm.h>
-#include <executorch/kernels/engine/softmax.h>
+#include <executorch/kernels/engine/norm/norm.h>
+#include <executorch/kernels/engine/softmax/softmax.h>
 
 #include "support.h"
 

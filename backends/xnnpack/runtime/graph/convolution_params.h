@@ -2,7 +2,7 @@
 #pragma once
 
 #include <executorch/backends/xnnpack/runtime/graph/graph.h>
-#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/conv.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -5,7 +5,7 @@
 
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
-#include <executorch/kernels/engine/planes.h>
+#include <executorch/kernels/engine/planes/planes.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
 namespace executorch::backends::xnnpack {

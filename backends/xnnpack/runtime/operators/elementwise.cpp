@@ -5,8 +5,8 @@
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
-#include <executorch/kernels/engine/norm.h>
-#include <executorch/kernels/engine/softmax.h>
+#include <executorch/kernels/engine/norm/norm.h>
+#include <executorch/kernels/engine/softmax/softmax.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
-#include <executorch/kernels/engine/eltwise.h>
+#include <executorch/kernels/engine/eltwise/eltwise.h>
 #include <executorch/kernels/engine/epilogue.h>
 #include <executorch/kernels/engine/threads.h>
 #include <executorch/runtime/core/function_ref.h>

@@ -5,9 +5,9 @@
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
-#include <executorch/kernels/engine/pack.h>
-#include <executorch/kernels/engine/pool.h>
-#include <executorch/kernels/engine/resize.h>
+#include <executorch/kernels/engine/pack/pack.h>
+#include <executorch/kernels/engine/pool/pool.h>
+#include <executorch/kernels/engine/resize/resize.h>
 #include <executorch/runtime/executor/optional_vector.h>
 
 namespace executorch::backends::xnnpack {

@@ -5,7 +5,7 @@
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
-#include <executorch/kernels/engine/gemm.h>
+#include <executorch/kernels/engine/gemm/gemm.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -5,7 +5,7 @@
 #include <executorch/backends/xnnpack/runtime/graph/convolution_params.h>
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
-#include <executorch/kernels/engine/planes.h>
+#include <executorch/kernels/engine/planes/planes.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -8,8 +8,8 @@
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
-#include <executorch/kernels/engine/qconv.h>
-#include <executorch/kernels/engine/qgemm.h>
+#include <executorch/kernels/engine/qgemm/qconv.h>
+#include <executorch/kernels/engine/qgemm/qgemm.h>
 
 namespace executorch::backends::xnnpack {
 

@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <executorch/kernels/engine/gemm.h>
+#include <executorch/kernels/engine/gemm/gemm.h>
 #include <executorch/kernels/engine/instruction_set.h>
 #include <executorch/kernels/engine/threads.h>
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <executorch/kernels/engine/conv.h>
-#include <executorch/kernels/engine/qgemm.h>
+#include <executorch/kernels/engine/conv/conv.h>
+#include <executorch/kernels/engine/qgemm/qgemm.h>
 
 namespace executorch::kernels::engine {
 

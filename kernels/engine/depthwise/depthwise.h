@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/conv.h>
 
 namespace executorch::kernels::engine {
 

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/conv.h>
 #include <executorch/kernels/engine/instruction_set.h>
 #include <executorch/kernels/engine/threads.h>
 

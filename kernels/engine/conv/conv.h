@@ -20,7 +20,7 @@
 #include <cstdint>
 
 #include <executorch/kernels/engine/epilogue.h>
-#include <executorch/kernels/engine/gemm.h>
+#include <executorch/kernels/engine/gemm/gemm.h>
 #include <executorch/kernels/engine/instruction_set.h>
 #include <executorch/kernels/engine/threads.h>
 

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include <executorch/kernels/engine/conv.h>
+#include <executorch/kernels/engine/conv/conv.h>
 
 namespace executorch::kernels::engine {
 
