@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/tensor_source.h>
@@ -27,6 +26,7 @@ using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::tensors_in;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
+using executorch::runtime::internal::value_at;
 
 namespace {
 
@@ -48,8 +48,9 @@ struct AliasModel::Role {
 };
 
 Error AliasModel::check() {
-  static_assert(sizeof(Node) <= sizeof(EValue) && alignof(Node) <= alignof(EValue),
-                "the memory of a value is that of its node");
+  static_assert(sizeof(Node) <= sizeof(EValue) && alignof(Node) <= alignof(EValue) &&
+                    sizeof(Place) <= sizeof(EValue) && alignof(Place) <= alignof(EValue),
+                "the memory of a value is that of its node, and then of its place");
   for (EValue& value : block_.values) {
     value.~EValue();
   }
@@ -80,6 +81,7 @@ Error AliasModel::check_all() {
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
     block_.flags[i] |= block_.flags[find(i)] & kConstantValue;
   }
+  consume_inputs();
   return Error::Ok;
 }
 
@@ -184,6 +186,12 @@ Error AliasModel::check_instruction(const fb::Instruction& source) {
   size_t first_written = arguments.size();
   late_ = false;
   list_ = kEnd;
+  Instruction& loaded = block_.instructions[index_];
+  const fb::KernelCall* const call = source.instr_args_as_KernelCall();
+  if (call != nullptr) {
+    written = loaded.source->written_;
+    loaded.kernel = loaded.source->op_;
+  }
   if (is_view_call(source)) {
     // It reads where its base is and how large; it writes neither to the base nor to the view.
     use(static_cast<uint32_t>(arguments[0]));
@@ -193,8 +201,7 @@ Error AliasModel::check_instruction(const fb::Instruction& source) {
   if (arguments.empty()) {
     return Error::Ok;
   }
-  if (const fb::KernelCall* call = source.instr_args_as_KernelCall()) {
-    written = block_.kernels[static_cast<size_t>(call->op_index())]->written_;
+  if (call != nullptr) {
     first_written -= (written << Kernel::kOptionBits) == 0 ? 1 : 0;
   } else {
     const int32_t index = source.instr_args_as_DelegateCall()->delegate_index();
@@ -209,7 +216,7 @@ Error AliasModel::check_instruction(const fb::Instruction& source) {
         text(plan_.name()), index_, index, outputs, arguments.size());
   }
   const Error error = check_call(arguments, written, first_written);
-  block_.instructions[index_].has_late_memory = late_;
+  loaded.has_late_memory = late_;
   return error;
 }
 
@@ -239,7 +246,7 @@ Error AliasModel::check_call(Indices arguments, uint64_t written, size_t first_w
 }
 
 AliasModel::Indices AliasModel::tensors_of(const int32_t& argument) const {
-  const fb::EValue& value = *plan_.values()->Get(static_cast<uint32_t>(argument));
+  const fb::EValue& value = value_at(plan_, static_cast<size_t>(argument));
   return value.val_type() == fb::KernelTypes::Tensor ? Indices(&argument, 1) : tensors_in(value);
 }
 
@@ -275,7 +282,6 @@ Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
     if (writes) {
       block_.flags[member] |= kWrittenValue;
       block_.flags[root] |= is_static(*tensor_at(plan_, member)) ? 0 : kResizedValue;
-      consume_inputs(member);
     }
     member = node.next;
     ET_CHECK_OR_RETURN_ERROR(member == root || spend(), InvalidProgram,
@@ -298,21 +304,20 @@ PlannedRange AliasModel::range(uint32_t value) const {
 /// No value that is written to shares bytes with another one, but for a whole one that may be read
 /// there. The roles end.
 Error AliasModel::check_places() {
-  for (; list_ != kEnd; list_ = nodes_[list_].link) {
-    const uint32_t role = nodes_[list_].role;
-    nodes_[list_].role = 0;
-    const PlannedRange own = range(list_);
+  for (uint32_t written = written_; written != kEnd; written = nodes_[written].link) {
+    const PlannedRange place = range(written);
     // Each two that are written to are compared once.
-    uint32_t other = (role & Role::kWrite) != 0 ? nodes_[list_].link : written_;
-    for (; other != kEnd; other = nodes_[other].link) {
-      if (find(other) == find(list_)) {
-        continue;
-      }
+    uint32_t other = place.buffer == 0 ? written : list_;
+    for (; other != written; other = nodes_[other].link) {
       ET_CHECK_OR_RETURN_ERROR(spend(), InvalidProgram,
                                "method '%s', instruction %zu: too many arguments are written to "
                                "for the size of the file",
                                text(plan_.name()), index_);
-      const PlannedRange place = range(other);
+      if (find(other) == find(written)) {
+        continue;
+      }
+      const uint32_t role = nodes_[other].role;
+      const PlannedRange own = range(other);
       const bool may_be_same =
           role == Role::kReadInPlace && own.begin == place.begin && own.end == place.end;
       ET_CHECK_OR_RETURN_ERROR(
@@ -320,24 +325,79 @@ Error AliasModel::check_places() {
           "method '%s', instruction %zu: value %u (bytes %" PRIu64 " to %" PRIu64
           " of planned buffer %u) shares bytes with value %u (%" PRIu64 " to %" PRIu64
           "), which the call writes to; expected %s",
-          text(plan_.name()), index_, list_, own.begin, own.end, own.buffer, other, place.begin,
+          text(plan_.name()), index_, other, own.begin, own.end, own.buffer, written, place.begin,
           place.end, role == Role::kReadInPlace ? "places apart, or the same" : "places apart");
     }
+  }
+  for (; list_ != kEnd; list_ = nodes_[list_].link) {
+    nodes_[list_].role = 0;
   }
   return Error::Ok;
 }
 
-/// Marks the inputs whose planned memory is written to for another value.
-void AliasModel::consume_inputs(uint32_t written) {
-  const PlannedRange place = range(written);
-  const auto indices = items(plan_.inputs());
-  for (size_t i = 0; i < indices.size() && place.buffer != 0; ++i) {
-    const auto input = static_cast<uint32_t>(indices[i]);
-    // Writing to the input itself is the model's doing, not the plan's. A program with so many
-    // inputs and written values that the work is not linear any more has all of them consumed.
-    if (input != written && block_.inputs[i].tensor != nullptr && !block_.inputs[i].is_consumed) {
-      block_.inputs[i].is_consumed = !input_budget_.spend(1) || place.overlaps(range(input));
+/// Inputs and written values with planned memory, in its order. Returns how many there are.
+size_t AliasModel::sort_places(Place* places) const {
+  size_t found = 0;
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    const bool counts = (block_.flags[i] & (kInputValue | kWrittenValue)) != 0;
+    const fb::Tensor* const tensor = counts ? tensor_at(plan_, i) : nullptr;
+    const PlannedRange own = tensor == nullptr ? PlannedRange() : planned_range(*tensor);
+    if (own.buffer != 0) {
+      new (&places[found++]) Place{static_cast<size_t>(own.begin), own.buffer, i};
     }
+  }
+  // By a heap: half the code of the standard library's functions, which sort faster.
+  size_t unsorted = found;
+  for (size_t start = found / 2; unsorted > 1;) {
+    Place moved = places[start];
+    if (start > 0) {
+      moved = places[--start];
+    } else {
+      moved = places[--unsorted];
+      places[unsorted] = places[0];
+    }
+    size_t hole = start;
+    for (size_t child = 2 * hole + 1; child < unsorted; child = 2 * hole + 1) {
+      child += child + 1 < unsorted && places[child].is_before(places[child + 1]) ? 1 : 0;
+      if (!moved.is_before(places[child])) {
+        break;
+      }
+      places[hole] = places[child];
+      hole = child;
+    }
+    places[hole] = moved;
+  }
+  return found;
+}
+
+/// Marks the inputs whose planned memory is written to for another value. The nodes end.
+void AliasModel::consume_inputs() {
+  auto* const places = reinterpret_cast<Place*>(block_.values.data());
+  const size_t found = sort_places(places);
+  // Where the written values so far end, and the first place that may reach beyond the next one.
+  PlannedRange written;
+  size_t first = 0;
+  for (size_t i = 0; i < found; ++i) {
+    const uint32_t value = places[i].value;
+    const PlannedRange own = range(value);
+    uint8_t& flags = block_.flags[value];
+    flags |= written.buffer == own.buffer && own.begin < written.end ? kConsumedInput : 0;
+    if ((flags & kWrittenValue) == 0) {
+      continue;
+    }
+    // What does not reach to here reaches to no later place.
+    for (; first < i; ++first) {
+      if (range(places[first].value).overlaps(own)) {
+        block_.flags[places[first].value] |= kConsumedInput;
+      }
+    }
+    if (written.buffer != own.buffer || written.end < own.end) {
+      written = own;
+    }
+  }
+  for (Input& input : block_.inputs) {
+    const size_t value = static_cast<size_t>(input.value - block_.values.data());
+    input.is_consumed = input.tensor != nullptr && (block_.flags[value] & kConsumedInput) != 0;
   }
 }
 

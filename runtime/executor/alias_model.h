@@ -23,14 +23,12 @@ class AliasModel final {
   /// `program_size` in bytes bounds the work.
   AliasModel(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block,
              size_t program_size)
-      : plan_(plan),
-        block_(block),
-        budget_{kWorkPerByte * program_size},
-        input_budget_{2 * program_size} {}
+      : plan_(plan), block_(block), budget_{kWorkPerByte * program_size} {}
 
-  /// Adds to block.flags, which marks inputs; fills Input::is_consumed and
-  /// Instruction::has_late_memory. The memory of block.values serves as working memory: values are
-  /// again what the program says afterwards.
+  /// Adds to block.flags, which marks inputs; fills Input::is_consumed,
+  /// Instruction::has_late_memory, and Instruction::kernel from what is there before, source. The
+  /// memory of block.values serves as working memory: values are again what the program says
+  /// afterwards.
   /// @retval Error::InvalidProgram After a message with method, instruction and value.
   Error check();
 
@@ -42,7 +40,7 @@ class AliasModel final {
   using Indices = Span<const int32_t>;
 
   /// Values that are looked at beyond each argument once: those of a class, pairs of places.
-  static constexpr size_t kWorkPerByte = 4;
+  static constexpr size_t kWorkPerByte = 2;
 
   /// What is known of a value while the method is checked.
   struct Node {
@@ -55,6 +53,16 @@ class AliasModel final {
     /// The next of the values that the instruction has to do with. A flatbuffer, of less than 2^31
     /// bytes, has fewer than 2^29 values.
     uint32_t link : 29;
+  };
+  /// Where a value begins in planned memory.
+  struct Place {
+    size_t begin;
+    uint32_t buffer;
+    uint32_t value;
+
+    bool is_before(const Place& other) const {
+      return buffer != other.buffer ? buffer < other.buffer : begin < other.begin;
+    }
   };
   struct Role;
 
@@ -70,7 +78,8 @@ class AliasModel final {
   Error touch(size_t argument, uint32_t value, uint32_t role);
   void use(uint32_t value);
   Error check_places();
-  void consume_inputs(uint32_t written);
+  size_t sort_places(Place* places) const;
+  void consume_inputs();
 
   uint32_t find(uint32_t value);
   bool is_view_call(const executorch_flatbuffer::Instruction& source) const;
@@ -81,8 +90,6 @@ class AliasModel final {
   const executorch_flatbuffer::ExecutionPlan& plan_;
   const MethodBlock& block_;
   executorch::runtime::internal::WorkBudget budget_;
-  /// Pairs of an input and a written value.
-  executorch::runtime::internal::WorkBudget input_budget_;
   Node* nodes_ = nullptr;
   /// The first of the instruction's values, and the first of those that are written to, which come
   /// after all others.

@@ -168,7 +168,7 @@ Error InstructionLoader::load_kernel(const fb::Instruction& source, Instruction*
       error, "method '%s', instruction %zu: operator %s does not take these arguments",
       text(plan_.name()), index_, kernel->name_);
   instruction->opcode = Opcode::Kernel;
-  instruction->kernel = kernel->op_;
+  instruction->source = kernel;
   instruction->arguments = arguments.data();
   instruction->number = static_cast<uint32_t>(arguments.size());
   return Error::Ok;

@@ -51,9 +51,9 @@ class Checker final {
 
   Error arguments(Span<const int32_t> arguments) const {
     for (const int32_t argument : arguments) {
-      ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, count(plan_.values()), "argument: value"));
+      ET_CHECK_OK_OR_RETURN_ERROR(in_range(argument, value_count(plan_), "argument: value"));
       ET_CHECK_OR_RETURN_ERROR(
-          budget_->spend(1 + list_size(*plan_.values()->Get(static_cast<uint32_t>(argument)))),
+          budget_->spend(1 + list_size(value_at(plan_, static_cast<size_t>(argument)))),
           InvalidProgram,
           "method '%s', instruction %zu: argument lists repeat beyond the size of the file",
           text(plan_.name()), index_);
@@ -62,7 +62,7 @@ class Checker final {
   }
 
   Error move(const fb::MoveCall& move) const {
-    ET_CHECK_OK_OR_RETURN_ERROR(in_range(move.move_from(), count(plan_.values()), "value"));
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(move.move_from(), value_count(plan_), "value"));
     const Kind moved = kind(move.move_from());
     ET_CHECK_OK_OR_RETURN_ERROR(value(move.move_to(), "MoveCall", moved));
     // Numbers and tensors alone: what lists hold, and who may write to that, never changes.
@@ -106,7 +106,7 @@ class Checker final {
         "method '%s', instruction %zu: jump to instruction %d of %zu, expected another one",
         text(plan_.name()), index_, jump.destination_instruction(), instructions_);
     const int32_t condition = jump.cond_value_index();
-    ET_CHECK_OK_OR_RETURN_ERROR(in_range(condition, count(plan_.values()), "condition: value"));
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(condition, value_count(plan_), "condition: value"));
     if (kind(condition) != Kind::Tensor) {
       return value(condition, "JumpFalseCall", Kind::Bool);
     }
@@ -127,7 +127,7 @@ class Checker final {
   }
 
   Error value(int32_t index, const char* call, Kind wanted) const {
-    ET_CHECK_OK_OR_RETURN_ERROR(in_range(index, count(plan_.values()), "value"));
+    ET_CHECK_OK_OR_RETURN_ERROR(in_range(index, value_count(plan_), "value"));
     ET_CHECK_OR_RETURN_ERROR(
         kind(index) == wanted, InvalidProgram,
         "method '%s', instruction %zu: %s on value %d of kind %u, expected kind %u",
@@ -136,7 +136,7 @@ class Checker final {
     return Error::Ok;
   }
 
-  Kind kind(int32_t index) const { return plan_.values()->Get(index)->val_type(); }
+  Kind kind(int32_t index) const { return value_at(plan_, static_cast<size_t>(index)).val_type(); }
 
   const fb::ExecutionPlan& plan_;
   size_t index_;

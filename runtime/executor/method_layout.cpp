@@ -19,6 +19,8 @@ using executorch::runtime::internal::count;
 using executorch::runtime::internal::list_size;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
+using executorch::runtime::internal::value_at;
+using executorch::runtime::internal::value_count;
 
 namespace {
 
@@ -32,35 +34,39 @@ void count_tensor(const fb::Tensor& tensor, MethodCounts* counts) {
   counts->external += tensor_source(tensor) == TensorSource::External ? 1 : 0;
 }
 
-void count_value(const fb::EValue& value, MethodCounts* counts) {
-  switch (value.val_type()) {
-    case fb::KernelTypes::Tensor:
+/// How many values of each kind there are, and how many items the lists of each kind have together.
+struct KindCounts {
+  size_t values[static_cast<size_t>(fb::KernelTypes::MAX) + 1] = {};
+  size_t items[static_cast<size_t>(fb::KernelTypes::MAX) + 1] = {};
+};
+
+void count_values(const fb::ExecutionPlan& plan, MethodCounts* counts) {
+  KindCounts found;
+  counts->values = value_count(plan);
+  for (size_t i = 0; i < counts->values; ++i) {
+    const fb::EValue& value = value_at(plan, i);
+    const auto kind = static_cast<size_t>(value.val_type());
+    found.values[kind] += 1;
+    found.items[kind] += list_size(value);
+    if (value.val_type() == fb::KernelTypes::Tensor) {
       count_tensor(as<fb::Tensor>(value), counts);
-      break;
-    case fb::KernelTypes::String:
-      counts->strings += 1;
-      break;
-    case fb::KernelTypes::DoubleList:
-      counts->double_lists += 1;
-      break;
-    case fb::KernelTypes::BoolList:
-      counts->bool_lists += 1;
-      break;
-    case fb::KernelTypes::IntList:
-      counts->int_lists += 1;
-      counts->int_items += list_size(value);
-      break;
-    case fb::KernelTypes::TensorList:
-      counts->tensor_lists += 1;
-      counts->tensor_items += list_size(value);
-      break;
-    case fb::KernelTypes::OptionalTensorList:
-      counts->optional_lists += 1;
-      counts->optional_items += list_size(value);
-      break;
-    default:
-      break;
+    }
   }
+  const auto values = [&found](fb::KernelTypes kind) {
+    return found.values[static_cast<size_t>(kind)];
+  };
+  const auto items = [&found](fb::KernelTypes kind) {
+    return found.items[static_cast<size_t>(kind)];
+  };
+  counts->strings = values(fb::KernelTypes::String);
+  counts->double_lists = values(fb::KernelTypes::DoubleList);
+  counts->bool_lists = values(fb::KernelTypes::BoolList);
+  counts->int_lists = values(fb::KernelTypes::IntList);
+  counts->int_items = items(fb::KernelTypes::IntList);
+  counts->tensor_lists = values(fb::KernelTypes::TensorList);
+  counts->tensor_items = items(fb::KernelTypes::TensorList);
+  counts->optional_lists = values(fb::KernelTypes::OptionalTensorList);
+  counts->optional_items = items(fb::KernelTypes::OptionalTensorList);
 }
 
 size_t count_arguments(const fb::Instruction& instruction) {
@@ -72,14 +78,11 @@ size_t count_arguments(const fb::Instruction& instruction) {
 
 MethodCounts count_plan(const fb::ExecutionPlan& plan, size_t plan_words) {
   MethodCounts counts;
-  counts.values = count(plan.values());
   counts.inputs = count(plan.inputs());
   counts.operators = count(plan.operators());
   counts.delegates = count(plan.delegates());
   counts.plan_words = plan_words;
-  for (size_t i = 0; i < count(plan.values()); ++i) {
-    count_value(*plan.values()->Get(i), &counts);
-  }
+  count_values(plan, &counts);
   for (size_t c = 0; c < count(plan.chains()); ++c) {
     const auto* instructions = plan.chains()->Get(c)->instructions();
     counts.instructions += count(instructions);

@@ -52,6 +52,8 @@ struct Instruction {
   union {
     OpFunction kernel;
     Delegate* delegate;
+    /// While loading: what `kernel` is part of.
+    const Kernel* source;
   };
   EValue** arguments;
   /// The number of arguments, or where to jump to.
@@ -87,6 +89,8 @@ enum ValueFlag : uint8_t {
   kMovedValue = 8,
   /// While loading: an instruction before the one that is looked at makes the view.
   kMadeView = 16,
+  /// While loading: memory of the input, which is no view, is written to for another value.
+  kConsumedInput = 16,
   /// A call writes to it, or to a value that may be the same tensor.
   kWrittenValue = 32,
   /// While loading: a call writes to it, or one that may be the same, whose sizes may change then.

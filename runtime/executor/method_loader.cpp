@@ -49,15 +49,12 @@ Error MethodLoader::run() {
     ET_CHECK_OK_OR_RETURN_ERROR(method_.parametric_plan_.load(plan, method_.block_));
   }
   // The lists' pointers come first, the instructions' after them.
-  size_t arguments = method_.block_.pointers.size();
-  for (const size_t of_lists : {method_.block_.int_items.size(), method_.block_.tensor_items.size(),
-                                method_.block_.optional_items.size()}) {
-    arguments -= of_lists;
-  }
-  const size_t lists = method_.block_.pointers.size() - arguments;
+  const size_t lists = method_.block_.int_items.size() + method_.block_.tensor_items.size() +
+                       method_.block_.optional_items.size();
+  const Span<EValue*> pointers = method_.block_.pointers;
   ET_CHECK_OK_OR_RETURN_ERROR(
       internal::InstructionLoader(plan, request_.kernels, method_.block_,
-                                  {method_.block_.pointers.data() + lists, arguments})
+                                  {pointers.data() + lists, pointers.size() - lists})
           .load());
   ET_CHECK_OK_OR_RETURN_ERROR(load_delegates());
   internal::AliasModel model(plan, method_.block_, request_.program.program_data_.size());

@@ -21,6 +21,8 @@ using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
+using executorch::runtime::internal::value_at;
+using executorch::runtime::internal::value_count;
 
 namespace {
 
@@ -74,7 +76,7 @@ TensorInfo::TensorInfo(const fb::Tensor& tensor, bool is_output)
 const char* MethodMeta::name() const { return text(plan_->name()); }
 
 const fb::EValue& MethodMeta::value(Span<const int32_t> interface, size_t index) const {
-  return *plan_->values()->Get(static_cast<uint32_t>(interface[index]));
+  return value_at(*plan_, static_cast<size_t>(interface[index]));
 }
 
 Result<Tag> MethodMeta::tag(Span<const int32_t> interface, size_t index) const {
@@ -101,7 +103,7 @@ bool grows(const fb::Tensor* tensor) { return tensor != nullptr && grows_unless_
 
 size_t MethodMeta::num_unbounded_tensors() const {
   size_t found = 0;
-  for (size_t i = 0; i < count(plan_->values()); ++i) {
+  for (size_t i = 0; i < value_count(*plan_); ++i) {
     found += grows(tensor_at(*plan_, i)) ? 1 : 0;
   }
   for (const int32_t index : items(plan_->inputs())) {
@@ -127,7 +129,7 @@ Result<TensorInfo> MethodMeta::output_tensor_meta(size_t index) const {
 
 size_t MethodMeta::num_attributes() const {
   size_t found = 0;
-  for (size_t i = 0; i < count(plan_->values()); ++i) {
+  for (size_t i = 0; i < value_count(*plan_); ++i) {
     const fb::Tensor* tensor = tensor_at(*plan_, i);
     found += tensor != nullptr && !tensor_name(*tensor).empty() ? 1 : 0;
   }
@@ -136,7 +138,7 @@ size_t MethodMeta::num_attributes() const {
 
 Result<TensorInfo> MethodMeta::attribute_tensor_meta(size_t index) const {
   size_t found = 0;
-  for (size_t i = 0; i < count(plan_->values()); ++i) {
+  for (size_t i = 0; i < value_count(*plan_); ++i) {
     const fb::Tensor* tensor = tensor_at(*plan_, i);
     if (tensor != nullptr && !tensor_name(*tensor).empty() && found++ == index) {
       return TensorInfo(*tensor);
@@ -160,7 +162,7 @@ Result<int64_t> MethodMeta::memory_planned_buffer_size(size_t index) const {
 }
 
 bool MethodMeta::memory_planned_buffer_has_state(size_t index) const {
-  for (size_t i = 0; i < count(plan_->values()); ++i) {
+  for (size_t i = 0; i < value_count(*plan_); ++i) {
     const fb::Tensor* tensor = tensor_at(*plan_, i);
     if (tensor != nullptr && tensor->allocation_info() != nullptr &&
         tensor->allocation_info()->memory_id() == index + 1 &&

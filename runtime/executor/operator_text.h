@@ -36,9 +36,4 @@ inline Error write_operator_text(const executorch_flatbuffer::Operator& op,
   return Error::InvalidProgram;
 }
 
-/// Whether it is the operator that makes a tensor a view of another: (self, size, out).
-inline bool is_view(const executorch_flatbuffer::Operator& op) {
-  return std::string_view(text(op.name())) == "executorch_prim::et_view";
-}
-
 }  // namespace executorch::runtime::internal

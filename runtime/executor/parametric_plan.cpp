@@ -8,6 +8,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/executor/tensor_source.h>
 #include <executorch/runtime/platform/log.h>
@@ -124,8 +125,8 @@ Error ParametricPlan::verify_tensors(const fb::ExecutionPlan& plan, const Method
   size_t next = kHeader + kStep * size_t{steps_};
   uint32_t found = 0;
   uint32_t tensors = 0;
-  for (size_t i = 0; i < count(plan.values()); ++i) {
-    const fb::Tensor* tensor = plan.values()->Get(i)->val_as_Tensor();
+  for (size_t i = 0; i < value_count(plan); ++i) {
+    const fb::Tensor* tensor = tensor_at(plan, i);
     const uint32_t slot = tensors;
     tensors += tensor != nullptr ? 1 : 0;
     if (!is_in_buffer(tensor)) {
@@ -240,7 +241,10 @@ Error ParametricPlan::place_tensor(const uint32_t* record, const MethodBlock& bl
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
+using executorch::runtime::internal::segment_at;
+using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::text;
+using executorch::runtime::internal::value_count;
 
 const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& plan,
                                                      uint32_t* segment) const {
@@ -252,7 +256,7 @@ const fb::DataSegment* Program::find_parametric_plan(const fb::ExecutionPlan& pl
     key.remove_prefix(kPrefix);
     if (key == text(plan.name())) {
       *segment = named.segment_index();
-      return program_->segments()->Get(*segment);
+      return &segment_at(*program_, *segment);
     }
   }
   return nullptr;

@@ -1,7 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/plan_values.h>
 
-#include <executorch/runtime/core/portable_type/tensor_impl.h>
+#include <string_view>
+
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/planned_range.h>
 #include <executorch/runtime/executor/tensor_source.h>
@@ -11,20 +13,32 @@ namespace executorch::runtime::internal {
 namespace fb = executorch_flatbuffer;
 using Kind = fb::KernelTypes;
 
+size_t value_count(const fb::ExecutionPlan& plan) { return count(plan.values()); }
+
+const fb::EValue& value_at(const fb::ExecutionPlan& plan, size_t index) {
+  return *plan.values()->Get(static_cast<uint32_t>(index));
+}
+
+const fb::DataSegment& segment_at(const fb::Program& program, size_t index) {
+  return *program.segments()->Get(static_cast<uint32_t>(index));
+}
+
 const fb::Tensor* tensor_at(const fb::ExecutionPlan& plan, size_t index) {
-  return plan.values()->Get(static_cast<uint32_t>(index))->val_as_Tensor();
+  return value_at(plan, index).val_as_Tensor();
 }
 
 PlannedRange planned_range(const fb::Tensor& tensor) {
   const fb::AllocationDetails* where = tensor.allocation_info();
-  const auto sizes = items(tensor.sizes());
-  const auto bytes = etensor::safe_nbytes(static_cast<etensor::ScalarType>(tensor.scalar_type()),
-                                          sizes.data(), static_cast<ssize_t>(sizes.size()));
-  if (where == nullptr || !bytes.ok() || *bytes == 0) {
+  if (where == nullptr) {
     return {};
   }
+  // The verifier has multiplied them before, with care: the product fits.
+  uint64_t bytes = elementSize(static_cast<etensor::ScalarType>(tensor.scalar_type()));
+  for (const int32_t size : items(tensor.sizes())) {
+    bytes *= static_cast<uint64_t>(size);
+  }
   const uint64_t begin = planned_offset(*where);
-  return {where->memory_id(), begin, begin + *bytes};
+  return bytes == 0 ? PlannedRange() : PlannedRange{where->memory_id(), begin, begin + bytes};
 }
 
 namespace {
@@ -59,6 +73,16 @@ const fb::Instruction* instruction_at(const fb::ExecutionPlan& plan, size_t inde
     index -= count(instructions);
   }
   return nullptr;
+}
+
+bool is_view(const fb::Operator& op) {
+  const char* name = text(op.name());
+  for (const char character : std::string_view("executorch_prim::et_view")) {
+    if (*name++ != character) {
+      return false;
+    }
+  }
+  return *name == '\0' || *name == '.';
 }
 
 Span<const int32_t> arguments_of(const fb::Instruction& instruction) {

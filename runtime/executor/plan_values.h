@@ -11,6 +11,15 @@
 
 namespace executorch::runtime::internal {
 
+/// How many values the method has.
+size_t value_count(const executorch_flatbuffer::ExecutionPlan& plan);
+/// One of them.
+const executorch_flatbuffer::EValue& value_at(const executorch_flatbuffer::ExecutionPlan& plan,
+                                              size_t index);
+/// A segment of the program, which has as many.
+const executorch_flatbuffer::DataSegment& segment_at(const executorch_flatbuffer::Program& program,
+                                                     size_t index);
+
 /// Value `index` if it is a tensor, else null.
 const executorch_flatbuffer::Tensor* tensor_at(const executorch_flatbuffer::ExecutionPlan& plan,
                                                size_t index);
@@ -40,6 +49,10 @@ Span<const int32_t> tensors_in(const executorch_flatbuffer::EValue& value);
 /// The method's instruction `index`, counted through its chains; null if there are not as many.
 const executorch_flatbuffer::Instruction* instruction_at(
     const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
+
+/// Whether it is the operator that makes a tensor a view of another: (self, size, out). The
+/// overload may be part of the name: the kernel is found all the same.
+bool is_view(const executorch_flatbuffer::Operator& op);
 
 /// The arguments of a call of a kernel or delegate; empty for all other instructions.
 Span<const int32_t> arguments_of(const executorch_flatbuffer::Instruction& instruction);

@@ -14,25 +14,20 @@ using Kind = fb::KernelTypes;
 
 /// Tables may share their lists: those of the method count for each.
 Error spend(const fb::ExecutionPlan& plan, WorkBudget* budget) {
-  const struct {
-    const char* what;
-    size_t size;
-  } lists[] = {{"planned buffers", count(plan.non_const_buffer_sizes())},
-               {"inputs", count(plan.inputs())},
-               {"outputs", count(plan.outputs())}};
-  for (const auto& list : lists) {
-    ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size), InvalidProgram,
-                             "method '%s', %s: lists repeat beyond the size of the file, with %zu "
-                             "items here",
-                             text(plan.name()), list.what, list.size);
-  }
+  const size_t sizes[] = {count(plan.non_const_buffer_sizes()), count(plan.inputs()),
+                          count(plan.outputs())};
+  ET_CHECK_OR_RETURN_ERROR(
+      budget->spend(sizes[0] + sizes[1] + sizes[2]), InvalidProgram,
+      "method '%s': lists repeat beyond the size of the file, with %zu planned buffers, %zu inputs "
+      "and %zu outputs here",
+      text(plan.name()), sizes[0], sizes[1], sizes[2]);
   return Error::Ok;
 }
 
 /// The items of list `index` must be indices of values of the kind that the list is for; in an
 /// optional one, also -1 and None.
 Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budget) {
-  const fb::EValue& value = *plan.values()->Get(static_cast<uint32_t>(index));
+  const fb::EValue& value = value_at(plan, static_cast<size_t>(index));
   const bool is_wide = value.val_type() == Kind::IntList;
   const bool optional = value.val_type() == Kind::OptionalTensorList;
   const Kind wanted = is_wide ? Kind::Int : Kind::Tensor;
@@ -41,7 +36,7 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budge
   ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size()), InvalidProgram,
                            "method '%s', value %zu: lists repeat beyond the size of the file",
                            text(plan.name()), index);
-  const size_t values = count(plan.values());
+  const size_t values = value_count(plan);
   for (size_t i = 0; i < list.size(); ++i) {
     const int64_t item = is_wide ? wide[i] : list[i];
     if (optional && item == -1) {
@@ -49,8 +44,7 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budge
     }
     // A negative index becomes a large one.
     const bool inside = static_cast<uint64_t>(item) < values;
-    const Kind found =
-        inside ? plan.values()->Get(static_cast<uint32_t>(item))->val_type() : Kind::NONE;
+    const Kind found = inside ? value_at(plan, static_cast<size_t>(item)).val_type() : Kind::NONE;
     ET_CHECK_OR_RETURN_ERROR(
         found == wanted || (optional && found == Kind::Null), InvalidProgram,
         "method '%s', value %zu: list item %lld of %zu values has kind %u, expected %u",
@@ -61,7 +55,7 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budge
 }
 
 Error verify_bool_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budget) {
-  const auto list = list_items<uint8_t>(*plan.values()->Get(index));
+  const auto list = list_items<uint8_t>(value_at(plan, index));
   ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size()), InvalidProgram,
                            "method '%s', value %zu: lists repeat beyond the size of the file",
                            text(plan.name()), index);
@@ -76,7 +70,7 @@ Error verify_bool_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* 
 
 Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
                    WorkBudget* budget) {
-  const fb::EValue& value = *plan.values()->Get(index);
+  const fb::EValue& value = value_at(plan, index);
   switch (value.val_type()) {
     case Kind::Tensor:
       return verify_tensor(program, plan, index);
@@ -92,7 +86,7 @@ Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, si
 }
 
 Error verify_inputs(const fb::ExecutionPlan& plan) {
-  const size_t values = count(plan.values());
+  const size_t values = value_count(plan);
   for (const int32_t index : items(plan.inputs())) {
     ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
                              "method '%s', input: value %d of %zu", text(plan.name()), index,
@@ -110,7 +104,7 @@ Error verify_inputs(const fb::ExecutionPlan& plan) {
 }
 
 Error verify_outputs(const fb::ExecutionPlan& plan) {
-  const size_t values = count(plan.values());
+  const size_t values = value_count(plan);
   for (const int32_t index : items(plan.outputs())) {
     ET_CHECK_OR_RETURN_ERROR(static_cast<uint32_t>(index) < values, InvalidProgram,
                              "method '%s', output: value %d of %zu", text(plan.name()), index,
@@ -163,7 +157,7 @@ Error verify_delegate(const fb::Program& program, const fb::ExecutionPlan& plan,
 Error verify_plan(const fb::Program& program, const fb::ExecutionPlan& plan, WorkBudget* budget) {
   ET_CHECK_OK_OR_RETURN_ERROR(spend(plan, budget));
   ET_CHECK_OK_OR_RETURN_ERROR(verify_planned_buffers(plan));
-  for (size_t i = 0; i < count(plan.values()); ++i) {
+  for (size_t i = 0; i < value_count(plan); ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(verify_value(program, plan, i, budget));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(verify_inputs(plan));

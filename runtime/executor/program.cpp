@@ -9,6 +9,7 @@
 #include <executorch/runtime/executor/method_loader.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/parametric_plan.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/program_header.h>
 #include <executorch/runtime/executor/program_structure.h>
 #include <executorch/runtime/executor/program_verifier.h>
@@ -22,6 +23,7 @@ using executorch::runtime::internal::count;
 using executorch::runtime::internal::HeaderKind;
 using executorch::runtime::internal::items;
 using executorch::runtime::internal::ProgramHeader;
+using executorch::runtime::internal::segment_at;
 using executorch::runtime::internal::text;
 using SegmentType = DataLoader::SegmentInfo::Type;
 
@@ -60,7 +62,7 @@ Result<FreeableBuffer> load_constants(const DataLoader& loader, const fb::Progra
   if (constants == nullptr || count(constants->offsets()) <= 1) {  // Entry 0 is reserved.
     return FreeableBuffer();
   }
-  const fb::DataSegment& segment = *program.segments()->Get(constants->segment_index());
+  const fb::DataSegment& segment = segment_at(program, constants->segment_index());
   if (segment.size() == 0) {
     return FreeableBuffer();
   }
@@ -215,15 +217,13 @@ Program::HeaderStatus Program::check_header(const void* data, size_t size) {
 }
 
 Result<FreeableBuffer> Program::load_segment(const DataLoader::SegmentInfo& info) const {
-  const fb::DataSegment& segment =
-      *program_->segments()->Get(static_cast<uint32_t>(info.segment_index));
+  const fb::DataSegment& segment = segment_at(*program_, info.segment_index);
   return loader_->load(segment_base_ + segment.offset(), segment.size(), info);
 }
 
 Error Program::load_segment_into(const DataLoader::SegmentInfo& info, size_t offset, size_t size,
                                  void* buffer) const {
-  const fb::DataSegment& segment =
-      *program_->segments()->Get(static_cast<uint32_t>(info.segment_index));
+  const fb::DataSegment& segment = segment_at(*program_, info.segment_index);
   return loader_->load_into(segment_base_ + segment.offset() + offset, size, info, buffer);
 }
 

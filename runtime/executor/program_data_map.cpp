@@ -2,6 +2,7 @@
 #include <executorch/runtime/executor/program_data_map.h>
 
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -10,6 +11,7 @@ namespace internal {
 
 namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
+using executorch::runtime::internal::segment_at;
 using executorch::runtime::internal::text;
 
 namespace {
@@ -39,7 +41,7 @@ Result<FreeableBuffer> ProgramDataMap::get_data(std::string_view key) const {
   if (named == nullptr) {
     return Error::NotFound;
   }
-  const fb::DataSegment& segment = *program_->segments()->Get(named->segment_index());
+  const fb::DataSegment& segment = segment_at(*program_, named->segment_index());
   return loader_->load(segment_base_ + segment.offset(), segment.size(),
                        external_segment(named->segment_index()));
 }
@@ -49,7 +51,7 @@ Error ProgramDataMap::load_data_into(std::string_view key, void* buffer, size_t 
   if (named == nullptr) {
     return Error::NotFound;
   }
-  const fb::DataSegment& segment = *program_->segments()->Get(named->segment_index());
+  const fb::DataSegment& segment = segment_at(*program_, named->segment_index());
   ET_CHECK_OR_RETURN_ERROR(segment.size() == size, InvalidArgument,
                            "named data '%s' has %" PRIu64 " bytes, expected %zu",
                            text(named->key()), segment.size(), size);

@@ -3,6 +3,7 @@
 
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/executor/optional_vector.h>
+#include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::runtime::internal {
@@ -12,7 +13,7 @@ namespace fb = executorch_flatbuffer;
 
 Error verify_segments(const fb::Program& program, const ProgramHeader& header) {
   for (size_t i = 0; i < count(program.segments()); ++i) {
-    const fb::DataSegment& segment = *program.segments()->Get(i);
+    const fb::DataSegment& segment = segment_at(program, i);
     uint64_t end = 0;
     ET_CHECK_OR_RETURN_ERROR(
         !add_overflows(segment.offset(), segment.size(), &end) && end <= header.segment_area_size,
@@ -36,7 +37,7 @@ Error verify_subsegments(const fb::Program& program, const fb::SubsegmentOffsets
   }
   ET_CHECK_OR_RETURN_ERROR(offsets.segment_index() < segments, InvalidProgram,
                            "%s: segment %u of %zu", owner, offsets.segment_index(), segments);
-  const uint64_t size = program.segments()->Get(offsets.segment_index())->size();
+  const uint64_t size = segment_at(program, offsets.segment_index()).size();
   for (const uint64_t offset : items(offsets.offsets())) {
     ET_CHECK_OR_RETURN_ERROR(offset <= size, InvalidProgram,
                              "%s: offset %" PRIu64 " in a segment of %" PRIu64 " bytes", owner,

@@ -169,7 +169,7 @@ class Checker final {
     ET_CHECK_OR_RETURN_ERROR(index < offsets.size(), InvalidProgram,
                              "method '%s', tensor %zu: entry %u of %zu in %s", text(plan_.name()),
                              index_, index, offsets.size(), what);
-    const fb::DataSegment& segment = *program_.segments()->Get(subsegments.segment_index());
+    const fb::DataSegment& segment = segment_at(program_, subsegments.segment_index());
     return check_range(offsets[index], segment.size(), what);
   }
 

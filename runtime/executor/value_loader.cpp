@@ -27,60 +27,52 @@ using executorch::runtime::internal::planned_offset;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
+using executorch::runtime::internal::value_at;
 using Kind = fb::KernelTypes;
 
+namespace {
+
+/// What a value is in the program; it is number `index` of its kind.
+EValue value_of(const fb::EValue& source, const MethodBlock& block, size_t index) {
+  switch (source.val_type()) {
+    case Kind::Int:
+      return EValue(as<fb::Int>(source).int_val());
+    case Kind::Bool:
+      return EValue(as<fb::Bool>(source).bool_val());
+    case Kind::Double:
+      return EValue(as<fb::Double>(source).double_val());
+    case Kind::Tensor:
+      return EValue(tensor_in(block.tensors[index]));
+    case Kind::String:
+      return EValue(&block.strings[index]);
+    case Kind::IntList:
+      return EValue(&block.int_lists[index]);
+    case Kind::DoubleList:
+      return EValue(&block.double_lists[index]);
+    case Kind::BoolList:
+      return EValue(&block.bool_lists[index]);
+    case Kind::TensorList:
+      return EValue(&block.tensor_lists[index]);
+    case Kind::OptionalTensorList:
+      return EValue(&block.optional_lists[index]);
+    default:
+      return EValue();
+  }
+}
+
+}  // namespace
+
 void point_values(const fb::ExecutionPlan& plan, const MethodBlock& block) {
-  size_t tensors = 0;
-  size_t strings = 0;
-  size_t int_lists = 0;
-  size_t double_lists = 0;
-  size_t bool_lists = 0;
-  size_t tensor_lists = 0;
-  size_t optional_lists = 0;
+  size_t found[static_cast<size_t>(Kind::MAX) + 1] = {};
   for (size_t i = 0; i < block.values.size(); ++i) {
-    const fb::EValue& source = *plan.values()->Get(i);
-    EValue& value = block.values[i];
-    switch (source.val_type()) {
-      case Kind::Int:
-        value = EValue(as<fb::Int>(source).int_val());
-        break;
-      case Kind::Bool:
-        value = EValue(as<fb::Bool>(source).bool_val());
-        break;
-      case Kind::Double:
-        value = EValue(as<fb::Double>(source).double_val());
-        break;
-      case Kind::Tensor:
-        value = EValue(tensor_in(block.tensors[tensors++]));
-        break;
-      case Kind::String:
-        value = EValue(&block.strings[strings++]);
-        break;
-      case Kind::IntList:
-        value = EValue(&block.int_lists[int_lists++]);
-        break;
-      case Kind::DoubleList:
-        value = EValue(&block.double_lists[double_lists++]);
-        break;
-      case Kind::BoolList:
-        value = EValue(&block.bool_lists[bool_lists++]);
-        break;
-      case Kind::TensorList:
-        value = EValue(&block.tensor_lists[tensor_lists++]);
-        break;
-      case Kind::OptionalTensorList:
-        value = EValue(&block.optional_lists[optional_lists++]);
-        break;
-      default:
-        value = EValue();
-        break;
-    }
+    const fb::EValue& source = value_at(plan, i);
+    block.values[i] = value_of(source, block, found[static_cast<size_t>(source.val_type())]++);
   }
 }
 
 Error ValueLoader::load() {
   for (used_.value = 0; used_.value < block_.values.size(); ++used_.value) {
-    const fb::EValue& source = *plan_.values()->Get(used_.value);
+    const fb::EValue& source = value_at(plan_, used_.value);
     if (source.val_type() == Kind::Tensor) {
       ET_CHECK_OK_OR_RETURN_ERROR(load_tensor(as<fb::Tensor>(source)));
     } else {
@@ -264,50 +256,41 @@ EValue** ValueLoader::point_at(Span<const T> indices) {
 }
 
 void ValueLoader::load_list(const fb::EValue& source) {
+  const auto list = list_items(source);
+  size_t& used = used_.of_kind[static_cast<size_t>(source.val_type())];
   switch (source.val_type()) {
     case Kind::String: {
-      const fb::String& text = as<fb::String>(source);
-      new (&block_.strings[used_.strings++])
-          et::ArrayRef<char>(text.string_val()->c_str(), text.string_val()->size());
+      const flatbuffers::String& text = *as<fb::String>(source).string_val();
+      new (&block_.strings[used++]) et::ArrayRef<char>(text.c_str(), text.size());
       break;
     }
-    case Kind::DoubleList: {
-      const auto list = list_items<double>(source);
-      new (&block_.double_lists[used_.double_lists++])
-          et::ArrayRef<double>(list.data(), list.size());
+    case Kind::DoubleList:
+      new (&block_.double_lists[used++])
+          et::ArrayRef<double>(reinterpret_cast<const double*>(list.data()), list.size());
       break;
-    }
-    case Kind::BoolList: {
+    case Kind::BoolList:
       // Verified to be 0 and 1.
-      const auto list = list_items<uint8_t>(source);
-      new (&block_.bool_lists[used_.bool_lists++])
+      new (&block_.bool_lists[used++])
           et::ArrayRef<bool>(reinterpret_cast<const bool*>(list.data()), list.size());
       break;
-    }
-    case Kind::IntList: {
-      const auto list = list_items<int64_t>(source);
-      new (&block_.int_lists[used_.int_lists++]) BoxedEvalueList<int64_t>(
-          point_at(list), block_.int_items.data() + used_.int_items, static_cast<int>(list.size()));
+    case Kind::IntList:
+      new (&block_.int_lists[used++]) BoxedEvalueList<int64_t>(
+          point_at(list_items<int64_t>(source)), block_.int_items.data() + used_.int_items,
+          static_cast<int>(list.size()));
       used_.int_items += list.size();
       break;
-    }
-    case Kind::TensorList: {
-      const auto list = list_items(source);
-      new (&block_.tensor_lists[used_.tensor_lists++]) BoxedEvalueList<et::Tensor>(
+    case Kind::TensorList:
+      new (&block_.tensor_lists[used++]) BoxedEvalueList<et::Tensor>(
           point_at(list), block_.tensor_items.data() + used_.tensor_items,
           static_cast<int>(list.size()));
       used_.tensor_items += list.size();
       break;
-    }
-    case Kind::OptionalTensorList: {
-      const auto list = list_items(source);
-      new (&block_.optional_lists[used_.optional_lists++])
-          BoxedEvalueList<std::optional<et::Tensor>>(
-              point_at(list), block_.optional_items.data() + used_.optional_items,
-              static_cast<int>(list.size()));
+    case Kind::OptionalTensorList:
+      new (&block_.optional_lists[used++]) BoxedEvalueList<std::optional<et::Tensor>>(
+          point_at(list), block_.optional_items.data() + used_.optional_items,
+          static_cast<int>(list.size()));
       used_.optional_items += list.size();
       break;
-    }
     default:
       break;
   }

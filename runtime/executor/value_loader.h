@@ -71,12 +71,8 @@ class ValueLoader final {
     size_t sizes = 0;
     size_t strides = 0;
     size_t growths = 0;
-    size_t strings = 0;
-    size_t double_lists = 0;
-    size_t bool_lists = 0;
-    size_t int_lists = 0;
-    size_t tensor_lists = 0;
-    size_t optional_lists = 0;
+    /// By the kind of the value.
+    size_t of_kind[static_cast<size_t>(executorch_flatbuffer::KernelTypes::MAX) + 1] = {};
     size_t int_items = 0;
     size_t tensor_items = 0;
     size_t optional_items = 0;

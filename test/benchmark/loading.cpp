@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// loading_benchmark [LARGEST_MB]: what verifying a program and loading its method take, for files
-// of growing size, and of shapes that could make either quadratic. Milliseconds of the processor:
-// the least of some rounds. A file that is refused is as slow as one that is not, up to where it is
-// refused.
+// loading_benchmark [LARGEST_MB [SHAPE]]: what verifying a program and loading its method take, for
+// files of growing size, and of shapes that could make either quadratic. Milliseconds of the
+// processor: the least of some rounds. A file that is refused is as slow as one that is not, up to
+// where it is refused.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -217,7 +217,9 @@ int main(int count, char** arguments) {
       executorch::runtime::PalImpl::create([](et_timestamp_t, et_pal_log_level_t, const char*,
                                               const char*, size_t, const char*, size_t) {},
                                            __FILE__));
+  const int only = count > 2 ? atoi(arguments[2]) : -1;
   for (int shape = 0; shape < kShapes; ++shape) {
+    if (only >= 0 && shape != only) continue;
     for (size_t megabytes = 1; megabytes <= largest; megabytes *= 4) {
       measure(static_cast<Shape>(shape), megabytes);
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 
 namespace executorch::fuzz {
@@ -306,6 +307,19 @@ void add_view(ProgramEditor& e) {
 
 void add_free(ProgramEditor& e) { e.insert_anywhere(free_value(e.any_tensor())); }
 
+/// The same kernel by another split of its name.
+void split_operator_name(ProgramEditor& e) {
+  if (e.plan.operators.empty()) return;
+  auto& [name, overload] = e.random.pick(e.plan.operators);
+  if (!overload.empty()) {
+    name += "." + overload;
+    overload.clear();
+  } else if (const size_t dot = name.find('.'); dot != std::string::npos) {
+    overload = name.substr(dot + 1);
+    name.resize(dot);
+  }
+}
+
 /// A number in any place, which may be none that is allowed.
 void break_number(ProgramEditor& e) {
   if (TestInstruction* instruction = any_instruction(e)) {
@@ -330,11 +344,27 @@ struct Mutation {
 };
 
 constexpr Mutation kMutations[] = {
-    {share_memory, 3}, {share_in_call, 4},    {change_memory, 3},   {add_twin, 2},
-    {change_sizes, 3}, {change_type, 2},      {change_dynamism, 3}, {change_value, 3},
-    {change_list, 3},  {change_interface, 3}, {change_argument, 5}, {write_operand, 4},
-    {change_order, 3}, {add_move, 2},         {add_jump, 3},        {add_view, 3},
-    {add_free, 1},     {add_any_call, 4},     {break_number, 1},    {add_parametric_plan, 1},
+    {share_memory, 3},
+    {share_in_call, 4},
+    {change_memory, 3},
+    {add_twin, 2},
+    {change_sizes, 3},
+    {change_type, 2},
+    {change_dynamism, 3},
+    {change_value, 3},
+    {change_list, 3},
+    {change_interface, 3},
+    {change_argument, 5},
+    {write_operand, 4},
+    {change_order, 3},
+    {add_move, 2},
+    {add_jump, 3},
+    {add_view, 3},
+    {add_free, 1},
+    {add_any_call, 4},
+    {break_number, 1},
+    {add_parametric_plan, 1},
+    {split_operator_name, 1},
 };
 
 const Mutation& any_mutation(Random& random) {

@@ -3,6 +3,8 @@
 // near as they may.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -242,6 +244,130 @@ TEST(AliasModel, InputsAreConsumedByWhatIsWrittenWhereTheyAre) {
   const LogCapture log;
   EXPECT_EQ(method->execute(), Error::InvalidState);
   EXPECT_TRUE(log.contains("input 1 is not set")) << log.text();
+}
+
+/// The inputs that an execution consumes, as further executions say.
+std::vector<size_t> consumed_inputs(Method& method) {
+  FloatTensor values({1, 2, 3, 4});
+  const auto set = [&](size_t input) {
+    const auto sizes = method.method_meta().input_tensor_meta(input)->sizes();
+    FloatTensor given(Floats(static_cast<size_t>(sizes[0]), 1));
+    return method.set_input(given.value(), input);
+  };
+  for (size_t i = 0; i < method.inputs_size(); ++i) {
+    EXPECT_EQ(set(i), Error::Ok);
+  }
+  EXPECT_EQ(method.execute(), Error::Ok);
+  std::vector<size_t> consumed;
+  for (size_t i = 0; i < method.inputs_size(); ++i) {
+    const LogCapture log;
+    EXPECT_TRUE(method.execute() == Error::Ok || !consumed.empty() || log.contains("is not set"));
+    if (log.contains("input " + std::to_string(i) + " is not set")) {
+      consumed.push_back(i);
+      EXPECT_EQ(set(i), Error::Ok);
+      // What was set before has been consumed again if that was the last one.
+      for (const size_t before : consumed) {
+        EXPECT_EQ(set(before), Error::Ok);
+      }
+    }
+  }
+  return consumed;
+}
+
+TEST(AliasModel, FindsTheConsumedInputsAmongTensorsAnywhere) {
+  std::mt19937 random(7);
+  const auto below = [&random](uint32_t limit) { return random() % limit; };
+  for (int round = 0; round < 60; ++round) {
+    TestProgram program = related_program();
+    plan(program).buffer_sizes = {0, 512, 512};
+    plan(program).inputs.clear();
+    code(program).clear();
+    struct Span {
+      uint32_t buffer;
+      uint64_t begin;
+      uint64_t end;
+    };
+    std::vector<Span> inputs;
+    std::vector<Span> written;
+    const int32_t tensors = 2 + static_cast<int32_t>(below(12));
+    for (int32_t i = 0; i < tensors; ++i) {
+      const auto elements = static_cast<int32_t>(1 + below(8));
+      const uint64_t offset = 4 * below(48);
+      plan(program).values.push_back(planned(elements, offset));
+      tensor_of(program, kAdded + i).memory_id = 1 + below(2);
+      const Span place{tensor_of(program, kAdded + i).memory_id, offset,
+                       offset + 4 * static_cast<uint64_t>(elements)};
+      if (below(2) == 0) {
+        plan(program).inputs.push_back(kAdded + i);
+        inputs.push_back(place);
+      } else {
+        code(program).push_back(kernel(kApart, {kConstant, kConstant, kAdded + i, kAdded + i}));
+        written.push_back(place);
+      }
+    }
+    std::vector<size_t> expected;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      for (const Span& other : written) {
+        if (other.buffer == inputs[i].buffer && other.begin < inputs[i].end &&
+            inputs[i].begin < other.end) {
+          expected.push_back(i);
+          break;
+        }
+      }
+    }
+    LoadedMethod method(program, 64);
+    ASSERT_EQ(method.error(), Error::Ok);
+    EXPECT_EQ(consumed_inputs(*method), expected) << "round " << round;
+  }
+}
+
+/// Two kernels of one operator: one for all dtypes, which forbids its operands to be where the
+/// result is, and one for float, which allows it.
+TEST(AliasModel, AsksTheKernelOfEachInstruction) {
+  const auto general = [](runtime::KernelRuntimeContext&, runtime::Span<EValue*>) {};
+  const auto special = [](runtime::KernelRuntimeContext& context, runtime::Span<EValue*>) {
+    context.fail(Error::Internal);
+  };
+  runtime::Kernel kernels[] = {
+      runtime::Kernel("related::add.out", general),
+      runtime::Kernel("related::add.out", "v1/6;0|6;0|6;0|6;0", special),
+  };
+  for (runtime::Kernel& one : kernels) one.written_ = 1 << 2;
+  kernels[0].written_ |= runtime::Kernel::kDisjoint;
+  TestProgram program = related_program();
+  plan(program).operators = {{"related::add", "out"}};
+  TestTensor whole = planned(2, 72).tensor;
+  whole.type = fb::ScalarType::INT;
+  plan(program).values.push_back(tensor(whole));
+  const TestInstruction of_integers = kernel(0, {kAdded, kAdded, kAdded, kAdded});
+  const TestInstruction of_floats = kernel(0, {kFirst, kFirst, kFirst, kFirst});
+  const auto error_of = [&](const std::vector<TestInstruction>& instructions) {
+    code(program) = instructions;
+    LoadedProgram loaded(program);
+    MethodMemory memory(*loaded->method_meta("forward"), 64);
+    return loaded
+        ->load_method("forward", &memory.manager(), nullptr, nullptr, nullptr,
+                      {kernels, std::size(kernels)})
+        .error();
+  };
+  EXPECT_EQ(error_of({of_floats}), Error::Ok);
+  EXPECT_EQ(error_of({of_integers}), Error::InvalidProgram);
+  EXPECT_EQ(error_of({of_integers, of_floats}), Error::InvalidProgram);
+  EXPECT_EQ(error_of({of_floats, of_integers}), Error::InvalidProgram);
+}
+
+TEST(AliasModel, CountsThePairsWithinAClass) {
+  // A class of 4000 values, which one instruction writes to.
+  TestProgram program = related_program();
+  for (int32_t i = 0; i < 4000; ++i) {
+    plan(program).values.push_back(planned(2, 0));
+    code(program).push_back(move(kAdded, kAdded + 1 + i));
+  }
+  plan(program).values.push_back(planned(2, 0));
+  code(program).push_back(kernel(kApart, {kConstant, kConstant, kAdded, kAdded}));
+  const LogCapture log;
+  EXPECT_EQ(refusal(program), Error::InvalidProgram);
+  EXPECT_TRUE(log.contains("too many arguments are written to")) << log.text();
 }
 
 TEST(AliasModel, RefusesMoreWorkThanTheFileIsLarge) {

@@ -218,6 +218,12 @@ void add_views_and_moves(Mutations* rows) {
          plan(p).inputs.push_back(kView);
        },
        {own}},
+      {"AViewWhoseOperatorHasItsOverloadInTheName",
+       [](P& p) {
+         plan(p).operators[kMakeView] = {"executorch_prim::et_view.default", ""};
+         code(p)[0] = view_of(kFirst, kOther);
+       },
+       {own, "value 3"}},
       {"AViewThatIsAnInput",
        [](P& p) { plan(p).inputs.push_back(kView); },
        {"value 5 becomes a view of value 0, but is an input", nothing_else}},

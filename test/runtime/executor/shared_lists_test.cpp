@@ -63,8 +63,8 @@ TEST_P(SharedLists, AreRefusedBeyondTheSizeOfTheFile) {
   const auto& [list, name] = GetParam();
   const LogCapture log;
   EXPECT_EQ(load_error(sharing(list, kMany, kMany)), Error::InvalidProgram);
-  EXPECT_TRUE(log.contains(name + ": lists repeat beyond the size of the file, with 2000 items"))
-      << log.text();
+  EXPECT_TRUE(log.contains(": lists repeat beyond the size of the file, with ")) << log.text();
+  EXPECT_TRUE(log.contains(name)) << log.text();
 }
 
 TEST_P(SharedLists, AreAcceptedWhereTheyRepeatLittle) {
@@ -73,10 +73,9 @@ TEST_P(SharedLists, AreAcceptedWhereTheyRepeatLittle) {
 
 INSTANTIATE_TEST_SUITE_P(
     OfNumbers, SharedLists,
-    ::testing::Values(std::make_pair(List::Inputs, std::string("method 'forward', inputs")),
-                      std::make_pair(List::Outputs, std::string("method 'forward', outputs")),
-                      std::make_pair(List::BufferSizes,
-                                     std::string("method 'forward', planned buffers")),
+    ::testing::Values(std::make_pair(List::Inputs, std::string("2000 inputs")),
+                      std::make_pair(List::Outputs, std::string("2000 outputs")),
+                      std::make_pair(List::BufferSizes, std::string("2000 planned buffers")),
                       std::make_pair(List::Offsets, std::string("mutable data segment"))));
 
 }  // namespace
