@@ -1,12 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/runtime/executor/instruction_loader.h>
 
-#include <string.h>
-
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/executor/operator_text.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/plan_values.h>
+#include <executorch/runtime/kernel/kernel_list.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -65,13 +64,7 @@ const Kernel* look_up(const char* name, Span<const TensorMeta> metas, Span<const
     const Result<const Kernel*> found = find_kernel(name, metas);
     return found.ok() ? *found : nullptr;
   }
-  const Result<OpFunction> function = get_op_function_from_registry(name, metas, kernels);
-  for (const Kernel& kernel : kernels) {
-    if (function.ok() && kernel.op_ == *function && strcmp(kernel.name_, name) == 0) {
-      return &kernel;
-    }
-  }
-  return nullptr;
+  return find_in_list(name, metas, kernels);
 }
 
 /// The same by dtypes and dim orders. A program's last argument repeats `out`, as what the operator

@@ -33,7 +33,8 @@ class MethodLoader final {
   MethodLoader(const MethodRequest& request, Method* method)
       : request_(request),
         method_(*method),
-        data_(request.named_data_map, request.program.data_map_) {}
+        data_(request.named_data_map, request.program.data_map_,
+              request.program.program_data_.size()) {}
 
   Error run();
   Error allocate();

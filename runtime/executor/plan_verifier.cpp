@@ -24,8 +24,18 @@ Error spend(const fb::ExecutionPlan& plan, WorkBudget* budget) {
   return Error::Ok;
 }
 
-/// The items of list `index` must be indices of values of the kind that the list is for; in an
-/// optional one, also -1 and None.
+/// The bytes of a list of bools are used as bool in place.
+Error verify_bools(const fb::ExecutionPlan& plan, size_t index, Span<const uint8_t> list) {
+  for (const uint8_t item : list) {
+    ET_CHECK_OR_RETURN_ERROR(item <= 1, InvalidProgram,
+                             "method '%s', value %zu: bool %u in a list, expected 0 or 1",
+                             text(plan.name()), index, static_cast<unsigned>(item));
+  }
+  return Error::Ok;
+}
+
+/// The items of list `index` must be bools, or indices of values of the kind that the list is for;
+/// in an optional one, also -1 and None.
 Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budget) {
   const fb::EValue& value = value_at(plan, static_cast<size_t>(index));
   const bool is_wide = value.val_type() == Kind::IntList;
@@ -36,6 +46,9 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budge
   ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size()), InvalidProgram,
                            "method '%s', value %zu: lists repeat beyond the size of the file",
                            text(plan.name()), index);
+  if (value.val_type() == Kind::BoolList) {
+    return verify_bools(plan, index, list_items<uint8_t>(value));
+  }
   const size_t values = value_count(plan);
   for (size_t i = 0; i < list.size(); ++i) {
     const int64_t item = is_wide ? wide[i] : list[i];
@@ -54,20 +67,6 @@ Error verify_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budge
   return Error::Ok;
 }
 
-Error verify_bool_list(const fb::ExecutionPlan& plan, size_t index, WorkBudget* budget) {
-  const auto list = list_items<uint8_t>(value_at(plan, index));
-  ET_CHECK_OR_RETURN_ERROR(budget->spend(list.size()), InvalidProgram,
-                           "method '%s', value %zu: lists repeat beyond the size of the file",
-                           text(plan.name()), index);
-  for (const uint8_t item : list) {
-    // The bytes are used as bool in place.
-    ET_CHECK_OR_RETURN_ERROR(item <= 1, InvalidProgram,
-                             "method '%s', value %zu: bool %u in a list, expected 0 or 1",
-                             text(plan.name()), index, static_cast<unsigned>(item));
-  }
-  return Error::Ok;
-}
-
 Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, size_t index,
                    WorkBudget* budget) {
   const fb::EValue& value = value_at(plan, index);
@@ -75,7 +74,6 @@ Error verify_value(const fb::Program& program, const fb::ExecutionPlan& plan, si
     case Kind::Tensor:
       return verify_tensor(program, plan, index);
     case Kind::BoolList:
-      return verify_bool_list(plan, index, budget);
     case Kind::IntList:
     case Kind::TensorList:
     case Kind::OptionalTensorList:

@@ -13,6 +13,7 @@ namespace fb = executorch_flatbuffer;
 using executorch::runtime::internal::count;
 using executorch::runtime::internal::segment_at;
 using executorch::runtime::internal::text;
+using executorch::runtime::internal::text_view;
 
 namespace {
 
@@ -22,10 +23,18 @@ DataLoader::SegmentInfo external_segment(uint32_t index) {
 
 }  // namespace
 
-const fb::NamedData* ProgramDataMap::find(std::string_view key) const {
-  for (size_t i = 0; i < count(program_->named_data()); ++i) {
-    const fb::NamedData* named = program_->named_data()->Get(i);
-    if (key == std::string_view(text(named->key()))) {
+const fb::NamedData* ProgramDataMap::find(std::string_view key, Search* search) const {
+  const size_t names = count(program_->named_data());
+  for (size_t i = 0; i < names; ++i) {
+    if (search->left == 0) {
+      ET_LOG(Error, "named data '%.*s': more look-ups than the size of the file allows",
+             static_cast<int>(key.size()), key.data());
+      return nullptr;
+    }
+    search->left -= 1;
+    search->next = search->next < names ? search->next : 0;
+    const fb::NamedData* named = program_->named_data()->Get(search->next++);
+    if (key == text_view(named->key())) {
       return named;
     }
   }
@@ -37,7 +46,12 @@ Result<const TensorLayout> ProgramDataMap::get_tensor_layout(std::string_view) c
 }
 
 Result<FreeableBuffer> ProgramDataMap::get_data(std::string_view key) const {
-  const fb::NamedData* named = find(key);
+  Search search;
+  return get_data(key, &search);
+}
+
+Result<FreeableBuffer> ProgramDataMap::get_data(std::string_view key, Search* search) const {
+  const fb::NamedData* named = find(key, search);
   if (named == nullptr) {
     return Error::NotFound;
   }
@@ -47,7 +61,13 @@ Result<FreeableBuffer> ProgramDataMap::get_data(std::string_view key) const {
 }
 
 Error ProgramDataMap::load_data_into(std::string_view key, void* buffer, size_t size) const {
-  const fb::NamedData* named = find(key);
+  Search search;
+  return load_data_into(key, buffer, size, &search);
+}
+
+Error ProgramDataMap::load_data_into(std::string_view key, void* buffer, size_t size,
+                                     Search* search) const {
+  const fb::NamedData* named = find(key, search);
   if (named == nullptr) {
     return Error::NotFound;
   }
@@ -86,13 +106,13 @@ Result<FreeableBuffer> MergedDataMap::get_data(std::string_view key) const {
       return data;
     }
   }
-  return own_.get_data(key);
+  return own_.get_data(key, &search_);
 }
 
 Error MergedDataMap::load_data_into(std::string_view key, void* buffer, size_t size) const {
   const Error error =
       given_ == nullptr ? Error::NotFound : given_->load_data_into(key, buffer, size);
-  return error == Error::NotFound ? own_.load_data_into(key, buffer, size) : error;
+  return error == Error::NotFound ? own_.load_data_into(key, buffer, size, &search_) : error;
 }
 
 Result<uint32_t> MergedDataMap::get_num_keys() const {

@@ -1,6 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string_view>
+
 #include <executorch/runtime/core/data_loader.h>
 #include <executorch/runtime/core/named_data_map.h>
 
@@ -29,20 +34,33 @@ class ProgramDataMap final : public NamedDataMap {
   Result<uint32_t> get_num_keys() const override;
   Result<const char*> get_key(uint32_t index) const override;
 
+  /// How one look-up after the other goes on.
+  struct Search {
+    /// The names that may still be looked at.
+    size_t left = SIZE_MAX;
+    /// Where to begin: names are mostly asked for in their order.
+    uint32_t next = 0;
+  };
+  Result<FreeableBuffer> get_data(std::string_view key, Search* search) const;
+  Error load_data_into(std::string_view key, void* buffer, size_t size, Search* search) const;
+
  private:
   /// nullptr if there is none.
-  const executorch_flatbuffer::NamedData* find(std::string_view key) const;
+  const executorch_flatbuffer::NamedData* find(std::string_view key, Search* search) const;
 
   const DataLoader* loader_;
   const executorch_flatbuffer::Program* program_;
   size_t segment_base_;
 };
 
-/// Looks in the map that the caller gave first, then in the program's own.
+/// Looks in the map that the caller gave first, then in the program's own. For one thread: it keeps
+/// where it has looked.
 class MergedDataMap final : public NamedDataMap {
  public:
-  /// `given` may be null. Both must outlive the map.
-  MergedDataMap(const NamedDataMap* given, const ProgramDataMap& own) : given_(given), own_(own) {}
+  /// `given` may be null. Both must outlive the map. `program_size` in bytes bounds how many of the
+  /// program's names are looked at.
+  MergedDataMap(const NamedDataMap* given, const ProgramDataMap& own, size_t program_size)
+      : given_(given), own_(own), search_{kNamesPerByte * program_size, 0} {}
 
   Result<const TensorLayout> get_tensor_layout(std::string_view key) const override;
   Result<FreeableBuffer> get_data(std::string_view key) const override;
@@ -51,8 +69,11 @@ class MergedDataMap final : public NamedDataMap {
   Result<const char*> get_key(uint32_t index) const override;
 
  private:
+  static constexpr size_t kNamesPerByte = 8;
+
   const NamedDataMap* given_;
   const ProgramDataMap& own_;
+  mutable ProgramDataMap::Search search_;
 };
 
 }  // namespace internal

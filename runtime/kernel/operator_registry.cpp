@@ -1,4 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/kernel/kernel_list.h>
 #include <executorch/runtime/kernel/kernel_source.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <string.h>
@@ -241,12 +242,17 @@ Result<OpFunction> get_op_function_from_registry(const char* name,
 
 Result<OpFunction> get_op_function_from_registry(const char* name, Span<const TensorMeta> meta_list,
                                                  Span<const Kernel> kernel_list) {
-  const Query query(name, meta_list);
-  Candidates found;
-  found.look_in(kernel_list, query);
-  ET_CHECK_OR_RETURN_ERROR(found.best() != nullptr, OperatorMissing,
+  const Kernel* const kernel = internal::find_in_list(name, meta_list, kernel_list);
+  ET_CHECK_OR_RETURN_ERROR(kernel != nullptr, OperatorMissing,
                            "no kernel of the list is for operator %s", name);
-  return found.best()->op_;
+  return kernel->op_;
+}
+
+const Kernel* internal::find_in_list(const char* name, Span<const TensorMeta> meta_list,
+                                     Span<const Kernel> kernel_list) {
+  Candidates found;
+  found.look_in(kernel_list, Query(name, meta_list));
+  return found.best();
 }
 
 size_t registered_kernel_count() {

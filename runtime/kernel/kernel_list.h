@@ -1,0 +1,18 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Looking for a kernel in a list instead of the registry.
+#pragma once
+
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+
+namespace executorch {
+namespace ET_RUNTIME_NAMESPACE {
+namespace internal {
+
+/// The list's kernel of that name for these tensors, specialized ones first; null: there is none.
+const Kernel* find_in_list(const char* name, Span<const TensorMeta> meta_list,
+                           Span<const Kernel> kernel_list);
+
+}  // namespace internal
+}  // namespace ET_RUNTIME_NAMESPACE
+}  // namespace executorch
