@@ -125,6 +125,35 @@ Error Method::run(bool all) {
   return Error::Ok;
 }
 
+namespace {
+
+bool has_memory(const executorch::aten::Tensor& tensor) {
+  return tensor.const_data_ptr() != nullptr || tensor.numel() == 0;
+}
+
+bool has_memory(const EValue& value) {
+  if (value.isTensor()) {
+    return has_memory(value.toTensor());
+  }
+  if (value.isTensorList()) {
+    for (const auto& tensor : value.toTensorList()) {
+      if (!has_memory(tensor)) {
+        return false;
+      }
+    }
+  }
+  if (value.isListOptionalTensor()) {
+    for (const auto& tensor : value.toListOptionalTensor()) {
+      if (tensor.has_value() && !has_memory(*tensor)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 Error Method::execute() {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
   ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState,
@@ -138,7 +167,10 @@ Error Method::execute() {
   }
   if (internal::tracing(event_tracer_)) {
     for (size_t i = 0; i < outputs_size(); ++i) {
-      internal::event_tracer_log_evalue_output(event_tracer_, get_output(i));
+      // A program may leave an output without memory: a view that a jump has skipped.
+      if (has_memory(get_output(i))) {
+        internal::event_tracer_log_evalue_output(event_tracer_, get_output(i));
+      }
     }
   }
   next_ = 0;
@@ -178,31 +210,6 @@ bool is_true(const EValue& condition) {
   for (ssize_t i = 0; elements != nullptr && i < tensor.numel(); ++i) {
     if (elements[i] == 0) {
       return false;
-    }
-  }
-  return true;
-}
-
-bool has_memory(const executorch::aten::Tensor& tensor) {
-  return tensor.const_data_ptr() != nullptr || tensor.numel() == 0;
-}
-
-bool has_memory(const EValue& value) {
-  if (value.isTensor()) {
-    return has_memory(value.toTensor());
-  }
-  if (value.isTensorList()) {
-    for (const auto& tensor : value.toTensorList()) {
-      if (!has_memory(tensor)) {
-        return false;
-      }
-    }
-  }
-  if (value.isListOptionalTensor()) {
-    for (const auto& tensor : value.toListOptionalTensor()) {
-      if (tensor.has_value() && !has_memory(*tensor)) {
-        return false;
-      }
     }
   }
   return true;
@@ -362,7 +369,9 @@ void Method::log_results(const Instruction& instruction) {
   const uint32_t first =
       instruction.opcode == Opcode::Kernel && instruction.number > 0 ? instruction.number - 1 : 0;
   for (uint32_t i = first; i < instruction.number; ++i) {
-    internal::event_tracer_log_evalue(event_tracer_, *instruction.arguments[i]);
+    if (has_memory(*instruction.arguments[i])) {
+      internal::event_tracer_log_evalue(event_tracer_, *instruction.arguments[i]);
+    }
   }
 }
 
