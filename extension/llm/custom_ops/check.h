@@ -1,0 +1,26 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Checks that the operators share.
+#pragma once
+
+#include <cstdint>
+
+#include <executorch/kernels/loops/check.h>
+
+namespace executorch::extension::llm {
+
+/// Whether `tensor` has `rank` dimensions in the order of memory; else fails the context.
+bool expect_contiguous(aten::RuntimeContext& ctx, const char* name, const aten::Tensor& tensor,
+                       int rank);
+
+/// Whether `count` positions from `start_pos` lie in a cache of `capacity` positions.
+bool expect_positions(aten::RuntimeContext& ctx, int64_t start_pos, int64_t count,
+                      int64_t capacity);
+
+/// Copies `value` into the cache from `start_pos` on, after checking both.
+bool write_cache(aten::RuntimeContext& ctx, const aten::Tensor& value, aten::Tensor& cache,
+                 int64_t start_pos);
+
+/// Whether value and cache, [batch, positions, heads, channels], fit each other.
+bool expect_cache(aten::RuntimeContext& ctx, const aten::Tensor& value, const aten::Tensor& cache);
+
+}  // namespace executorch::extension::llm

@@ -1,0 +1,121 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Shape functions of the operators: what torch.export needs of them. They check what does not depend on positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+_FLOATS = (torch.float32, torch.bfloat16, torch.float16)
+
+
+def _check(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)
+
+
+def _check_attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None
+) -> None:
+    for name, each in (("query", query), ("key", key), ("value", value)):
+        _check(each.dim() == 4, f"{name}: expected 4 dimensions, found {each.dim()}")
+    if attn_mask is not None:
+        _check(attn_mask.dim() == 2, f"attn_mask: expected 2 dimensions, found {attn_mask.dim()}")
+        floats = attn_mask.dtype in _FLOATS
+        _check(floats, f"attn_mask: expected numbers that are added to the scores, found {attn_mask.dtype}")
+
+
+def _check_floats(query: torch.Tensor, others: dict[str, torch.Tensor]) -> None:
+    _check(query.dtype in _FLOATS, f"query: expected float32, float16 or bfloat16, found {query.dtype}")
+    for name, each in others.items():
+        _check(each.dtype == query.dtype, f"{name}: expected {query.dtype}, as query, found {each.dtype}")
+
+
+def custom_sdpa(
+    query: torch.Tensor,
+    key_cache: torch.Tensor,
+    value_cache: torch.Tensor,
+    start_pos: int,
+    attn_mask: torch.Tensor | None = None,
+    drpout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> torch.Tensor:
+    """The shape of `llama::custom_sdpa`, after checking ranks and dtypes. Raises ValueError."""
+    _check_attention(query, key_cache, value_cache, attn_mask)
+    _check_floats(query, {"key": key_cache, "value": value_cache})
+    return torch.empty_like(query, memory_format=torch.contiguous_format)
+
+
+def sdpa_with_kv_cache(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_cache: torch.Tensor,
+    value_cache: torch.Tensor,
+    start_pos: int,
+    seq_len: int,
+    attn_mask: torch.Tensor | None = None,
+    drpout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> torch.Tensor:
+    """The shape of `llama::sdpa_with_kv_cache`, after checking ranks and dtypes. Raises ValueError."""
+    _check_attention(query, key, value, attn_mask)
+    _check_attention(query, key_cache, value_cache, None)
+    _check_floats(query, {"key": key, "value": value, "key_cache": key_cache, "value_cache": value_cache})
+    return torch.empty_like(query, memory_format=torch.contiguous_format)
+
+
+def custom_quantized_sdpa(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    start_pos: int,
+    attn_mask: torch.Tensor | None = None,
+    *rest: Any,
+    **named: Any,
+) -> torch.Tensor:
+    """The shape of `llama::custom_quantized_sdpa`, float32, after checking ranks. Raises ValueError."""
+    _check_attention(query, key, value, attn_mask)
+    return query.new_empty(query.shape, dtype=torch.float32)
+
+
+def _check_cache(value: torch.Tensor, cache: torch.Tensor) -> None:
+    _check(value.dim() == 4, f"value: expected 4 dimensions, found {value.dim()}")
+    _check(cache.dim() == 4, f"cache: expected 4 dimensions, found {cache.dim()}")
+    _check(value.dtype == cache.dtype, f"value: expected {cache.dtype}, as cache, found {value.dtype}")
+    for dim in (2, 3):
+        fits = value.shape[dim] == cache.shape[dim]
+        _check(fits, f"value: expected size {cache.shape[dim]} of dimension {dim}, as cache, found {value.shape[dim]}")
+
+
+def update_cache(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> torch.Tensor:
+    """The result of `llama::update_cache`: one element. Raises ValueError."""
+    _check_cache(value, cache)
+    return value.new_empty(1)
+
+
+def update_cache_with_indices(
+    value: torch.Tensor, cache: torch.Tensor, start_pos: int, indices: torch.Tensor
+) -> torch.Tensor:
+    """The result of `llama::update_cache_with_indices`: one element. Raises ValueError."""
+    _check_cache(value, cache)
+    _check(indices.dim() == 2, f"indices: expected 2 dimensions, found {indices.dim()}")
+    return value.new_empty(1)
+
+
+def fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:
+    """The shape of `llama::fast_hadamard_transform`."""
+    return torch.empty_like(mat, memory_format=torch.contiguous_format)
+
+
+def alias(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The shapes of `executorch::alias`."""
+    return torch.empty_like(x), torch.empty_like(y)
+
+
+def update_cross_attn_cache(value: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
+    """The shape of `executorch::update_cross_attn_cache`: the cache's."""
+    return torch.empty_like(cache)

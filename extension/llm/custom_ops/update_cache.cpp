@@ -1,0 +1,126 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Writing keys and values into their caches, [batch, positions, heads, channels], where they are.
+#include <cstring>
+
+#include <executorch/extension/llm/custom_ops/NativeFunctions.h>
+#include <executorch/extension/llm/custom_ops/check.h>
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+
+namespace executorch::extension::llm {
+
+using aten::RuntimeContext;
+using aten::ScalarType;
+using aten::Tensor;
+using kernels::ShapeText;
+
+bool expect_contiguous(RuntimeContext& ctx, const char* name, const Tensor& tensor, int rank) {
+  const auto order = tensor.dim_order();
+  return ET_EXPECT(ctx, tensor.dim() == rank, "%s: expected %d dimensions, found %zd", name, rank,
+                   ssize_t(tensor.dim())) &&
+         ET_EXPECT(ctx, runtime::is_contiguous_dim_order(order.data(), order.size()),
+                   "%s: expected dimensions in the order of memory", name);
+}
+
+bool expect_positions(RuntimeContext& ctx, int64_t start_pos, int64_t count, int64_t capacity) {
+  return ET_EXPECT(ctx, start_pos >= 0 && start_pos <= capacity && count <= capacity - start_pos,
+                   "start_pos: %" PRId64 " and %" PRId64
+                   " positions behind it do not fit a cache of %" PRId64 " positions",
+                   start_pos, count, capacity);
+}
+
+bool expect_cache(RuntimeContext& ctx, const Tensor& value, const Tensor& cache) {
+  return expect_contiguous(ctx, "value", value, 4) && expect_contiguous(ctx, "cache", cache, 4) &&
+         kernels::expect_same_dtype(ctx, "value", value, "cache", cache) &&
+         ET_EXPECT(ctx,
+                   value.size(0) <= cache.size(0) && value.size(2) == cache.size(2) &&
+                       value.size(3) == cache.size(3),
+                   "value and cache: expected one batch, one number of heads and of channels, "
+                   "found %s and %s",
+                   ShapeText(value).text, ShapeText(cache).text);
+}
+
+bool write_cache(RuntimeContext& ctx, const Tensor& value, Tensor& cache, int64_t start_pos) {
+  if (!expect_cache(ctx, value, cache) ||
+      !expect_positions(ctx, start_pos, value.size(1), cache.size(1))) {
+    return false;
+  }
+  const size_t position = size_t(value.size(2) * value.size(3)) * value.element_size();
+  const size_t count = position * size_t(value.size(1));
+  if (count == 0) return true;
+  for (int64_t batch = 0; batch < value.size(0); ++batch) {
+    char* const to = static_cast<char*>(cache.mutable_data_ptr()) +
+                     position * size_t(batch * cache.size(1) + start_pos);
+    std::memcpy(to, static_cast<const char*>(value.const_data_ptr()) + count * size_t(batch),
+                count);
+  }
+  return true;
+}
+
+namespace {
+
+/// The result of operators whose effect is on the cache: one element, zero.
+Tensor& write_token(RuntimeContext& ctx, Tensor& out) {
+  kernels::Shape one;
+  one.append(1);
+  if (kernels::resize(ctx, out, one)) std::memset(out.mutable_data_ptr(), 0, out.nbytes());
+  return out;
+}
+
+template <class Index>
+bool write_positions(RuntimeContext& ctx, const Tensor& value, Tensor& cache,
+                     const Tensor& indices) {
+  const Index* const at = indices.const_data_ptr<Index>();
+  const int64_t capacity = cache.size(1);
+  for (ssize_t i = 0; i < indices.numel(); ++i) {
+    if (!ET_EXPECT(ctx, at[i] >= -1 && int64_t(at[i]) < capacity,
+                   "indices: expected -1 or a position below %" PRId64 ", found %" PRId64, capacity,
+                   int64_t(at[i]))) {
+      return false;
+    }
+  }
+  const size_t position = size_t(value.size(2) * value.size(3)) * value.element_size();
+  if (position == 0) return true;
+  for (int64_t i = 0; i < int64_t(value.size(0)) * value.size(1); ++i) {
+    if (at[i] < 0) continue;
+    const int64_t batch = i / value.size(1);
+    std::memcpy(static_cast<char*>(cache.mutable_data_ptr()) +
+                    position * size_t(batch * capacity + int64_t(at[i])),
+                static_cast<const char*>(value.const_data_ptr()) + position * size_t(i), position);
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace executorch::extension::llm
+
+namespace llama::native {
+
+namespace llm = executorch::extension::llm;
+using executorch::aten::RuntimeContext;
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+
+Tensor& update_cache_out(RuntimeContext& ctx, const Tensor& value, Tensor& cache, int64_t start_pos,
+                         Tensor& out) {
+  return llm::write_cache(ctx, value, cache, start_pos) ? llm::write_token(ctx, out) : out;
+}
+
+Tensor& update_cache_with_indices_out(RuntimeContext& ctx, const Tensor& value, Tensor& cache,
+                                      int64_t start_pos, const Tensor& indices, Tensor& out) {
+  if (!llm::expect_cache(ctx, value, cache) ||
+      !llm::expect_contiguous(ctx, "indices", indices, 2) ||
+      !executorch::kernels::expect_index_dtype(ctx, "indices", indices) ||
+      !ET_EXPECT(ctx, indices.size(0) == value.size(0) && indices.size(1) == value.size(1),
+                 "indices: expected one for each batch and position of value %s, found %s",
+                 executorch::kernels::ShapeText(value).text,
+                 executorch::kernels::ShapeText(indices).text) ||
+      !ET_EXPECT(ctx, start_pos >= 0, "start_pos: expected 0 or more, found %" PRId64, start_pos)) {
+    return out;
+  }
+  const bool written = indices.scalar_type() == ScalarType::Long
+                           ? llm::write_positions<int64_t>(ctx, value, cache, indices)
+                           : llm::write_positions<int32_t>(ctx, value, cache, indices);
+  return written ? llm::write_token(ctx, out) : out;
+}
+
+}  // namespace llama::native
