@@ -45,7 +45,8 @@ _HINT = (
 def installed_kernels() -> OperatorTable:
     """The operators of the kernel libraries beside this package: the edge dialect's table, and what users added to a
     library's `functions.yaml`, of whose dtypes nothing is known."""
-    listed = [name for file in sorted(_KERNELS.glob("*/functions.yaml")) for name in read_manifest(file)]
+    files = [*sorted(_KERNELS.glob("*/functions.yaml")), _KERNELS.parent / "extension/llm/custom_ops/functions.yaml"]
+    listed = [name for file in files if file.exists() for name in read_manifest(file)]
     return edge_operators().with_names(listed, "the installed kernels")
 
 

@@ -14,6 +14,7 @@ from executorch.backends.xnnpack.lowering.facts import operator_of, rank
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
 from executorch.backends.xnnpack.partition.selection import Selection
+from executorch.backends.xnnpack.partition.shared_quantization import layers_of_one_operand
 from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
 from executorch.backends.xnnpack.partition.why_in_float import why_in_float
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
@@ -129,7 +130,7 @@ class XnnpackPartitioner(Partitioner):
                     why(piece, reason)
             return reason is None
 
-        found = largest_partitions(program.graph, is_supported)
+        found = largest_partitions(program.graph, is_supported, layers_of_one_operand(program.graph))
         groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
         reasons = [item for group in groups for item in why_in_float(program, group).items()]
         note_in_float({piece: reason for node, reason in reasons for piece in layers.pieces_of(node)})

@@ -1,0 +1,112 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Grouped-query attention, without a cache, with one of torch's operators, or with the operators `llama::…`."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.examples.models.llama.rope import rotate
+
+
+class KVCache(nn.Module):
+    """Keys and values of all positions so far, [batch, heads, positions, channels]."""
+
+    k_cache: torch.Tensor
+    v_cache: torch.Tensor
+
+    def __init__(
+        self,
+        max_batch_size: int,
+        max_context_length: int,
+        n_heads: int,
+        head_dim: int,
+        enable_dynamic_shape: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
+        self.n_heads, self.head_dim, self.enable_dynamic_shape = n_heads, head_dim, enable_dynamic_shape
+        shape = (max_batch_size, n_heads, max_context_length, head_dim)
+        self.register_buffer("k_cache", torch.zeros(shape, dtype=dtype))
+        self.register_buffer("v_cache", torch.zeros(shape, dtype=dtype))
+
+    def update(
+        self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Write values [batch, heads, positions, channels] from position input_pos[0] on; return the full caches."""
+        places = torch.arange(k_val.shape[2], device=k_val.device) + input_pos[0]
+        self.k_cache[:, :, places] = k_val
+        self.v_cache[:, :, places] = v_val
+        return self.k_cache, self.v_cache
+
+
+class SDPA(nn.Module):
+    """Attention over the full caches, hidden by a mask."""
+
+    def forward(
+        self,
+        input_pos: torch.Tensor | None,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        bsz: int,
+        seqlen: int,
+        mask: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """q, k, v [batch, heads, positions, channels] → [batch, positions, heads * channels]."""
+        made = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None, enable_gqa=True)
+        return made.transpose(1, 2).reshape(bsz, seqlen, -1)
+
+
+class Attention(nn.Module):
+    """Projections, rotary embedding, cache, attention, projection."""
+
+    def __init__(self, args: ModelArgs) -> None:
+        super().__init__()
+        self.n_heads, self.n_kv_heads, self.head_dim = args.n_heads, args.key_heads, args.channels
+        self.uses_halves, self.norm_first = args.use_hf_rope, args.qk_norm_before_rope
+        queries, keys = self.n_heads * self.head_dim, self.n_kv_heads * self.head_dim
+        self.wq = nn.Linear(args.dim, queries, bias=args.attention_qkv_bias)
+        self.wk = nn.Linear(args.dim, keys, bias=args.attention_qkv_bias)
+        self.wv = nn.Linear(args.dim, keys, bias=args.attention_qkv_bias)
+        self.wo = nn.Linear(queries, args.dim, bias=False)
+        self.q_norm: nn.Module | None = nn.RMSNorm(self.head_dim, eps=args.norm_eps) if args.use_qk_norm else None
+        self.k_norm: nn.Module | None = nn.RMSNorm(self.head_dim, eps=args.norm_eps) if args.use_qk_norm else None
+        self.kv_cache: nn.Module | None = None
+        if args.use_kv_cache:
+            self.kv_cache = KVCache(args.max_batch_size, args.context, self.n_kv_heads, self.head_dim)
+        self.SDPA: nn.Module = SDPA()
+
+    def _norm(self, x: torch.Tensor, norm: nn.Module | None) -> torch.Tensor:
+        if norm is None:
+            return x
+        result: torch.Tensor = norm(x)
+        return result
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        cos: torch.Tensor,
+        sin: torch.Tensor,
+        mask: torch.Tensor | None,
+        input_pos: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """x [batch, positions, dim], with tables and mask of its positions."""
+        batch, count, _ = x.shape
+        q = self.wq(x).view(batch, count, self.n_heads, self.head_dim)
+        k = self.wk(x).view(batch, count, self.n_kv_heads, self.head_dim)
+        v = self.wv(x).view(batch, count, self.n_kv_heads, self.head_dim)
+        if self.norm_first:
+            q, k = self._norm(q, self.q_norm), self._norm(k, self.k_norm)
+        q = rotate(q, cos, sin, halves=self.uses_halves)
+        k = rotate(k, cos, sin, halves=self.uses_halves)
+        if not self.norm_first:
+            q, k = self._norm(q, self.q_norm), self._norm(k, self.k_norm)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        if self.kv_cache is not None:
+            k, v = self.kv_cache.update(input_pos, k, v)  # type: ignore[operator]
+        result: torch.Tensor = self.wo(self.SDPA(input_pos, q, k, v, batch, count, mask))
+        return result

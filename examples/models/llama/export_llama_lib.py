@@ -1,0 +1,154 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""From a checkpoint and an `LlmConfig` to a program: load, rewrite, quantize, export, lower, save."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
+from executorch.examples.models.llama.llama_transformer import Transformer
+from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.examples.models.llama.source_transformation.custom_kv_cache import replace_kv_cache_with_custom_kv_cache
+from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
+from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
+from executorch.exir.program import ExecutorchProgramManager
+from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError
+from executorch.extension.llm.export.load import load_checkpoint
+from executorch.extension.llm.export.quantize import quantize_embeddings, quantize_linear_layers
+
+__all__ = ["build_model", "export_llama", "lower_llama"]
+
+logger = logging.getLogger(__name__)
+
+_DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+def export_llama(config: LlmConfig) -> str:
+    """Export the model that the configuration names; return the path of the file.
+
+    Raises LlmConfigError for options that do not fit or that this project cannot honour, ModelArgsError,
+    CheckpointFileError and CheckpointError for files, OSError for those that cannot be read or written.
+    """
+    config.refuse_unsupported()
+    program = lower_llama(build_model(config), config)
+    path = _output_path(config)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        program.write_to_file(file)
+    logger.info("wrote %s (%.1f MB)", path, path.stat().st_size / 1e6)
+    return str(path)
+
+
+def _output_path(config: LlmConfig) -> Path:
+    name = config.export.output_name or str(config.base.model_class.value)
+    return Path(config.export.output_dir) / (name if name.endswith(".pte") else f"{name}.pte")
+
+
+def model_args(config: LlmConfig) -> ModelArgs:
+    """Sizes of the model: of `base.params`, or of the config.json beside a Hugging Face checkpoint."""
+    options: dict[str, Any] = {
+        "max_seq_len": config.export.max_seq_length,
+        "max_context_len": config.export.max_context_length,
+        "use_kv_cache": config.model.use_kv_cache,
+        "use_sdpa_with_kv_cache_op": config.model.use_sdpa_with_kv_cache,
+        "generate_full_logits": config.debug.generate_full_logits,
+        "enable_dynamic_shape": config.model.enable_dynamic_shape,
+    }
+    if config.base.params is not None:
+        path = Path(config.base.params)
+        read = json.loads(path.read_text())
+        if isinstance(read, dict) and "hidden_size" in read:
+            return ModelArgs.from_hugging_face(path, **options)
+        return ModelArgs.from_params(path, **options)
+    if config.base.checkpoint is None:
+        raise LlmConfigError("base.params or base.checkpoint: expected the path of a model")
+    folder = Path(config.base.checkpoint)
+    beside = (folder if folder.is_dir() else folder.parent) / "config.json"
+    if not beside.exists():
+        raise LlmConfigError(f"base.params: expected a path, because there is no {beside}")
+    return ModelArgs.from_hugging_face(beside, **options)
+
+
+def build_model(config: LlmConfig) -> Transformer:
+    """The model in eager mode, with the checkpoint's weights (random ones without a checkpoint), before any rewrite."""
+    model = Transformer(model_args(config)).eval()
+    if config.base.checkpoint is None:
+        logger.warning("base.checkpoint is not given: the weights are random")
+    else:
+        weights = load_checkpoint(config.base.checkpoint)
+        load_weights(model, from_hugging_face(weights) if is_from_hugging_face(weights) else weights)
+    return model.to(_DTYPES[config.model.dtype_override.value])
+
+
+def _rewrite(model: Transformer, config: LlmConfig) -> nn.Module:
+    quantization = config.quantization
+    if quantization.embedding_quantize is not None:
+        bits, size = (int(part) for part in quantization.embedding_quantize.split(","))
+        quantize_embeddings(model, bits, size)
+    if config.model.use_sdpa_with_kv_cache:
+        replace_kv_cache_with_custom_kv_cache(model)
+        replace_sdpa_with_custom_op(model)
+    return quantize_linear_layers(model, quantization)
+
+
+def metadata(args: ModelArgs, config: LlmConfig) -> dict[str, Any]:
+    """The constant methods that runners read; `base.metadata`, JSON, adds to them and wins."""
+    found: dict[str, Any] = {
+        "get_max_seq_len": args.max_seq_len,
+        "get_max_context_len": args.context,
+        "get_n_layers": args.n_layers,
+        "get_vocab_size": args.vocab_size,
+        "use_kv_cache": args.use_kv_cache,
+        "use_sdpa_with_kv_cache": args.use_sdpa_with_kv_cache_op,
+        "enable_dynamic_shape": args.enable_dynamic_shape,
+    }
+    if config.base.metadata is not None:
+        try:
+            given = json.loads(config.base.metadata)
+        except ValueError as error:
+            raise LlmConfigError(f"base.metadata: expected JSON: {error}") from error
+        if not isinstance(given, dict):
+            raise LlmConfigError(f"base.metadata: expected a JSON object, found {type(given).__name__}")
+        found |= given
+    return found
+
+
+def _example(args: ModelArgs) -> tuple[tuple[Any, ...], Any]:
+    """Inputs to export with, and which of their dimensions vary."""
+    if not args.use_kv_cache:
+        tokens = torch.ones(1, args.max_seq_len, dtype=torch.long)
+        limit = torch.export.Dim("token_dim", min=1, max=args.max_seq_len)
+        return (tokens,), ({1: limit} if args.enable_dynamic_shape and args.max_seq_len > 1 else None,)
+    count = min(3, args.max_seq_len) if args.enable_dynamic_shape else 1
+    tokens = torch.ones(1, count, dtype=torch.long)
+    varies = args.enable_dynamic_shape and args.max_seq_len > 1
+    limit = torch.export.Dim("token_dim", min=1, max=args.max_seq_len)
+    return (tokens, {"input_pos": torch.tensor([0])}), ({1: limit} if varies else None, {"input_pos": None})
+
+
+def lower_llama(model: Transformer, config: LlmConfig) -> ExecutorchProgramManager:
+    """Rewrite, quantize, export and lower the model, which is changed in place."""
+    args = model.params
+    constants = metadata(args, config)
+    inputs, shapes = _example(args)
+    rewritten = _rewrite(model, config)
+    with torch.no_grad():
+        exported = torch.export.export(rewritten, inputs, dynamic_shapes=shapes, strict=False)
+    partitioners = []
+    if config.backend.xnnpack.enabled:
+        partitioners.append(XnnpackPartitioner())
+    edge = to_edge_transform_and_lower(
+        exported,
+        partitioner=partitioners,
+        constant_methods=constants,
+        compile_config=EdgeCompileConfig(_check_ir_validity=False),
+        generate_etrecord=config.debug.generate_etrecord,
+    )
+    return edge.to_executorch(ExecutorchBackendConfig())

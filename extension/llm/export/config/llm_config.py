@@ -1,0 +1,292 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""`LlmConfig`: what an export of a language model is told, in YAML, on the command line, or in Python.
+
+Names and defaults are those of ExecuTorch 1.4. Options of backends that this project does not have are fields as well,
+so that a configuration is read as it is; setting one is an error of the export, which names it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar  # OmegaConf reads these annotations at run time
+
+
+class LlmConfigError(ValueError):
+    """An option that does not fit, or that this project cannot honour."""
+
+
+class ModelType(str, Enum):
+    """Names of the decoders."""
+
+    stories110m = "stories110m"
+    llama2 = "llama2"
+    llama3 = "llama3"
+    llama3_1 = "llama3_1"
+    llama3_2 = "llama3_2"
+    llama3_2_vision = "llama3_2_vision"
+    static_llama = "static_llama"
+    qwen2_5_0_5b = "qwen2_5_0_5b"
+    qwen2_5_1_5b = "qwen2_5_1_5b"
+    qwen2_5_coder_32b = "qwen2_5_coder_32b"
+    qwen3_0_6b = "qwen3_0_6b"
+    qwen3_1_7b = "qwen3_1_7b"
+    qwen3_4b = "qwen3_4b"
+    qwen3_5_0_8b = "qwen3_5_0_8b"
+    qwen3_5_2b = "qwen3_5_2b"
+    qwen3_5_4b = "qwen3_5_4b"
+    phi_4_mini = "phi_4_mini"
+    smollm2 = "smollm2"
+    lfm2_350m = "lfm2_350m"
+    lfm2_700m = "lfm2_700m"
+    lfm2_1_2b = "lfm2_1_2b"
+    lfm2_5_350m = "lfm2_5_350m"
+    lfm2_5_1_2b = "lfm2_5_1_2b"
+
+
+class PreqMode(str, Enum):
+    """Kinds of checkpoints that are quantized already."""
+
+    preq_8da4w = "8da4w"
+    preq_8da4w_out_8da8w = "8da4w_output_8da8w"
+
+
+class DtypeOverride(str, Enum):
+    """The dtype of weights and activations."""
+
+    fp32 = "fp32"
+    fp16 = "fp16"
+    bf16 = "bf16"
+
+
+class Pt2eQuantize(str, Enum):
+    """Quantizers of exported graphs."""
+
+    xnnpack_dynamic = "xnnpack_dynamic"
+    xnnpack_dynamic_qc4 = "xnnpack_dynamic_qc4"
+
+
+@dataclass
+class LoraConfig:
+    """An adapter."""
+
+    adapter_checkpoint: str = ""
+    adapter_config: str | None = None
+    lora_rank: int = 0
+    lora_alpha: int = 0
+    target_modules: list[str] = field(default_factory=list)
+    adapter_quant: str | None = None
+
+
+@dataclass
+class BaseConfig:
+    """The model and its files. checkpoint: safetensors, PyTorch, or a Hugging Face folder, whose config.json then
+    stands for params."""
+
+    model_class: ModelType = ModelType.llama3
+    params: str | None = None
+    checkpoint: str | None = None
+    lora_config: LoraConfig | None = None
+    tokenizer_path: str | None = None
+    metadata: str | None = None
+    use_lora: int = 0
+    preq_mode: PreqMode | None = None
+    preq_group_size: int = 32
+    preq_embedding_quantize: str = "8,0"
+
+
+@dataclass
+class ModelConfig:
+    """Rewrites of the model."""
+
+    dtype_override: DtypeOverride = DtypeOverride.fp32
+    enable_dynamic_shape: bool = True
+    use_shared_embedding: bool = False
+    use_sdpa_with_kv_cache: bool = False
+    expand_rope_table: bool = False
+    use_attention_sink: str | None = None
+    output_prune_map: str | None = None
+    input_prune_map: str | None = None
+    use_kv_cache: bool = False
+    quantize_kv_cache: bool = False
+    local_global_attention: list[int] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises LlmConfigError."""
+        if self.quantize_kv_cache and not self.use_kv_cache:
+            raise LlmConfigError("model.quantize_kv_cache needs model.use_kv_cache=True")
+        if self.use_sdpa_with_kv_cache and not self.use_kv_cache:
+            raise LlmConfigError("model.use_sdpa_with_kv_cache needs model.use_kv_cache=True")
+
+
+@dataclass
+class ExportConfig:
+    """Sizes and files of the result."""
+
+    max_seq_length: int = 128
+    max_context_length: int = 128
+    output_dir: str = "."
+    output_name: str | None = None
+    so_library: str | None = None
+    export_only: bool = False
+    foundation_weights_file: str | None = None
+    lora_weights_file: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises LlmConfigError."""
+        for name in ("max_seq_length", "max_context_length"):
+            if getattr(self, name) < 1:
+                raise LlmConfigError(f"export.{name}: expected a positive number, found {getattr(self, name)}")
+        if self.max_context_length < self.max_seq_length:
+            raise LlmConfigError(
+                f"export.max_context_length: expected at least max_seq_length ({self.max_seq_length}), "
+                f"found {self.max_context_length}"
+            )
+
+
+@dataclass
+class DebugConfig:
+    """What is recorded."""
+
+    profile_memory: bool = False
+    profile_path: str | None = None
+    generate_etrecord: bool = False
+    generate_full_logits: bool = False
+    verbose: bool = False
+
+
+@dataclass
+class MethodConfig:
+    """A method of a file with several."""
+
+    method_name: str = "forward"
+    lora_config: LoraConfig | None = None
+    export_seq_len: int | None = None
+
+
+@dataclass
+class MultimethodConfig:
+    """Files with several methods."""
+
+    methods: list[MethodConfig] = field(default_factory=list)
+    share_mutable_buffers: bool = False
+
+
+@dataclass
+class QuantizationConfig:
+    """qmode: how linear layers are quantized; embedding_quantize: "bits,group size", 0 for one group a row."""
+
+    QMODE_OPTIONS: ClassVar[list[str]] = ["int8", "8da4w", "8da4w-gptq", "vulkan_4w", "4w"]
+    AO_QUANT_PATTERNS: ClassVar[list[str]] = [r"torchao:8da(\d+)w", r"torchao:fpa(\d+)w"]
+
+    qmode: str | None = None
+    embedding_quantize: str | None = None
+    pt2e_quantize: Pt2eQuantize | None = None
+    group_size: int | None = None
+    use_spin_quant: str | None = None
+    use_qat: bool = False
+    calibration_tasks: list[str] | None = None
+    calibration_limit: int | None = None
+    calibration_seq_length: int | None = None
+    calibration_data: str = "Once upon a time"
+    use_hqq: bool = True
+
+    def __post_init__(self) -> None:
+        """Raises LlmConfigError."""
+        known = self.qmode is None or self.qmode in self.QMODE_OPTIONS
+        if not known and not any(re.fullmatch(each, self.qmode or "") for each in self.AO_QUANT_PATTERNS):
+            options = [*self.QMODE_OPTIONS, *self.AO_QUANT_PATTERNS]
+            raise LlmConfigError(f"quantization.qmode: expected one of {options}, found {self.qmode!r}")
+        if self.embedding_quantize is not None and not re.fullmatch(r"[248],\d+", self.embedding_quantize):
+            raise LlmConfigError(
+                "quantization.embedding_quantize: expected 'bits,group size' with 2, 4 or 8 bits, "
+                f"found {self.embedding_quantize!r}"
+            )
+        if self.group_size is not None and self.group_size < 0:
+            raise LlmConfigError(f"quantization.group_size: expected 0 or more, found {self.group_size}")
+
+
+@dataclass
+class XNNPackConfig:
+    """The backend for CPUs. extended_ops: delegate what is no linear layer as well."""
+
+    enabled: bool = False
+    extended_ops: bool = False
+
+
+@dataclass
+class OtherBackendConfig:
+    """A backend that this project does not have."""
+
+    enabled: bool = False
+
+
+@dataclass
+class TorchAOKernelsConfig:
+    """Kernels of torchao, which this project does not have."""
+
+    use_torchao_kernels_linear: bool = False
+    use_torchao_kernels_tied_embedding: bool = False
+
+
+@dataclass
+class BackendConfig:
+    """What runs the model."""
+
+    xnnpack: XNNPackConfig = field(default_factory=XNNPackConfig)
+    coreml: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+    vulkan: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+    qnn: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+    mps: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+    openvino: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+    torchao: TorchAOKernelsConfig = field(default_factory=TorchAOKernelsConfig)
+    tosa: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+    ethosu: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+    vgf: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+    mlx: OtherBackendConfig = field(default_factory=OtherBackendConfig)
+
+
+@dataclass
+class LlmConfig:
+    """All of it."""
+
+    base: BaseConfig = field(default_factory=BaseConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    export: ExportConfig = field(default_factory=ExportConfig)
+    debug: DebugConfig = field(default_factory=DebugConfig)
+    multimethod: MultimethodConfig = field(default_factory=MultimethodConfig)
+    quantization: QuantizationConfig = field(default_factory=QuantizationConfig)
+    backend: BackendConfig = field(default_factory=BackendConfig)
+
+    def refuse_unsupported(self) -> None:
+        """Raises LlmConfigError for the first option that this project cannot honour."""
+        others = vars(self.backend).items()
+        used = [f"backend.{name}.enabled" for name, each in others if getattr(each, "enabled", False)]
+        options = {
+            "base.use_lora": self.base.use_lora,
+            "base.lora_config": self.base.lora_config,
+            "base.preq_mode": self.base.preq_mode,
+            "model.use_shared_embedding": self.model.use_shared_embedding,
+            "model.expand_rope_table": self.model.expand_rope_table,
+            "model.use_attention_sink": self.model.use_attention_sink,
+            "model.output_prune_map": self.model.output_prune_map,
+            "model.input_prune_map": self.model.input_prune_map,
+            "model.quantize_kv_cache": self.model.quantize_kv_cache,
+            "model.local_global_attention": self.model.local_global_attention,
+            "export.so_library": self.export.so_library,
+            "export.foundation_weights_file": self.export.foundation_weights_file,
+            "export.lora_weights_file": self.export.lora_weights_file,
+            "debug.profile_memory": self.debug.profile_memory,
+            "multimethod.methods": self.multimethod.methods,
+            "quantization.use_spin_quant": self.quantization.use_spin_quant,
+            "quantization.pt2e_quantize": self.quantization.pt2e_quantize,
+            "quantization.use_qat": self.quantization.use_qat,
+            "backend.torchao": any(vars(self.backend.torchao).values()),
+        }
+        used = [name for name in used if name != "backend.xnnpack.enabled"]
+        used += [name for name, value in options.items() if value]
+        if self.quantization.qmode in ("8da4w-gptq", "vulkan_4w"):
+            used.append(f"quantization.qmode={self.quantization.qmode}")
+        if used:
+            raise LlmConfigError(f"{used[0]}: this project does not support it; leave it out")

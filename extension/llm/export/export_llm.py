@@ -1,0 +1,85 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Exports a language model.
+
+python -m executorch.extension.llm.export.export_llm [--config config.yaml] [key=value …]
+
+Keys are those of LlmConfig (extension/llm/export/config/llm_config.py): base.checkpoint=…, model.use_kv_cache=True.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError
+
+_MISSING = "exporting language models needs the packages hydra-core and omegaconf: pip install 'executorch[llm]'"
+
+
+def read_config(arguments: Sequence[str]) -> LlmConfig:
+    """What the arguments of the command line say: a YAML file, then overrides, as hydra has them.
+
+    Raises LlmConfigError, and OSError for a file that cannot be read.
+    """
+    try:
+        from hydra.core.override_parser.overrides_parser import OverridesParser
+        from hydra.errors import HydraException
+        from omegaconf import OmegaConf
+        from omegaconf.errors import OmegaConfBaseException
+    except ImportError as error:
+        raise LlmConfigError(_MISSING) from error
+    file, overrides = _split(list(arguments))
+    try:
+        config: Any = OmegaConf.structured(LlmConfig)
+        if file is not None:
+            config = OmegaConf.merge(config, OmegaConf.load(file))
+        for override in OverridesParser.create().parse_overrides(overrides):
+            if override.is_delete() or override.key_or_group is None:
+                raise LlmConfigError(f"{override.input_line}: expected key=value")
+            OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
+        made = OmegaConf.to_object(config)
+    except (OmegaConfBaseException, HydraException) as error:
+        raise LlmConfigError(str(error).partition("\n")[0]) from error
+    assert isinstance(made, LlmConfig)
+    return made
+
+
+def _split(arguments: list[str]) -> tuple[Path | None, list[str]]:
+    file = None
+    overrides = []
+    while arguments:
+        argument = arguments.pop(0)
+        if argument == "--config":
+            if not arguments:
+                raise LlmConfigError("--config: expected the path of a YAML file")
+            file = Path(arguments.pop(0))
+        elif argument.startswith("--config="):
+            file = Path(argument.partition("=")[2])
+        else:
+            # hydra's own forms for keys that are there or are added.
+            overrides.append(argument.lstrip("+"))
+    return file, overrides
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; 0, or 1 after a message."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if any(each in ("-h", "--help") for each in given):
+        print(__doc__)
+        return 0
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    from executorch.examples.models.llama.export_llama_lib import export_llama
+
+    try:
+        print(export_llama(read_config(given)))
+    except (ValueError, OSError) as error:
+        print(f"export_llm: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Checkpoints as dictionaries of tensors: safetensors (also sharded), PyTorch, a Hugging Face folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+_INDEX = "model.safetensors.index.json"
+_WRAPPERS = ("model", "state_dict")
+
+
+class CheckpointFileError(ValueError):
+    """A file that is no checkpoint, or a broken one."""
+
+
+def iter_checkpoint(path: str | Path) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield names and tensors of a file or folder, a file at a time. Raises CheckpointFileError, OSError."""
+    for file in _files(Path(path)):
+        yield from _read(file).items()
+
+
+def load_checkpoint(path: str | Path) -> dict[str, torch.Tensor]:
+    """All tensors of a file or folder. Raises CheckpointFileError, OSError."""
+    return dict(iter_checkpoint(path))
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        if not path.exists():
+            raise FileNotFoundError(f"checkpoint: nothing at {path}")
+        return _shards(path) if path.name.endswith(".index.json") else [path]
+    if (path / _INDEX).exists():
+        return _shards(path / _INDEX)
+    found = sorted(path.glob("*.safetensors")) or sorted(path.glob("*.bin")) or sorted(path.glob("*.pth"))
+    if not found:
+        raise FileNotFoundError(f"checkpoint: expected *.safetensors, *.bin or *.pth in {path}")
+    return found
+
+
+def _shards(index: Path) -> list[Path]:
+    try:
+        names = set(json.loads(index.read_text())["weight_map"].values())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointFileError(f"{index}: expected an object with weight_map") from error
+    for name in names:
+        if not isinstance(name, str) or Path(name).name != name:
+            raise CheckpointFileError(f"{index}: expected names of files beside it, found {name!r}")
+    return sorted(index.parent / name for name in names)
+
+
+def _read(file: Path) -> dict[str, torch.Tensor]:
+    if file.suffix == ".safetensors":
+        import safetensors
+        import safetensors.torch
+
+        try:
+            return safetensors.torch.load_file(file)
+        except safetensors.SafetensorError as error:
+            raise CheckpointFileError(f"{file}: {error}") from error
+    return _tensors(file, _unpickle(file))
+
+
+def _unpickle(file: Path) -> Any:
+    try:
+        return torch.load(file, map_location="cpu", mmap=True, weights_only=True)
+    except RuntimeError:
+        pass  # the older format cannot be mapped
+    try:
+        return torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # broken pickles raise anything
+        raise CheckpointFileError(f"{file}: expected a PyTorch checkpoint of tensors alone: {error}") from error
+
+
+def _tensors(file: Path, read: Any) -> dict[str, torch.Tensor]:
+    for wrapper in _WRAPPERS:
+        if isinstance(read, dict) and isinstance(read.get(wrapper), dict):
+            read = read[wrapper]
+    if not isinstance(read, dict):
+        raise CheckpointFileError(f"{file}: expected a dictionary of tensors, found {type(read).__name__}")
+    others = [name for name, value in read.items() if not isinstance(value, torch.Tensor)]
+    if others:
+        raise CheckpointFileError(f"{file}: expected tensors, found something else as {others[0]!r}")
+    return read

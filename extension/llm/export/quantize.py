@@ -1,0 +1,113 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Quantization of a decoder's linear layers and embedding before export."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+from torch import nn
+
+from executorch.exir.operator import quantized  # defines the embeddings' operators
+from executorch.extension.llm.export.config.llm_config import LlmConfigError, QuantizationConfig
+
+_BITS = {1: torch.int1, 2: torch.int2, 3: torch.int3, 4: torch.int4, 5: torch.int5, 6: torch.int6, 7: torch.int7,
+         8: torch.int8}  # fmt: skip
+_DEFAULT_GROUP = 128
+
+
+def quantize_linear_layers(model: nn.Module, config: QuantizationConfig) -> nn.Module:
+    """Quantize the model's linear layers as `qmode` says, in place; return it.
+
+    Raises LlmConfigError where a group does not divide a layer's inputs.
+    """
+    if config.qmode is None:
+        return model
+    from torchao.quantization import quantize_
+    from torchao.quantization.granularity import PerAxis, PerGroup
+    from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig
+    from torchao.utils import unwrap_tensor_subclass
+
+    bits, is_dynamic = _mode(config.qmode)
+    size = _group_size(config, bits)
+    if size:
+        _check_groups(model, size)
+    granularity = PerGroup(size) if size else PerAxis(0)
+    if is_dynamic:
+        chosen = Int8DynamicActivationIntxWeightConfig(weight_dtype=_BITS[bits], weight_granularity=granularity)
+    else:
+        chosen = IntxWeightOnlyConfig(weight_dtype=_BITS[bits], granularity=granularity)
+    quantize_(model, chosen)
+    unwrapped: nn.Module = unwrap_tensor_subclass(model)
+    return unwrapped
+
+
+def _mode(qmode: str) -> tuple[int, bool]:
+    """Bits of a weight, and whether activations are quantized to 8 bits at run time."""
+    if qmode == "int8":
+        return 8, False
+    if qmode == "4w":
+        return 4, False
+    if qmode == "8da4w":
+        return 4, True
+    found = re.fullmatch(r"torchao:(8da|fpa)(\d+)w", qmode)
+    if found is None or int(found[2]) not in _BITS:
+        raise LlmConfigError(f"quantization.qmode: this project cannot quantize to {qmode!r}")
+    return int(found[2]), found[1] == "8da"
+
+
+def _group_size(config: QuantizationConfig, bits: int) -> int:
+    """Weights of a group; 0: one group a row, which is the default for 8 bits alone."""
+    if config.group_size is None:
+        return 0 if bits == 8 else _DEFAULT_GROUP
+    return config.group_size
+
+
+def _check_groups(model: nn.Module, size: int) -> None:
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear) and module.in_features % size:
+            raise LlmConfigError(
+                f"quantization.group_size: {size} does not divide the {module.in_features} inputs of {name}"
+            )
+
+
+class QuantizedEmbedding(nn.Module):
+    """An embedding whose rows are integers with a scale for each group, looked up by `quantized_decomposed::…`."""
+
+    weight: torch.Tensor
+    scales: torch.Tensor
+
+    def __init__(self, embedding: nn.Embedding, bits: int, group_size: int) -> None:
+        super().__init__()
+        rows = embedding.weight.detach().float()
+        size = group_size or rows.shape[1]
+        if rows.shape[1] % size or size % (8 // bits):
+            raise LlmConfigError(
+                f"quantization.embedding_quantize: groups of {size} do not fit rows of {rows.shape[1]} numbers"
+            )
+        self.bits, self.dtype = bits, embedding.weight.dtype
+        self.least, self.most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+        groups = rows.unflatten(1, (-1, size))
+        scales = (groups.abs().amax(2) / ((self.most - self.least) / 2)).clamp(min=torch.finfo(torch.float32).tiny)
+        integers = (groups / scales[..., None]).round().clamp(self.least, self.most).flatten(1).to(torch.int8)
+        self.register_buffer("weight", quantized.packed(integers, bits))
+        self.register_buffer("scales", scales.squeeze(1) if scales.shape[1] == 1 else scales)
+
+    def forward(self, indices: torch.Tensor) -> torch.Tensor:
+        """The rows of the indices."""
+        name = {2: "embedding_2bit", 4: "embedding_4bit", 8: "embedding_byte"}[self.bits]
+        operator = getattr(torch.ops.quantized_decomposed, name)
+        found: torch.Tensor = operator.dtype(
+            self.weight, self.scales, None, self.least, self.most, indices, dtype=self.dtype
+        )
+        return found
+
+
+def quantize_embeddings(model: nn.Module, bits: int, group_size: int) -> nn.Module:
+    """Replace every embedding of the model, in place; return it. Raises LlmConfigError."""
+    for name, child in model.named_children():
+        if isinstance(child, nn.Embedding):
+            setattr(model, name, QuantizedEmbedding(child, bits, group_size))
+        else:
+            quantize_embeddings(child, bits, group_size)
+    return model

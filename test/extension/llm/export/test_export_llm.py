@@ -1,0 +1,185 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Language models from a Hugging Face folder to tokens, against transformers' own definitions."""
+
+import copy
+
+import pytest
+import torch
+import transformers
+
+from executorch.examples.models.llama.convert_weights import CheckpointError
+from executorch.examples.models.llama.export_llama_lib import build_model, export_llama, lower_llama
+from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
+from executorch.extension.llm.export.config.llm_config import LlmConfigError
+from executorch.extension.llm.export.export_llm import main, read_config
+from executorch.extension.llm.export.load import CheckpointFileError
+from executorch.runtime import Runtime
+
+SIZES = {
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 256,
+    "max_position_embeddings": 256,
+}
+SCALED = {
+    "rope_type": "llama3",
+    "rope_theta": 5e5,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
+KINDS = {
+    "llama": lambda: transformers.LlamaConfig(**SIZES, rope_parameters=SCALED),
+    "qwen2": lambda: transformers.Qwen2Config(**SIZES, tie_word_embeddings=True),
+    "qwen3": lambda: transformers.Qwen3Config(**SIZES, head_dim=32),
+}
+SIZE_OPTIONS = ["export.max_seq_length=32", "export.max_context_length=64"]
+CACHED = ["model.use_kv_cache=True"]
+CUSTOM = [*CACHED, "model.use_sdpa_with_kv_cache=True"]
+
+
+@pytest.fixture(scope="module", params=sorted(KINDS))
+def checkpoint(request, tmp_path_factory):
+    """A folder with random weights, and transformers' model of it."""
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(KINDS[request.param]()).eval()
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, mean=float(weight.dim() == 1), std=0.15)
+    folder = tmp_path_factory.mktemp(request.param)
+    model.save_pretrained(folder)
+    return folder, model
+
+
+def load(program, name="forward"):
+    return Runtime.get().load_program(program.buffer).load_method(name)
+
+
+def run_cached(run, tokens):
+    """Logits after a prompt of 12 tokens and after each further one."""
+    found = [run(tokens[:, :12], torch.tensor([0]))]
+    for i in range(12, tokens.shape[1]):
+        found.append(run(tokens[:, i : i + 1], torch.tensor([i])))
+    return torch.cat(found)
+
+
+@pytest.mark.parametrize(
+    "options", [[], CACHED, [*CUSTOM, "backend.xnnpack.enabled=True"]], ids=["plain", "cached", "xnnpack"]
+)
+def test_exported_decoders_give_the_logits_of_transformers(checkpoint, options):
+    folder, reference = checkpoint
+    config = read_config([f"base.checkpoint={folder}", *SIZE_OPTIONS, *options])
+    method = load(lower_llama(build_model(config), config))
+    tokens = torch.randint(0, 256, (1, 20))
+    with torch.no_grad():
+        expected = reference(tokens).logits[0]
+    if not options:
+        torch.testing.assert_close(method.execute((tokens,))[0][0], expected[-1], rtol=1e-4, atol=1e-4)
+        return
+    found = run_cached(lambda *inputs: method.execute(inputs)[0], tokens)
+    torch.testing.assert_close(found, expected[11:], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("qmode", ["8da4w", "int8"])
+def test_quantized_decoders_are_near_the_quantized_model_in_eager(checkpoint, qmode):
+    folder, reference = checkpoint
+    quantization = [
+        f"quantization.qmode={qmode}",
+        "quantization.group_size=32",
+        "quantization.embedding_quantize='8,0'",
+    ]
+    arguments = [f"base.checkpoint={folder}", *SIZE_OPTIONS, *CUSTOM, "backend.xnnpack.enabled=True", *quantization]
+    config = read_config(arguments)
+    model = build_model(config)
+    method = load(lower_llama(model, config))
+    tokens = torch.randint(0, 256, (1, 20))
+    with torch.no_grad():
+        expected = run_cached(lambda t, p: copy.deepcopy(model)(t, {"input_pos": p}), tokens[:, :12])
+        exact = reference(tokens[:, :12]).logits[0, 11:]
+    found = run_cached(lambda *inputs: method.execute(inputs)[0], tokens[:, :12])
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.05 * float(expected.abs().max()))
+    assert float((expected - exact).abs().max()) < float(exact.abs().max())
+
+
+def test_the_command_writes_a_file_with_the_methods_that_runners_read(checkpoint, tmp_path):
+    folder, _ = checkpoint
+    yaml = tmp_path / "config.yaml"
+    yaml.write_text(f"base:\n  checkpoint: {folder}\nmodel:\n  use_kv_cache: true\n")
+    metadata = 'base.metadata=\'{"get_bos_id": 1, "get_eos_ids": [2, 3]}\''
+    arguments = [
+        "--config",
+        str(yaml),
+        *SIZE_OPTIONS,
+        metadata,
+        f"export.output_dir={tmp_path}",
+        "export.output_name=m",
+    ]
+    assert main(arguments) == 0
+    program = Runtime.get().load_program(tmp_path / "m.pte")
+    constants = {name: program.load_method(name).execute(()) for name in program.method_names - {"forward"}}
+    assert constants["get_eos_ids"] == [2, 3]
+    assert {name: values[0] for name, values in constants.items() if len(values) == 1} == {
+        "get_max_seq_len": 32, "get_max_context_len": 64, "get_n_layers": 2, "get_vocab_size": 256, "get_bos_id": 1,
+        "use_kv_cache": True, "use_sdpa_with_kv_cache": False, "enable_dynamic_shape": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (["model.use_sdpa_with_kv_cache=True"], LlmConfigError, "needs model.use_kv_cache"),
+        (["quantization.qmode=5w"], LlmConfigError, "expected one of"),
+        (["base.model_class=gpt2"], LlmConfigError, "gpt2"),
+        (["export.max_seq_length=200"], LlmConfigError, "expected at least max_seq_length"),
+        (["no.such=1"], LlmConfigError, "no"),
+        (["backend.qnn.enabled=True"], LlmConfigError, "does not support"),
+        (
+            ["quantization.qmode=8da4w", "quantization.group_size=48", "base.checkpoint=FOLDER"],
+            LlmConfigError,
+            "does not divide",
+        ),
+        ([], LlmConfigError, "expected the path of a model"),
+        (["base.checkpoint=/nowhere"], LlmConfigError, "base.params"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(checkpoint, tmp_path, options, error, message):
+    given = [option.replace("FOLDER", str(checkpoint[0])) for option in options]
+    with pytest.raises(error, match=message):
+        export_llama(read_config([*given, f"export.output_dir={tmp_path}"]))
+
+
+def test_broken_checkpoints_are_refused(checkpoint, tmp_path):
+    folder, model = checkpoint
+    weights = model.state_dict()
+    params = f"base.params={folder / 'config.json'}"
+    cases = {
+        "missing weights: norm.weight": {k: v for k, v in weights.items() if k != "model.norm.weight"},
+        "no decoder of this kind has: model.layers.0.extra": {**weights, "model.layers.0.extra": torch.ones(1)},
+        r"norm.weight: expected \[64\], found \[3\]": {**weights, "model.norm.weight": torch.ones(3)},
+    }
+    for message, broken in cases.items():
+        torch.save(broken, tmp_path / "broken.pth")
+        with pytest.raises(CheckpointError, match=message):
+            build_model(read_config([params, f"base.checkpoint={tmp_path / 'broken.pth'}", *SIZE_OPTIONS]))
+    for name in ("garbage.pth", "garbage.safetensors"):
+        (tmp_path / name).write_bytes(b"\x08\x00\x00\x00 no checkpoint")
+        with pytest.raises(CheckpointFileError, match=name):
+            build_model(read_config([params, f"base.checkpoint={tmp_path / name}", *SIZE_OPTIONS]))
+
+
+def test_configurations_that_describe_no_decoder_are_refused(tmp_path):
+    file = tmp_path / "config.json"
+    for text, message in (
+        ('{"model_type": "bert"}', "model_type"),
+        ("[]", "JSON object"),
+        ("{", "expected JSON"),
+        ('{"model_type": "llama"}', "expected hidden_size"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ModelArgsError, match=message):
+            ModelArgs.from_hugging_face(file)
+    with pytest.raises(ModelArgsError, match="multiple of n_kv_heads"):
+        ModelArgs(n_heads=6, n_kv_heads=4)
