@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <executorch/extension/pybindings/bundled_module.h>
+#include <executorch/extension/pybindings/llm_runner.h>
 #include <executorch/extension/pybindings/loaded_method.h>
 #include <executorch/extension/pybindings/loaded_module.h>
 #include <executorch/extension/pybindings/loaded_program.h>
@@ -282,6 +283,9 @@ PYBIND11_MODULE(_portable_lib, module) {
   bind_bundled_module(module);
   bind_module(module);
   bind_loading(module);
+#ifndef USE_ATEN_LIB
+  bind_llm_runner(module);
+#endif
   bind_unavailable(module);
   seal_types(module);
   module.def("_default_max_planned_bytes", executorch::extension::default_max_planned_bytes);

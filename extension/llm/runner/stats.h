@@ -1,0 +1,41 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Times and counts of a generation, in milliseconds since an arbitrary moment.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace executorch::extension::llm {
+
+inline long time_in_ms() {
+  using std::chrono::milliseconds;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return long(std::chrono::duration_cast<milliseconds>(now).count());
+}
+
+struct Stats {
+  long SCALING_FACTOR_UNITS_PER_SECOND = 1000;
+  long model_load_start_ms = 0;
+  long model_load_end_ms = 0;
+  long inference_start_ms = 0;
+  long token_encode_end_ms = 0;
+  long model_execution_start_ms = 0;
+  long model_execution_end_ms = 0;
+  /// The prompt is in the cache, and the first new token chosen.
+  long prompt_eval_end_ms = 0;
+  long first_token_ms = 0;
+  long inference_end_ms = 0;
+  long aggregate_sampling_time_ms = 0;
+  int64_t num_prompt_tokens = 0;
+  int64_t num_generated_tokens = 0;
+
+  /// Forgets everything but the times of loading, and those too with `all_stats`.
+  void reset(bool all_stats = false);
+  std::string to_json_string() const;
+};
+
+/// Logs the statistics: a line "PyTorchObserver {...}" and rates for people.
+void print_report(const Stats& stats);
+
+}  // namespace executorch::extension::llm

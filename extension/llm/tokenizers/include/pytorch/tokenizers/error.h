@@ -1,0 +1,26 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <cstdint>
+
+namespace tokenizers {
+
+enum class Error : uint32_t {
+  Ok = 0x00,
+  Internal = 0x01,
+  /// Used before load().
+  Uninitialized = 0x02,
+  /// A token that the vocabulary does not have.
+  OutOfRange = 0x03,
+  /// A file that cannot be read, or holds something else.
+  LoadFailure = 0x04,
+  EncodeFailure = 0x05,
+  Base64DecodeFailure = 0x06,
+  /// A file of the right kind that says something wrong or unsupported.
+  ParseFailure = 0x07,
+  DecodeFailure = 0x08,
+  /// A pattern that cannot be compiled, or text that it cannot be matched against.
+  RegexFailure = 0x09,
+};
+
+}  // namespace tokenizers

@@ -1,0 +1,47 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What all tokenizers have in common. A loaded tokenizer is immutable: threads may share it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <pytorch/tokenizers/error.h>
+#include <pytorch/tokenizers/result.h>
+
+namespace tokenizers {
+
+class Tokenizer {
+ public:
+  Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+  virtual ~Tokenizer() = default;
+
+  /// Reads a file. After an error, the tokenizer is not loaded.
+  virtual Error load(const std::string& path) = 0;
+
+  /// The tokens of UTF-8 text, with `bos` times the token that begins texts in front and `eos`
+  /// times the token that ends them behind.
+  virtual Result<std::vector<uint64_t>> encode(const std::string& input, int8_t bos = 0,
+                                               int8_t eos = 0) const = 0;
+  /// The bytes that `token` adds behind `previous`; a character may be divided among tokens.
+  virtual Result<std::string> decode(uint64_t previous, uint64_t token,
+                                     bool skip_special_tokens = false) const = 0;
+
+  /// A token as the vocabulary has it, and the reverse.
+  virtual Result<std::string> id_to_piece(uint64_t token) const = 0;
+  virtual Result<uint64_t> piece_to_id(const std::string& text) const = 0;
+
+  int32_t vocab_size() const { return vocab_size_; }
+  uint64_t bos_tok() const { return bos_tok_; }
+  uint64_t eos_tok() const { return eos_tok_; }
+  virtual bool is_loaded() const { return initialized_; }
+
+ protected:
+  bool initialized_ = false;
+  int32_t vocab_size_ = 0;
+  uint64_t bos_tok_ = 0, eos_tok_ = 0, unk_tok_ = 0;
+};
+
+}  // namespace tokenizers

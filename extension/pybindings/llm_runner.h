@@ -1,0 +1,11 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace executorch::extension::pybindings {
+
+/// What executorch.extension.llm.runner is made of.
+void bind_llm_runner(pybind11::module_& module);
+
+}  // namespace executorch::extension::pybindings
