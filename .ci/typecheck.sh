@@ -9,4 +9,4 @@ ln -s "$root" "$link/executorch"
 cd "$link"
 MYPYPATH=$link python -m mypy --config-file "$root/pyproject.toml" --cache-dir "${XDG_CACHE_HOME:-$HOME/.cache}/executorch-mypy" \
   -p executorch.exir -p executorch.runtime -p executorch.codegen -p executorch.export -p executorch.util -p executorch.backends -p executorch.devtools \
-  -p executorch.examples.models -p executorch.examples.portable -p executorch.examples.xnnpack
+  -p executorch.extension.llm -p executorch.examples.models -p executorch.examples.portable -p executorch.examples.xnnpack

@@ -2,7 +2,8 @@
 # Documented options of ExecuTorch 1.4 that stand for other options, that always hold here, or that leave out a part.
 
 # Options without effect: they always hold, except KleidiAI, which XNNPACK is built without.
-set(always_so BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION FLATBUFFERS_MAX_ALIGNMENT
+# KERNELS_LLM_AOT: eager PyTorch has the operators by Python alone.
+set(always_so BUILD_KERNELS_LLM_AOT BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION FLATBUFFERS_MAX_ALIGNMENT
               THREADPOOL_USE_PERFORMANCE_CORES XNNPACK_ENABLE_KLEIDI)
 
 # executorch_report_option(name value text): prints `text` if the option is set to ON or OFF, as `value` says.
@@ -51,12 +52,16 @@ endif()
 # Parts that EXECUTORCH_BUILD_<part>=OFF leaves out of `all` and of the install, and the libraries that each part has.
 set(optional_parts
     DEVTOOLS EXTENSION_ASR_RUNNER EXTENSION_DATA_LOADER EXTENSION_EVALUE_UTIL EXTENSION_FLAT_TENSOR EXTENSION_IMAGE
-    EXTENSION_MODULE EXTENSION_NAMED_DATA_MAP EXTENSION_RUNNER_UTIL EXTENSION_TENSOR KERNELS_OPTIMIZED KERNELS_QUANTIZED)
+    EXTENSION_LLM EXTENSION_LLM_RUNNER EXTENSION_MODULE EXTENSION_NAMED_DATA_MAP EXTENSION_RUNNER_UTIL EXTENSION_TENSOR
+    KERNELS_LLM KERNELS_OPTIMIZED KERNELS_QUANTIZED)
 set(libraries_of_DEVTOOLS etdump etdump_flatcc bundled_program extension_bundled_module)
 set(libraries_of_EXTENSION_MODULE extension_module extension_module_static extension_bundled_module extension_async)
 foreach(name ASR_RUNNER DATA_LOADER EVALUE_UTIL FLAT_TENSOR IMAGE NAMED_DATA_MAP RUNNER_UTIL TENSOR)
   string(TOLOWER extension_${name} libraries_of_EXTENSION_${name})
 endforeach()
+set(libraries_of_EXTENSION_LLM tokenizers)
+set(libraries_of_EXTENSION_LLM_RUNNER extension_llm_runner)
+set(libraries_of_KERNELS_LLM custom_ops llm_custom_kernels)
 set(libraries_of_KERNELS_OPTIMIZED optimized_kernels optimized_ops_lib optimized_native_cpu_ops_lib)
 set(libraries_of_KERNELS_QUANTIZED quantized_kernels quantized_ops_lib)
 

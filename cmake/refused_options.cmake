@@ -12,8 +12,7 @@ foreach(backend ${refused_backends})
   endif()
 endforeach()
 set(refused_parts
-    EXTENSION_APPLE EXTENSION_LLM EXTENSION_LLM_APPLE EXTENSION_LLM_RUNNER EXTENSION_TRAINING
-    KERNELS_LLM KERNELS_LLM_AOT KERNELS_TORCHAO SHARED WASM)
+    EXTENSION_APPLE EXTENSION_LLM_APPLE EXTENSION_TRAINING KERNELS_TORCHAO SHARED WASM)
 foreach(part ${refused_parts})
   if(EXECUTORCH_BUILD_${part})
     message(FATAL_ERROR "EXECUTORCH_BUILD_${part}: this project does not have this part. Leave the option out")

@@ -3,7 +3,8 @@
 # Installs what testing needs and runs every check and every test.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
-need_packages g++ g++-multilib make git libeigen3-dev libgtest-dev libssl-dev chromium gcc-arm-none-eabi libnewlib-arm-none-eabi \
+need_packages g++ g++-multilib make git libeigen3-dev libgtest-dev libssl-dev libpcre2-dev libutf8proc-dev nlohmann-json3-dev \
+  chromium gcc-arm-none-eabi libnewlib-arm-none-eabi \
   libstdc++-arm-none-eabi-newlib qemu-system-arm
 want_packages ccache
 make_venv

@@ -13,8 +13,8 @@ from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs
 
 PARAMS = {
-    "dim": 192, "n_layers": 4, "n_heads": 6, "n_kv_heads": 2, "hidden_dim": 512, "vocab_size": 258, "tie_word_embeddings": True,
-    "use_hf_rope": True,
+    "dim": 192, "n_layers": 4, "n_heads": 6, "n_kv_heads": 2, "hidden_dim": 512, "vocab_size": 258,
+    "tie_word_embeddings": True, "use_hf_rope": True,
 }  # fmt: skip
 BOS, EOS = 256, 257
 WINDOW = 128
@@ -67,6 +67,6 @@ def save(model: Transformer, folder: Path) -> None:
         "version": "1.0", "truncation": None, "padding": None, "normalizer": None, "post_processor": None,
         "added_tokens": [{"id": token, "content": content, **options} for content, token in special],
         "pre_tokenizer": level, "decoder": level,
-        "model": {"type": "BPE", "vocab": {characters[byte]: byte for byte in range(256)} | dict(special), "merges": []},
+        "model": {"type": "BPE", "vocab": {characters[i]: i for i in range(256)} | dict(special), "merges": []},
     }  # fmt: skip
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))

@@ -26,7 +26,7 @@ target_link_libraries(product PRIVATE executorch executorch::backends executorch
             "Near names: EXECUTORCH_BUILD_EXTENSION_EVALUE_UTIL, EXECUTORCH_BUILD_EXTENSION_RUNNER",
         ),
         ("EXECUTORCH_ENABLE_TRACING=ON", "no such option. Near names: EXECUTORCH_BUILD_ATEN"),
-        ("EXECUTORCH_BUILD_EXTENSION_LLM=ON", "EXECUTORCH_BUILD_EXTENSION_LLM: this project does not have this part"),
+        ("EXECUTORCH_BUILD_KERNELS_TORCHAO=ON", "KERNELS_TORCHAO: this project does not have this part"),
         ("EXECUTORCH_NNLIB_OPT=ON", "EXECUTORCH_NNLIB_OPT=ON: this project has no such option"),
         ("EXECUTORCH_BUILD_PRESET_FILE=/no/such.cmake", "EXECUTORCH_BUILD_PRESET_FILE: expected a CMake file"),
         ("EXECUTORCH_PAL_DEFAULT_FILE_PATH=/no/such.cpp", "EXECUTORCH_PAL_DEFAULT_FILE_PATH: expected a C++ source"),

@@ -54,6 +54,17 @@ def test_a_notebook_runs_and_shows_pictures(notebook: Path, tmp_path: Path) -> N
     assert len(pictures) >= 3
 
 
+def test_a_language_model_is_trained_exported_and_run(tmp_path: Path) -> None:
+    printed = _run(tmp_path, sys.executable, EXAMPLES / "llm/run.py", "5")
+    rates = {
+        line.split()[0]: float(line.split("perplexity ")[1].split(":")[0])
+        for line in printed.splitlines()
+        if "perplexity" in line
+    }
+    assert abs(rates["float32"] - rates["eager"]) < 0.01 * rates["eager"]
+    assert rates["4bits"] < 1.1 * rates["eager"]
+
+
 def test_the_sentence_search_finds_the_right_sentences(tmp_path: Path) -> None:
     command = (sys.executable, EXAMPLES / "minilm/search.py", "How do plants make food?", "--program", "minilm.pte")
     printed = _run(tmp_path, *command)

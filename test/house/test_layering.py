@@ -24,6 +24,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "extension": {"extension", "runtime"},
     "extension/flat_tensor": {"exir"},  # the documented place of what exir/serialize does
     "extension/audio": {"exir", "backends"},  # front ends that export themselves
+    "extension/llm/export": {"extension", "exir", "examples"},  # documented names for what examples/models/llama builds
     "extension/export_util": {"extension/export_util", "exir"},  # the documented place of one-call exports
     "backends": {"backends", "exir"},
     "backends/xnnpack/recipes": {"backends", "export"},  # a backend's own recipes, for exports that name them
@@ -75,6 +76,9 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     | {"extension/memory_allocator/no_memory"},
     "extension": {"extension", "runtime"},
     "extension/executor_runner": {"extension", "runtime", "devtools"},
+    # Kernels, on the parts that all kernels are made of.
+    "extension/llm/custom_ops": {"extension/llm/custom_ops", "kernels/engine", "kernels/loops"}
+    | {"runtime/core", "runtime/kernel", "runtime/platform"},
     "extension/module/bundled_module": {"extension", "runtime", "devtools/bundled_program"},
     "extension/pybindings": {"extension", "runtime", "devtools"},
     "devtools": {"devtools", "runtime/core", "runtime/platform"},

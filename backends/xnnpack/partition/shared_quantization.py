@@ -16,7 +16,7 @@ from executorch.backends.xnnpack.lowering.quantization import DYNAMIC, dynamic_s
 
 
 def layers_of_one_operand(graph: Graph) -> list[list[Node]]:
-    """The nodes of each dynamic quantization with the layers that read it; those with a layer in common are one list."""
+    """The nodes of each dynamic quantization and the layers that read it; those with a common layer are one list."""
     group_of: dict[Node, list[Node]] = {}
     for choice in graph.nodes:
         if choice.op != "call_function" or operator_of(choice) not in DYNAMIC:

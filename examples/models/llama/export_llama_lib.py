@@ -18,6 +18,7 @@ from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.examples.models.llama.source_transformation.custom_kv_cache import replace_kv_cache_with_custom_kv_cache
 from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
+from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError
 from executorch.extension.llm.export.load import load_checkpoint
@@ -141,7 +142,7 @@ def lower_llama(model: Transformer, config: LlmConfig) -> ExecutorchProgramManag
     rewritten = _rewrite(model, config)
     with torch.no_grad():
         exported = torch.export.export(rewritten, inputs, dynamic_shapes=shapes, strict=False)
-    partitioners = []
+    partitioners: list[Partitioner] = []
     if config.backend.xnnpack.enabled:
         partitioners.append(XnnpackPartitioner())
     edge = to_edge_transform_and_lower(

@@ -67,8 +67,8 @@ def _custom_sdpa(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:
-    heads_first = (each.transpose(1, 2) for each in (query, key[: query.shape[0]], value[: query.shape[0]]))
-    result = _attend(*heads_first, start_pos, attn_mask, is_causal, scale)
+    q, k, v = (each.transpose(1, 2) for each in (query, key[: query.shape[0]], value[: query.shape[0]]))
+    result = _attend(q, k, v, start_pos, attn_mask, is_causal, scale)
     return result.transpose(1, 2).contiguous()
 
 
@@ -163,7 +163,8 @@ def _fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:
         pairs = rows.reshape(-1, length // (2 * half), 2, half)
         rows = torch.stack((pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]), 2).reshape(-1, length)
         half *= 2
-    return (rows * length**-0.5).to(mat.dtype).reshape(mat.shape)
+    result: torch.Tensor = (rows * length**-0.5).to(mat.dtype).reshape(mat.shape)
+    return result
 
 
 def _alias(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -11,8 +11,7 @@ from torch import nn
 from executorch.exir.operator import quantized  # defines the embeddings' operators
 from executorch.extension.llm.export.config.llm_config import LlmConfigError, QuantizationConfig
 
-_BITS = {1: torch.int1, 2: torch.int2, 3: torch.int3, 4: torch.int4, 5: torch.int5, 6: torch.int6, 7: torch.int7,
-         8: torch.int8}  # fmt: skip
+_BITS: dict[int, torch.dtype] = {bits: getattr(torch, f"int{bits}") for bits in range(1, 9)}
 _DEFAULT_GROUP = 128
 
 
@@ -23,10 +22,13 @@ def quantize_linear_layers(model: nn.Module, config: QuantizationConfig) -> nn.M
     """
     if config.qmode is None:
         return model
-    from torchao.quantization import quantize_
-    from torchao.quantization.granularity import PerAxis, PerGroup
-    from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig
-    from torchao.utils import unwrap_tensor_subclass
+    from torchao.quantization import quantize_  # type: ignore[import-untyped]
+    from torchao.quantization.granularity import PerAxis, PerGroup  # type: ignore[import-untyped]
+    from torchao.quantization.quant_api import (  # type: ignore[import-untyped]
+        Int8DynamicActivationIntxWeightConfig,
+        IntxWeightOnlyConfig,
+    )
+    from torchao.utils import unwrap_tensor_subclass  # type: ignore[import-untyped]
 
     bits, is_dynamic = _mode(config.qmode)
     size = _group_size(config, bits)

@@ -1,0 +1,263 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The runner of language models: greedy text against eager, limits, callbacks, bad input."""
+
+import json
+import subprocess
+import threading
+
+import pytest
+import torch
+
+import executorch.extension
+from executorch.examples.models.llama.export_llama_lib import lower_llama
+from executorch.examples.models.llama.llama_transformer import Transformer
+from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.extension.llm.export.export_llm import read_config
+from executorch.extension.llm.runner import GenerationConfig, TextLLMRunner, Tokenizer
+from executorch.runtime.errors import ExecuTorchError, InvalidArgumentError
+
+CONTEXT = 48
+CHUNK = 8
+BOS, EOS = 256, 257
+PROMPT = "The quick brown fox"
+LLAMA_MAIN = f"{next(iter(executorch.extension.__path__))}/../data/bin/llama_main"
+
+
+def write_tokenizer(path, words=258):
+    """Bytes as tokens, in Hugging Face's form; with more words, the last one is <more>."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    characters = {byte: chr(byte) for byte in printable} | {byte: chr(256 + i) for i, byte in enumerate(others)}
+    special = {"<s>": BOS, "</s>": EOS}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+    vocabulary = {characters[byte]: byte for byte in range(256)} | special
+    if words > 258:
+        special["<more>"] = words - 1
+    added = [{"id": token, "content": content, "special": True} for content, token in special.items()]
+    model = {"type": "BPE", "vocab": vocabulary, "merges": []}
+    path.write_text(json.dumps({"added_tokens": added, "pre_tokenizer": level, "decoder": level, "model": model}))
+    return path
+
+
+def export(folder, name, *options):
+    torch.manual_seed(3)
+    config = read_config(
+        ["base.params=unused", f"export.max_seq_length={CHUNK}", f"export.max_context_length={CONTEXT}",
+         "base.metadata='{\"get_eos_ids\": [257]}'", *options]
+    )  # fmt: skip
+    sizes = {"dim": 32, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "hidden_dim": 48, "vocab_size": 258}
+    model = Transformer(
+        ModelArgs(
+            **sizes,
+            max_seq_len=CHUNK,
+            max_context_len=CONTEXT,
+            use_kv_cache=config.model.use_kv_cache,
+            enable_dynamic_shape=config.model.enable_dynamic_shape,
+            generate_full_logits=config.debug.generate_full_logits,
+        )
+    ).eval()
+    for weight in model.parameters():
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=0.4)
+    weights = {key: value.clone() for key, value in model.state_dict().items() if "cache" not in key}
+    path = folder / name
+    path.write_bytes(lower_llama(model, config).buffer)
+    eager = Transformer(ModelArgs(**sizes, max_seq_len=CONTEXT)).eval()
+    eager.load_state_dict(weights)
+    return path, eager
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("llm")
+    custom = ["model.use_kv_cache=True", "model.use_sdpa_with_kv_cache=True"]
+    program, eager = export(folder, "custom.pte", *custom)
+    return {
+        "folder": folder,
+        "tokenizer": write_tokenizer(folder / "tokenizer.json"),
+        "custom": program,
+        "one by one": export(folder, "single.pte", *custom, "model.enable_dynamic_shape=False")[0],
+        "all logits": export(folder, "all.pte", "model.use_kv_cache=True", "debug.generate_full_logits=True")[0],
+        "eager": eager,
+    }
+
+
+@pytest.fixture
+def runner(files):
+    return TextLLMRunner(files["custom"], files["tokenizer"])
+
+
+def eager_tokens(model, tokens, count):
+    tokens = list(tokens)
+    with torch.no_grad():
+        for _ in range(count):
+            tokens.append(int(model(torch.tensor([tokens]))[0].argmax()))
+    return tokens[-count:]
+
+
+def generated(runner, prompt=PROMPT, **options):
+    """The text without the prompt, and the statistics."""
+    pieces, stats = [], []
+    config = GenerationConfig(**{"echo": False, "temperature": 0, "ignore_eos": True, **options})
+    runner.generate(prompt, config, pieces.append, stats.append)
+    return "".join(pieces), stats[0]
+
+
+def as_text(tokens):
+    return bytes(token for token in tokens if token < 256).decode("utf-8", "backslashreplace")
+
+
+@pytest.mark.parametrize("name", ["custom", "one by one", "all logits"])
+def test_greedy_text_is_that_of_eager_beyond_a_chunk_of_the_prompt(files, name):
+    runner = TextLLMRunner(files[name], files["tokenizer"])
+    assert len(PROMPT) > 2 * CHUNK
+    text, stats = generated(runner, max_new_tokens=20)
+    tokens = eager_tokens(files["eager"], PROMPT.encode(), 20)
+    assert text == as_text(tokens)
+    assert (stats.num_prompt_tokens, stats.num_generated_tokens) == (len(PROMPT), 20)
+    assert json.loads(stats.to_json_string())["generated_tokens"] == 20
+
+
+def test_a_conversation_goes_on_where_it_ended_and_begins_again_after_reset(runner, files):
+    first, _ = generated(runner, max_new_tokens=4)
+    assert runner.position == len(PROMPT) + 3
+    second, _ = generated(runner, " and", max_new_tokens=4)
+    tokens = list(PROMPT.encode())
+    tokens += eager_tokens(files["eager"], tokens, 4)
+    tokens += b" and"
+    assert second == as_text(eager_tokens(files["eager"], tokens, 4))
+    runner.reset()
+    assert runner.position == 0
+    assert generated(runner, max_new_tokens=4)[0] == first
+
+
+def test_prefill_gives_the_most_likely_token_and_moves_the_position_on(runner, files):
+    assert runner.prefill(PROMPT) == eager_tokens(files["eager"], PROMPT.encode(), 1)[0]
+    assert runner.position == len(PROMPT)
+
+
+def test_lengths_end_the_generation(runner):
+    assert generated(runner, seq_len=len(PROMPT) + 3)[1].num_generated_tokens == 3
+    runner.reset()
+    assert generated(runner)[1].num_generated_tokens == CONTEXT - len(PROMPT)
+    assert GenerationConfig(seq_len=20, max_new_tokens=50).resolve_max_new_tokens(32, 12) == 8
+    assert GenerationConfig().resolve_max_new_tokens(32, 40) == 0
+
+
+def test_the_same_seed_draws_the_same_text_and_limits_leave_the_likeliest_token(runner):
+    def draw(**options):
+        runner.reset()
+        return generated(runner, temperature=1.5, max_new_tokens=12, **options)[0]
+
+    greedy = generated(runner, max_new_tokens=12)[0]
+    assert draw(seed=7) == draw(seed=7)
+    assert len({draw(seed=seed) for seed in range(1, 6)}) > 1
+    assert draw(seed=5, topk=1) == draw(seed=5, topp=1e-6) == draw(seed=5, minp=1.0) == greedy
+
+
+def test_stop_texts_and_callbacks_end_the_generation(runner):
+    whole, _ = generated(runner, max_new_tokens=12)
+    runner.reset()
+    cut, _ = generated(runner, max_new_tokens=12, stop_strings=["never", whole[:2]])
+    assert cut == whole[:2]
+    runner.reset()
+    pieces = []
+    config = GenerationConfig(echo=True, temperature=0, ignore_eos=True)
+    runner.generate(PROMPT, config, lambda text: (pieces.append(text), len(pieces) == 4 and runner.stop()))
+    assert pieces[0] == PROMPT
+    assert len(pieces) <= 5
+
+
+def test_text_is_streamed_and_closing_the_iterator_stops(runner):
+    whole, _ = generated(runner, max_new_tokens=12)
+    runner.reset()
+    config = GenerationConfig(echo=False, temperature=0, max_new_tokens=12, ignore_eos=True)
+    assert "".join(runner.stream(PROMPT, config)) == whole
+    runner.reset()
+    stream = runner.stream(PROMPT, config)
+    next(stream)
+    stream.close()
+    with pytest.raises(InvalidArgumentError, match="temperature"):
+        list(runner.stream(PROMPT, GenerationConfig(temperature=-1)))
+
+
+def test_a_callback_that_raises_ends_the_call_and_the_runner_can_be_used_again(runner):
+    def fail(text):
+        raise KeyError(text)
+
+    expected, _ = generated(runner, max_new_tokens=5)
+    runner.reset()
+    with pytest.raises(KeyError):
+        runner.generate(PROMPT, GenerationConfig(echo=False), fail)
+    assert runner.position == 0
+    assert generated(runner, max_new_tokens=5)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": -0.5}, "temperature: expected 0 or more"),
+        ({"temperature": float("nan")}, "temperature"),
+        ({"topp": 0.0}, "topp: expected more than 0"),
+        ({"topk": -1}, "topk"),
+        ({"minp": 1.5}, "minp"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty"),
+        ({"max_new_tokens": -2}, "max_new_tokens"),
+        ({"seq_len": 3}, "leave no room"),
+        ({"prompt": "x" * (CONTEXT + 1)}, f"do not fit the context of {CONTEXT}"),
+        ({"prompt": ""}, "expected tokens"),
+    ],
+)
+def test_impossible_requests_are_refused_and_change_nothing(runner, options, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        generated(runner, **options)
+    assert runner.position == 0
+    assert generated(runner, max_new_tokens=3)[1].num_generated_tokens == 3
+
+
+def test_files_that_do_not_fit_are_refused(files, tmp_path):
+    broken = tmp_path / "tokenizer.json"
+    for content in ("{", "[]", '{"model": {"type": "WordPiece"}}', '{"model": {"vocab": 3, "merges": []}}'):
+        broken.write_text(content)
+        with pytest.raises(InvalidArgumentError, match="cannot"):
+            TextLLMRunner(files["custom"], broken)
+    with pytest.raises(ExecuTorchError):
+        TextLLMRunner(tmp_path / "missing.pte", files["tokenizer"])
+    larger = TextLLMRunner(files["custom"], write_tokenizer(broken, 300))
+    with pytest.raises(InvalidArgumentError, match="vocabulary of 258"):
+        generated(larger, "<more>")
+
+
+def test_two_runners_generate_at_once(files):
+    results = {}
+
+    def work(index):
+        results[index] = generated(TextLLMRunner(files["custom"], files["tokenizer"]), max_new_tokens=20)[0]
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results[0] == results[1]
+
+
+def test_llama_main_prints_what_the_runner_generates(files, runner):
+    expected, _ = generated(runner, max_new_tokens=10)
+    command = [
+        LLAMA_MAIN, f"--model_path={files['custom']}", "--tokenizer_path", str(files["tokenizer"]),
+        f"--prompt={PROMPT}", "--temperature=0", "--max_new_tokens=10", "--ignore_eos", "--warmup",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert done.stdout.decode("utf-8", "backslashreplace") == PROMPT + expected
+    assert b"PyTorchObserver {" in done.stderr
+    for wrong in (["--temperature=hot"], ["--no_such=1"], ["--model_path=nowhere.pte"]):
+        failed = subprocess.run([*command, *wrong], capture_output=True, check=False)
+        assert failed.returncode in (1, 2)
+        assert failed.stderr
+
+
+def test_the_tokenizer_of_the_runner_reads_bytes(files):
+    tokenizer = Tokenizer(str(files["tokenizer"]))
+    assert tokenizer.encode("héllo", 1, 1) == [BOS, *"héllo".encode(), EOS]
+    assert tokenizer.decode([*"héllo".encode()]) == "héllo"

@@ -1,0 +1,152 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Tokenizers in C++ against the package `tokenizers`, on random text of assigned characters."""
+
+import contextlib
+import random
+import struct
+import unicodedata
+from pathlib import Path
+
+import pytest
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from executorch.extension.llm.runner import Tokenizer as Ours
+from executorch.runtime.errors import InvalidArgumentError
+
+DOCS = sorted((Path(__file__).resolve().parents[4] / "docs").glob("*.md"))
+WORDS = "|".join(
+    (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    )
+)
+BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+SPLIT = pre_tokenizers.Split(Regex(WORDS), "isolated")
+PIECES = ["  ", "\n", "\r\n", "\t", "\u3000", "\u180e", "\u2028", "\x85", "'s", "'LL", "<s>", "</s>", "123456", "٣٤"]
+SENTENCES = decoders.Sequence(
+    [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+)
+KINDS = {
+    "GPT-2": ({}, pre_tokenizers.ByteLevel(add_prefix_space=False), None),
+    "GPT-2 with a prefix": ({}, pre_tokenizers.ByteLevel(add_prefix_space=True), None),
+    "Llama 3": ({"ignore_merges": True}, pre_tokenizers.Sequence([SPLIT, BYTES]), None),
+    "Qwen": ({}, pre_tokenizers.Sequence([SPLIT, BYTES]), normalizers.NFC()),
+    "SmolLM": ({}, pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(False)]), None),
+    "Llama 2": (
+        {"byte_fallback": True, "fuse_unk": True, "unk_token": "<unk>"},
+        None,
+        normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]),
+    ),
+}
+
+
+def trained(name, folder):
+    options, divided, normalizer = KINDS[name]
+    made = Tokenizer(models.BPE(**options))
+    is_bytes = divided is not None
+    if is_bytes:
+        made.pre_tokenizer = divided
+    if normalizer is not None:
+        made.normalizer = normalizer
+    made.decoder = decoders.ByteLevel() if is_bytes else SENTENCES
+    special = ["<unk>", "<s>", "</s>", *([] if is_bytes else [f"<0x{byte:02X}>" for byte in range(256)])]
+    alphabet = pre_tokenizers.ByteLevel.alphabet() if is_bytes else []
+    lines = [line for file in DOCS for line in file.read_text().splitlines()]
+    texts = lines if is_bytes else [word for line in lines for word in line.split(" ")]
+    trainer = trainers.BpeTrainer(
+        vocab_size=900, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    made.train_from_iterator(texts, trainer)
+    made.save(str(folder / "tokenizer.json"))
+    return made
+
+
+def random_text(rng, words):
+    ranges = [(1, 0x2FFF), (0x300, 0x36F), (0x3000, 0xD7FF), (0xE000, 0xFFFF), (0x10000, 0x1FFFF)]
+    parts = []
+    for _ in range(rng.randint(0, 12)):
+        kind = rng.random()
+        if kind < 0.35:
+            parts.append(rng.choice(words))
+        elif kind < 0.5:
+            parts.append(rng.choice(PIECES))
+        elif kind < 0.9:
+            parts.append(chr(rng.randint(*rng.choice(ranges))))
+        else:
+            parts.append(rng.choice("abcXYZ019.,!?-_ "))
+    # Libraries have different versions of Unicode: later characters than of version 13 are left out.
+    return "".join(c for part in parts for c in part if unicodedata.category(c) not in ("Cn", "Mn"))
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_random_text_is_encoded_and_decoded_as_by_the_package(name, tmp_path):
+    reference = trained(name, tmp_path)
+    ours = Ours(str(tmp_path))
+    assert ours.vocab_size == reference.get_vocab_size()
+    rng = random.Random(name)
+    words = [word for file in DOCS for word in file.read_text().split(" ")]
+    for _ in range(1500):
+        text = random_text(rng, words)
+        expected = reference.encode(text, add_special_tokens=False).ids
+        assert ours.encode(text) == expected, repr(text)
+        if name != "Llama 2":
+            assert ours.decode(expected) == reference.decode(expected, skip_special_tokens=False), repr(text)
+
+
+def test_long_words_do_not_take_quadratic_time(tmp_path):
+    reference = trained("GPT-2", tmp_path)
+    text = "ab" * 50_000
+    assert Ours(str(tmp_path)).encode(text) == reference.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"type":"BPE"', '"type":"WordPiece"'),
+        ('"vocab":{', '"vocab":{"a new piece":-1,'),
+        ('"merges":[', '"merges":[["q","no such piece"],'),
+        ('"type":"ByteLevel"', '"type":"Unheard"'),
+        ('"id":1', '"id":99999999999'),
+        ('"lstrip":false', '"lstrip":true'),
+    ],
+)
+def test_files_that_are_not_supported_are_refused(old, new, tmp_path):
+    text = trained("GPT-2", tmp_path).to_str()
+    assert old in text
+    (tmp_path / "tokenizer.json").write_text(text.replace(old, new, 1))
+    with pytest.raises(InvalidArgumentError, match="cannot load"):
+        Ours(str(tmp_path))
+
+
+def test_damaged_files_never_end_the_process(tmp_path):
+    text = trained("GPT-2", tmp_path).to_str().encode()
+    rng = random.Random(0)
+    for _ in range(60):
+        damaged = bytearray(text)
+        for _ in range(rng.randint(1, 8)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        (tmp_path / "tokenizer.json").write_bytes(damaged[: rng.choice([len(damaged), rng.randrange(len(damaged))])])
+        with contextlib.suppress(InvalidArgumentError):
+            Ours(str(tmp_path)).encode("hello")
+
+
+def llama2c(path, pieces, bos=1, eos=2):
+    header = struct.pack("<iiii", len(pieces), bos, eos, max(len(piece) for piece, _ in pieces))
+    path.write_bytes(header + b"".join(struct.pack("<fi", score, len(piece)) + piece for piece, score in pieces))
+    return path
+
+
+def test_tokenizers_of_llama2c_merge_the_best_pair_first(tmp_path):
+    pieces = [(b"<unk>", 0.0), (b"\n<s>\n", 0.0), (b"\n</s>\n", 0.0)]
+    pieces += [(b"<0x%02X>" % byte, 0.0) for byte in range(256)]
+    pieces += [(b" ", -1.0), (b"a", -2.0), (b"b", -3.0), (b"ab", -4.0), (b" a", -5.0), (b"abab", -6.0)]
+    tokenizer = Ours(str(llama2c(tmp_path / "t.bin", pieces)))
+    space, _, _, pair, _, four = range(259, 265)
+    assert tokenizer.encode("abab", 1, 1) == [1, space, four, 2]
+    assert tokenizer.encode("abé") == [space, pair, 3 + 0xC3, 3 + 0xA9]
+    assert tokenizer.decode([1, space, four, 3 + 0xC3, 3 + 0xA9])[-5:] == "ababé"
+    whole = (tmp_path / "t.bin").read_bytes()
+    for size in (0, 7, 16, 30, len(whole) - 1):
+        (tmp_path / "cut.bin").write_bytes(whole[:size])
+        with pytest.raises(InvalidArgumentError):
+            Ours(str(tmp_path / "cut.bin"))
