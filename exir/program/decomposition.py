@@ -19,6 +19,7 @@ from executorch.exir.backend.program_copy import copy_program
 from executorch.exir.decompose.linalg_checks import check_in_kernels
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.program.aliased_constants import use_buffers_for_aliased_constants
 from executorch.exir.program.affine_operators import affine_decompositions
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import IN_PLACE_OF_PYTORCHS, decompositions_beyond_core
@@ -63,6 +64,7 @@ def decompose(
     Raises `ExportError` for nested control flow that neither torch nor a rewrite call by call covers."""
     kept = list(preserve)
     table = decomposition_table(kept, unroll_recurrent)
+    program = use_buffers_for_aliased_constants(program)
     rewritten = _rewritten(program, table, kept) if has_fixed_sizes(program) else None
     if rewritten is not None:
         return rewritten

@@ -1,0 +1,65 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Constants that are a buffer's own memory become that buffer.
+
+    lifted_tensor_0 (constant), key_cache_0 (buffer): one tensor     →     key_cache_0
+
+A non-strict export finds a tensor that a module also keeps outside of its buffers (as the caches of transformers do) and
+lifts it as a constant. A write to it would be a write to a constant, and the buffer would keep its first value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec
+
+from executorch.exir.backend.program_copy import copy_program
+
+
+def use_buffers_for_aliased_constants(program: ExportedProgram) -> ExportedProgram:
+    """The program, or a copy of it without constants that are memory of a buffer with the same sizes and strides."""
+    replaced = _aliases(program)
+    if not replaced:
+        return program
+    made = copy_program(program)
+    placeholders = {node.name: node for node in made.graph.find_nodes(op="placeholder")}
+    for name, buffer in replaced.items():
+        placeholders[name].replace_all_uses_with(placeholders[buffer])
+        made.graph.erase_node(placeholders[name])
+    signature: Any = made.graph_signature
+    signature.input_specs = [spec for spec in signature.input_specs if _name(spec) not in replaced]
+    made.graph_module.recompile()
+    return made
+
+
+def _name(spec: InputSpec) -> str:
+    return "" if isinstance(spec.arg, ConstantArgument) else spec.arg.name
+
+
+def _aliases(program: ExportedProgram) -> dict[str, str]:
+    """The placeholder of each such constant → that of the buffer."""
+    buffers: dict[Any, str] = {}
+    found: dict[str, str] = {}
+    specs = program.graph_signature.input_specs
+    for spec in specs:
+        key = _memory(program, spec) if spec.kind is InputKind.BUFFER else None
+        if key is not None:
+            buffers.setdefault(key, _name(spec))
+    for spec in specs:
+        key = _memory(program, spec) if spec.kind is InputKind.CONSTANT_TENSOR else None
+        if key in buffers:
+            found[_name(spec)] = buffers[key]
+    return found
+
+
+def _memory(program: ExportedProgram, spec: InputSpec) -> Any:
+    """Where a constant or buffer lies and how; None for what has no memory."""
+    value = program.state_dict.get(spec.target or "")
+    value = program.constants.get(spec.target or "") if value is None else value
+    if type(value) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or value.layout is not torch.strided:
+        return None
+    if value.numel() == 0 or value.device.type == "meta" or isinstance(value, torch._subclasses.FakeTensor):
+        return None
+    return value.data_ptr(), value.dtype, tuple(value.shape), value.stride()

@@ -1,0 +1,35 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Tensors that a module keeps beside its buffers, in their memory."""
+
+import torch
+
+from executorch.exir import to_edge
+from executorch.runtime import Runtime
+
+
+class Keeper:
+    """An object, no module, that holds a tensor."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(2))
+        self.keeper = Keeper(self.count)
+        self.other = Keeper(torch.ones(2))
+
+    def forward(self, x):
+        self.keeper.tensor.add_(x)
+        return self.keeper.tensor + self.other.tensor
+
+
+def test_a_write_to_memory_of_a_buffer_is_kept_for_the_next_call():
+    exported = torch.export.export(Counter(), (torch.ones(2),), strict=False)
+    assert any(spec.target and "lifted_tensor" in spec.target for spec in exported.graph_signature.input_specs)
+    method = Runtime.get().load_program(to_edge(exported).to_executorch().buffer).load_method("forward")
+    x = torch.tensor([1.0, 2.0])
+    assert method.execute((x,))[0].tolist() == [2.0, 3.0]
+    assert method.execute((x,))[0].tolist() == [3.0, 5.0]
