@@ -5,7 +5,7 @@
 
 namespace executorch::extension::pybindings {
 
-/// What executorch.extension.llm.runner is made of.
+/// Binds the classes of executorch.extension.llm.runner.
 void bind_llm_runner(pybind11::module_& module);
 
 }  // namespace executorch::extension::pybindings

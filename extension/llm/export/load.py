@@ -15,7 +15,7 @@ _WRAPPERS = ("model", "state_dict")
 
 
 class CheckpointFileError(ValueError):
-    """A file that is no checkpoint, or a broken one."""
+    """A broken checkpoint, or another kind of file."""
 
 
 def iter_checkpoint(path: str | Path) -> Iterator[tuple[str, torch.Tensor]]:

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What runners of language models have in common.
+// The interface of runners of language models.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace executorch::extension::llm {
 struct GenerationConfig {
   /// Passes the prompt to the callback, too.
   bool echo = true;
-  /// Stops at a token of the vocabulary's end only where this is false.
+  /// Continues behind tokens that end a text.
   bool ignore_eos = false;
   /// The most new tokens; -1: as many as seq_len and the context leave.
   int32_t max_new_tokens = -1;
-  /// A run whose tokens nobody reads: the callbacks are not called.
+  /// Skips the callbacks: a run to warm up.
   bool warming = false;
   /// The most tokens in all, prompt included; -1: as many as the context has.
   int32_t seq_len = -1;
@@ -36,9 +36,9 @@ struct GenerationConfig {
   float minp = 0.0f;
   /// Divides positive logits of tokens that occurred, and multiplies negative ones; 1: nothing.
   float repetition_penalty = 1.0f;
-  /// What draws; the same seed draws the same tokens. 0: another each time.
+  /// Seed of the random numbers; the same seed draws the same tokens. 0: a new one each time.
   uint64_t seed = 0;
-  /// Texts that end the generation; the text that is passed on ends with the first of them.
+  /// Texts that end the generation; the first one found is the end of the output.
   std::vector<std::string> stop_strings = {};
 
   /// How many new tokens fit: never negative.
@@ -60,7 +60,7 @@ class IRunner {
   virtual ~IRunner() = default;
   virtual bool is_loaded() const = 0;
   virtual runtime::Error load() = 0;
-  /// Appends the prompt to what the cache holds, and generates.
+  /// Appends the prompt to the cache, and generates text behind it.
   virtual runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                                   TextCallback token_callback = {},
                                   StatsCallback stats_callback = {}) = 0;

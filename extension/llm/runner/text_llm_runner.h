@@ -19,7 +19,7 @@
 
 namespace executorch::extension::llm {
 
-/// What a program's constant methods say of itself, by their names; truth values are 0 and 1.
+/// The values of a program's constant methods by name; truth values are 0 and 1.
 using Metadata = std::unordered_map<std::string, int64_t>;
 
 /// The constant methods of a program; those that are missing have their documented defaults, and
@@ -44,11 +44,11 @@ class TextLLMRunner final : public IRunner {
 
   /// Errors as Module::execute(); InvalidArgument for options out of their range, a prompt without
   /// tokens or with more than fit, text that the tokenizer refuses, or a tokenizer with tokens
-  /// beyond the model's vocabulary. What a callback throws is passed on.
+  /// beyond the model's vocabulary. Exceptions of callbacks pass through.
   [[nodiscard]] runtime::Error generate(const std::string& prompt, const GenerationConfig& config,
                                         TextCallback token_callback = {},
                                         StatsCallback stats_callback = {}) override;
-  /// Appends text to the cache; the token that the model finds most likely behind it.
+  /// Appends text to the cache; returns the most likely next token.
   runtime::Result<uint64_t> prefill(const std::string& prompt, int8_t num_bos = 0,
                                     int8_t num_eos = 0);
   /// Runs a prompt without callbacks, and begins again.
@@ -66,14 +66,14 @@ class TextLLMRunner final : public IRunner {
   void set_model_load_times(long start, long end);
 
  private:
-  /// What an execution changes.
+  /// The state that an execution changes.
   struct Saved {
     int64_t position;
     std::optional<uint64_t> pending;
     size_t history;
     std::unordered_set<uint64_t> seen;
   };
-  /// Takes back what happened in its scope, unless it is told to keep it; exceptions included.
+  /// Restores the state at the end of its scope, after exceptions too, unless keep() was called.
   class Rollback final {
    public:
     explicit Rollback(TextLLMRunner& runner) : runner_(runner), saved_(runner.save()) {}
@@ -100,7 +100,7 @@ class TextLLMRunner final : public IRunner {
   runtime::Result<std::vector<uint64_t>> encode(const std::string& prompt, int8_t bos, int8_t eos);
   /// The logits of tokens at position_.
   runtime::Result<aten::Tensor> step(const uint64_t* tokens, size_t count);
-  /// The same by chunks of what the method takes at once; moves position_ on.
+  /// The same in chunks that the method takes; advances position_.
   runtime::Result<aten::Tensor> run(const std::vector<uint64_t>& tokens);
   runtime::Error generate_tokens(const std::string& prompt, const GenerationConfig& config,
                                  const TextCallback& callback);

@@ -45,7 +45,7 @@ class TextLLMRunner:
         token_callback: Callable[[str], object] | None = None,
         stats_callback: Callable[[Any], object] | None = None,
     ) -> None:
-        """Append the prompt to what was said before, and generate; text goes to the callback as it comes."""
+        """Append the prompt to the cache and generate; the callback receives text as it is generated."""
         self._runner.generate(prompt, config or GenerationConfig(), token_callback, stats_callback)
 
     def stream(self, prompt: str, config: Any = None) -> Iterator[str]:
@@ -72,7 +72,7 @@ class TextLLMRunner:
             thread.join()
 
     def prefill(self, prompt: str, num_bos: int = 0, num_eos: int = 0) -> int:
-        """Append the prompt to the cache; return the token that the model finds most likely behind it."""
+        """Append the prompt to the cache; return the most likely next token."""
         token: int = self._runner.prefill(prompt, num_bos, num_eos)
         return token
 
@@ -97,6 +97,6 @@ class TextLLMRunner:
 
     @property
     def metadata(self) -> dict[str, int]:
-        """What the program says of itself: `get_max_context_len`, `use_kv_cache`, …"""
+        """Values of the program's constant methods: `get_max_context_len`, `use_kv_cache`, …"""
         found: dict[str, int] = self._runner.metadata
         return found

@@ -19,7 +19,7 @@ class Utf8Stream final {
     held_.erase(0, complete);
     return text;
   }
-  /// What never became a character.
+  /// Bytes of an incomplete character.
   std::string rest() { return std::move(held_); }
 
  private:
@@ -44,7 +44,7 @@ class StopStrings final {
     for (const std::string& text : texts_)
       longest_ = text.size() > longest_ ? text.size() : longest_;
   }
-  /// Whether one of them ends in `text`, which it is cut behind.
+  /// Whether `text` completes one of them; `text` is then cut behind it.
   bool ends(std::string& text) {
     if (longest_ == 0) return false;
     const size_t before = tail_.size();

@@ -284,7 +284,7 @@ Result<Json> parse(const std::filesystem::path& file) {
   }
   Json made = Json::parse(stream, nullptr, false);
   if (!made.is_object()) {
-    ET_LOG(Error, "tokenizer: '%s' is no JSON object", file.c_str());
+    ET_LOG(Error, "tokenizer: '%s' holds no JSON object", file.c_str());
     return Error::LoadFailure;
   }
   return made;

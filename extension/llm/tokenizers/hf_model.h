@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a tokenizer.json says, read and checked.
+// Contents of a tokenizer.json after checks.
 #pragma once
 
 #include <cstdint>

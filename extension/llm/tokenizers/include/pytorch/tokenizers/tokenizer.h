@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What all tokenizers have in common. A loaded tokenizer is immutable: threads may share it.
+// The interface of tokenizers. A loaded tokenizer is immutable: threads may share it.
 #pragma once
 
 #include <cstdint>

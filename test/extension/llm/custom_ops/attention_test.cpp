@@ -1,0 +1,148 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/llm/custom_ops/attention.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace engine = executorch::kernels::engine;
+using executorch::extension::llm::attend;
+using executorch::extension::llm::attention_scratch;
+using executorch::extension::llm::AttentionCall;
+using executorch::extension::llm::AttentionType;
+
+class SeveralThreads final : public engine::Threads {
+ public:
+  explicit SeveralThreads(size_t count) : count_(count) {}
+  size_t count() const override { return count_; }
+  void run(size_t tasks, executorch::runtime::FunctionRef<void(size_t)> task) override {
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < tasks; ++i) threads.emplace_back([&, i] { task(i); });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  size_t count_;
+};
+
+struct Case {
+  int64_t queries, first, heads, key_heads, channels;
+};
+
+/// Random float32 tensors of [position, head, channel], and a call on them.
+struct Problem {
+  std::vector<float> query, key, value, mask, out;
+  AttentionCall call;
+
+  explicit Problem(const Case& given, bool has_mask) {
+    const int64_t keys = given.first + given.queries;
+    std::mt19937 generator(7);
+    std::normal_distribution<float> normal;
+    query.resize(size_t(given.queries * given.heads * given.channels));
+    key.resize(size_t(keys * given.key_heads * given.channels));
+    value.resize(key.size());
+    mask.resize(size_t(given.queries * keys));
+    out.resize(query.size());
+    for (auto* each : {&query, &key, &value, &mask}) {
+      for (float& number : *each) number = normal(generator);
+    }
+    const int64_t wide = given.heads * given.channels, narrow = given.key_heads * given.channels;
+    call.query = {query.data(), AttentionType::Float, 0, wide, given.channels};
+    call.key = {key.data(), AttentionType::Float, 0, narrow, given.channels};
+    call.value = {value.data(), AttentionType::Float, 0, narrow, given.channels};
+    call.out = out.data();
+    call.out_position_stride = wide;
+    call.out_head_stride = given.channels;
+    call.batch = 1;
+    call.queries = given.queries;
+    call.keys = keys;
+    call.heads = given.heads;
+    call.key_heads = given.key_heads;
+    call.channels = given.channels;
+    call.scale = 1 / std::sqrt(float(given.channels));
+    call.is_causal = !has_mask;
+    call.first_position = given.first;
+    if (has_mask) {
+      call.mask = mask.data();
+      call.mask_stride = keys;
+    }
+  }
+
+  void run(engine::Threads& threads, engine::InstructionSet set) {
+    std::vector<float> scratch(attention_scratch(call, threads.count()) / sizeof(float));
+    attend(call, threads, scratch.data(), set);
+  }
+
+  /// The result of one head of one query, in double.
+  std::vector<double> expected(int64_t i, int64_t head) const {
+    const int64_t key_head = head / (call.heads / call.key_heads);
+    const int64_t seen = call.is_causal ? call.first_position + i + 1 : call.keys;
+    std::vector<double> weights(static_cast<size_t>(seen));
+    double most = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < seen; ++j) {
+      double score = 0;
+      for (int64_t c = 0; c < call.channels; ++c) {
+        score += double(query[size_t((i * call.heads + head) * call.channels + c)]) *
+                 double(key[size_t((j * call.key_heads + key_head) * call.channels + c)]);
+      }
+      score *= double(call.scale);
+      if (call.mask != nullptr) score += double(mask[size_t(i * call.keys + j)]);
+      weights[size_t(j)] = score;
+      most = std::max(most, score);
+    }
+    for (double& weight : weights) sum += weight = std::exp(weight - most);
+    std::vector<double> result(size_t(call.channels), 0.0);
+    for (int64_t j = 0; j < seen; ++j) {
+      for (int64_t c = 0; c < call.channels; ++c) {
+        result[size_t(c)] +=
+            weights[size_t(j)] / sum *
+            double(value[size_t((j * call.key_heads + key_head) * call.channels + c)]);
+      }
+    }
+    return result;
+  }
+};
+
+constexpr Case kCases[] = {{1, 0, 1, 1, 8},   {1, 200, 6, 2, 64}, {3, 64, 4, 4, 13},
+                           {70, 5, 6, 1, 32}, {130, 0, 3, 3, 16}, {2, 63, 130, 2, 16}};
+
+TEST(AttentionTest, EqualsTheFormulaOnEveryInstructionSet) {
+  for (const auto set : {engine::InstructionSet::Scalar, engine::InstructionSet::Avx2,
+                         engine::InstructionSet::Avx512}) {
+    if (set > engine::detected_instruction_set()) continue;
+    for (const Case& each : kCases) {
+      for (const bool has_mask : {false, true}) {
+        Problem problem(each, has_mask);
+        engine::CallingThread thread;
+        problem.run(thread, set);
+        for (int64_t i = 0; i < each.queries; ++i) {
+          for (int64_t head = 0; head < each.heads; ++head) {
+            const auto expected = problem.expected(i, head);
+            for (int64_t c = 0; c < each.channels; ++c) {
+              const size_t at = size_t((i * each.heads + head) * each.channels + c);
+              ASSERT_NEAR(double(problem.out[at]), expected[size_t(c)], 4e-6);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(AttentionTest, HasTheSameBitsOnAnyNumberOfThreads) {
+  for (const Case& each : kCases) {
+    Problem one(each, false), three(each, false);
+    engine::CallingThread thread;
+    SeveralThreads threads(3);
+    one.run(thread, engine::instruction_set());
+    three.run(threads, engine::instruction_set());
+    EXPECT_EQ(one.out, three.out);
+  }
+}
+
+}  // namespace
