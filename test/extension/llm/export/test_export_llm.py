@@ -8,6 +8,8 @@ import torch
 import transformers
 
 from executorch.examples.models.llama.convert_weights import CheckpointError
+from executorch.examples.models.llama.export_llama import build_args_parser, config_of
+from executorch.examples.models.llama.export_llama import main as export_older
 from executorch.examples.models.llama.export_llama_lib import build_model, export_llama, lower_llama
 from executorch.examples.models.llama.model_args import ModelArgs, ModelArgsError
 from executorch.extension.llm.export.config.llm_config import LlmConfigError
@@ -125,6 +127,16 @@ def test_the_command_writes_a_file_with_the_methods_that_runners_read(checkpoint
         "get_max_seq_len": 32, "get_max_context_len": 64, "get_n_layers": 2, "get_vocab_size": 256, "get_bos_id": 1,
         "use_kv_cache": True, "use_sdpa_with_kv_cache": False, "enable_dynamic_shape": True,
     }  # fmt: skip
+
+
+def test_the_older_command_means_the_same_configuration(tmp_path):
+    options = "-c here -kv --use_sdpa_with_kv_cache -X -qmode 8da4w -G 32 -E 8,0 -d fp32 --max_seq_length 64"
+    older = config_of(build_args_parser().parse_args([*options.split(), "--max_context_length", "256", "-n", "m"]))
+    keys = "base.checkpoint=here model.use_kv_cache=True model.use_sdpa_with_kv_cache=True backend.xnnpack.enabled=True"
+    keys += " quantization.qmode=8da4w quantization.group_size=32 quantization.embedding_quantize='8,0'"
+    keys += " export.max_seq_length=64 export.max_context_length=256 export.output_name=m"
+    assert older == read_config(keys.split())
+    assert export_older(["-c", str(tmp_path / "nowhere")]) == 1
 
 
 @pytest.mark.parametrize(
