@@ -16,8 +16,8 @@ from executorch.backends.xnnpack.lowering.quantization import DYNAMIC, dynamic_s
 
 
 def layers_of_one_operand(graph: Graph) -> list[list[Node]]:
-    """The nodes of each dynamic quantization and the layers that read it; those with a common layer are one list."""
-    group_of: dict[Node, list[Node]] = {}
+    """The nodes of each dynamic quantization and the layers that read it and no other one."""
+    groups: list[list[Node]] = []
     for choice in graph.nodes:
         if choice.op != "call_function" or operator_of(choice) not in DYNAMIC:
             continue
@@ -25,12 +25,12 @@ def layers_of_one_operand(graph: Graph) -> list[list[Node]]:
         for part in choice.users:
             for number in part.users:
                 last = [each for each in (number, *number.users) if dynamic_source(each) is choice.args[0]]
-                group += [part, number, *last, *(reader for each in last for reader in each.users)]
-        for node in dict.fromkeys(group):
-            other = group_of.get(node)
-            if other is not None and other is not group:
-                group = other + group
-                group_of.update(dict.fromkeys(other, group))
-        group_of.update(dict.fromkeys(group, group))
-    unique = {id(group): group for group in group_of.values()}
-    return [list(dict.fromkeys(group)) for group in unique.values()]
+                layers = [reader for each in last for reader in each.users if _reads_one(reader)]
+                group += [part, number, *last, *layers]
+        groups.append(list(dict.fromkeys(group)))
+    return groups
+
+
+def _reads_one(layer: Node) -> bool:
+    """False for a product of two such operands, of which one may depend on the other."""
+    return sum(dynamic_source(each) is not None for each in layer.all_input_nodes) == 1
