@@ -19,8 +19,8 @@ from executorch.exir.backend.program_copy import copy_program
 from executorch.exir.decompose.linalg_checks import check_in_kernels
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.program.aliased_constants import use_buffers_for_aliased_constants
 from executorch.exir.program.affine_operators import affine_decompositions
+from executorch.exir.program.aliased_constants import use_buffers_for_aliased_constants
 from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
 from executorch.exir.program.beyond_core import IN_PLACE_OF_PYTORCHS, decompositions_beyond_core
 from executorch.exir.program.call_body import Table

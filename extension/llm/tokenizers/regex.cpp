@@ -51,7 +51,8 @@ Result<Regex> Regex::compile(const std::string& given) {
   code->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                              PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
   if (code->code == nullptr) {
-    ET_LOG(Error, "tokenizer: '%s' is not a valid pattern (byte %zu)", given.c_str(), size_t(place));
+    ET_LOG(Error, "tokenizer: '%s' is not a valid pattern (byte %zu)", given.c_str(),
+           size_t(place));
     return Error::RegexFailure;
   }
   pcre2_jit_compile(code->code, PCRE2_JIT_COMPLETE);  // without it, matching is slower
