@@ -3,8 +3,8 @@
 
     lifted_tensor_0 (constant), key_cache_0 (buffer): one tensor     →     key_cache_0
 
-A non-strict export finds a tensor that a module also keeps outside of its buffers (as the caches of transformers do) and
-lifts it as a constant. A write to it would be a write to a constant, and the buffer would keep its first value.
+A non-strict export lifts a tensor as a constant that a module also keeps outside of its buffers, as the caches of
+transformers do. A write to it would be a write to a constant, and the buffer would keep its first value.
 """
 
 from __future__ import annotations
