@@ -41,16 +41,15 @@ bool has_no_bound(const fb::Tensor& tensor, size_t dim) {
 bool is_dense(const et::Tensor& tensor, Span<const uint8_t> dim_order) {
   auto strides = tensor.strides();
   et::StridesType implied[kTensorDimensionLimit];
-  // Without strides, the elements lie one after the other in the tensor's own dim order, and without
-  // that in the default one.
+  // Without strides, the elements lie one after the other in the tensor's own dim order, and
+  // without that in the default one.
   if (strides.empty()) {
     et::DimOrderType own_order[kTensorDimensionLimit];
     const size_t rank = dim_order.size();
     for (size_t i = 0; i < rank; ++i) {
       own_order[i] = static_cast<et::DimOrderType>(i);
     }
-    if ((internal::has_dim_order(tensor) &&
-         get_dim_order(tensor, own_order, rank) != Error::Ok) ||
+    if ((internal::has_dim_order(tensor) && get_dim_order(tensor, own_order, rank) != Error::Ok) ||
         dim_order_to_stride(tensor.sizes().data(), own_order, rank, implied) != Error::Ok) {
       return false;
     }

@@ -65,7 +65,8 @@ TEST(EngineAlone, RefusesByNameWhatOnlyXnnpackComputes) {
   extension::Module module(std::string(kData) + "four_bits.pte");
   LogCapture log;
   EXPECT_EQ(module.load_method("forward"), Error::NotSupported);
-  EXPECT_TRUE(log.contains("node FullyConnected on QDInt8, QCInt4, Float32 to Float32")) << log.text();
+  EXPECT_TRUE(log.contains("node FullyConnected on QDInt8, QCInt4, Float32 to Float32"))
+      << log.text();
   EXPECT_TRUE(log.contains("EXECUTORCH_XNNPACK_LIBRARY=NONE")) << log.text();
 }
 
