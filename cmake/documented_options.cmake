@@ -40,10 +40,13 @@ check_conflicting_options_on(IF_ON EXECUTORCH_THREADPOOL_USE_PERFORMANCE_CORES C
 if(OPTIMIZE_SIZE)
   set(EXECUTORCH_OPTIMIZE_SIZE ON)
 endif()
-# The speech runner is made of modules: without those it is left out, too, unless it is asked for.
-if(DEFINED EXECUTORCH_BUILD_EXTENSION_MODULE AND NOT EXECUTORCH_BUILD_EXTENSION_MODULE AND NOT DEFINED
-                                                                                         EXECUTORCH_BUILD_EXTENSION_ASR_RUNNER)
-  set(EXECUTORCH_BUILD_EXTENSION_ASR_RUNNER OFF)
+# The runners of speech and language models are made of modules: without those they are left out, too, unless asked for.
+if(DEFINED EXECUTORCH_BUILD_EXTENSION_MODULE AND NOT EXECUTORCH_BUILD_EXTENSION_MODULE)
+  foreach(runner ASR LLM)
+    if(NOT DEFINED EXECUTORCH_BUILD_EXTENSION_${runner}_RUNNER)
+      set(EXECUTORCH_BUILD_EXTENSION_${runner}_RUNNER OFF)
+    endif()
+  endforeach()
 endif()
 if(EXECUTORCH_USE_SANITIZER AND NOT EXECUTORCH_SANITIZE)
   set(EXECUTORCH_SANITIZE address,undefined)
