@@ -46,10 +46,7 @@ bool is_dense(const et::Tensor& tensor, Span<const uint8_t> dim_order) {
   if (strides.empty()) {
     et::DimOrderType own_order[kTensorDimensionLimit];
     const size_t rank = dim_order.size();
-    for (size_t i = 0; i < rank; ++i) {
-      own_order[i] = static_cast<et::DimOrderType>(i);
-    }
-    if ((internal::has_dim_order(tensor) && get_dim_order(tensor, own_order, rank) != Error::Ok) ||
+    if (get_dim_order(tensor, own_order, rank) != Error::Ok ||
         dim_order_to_stride(tensor.sizes().data(), own_order, rank, implied) != Error::Ok) {
       return false;
     }

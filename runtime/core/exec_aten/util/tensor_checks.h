@@ -90,8 +90,8 @@ bool tensor_is_contiguous(executorch::aten::Tensor tensor);
 /// False for a tensor that keeps its sizes: a portable one that is static.
 bool may_resize(const executorch::aten::Tensor& tensor);
 
-/// The tensor's dim order into `out_dim_order`, which has `size` elements, as many as the rank,
-/// else InvalidArgument.
+/// The tensor's dim order, the default one if it was made without any, into `out_dim_order`, which
+/// has `size` elements, as many as the rank, else InvalidArgument.
 [[nodiscard]] Error get_dim_order(const executorch::aten::Tensor& tensor,
                                   executorch::aten::DimOrderType* out_dim_order, size_t size);
 bool tensor_has_valid_dim_order(executorch::aten::Tensor tensor);
@@ -124,9 +124,6 @@ namespace internal {
 /// Whether the tensor's sizes have no bound and its memory comes from an allocator when it is
 /// resized, so that no other tensor may stand for it.
 bool has_growing_memory(const executorch::aten::Tensor& tensor);
-
-/// False for a tensor that was made without one, and for one without dimensions.
-bool has_dim_order(const executorch::aten::Tensor& tensor);
 
 /// The bytes that the tensor may take when it is resized.
 size_t capacity_bytes(const executorch::aten::Tensor& tensor);

@@ -74,8 +74,6 @@ Error get_dim_order(const Tensor& tensor, uint8_t* out_dim_order, size_t size) {
 
 namespace internal {
 
-bool has_dim_order(const Tensor& tensor) { return tensor.dim() > 0; }
-
 bool has_growing_memory(const Tensor& tensor) { return growth_of(tensor) != nullptr; }
 
 size_t capacity_bytes(const Tensor& tensor) {

@@ -28,11 +28,12 @@ Error resize_tensor(Tensor tensor, ArrayRef<int64_t> sizes) {
 }
 
 Error get_dim_order(const Tensor& tensor, TensorImpl::DimOrderType* out_dim_order, size_t size) {
-  ET_CHECK_OR_RETURN_ERROR(size == tensor.dim_order().size(), InvalidArgument,
+  const TensorImpl::DimOrderType* const order = tensor.dim_order().data();
+  ET_CHECK_OR_RETURN_ERROR(size == static_cast<size_t>(tensor.dim()), InvalidArgument,
                            "room for a dim order of %zu, the tensor's has %zu", size,
-                           tensor.dim_order().size());
+                           static_cast<size_t>(tensor.dim()));
   for (size_t i = 0; i < size; ++i) {
-    out_dim_order[i] = tensor.dim_order()[i];
+    out_dim_order[i] = order != nullptr ? order[i] : static_cast<TensorImpl::DimOrderType>(i);
   }
   return Error::Ok;
 }
@@ -42,8 +43,6 @@ bool may_resize(const Tensor& tensor) {
 }
 
 namespace internal {
-
-bool has_dim_order(const Tensor& tensor) { return !tensor.dim_order().empty(); }
 
 bool has_growing_memory(const Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->growth() != nullptr;
