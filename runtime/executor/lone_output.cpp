@@ -44,10 +44,10 @@ bool is_listed(const fb::ExecutionPlan& plan, int32_t value) {
   return false;
 }
 
-/// What an instruction does with a value.
+/// The use that an instruction makes of a value.
 enum class Use : uint8_t {
   None,
-  /// It is the last argument, and none before: what the instruction writes.
+  /// The last argument and no other: the instruction's result.
   Result,
   /// A delegate's argument other than the last.
   Delegate,
@@ -91,9 +91,9 @@ bool is_alone(const fb::ExecutionPlan& plan, int32_t value) {
   return true;
 }
 
-/// Whether the value is once in `own`, not in `other`, alone in its planned memory, and every
-/// instruction that has to do with it makes `wanted` use of it; a result is one of a single
-/// instruction.
+/// Whether `own` has the value once, `other` does not have it, it is alone in its planned memory,
+/// and every instruction that has to do with it makes `wanted` use of it; a result is one of a
+/// single instruction.
 bool is_lone(const fb::ExecutionPlan& plan, int32_t value, Span<const int32_t> own,
              Span<const int32_t> other, Use wanted) {
   const fb::Tensor* tensor = tensor_at(plan, static_cast<size_t>(value));

@@ -13,7 +13,7 @@ namespace executorch::runtime::internal {
 
 /// How many values the method has.
 size_t value_count(const executorch_flatbuffer::ExecutionPlan& plan);
-/// One of them.
+/// The method's value `index`, which must exist.
 const executorch_flatbuffer::EValue& value_at(const executorch_flatbuffer::ExecutionPlan& plan,
                                               size_t index);
 /// A segment of the program, which has as many.
@@ -50,8 +50,8 @@ Span<const int32_t> tensors_in(const executorch_flatbuffer::EValue& value);
 const executorch_flatbuffer::Instruction* instruction_at(
     const executorch_flatbuffer::ExecutionPlan& plan, size_t index);
 
-/// Whether it is the operator that makes a tensor a view of another: (self, size, out). The
-/// overload may be part of the name: the kernel is found all the same.
+/// Whether the operator makes a tensor a view of another: (self, size, out). The overload may be
+/// part of the name: the loader finds the kernel in both cases.
 bool is_view(const executorch_flatbuffer::Operator& op);
 
 /// The arguments of a call of a kernel or delegate; empty for all other instructions.

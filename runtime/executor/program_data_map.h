@@ -36,9 +36,9 @@ class ProgramDataMap final : public NamedDataMap {
 
   /// How one look-up after the other goes on.
   struct Search {
-    /// The names that may still be looked at.
+    /// How many more names the look-ups may compare.
     size_t left = SIZE_MAX;
-    /// Where to begin: names are mostly asked for in their order.
+    /// Index of the name to begin with: backends mostly look names up in the order of the file.
     uint32_t next = 0;
   };
   Result<FreeableBuffer> get_data(std::string_view key, Search* search) const;

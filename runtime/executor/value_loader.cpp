@@ -32,7 +32,7 @@ using Kind = fb::KernelTypes;
 
 namespace {
 
-/// What a value is in the program; it is number `index` of its kind.
+/// The program's value `source`, number `index` of its kind.
 EValue value_of(const fb::EValue& source, const MethodBlock& block, size_t index) {
   switch (source.val_type()) {
     case Kind::Int:

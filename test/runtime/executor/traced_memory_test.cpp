@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a tracer is given has memory, also where a program leaves a tensor without.
+// Tracers receive only tensors that have memory, even if a program leaves some without.
 #include <gtest/gtest.h>
 
 #include "../silent_tracer.h"
