@@ -21,9 +21,11 @@ namespace fb = executorch_flatbuffer;
 namespace et = executorch::aten;
 using executorch::runtime::internal::count;
 using executorch::runtime::internal::items;
+using executorch::runtime::internal::tensor_at;
 using executorch::runtime::internal::tensor_source;
 using executorch::runtime::internal::TensorSource;
 using executorch::runtime::internal::text;
+using executorch::runtime::internal::value_count;
 
 namespace {
 
