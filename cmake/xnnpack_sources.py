@@ -184,6 +184,25 @@ def fetch_missing(cache: Path) -> None:
             part.replace(cache / archive.file)
 
 
+def extract_inside(tar: tarfile.TarFile, folder: Path) -> None:
+    """Extracts files, folders and links that stay in `folder`; raises SourceUnavailable for other members.
+
+    Python has a filter for this from 3.10.12 and 3.11.4 on; Debian 12 has 3.11.2.
+    """
+    inside = folder.resolve()
+    for member in tar.getmembers():
+        place = inside / member.name
+        targets = [place]
+        if member.issym():
+            targets.append(place.parent / member.linkname)
+        elif member.islnk():
+            targets.append(inside / member.linkname)
+        known = member.isfile() or member.isdir() or member.issym() or member.islnk()
+        if not known or not all(target.resolve().is_relative_to(inside) for target in targets):
+            raise SourceUnavailable(f"the archive's member {member.name!r} is no file inside of the archive's folder")
+        tar.extract(member, folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+
+
 def unpack(archive: Archive, cache: Path, destination: Path) -> None:
     """Unpacks an archive into destination/package, whose stamp says which archive it is."""
     folder = destination / archive.package
@@ -193,10 +212,7 @@ def unpack(archive: Archive, cache: Path, destination: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=destination) as scratch:
         with tarfile.open(cache / archive.file) as tar:
-            # The archives' SHA-256 is pinned above; the filter refuses members outside the folder all the same.
-            if not hasattr(tarfile, "data_filter"):
-                raise SourceUnavailable("Python's tarfile has no data filter: use Python 3.10.12, 3.11.4 or later")
-            tar.extractall(scratch, filter="data")
+            extract_inside(tar, Path(scratch))
         entries = list(Path(scratch).iterdir())
         # Debian repacks some archives without the folder that others have at their top.
         top = entries[0] if len(entries) == 1 else Path(scratch, archive.package)

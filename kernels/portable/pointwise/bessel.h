@@ -52,14 +52,19 @@ inline double scaled_bessel_k_of(double order, double x) {
                   : std::numeric_limits<double>::quiet_NaN();
   }
   if (x > 1e300) return 0;
+  if (x < 1e-10) {  // the first term (9.6.8, 9.6.9)
+    return order == 0 ? -std::log(x / 2) - kEulerGamma
+                      : std::tgamma(order) / 2 * std::pow(2 / x, order);
+  }
   const double narrow = 0.25 / std::sqrt(x), step = narrow < 0.125 ? narrow : 0.125;
   double sum = 0.5;
-  for (int k = 1;; ++k) {
-    const double t = k * step, sine = std::sinh(t / 2);
-    const double term = std::exp(-2 * x * sine * sine) * std::cosh(order * t);
+  for (int k = 1; k < 1000; ++k) {
+    const double t = k * step, sine = std::sinh(t / 2), decay = 2 * x * sine * sine;
+    const double term = std::exp(-decay) * std::cosh(order * t);
     sum += term;
-    if (term < sum * 1e-18 && 2 * x * sine * sine > 1) return sum * step;
+    if (decay > 1 && !(term > sum * 1e-18)) break;
   }
+  return sum * step;
 }
 
 template <int Order>
