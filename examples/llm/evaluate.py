@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a decoder of bytes generates in eager PyTorch, and how well it and its programs predict text."""
+"""Text that a decoder of bytes generates in eager PyTorch, and the perplexity of the decoder and its programs."""
 
 import math
 

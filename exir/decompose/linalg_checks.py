@@ -14,8 +14,9 @@ from torch.fx import Graph, Node
 _CHECK = torch.ops.aten._linalg_check_errors.default
 
 
-def check_in_kernels(graph: Graph) -> None:
-    """Moves each check of a factorization's errors into the call that makes it, in place."""
+def check_in_kernels(graph: Graph) -> bool:
+    """Moves each check of a factorization's errors into the call that makes it, in place. Whether there was one."""
+    found = False
     for node in list(graph.nodes):
         if node.target is not _CHECK:
             continue
@@ -26,3 +27,5 @@ def check_in_kernels(graph: Graph) -> None:
         if isinstance(source, Node) and any(argument.name == "check_errors" for argument in arguments):
             source.kwargs = {**source.kwargs, "check_errors": True}
             graph.erase_node(node)
+            found = True
+    return found

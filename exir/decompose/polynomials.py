@@ -46,10 +46,13 @@ _RECURRENCES: dict[str, tuple[First, Next, bool]] = {
 }
 
 
+def _in_floats(x: torch.Tensor) -> torch.Tensor:
+    return x if x.is_floating_point() else x.to(torch.get_default_dtype())
+
+
 def _polynomial(first: First, following: Next, shifted: bool) -> Callable[..., torch.Tensor]:
     def decomposition(x: torch.Tensor, n: float) -> torch.Tensor:
-        if not x.is_floating_point():
-            x = x.to(torch.get_default_dtype())
+        x = _in_floats(x)
         if n < 0:
             return torch.zeros_like(x)
         if shifted:
@@ -66,8 +69,7 @@ def _polynomial(first: First, following: Next, shifted: bool) -> Callable[..., t
 
 def _spherical_bessel_j0(x: torch.Tensor) -> torch.Tensor:
     """sin(x) / x; 1 at 0 and 0 at infinity."""
-    if not x.is_floating_point():
-        x = x.to(torch.get_default_dtype())
+    x = _in_floats(x)
     value = torch.where(x == 0, 1.0, torch.sin(x) / x)
     return torch.where(torch.isinf(x), 0.0, value)
 

@@ -97,8 +97,8 @@ def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -
 
 def _check_in_kernels(program: ExportedProgram) -> None:
     for held in all_graph_modules(program.graph_module):
-        check_in_kernels(held.graph)
-        held.recompile()
+        if check_in_kernels(held.graph):
+            held.recompile()
 
 
 def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: bool) -> ExportedProgram:

@@ -2,10 +2,10 @@
 #include <executorch/extension/threadpool/threadpool.h>
 
 #include <map>
-#include <new>
 
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/extension/threadpool/cores.h>
+#include <executorch/extension/threadpool/lasting.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/extension/threadpool/workers.h>
 #include <executorch/runtime/core/result.h>
@@ -30,14 +30,6 @@ constexpr runtime::Parallel kForKernels = {
       get_threadpool()->run(task, count);
     }};
 [[maybe_unused]] const bool kOffered = (runtime::set_parallel(&kForKernels), true);
-
-/// Made once, without the heap, and never destroyed: static objects of others may use it.
-template <typename T>
-T& lasting() {
-  alignas(T) static unsigned char place[sizeof(T)];
-  static T* const object = new (place) T();
-  return *object;
-}
 
 struct PoolsBySize {
   std::mutex mutex;

@@ -9,6 +9,8 @@
 #else
 #include <condition_variable>
 #include <mutex>
+
+#include <executorch/extension/threadpool/lasting.h>
 #endif
 
 namespace executorch::extension::threadpool {
@@ -36,10 +38,7 @@ struct Sleepers {
   std::condition_variable change;
 };
 
-Sleepers& sleepers() {
-  static Sleepers* const all = new Sleepers();  // Threads may sleep while static objects end.
-  return *all;
-}
+Sleepers& sleepers() { return lasting<Sleepers>(); }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include <executorch/extension/threadpool/denormals.h>
+#include <executorch/extension/threadpool/lasting.h>
 #include <executorch/extension/threadpool/waiting.h>
 
 using executorch::extension::threadpool::DenormalsAreZero;
@@ -69,12 +70,12 @@ class PoolRegistry final {
     }
   }
 
- private:
   PoolRegistry() {
     pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
                    [] { get().forget_workers(); });
   }
 
+ private:
   void forget_workers() {
     for (pthreadpool* pool = first_; pool != nullptr; pool = pool->next_) {
       pool->forget_workers();

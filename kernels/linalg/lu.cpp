@@ -3,6 +3,8 @@
 #include <executorch/kernels/linalg/lu.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <executorch/kernels/linalg/NativeFunctions.h>
 
@@ -74,25 +76,37 @@ bool prepare_factors(KernelRuntimeContext& ctx, const Tensor& a, Tensor& lu, Ten
 
 /// Factorizes each matrix of A, writes the factors and calls use(index, factors).
 template <typename T, typename Use>
-void factorize(const Tensor& a, Tensor& lu, Tensor& pivots, const Use& use) {
+void factorize(const Tensor& a, Tensor& lu, Tensor& pivots, const Use& use, bool pivot = true) {
   const Batch items(a, 2), factors(lu, 2), exchanged(pivots, 1);
   const Shape batch = items.batch();
   for (int64_t i = 0; i < batch.numel(); ++i) {
-    const Lu<T> made(items.load<T>(batch, i));
+    Lu<T> made(items.load<T>(batch, i), pivot);
     factors.store(i, made.factors);
     exchanged.store_integers(i, made.pivots);
-    use(i, made);
+    use(i, std::move(made));
   }
-}
-
-ScalarType real_dtype(const Tensor& tensor) {
-  const ScalarType dtype = tensor.scalar_type();
-  return is_complex(dtype) ? part_dtype(dtype) : dtype;
 }
 
 template <typename T>
 Matrix<T> number(const T& value) {
   return Matrix<T>::Constant(1, 1, value);
+}
+
+/// The first `count` columns of the factors, as L.
+template <typename T>
+Matrix<T> lower_of(const Matrix<T>& factors, int64_t count) {
+  Matrix<T> lower = factors.leftCols(count);
+  lower.template triangularView<Eigen::StrictlyUpper>().setZero();
+  lower.diagonal().setOnes();
+  return lower;
+}
+
+/// The first `count` rows of the factors, as U.
+template <typename T>
+Matrix<T> upper_of(const Matrix<T>& factors, int64_t count) {
+  Matrix<T> upper = factors.topRows(count);
+  upper.template triangularView<Eigen::StrictlyLower>().setZero();
+  return upper;
 }
 
 /// Row exchanges that come from a file or a caller: 1 to the number of rows.
@@ -120,15 +134,15 @@ std::tuple<Tensor&, Tensor&, Tensor&> linalg_lu_factor_ex_out(KernelRuntimeConte
   }
   visit_numbers(ctx, a.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    const Batch items(a, 2), factors(lu, 2), exchanged(pivots, 1), errors(info, 0);
-    const Shape batch = items.batch();
-    for (int64_t i = 0; i < batch.numel(); ++i) {
-      const Lu<T> made(items.load<T>(batch, i), pivot);
-      factors.store(i, made.factors);
-      exchanged.store_integers(i, made.pivots);
-      errors.store_integer(i, made.info);
-      if (check_errors && !expect_no_error(ctx, "linalg.lu_factor_ex", made.info)) return;
-    }
+    bool regular = true;
+    factorize<T>(
+        a, lu, pivots,
+        [&](int64_t i, const Lu<T>& made) {
+          Batch(info, 0).store_integer(i, made.info);
+          regular =
+              regular && (!check_errors || expect_no_error(ctx, "linalg.lu_factor_ex", made.info));
+        },
+        pivot);
   });
   return out;
 }
@@ -172,13 +186,8 @@ std::tuple<Tensor&, Tensor&, Tensor&> lu_unpack_out(KernelRuntimeContext& ctx, c
         Batch(p, 2).store(i, permutation<T>(rows, m));
       }
       if (unpack_data) {
-        Matrix<T> lower = made.leftCols(k);
-        lower.template triangularView<Eigen::StrictlyUpper>().setZero();
-        lower.diagonal().setOnes();
-        Matrix<T> upper = made.topRows(k);
-        upper.template triangularView<Eigen::StrictlyLower>().setZero();
-        Batch(l, 2).store(i, lower);
-        Batch(u, 2).store(i, upper);
+        Batch(l, 2).store(i, lower_of(made, k));
+        Batch(u, 2).store(i, upper_of(made, k));
       }
     }
   });
@@ -202,14 +211,9 @@ std::tuple<Tensor&, Tensor&, Tensor&> linalg_lu_out(KernelRuntimeContext& ctx, c
     using T = decltype(zero);
     for (int64_t i = 0; i < batch.numel(); ++i) {
       const Lu<T> made(items.load<T>(batch, i), pivot);
-      Matrix<T> lower = made.factors.leftCols(k);
-      lower.template triangularView<Eigen::StrictlyUpper>().setZero();
-      lower.diagonal().setOnes();
-      Matrix<T> upper = made.factors.topRows(k);
-      upper.template triangularView<Eigen::StrictlyLower>().setZero();
       if (pivot) Batch(p, 2).store(i, permutation<T>(made.pivots, m));
-      Batch(l, 2).store(i, lower);
-      Batch(u, 2).store(i, upper);
+      Batch(l, 2).store(i, lower_of(made.factors, k));
+      Batch(u, 2).store(i, upper_of(made.factors, k));
     }
   });
   return out;
@@ -241,7 +245,7 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _linalg_slogdet_sign(KernelRuntim
   if (!expect_square(ctx, "A", a) || !prepare_factors(ctx, a, lu, pivots)) return out;
   const Shape batch = Batch(a, 2).batch();
   if (!prepare(ctx, "sign", sign, a.scalar_type(), batch, {}) ||
-      !prepare(ctx, "logabsdet", logabsdet, real_dtype(a), batch, {})) {
+      !prepare(ctx, "logabsdet", logabsdet, real_dtype(a.scalar_type()), batch, {})) {
     return out;
   }
   visit_numbers(ctx, a.scalar_type(), [&](auto zero) {
@@ -319,14 +323,16 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _linalg_solve_ex_result(
   visit_numbers(ctx, dtype, [&](auto zero) {
     using T = decltype(zero);
     bool regular = true;
-    factorize<T>(a, lu, pivots, [&](int64_t i, const Lu<T>& made) {
+    std::vector<Lu<T>> all;
+    factorize<T>(a, lu, pivots, [&](int64_t i, Lu<T>&& made) {
       Batch(info, 0).store_integer(i, made.info);
       regular = regular && (!check_errors || expect_no_error(ctx, "linalg.solve_ex", made.info));
+      all.push_back(std::move(made));
     });
     if (!regular) return;
     const Batch solution(result, vectors ? 1 : 2);
     for (int64_t i = 0; i < batch.numel(); ++i) {
-      const Lu<T> made(items.load<T>(batch, i));
+      const Lu<T>& made = all[static_cast<size_t>(items.item_at(batch, i))];
       const Matrix<T> given = right.load<T>(batch, i);
       if (left) {
         solution.store(i, made.solve(given));

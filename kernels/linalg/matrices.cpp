@@ -64,15 +64,30 @@ Shape Batch::batch() const {
   return shape;
 }
 
-char* Batch::at(const Shape& batch, int64_t index) const {
-  int64_t offset = 0;
+template <typename Use>
+void Batch::for_each_place(const Shape& batch, int64_t index, const Use& use) const {
   const int missing = batch.rank - batch_rank();
   for (int d = batch.rank; d-- > 0;) {
     const int64_t place = index % batch.sizes[d];
     index /= batch.sizes[d];
     const int own = d - missing;
-    if (own >= 0 && memory_.sizes[own] != 1) offset += place * memory_.strides[own];
+    if (own >= 0) use(own, memory_.sizes[own] == 1 ? 0 : place);
   }
+}
+
+int64_t Batch::item_at(const Shape& batch, int64_t index) const {
+  int64_t item = 0, items = 1;
+  for_each_place(batch, index, [&](int own, int64_t place) {
+    item += place * items;
+    items *= memory_.sizes[own];
+  });
+  return item;
+}
+
+char* Batch::at(const Shape& batch, int64_t index) const {
+  int64_t offset = 0;
+  for_each_place(batch, index,
+                 [&](int own, int64_t place) { offset += place * memory_.strides[own]; });
   return memory_.data + offset;
 }
 

@@ -34,6 +34,8 @@ class Batch final {
   /// The sizes before those of a matrix.
   Shape batch() const;
 
+  /// Which item of the tensor place `index` of a batch of this shape reads.
+  int64_t item_at(const Shape& batch, int64_t index) const;
   /// The item at place `index` of a batch of this shape, to which the tensor's own is broadcast.
   template <typename T>
   Matrix<T> load(const Shape& batch, int64_t index) const;
@@ -46,6 +48,9 @@ class Batch final {
 
  private:
   int batch_rank() const { return memory_.rank - item_rank_; }
+  /// Calls use(own dimension, place in it) for each dimension of the tensor's batch.
+  template <typename Use>
+  void for_each_place(const Shape& batch, int64_t index, const Use& use) const;
   char* at(const Shape& batch, int64_t index) const;
   int64_t row_stride() const { return item_rank_ < 1 ? 0 : memory_.strides[batch_rank()]; }
   int64_t column_stride() const { return item_rank_ < 2 ? 0 : memory_.strides[batch_rank() + 1]; }
@@ -53,6 +58,11 @@ class Batch final {
   Strided memory_;
   int item_rank_;
 };
+
+/// The dtype of absolute values: that of the parts of complex numbers.
+inline ScalarType real_dtype(ScalarType dtype) {
+  return is_complex(dtype) ? part_dtype(dtype) : dtype;
+}
 
 /// Whether `tensor` has at least `rank` dimensions and a dtype of floats or complex floats.
 bool expect_matrices(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,

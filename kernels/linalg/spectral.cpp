@@ -13,8 +13,6 @@
 namespace executorch::kernels::linalg {
 namespace {
 
-ScalarType real_dtype(ScalarType dtype) { return is_complex(dtype) ? part_dtype(dtype) : dtype; }
-
 ScalarType complex_dtype(ScalarType dtype) {
   if (is_complex(dtype)) return dtype;
   return dtype == ScalarType::Float ? ScalarType::ComplexFloat : ScalarType::ComplexDouble;

@@ -139,7 +139,7 @@ inline double ndtri(double p) {
   return y;
 }
 
-/// What the incomplete gamma functions of `a` at `x` begin with: x^a exp(-x) / gamma(a).
+/// The common factor of the incomplete gamma functions: x^a exp(-x) / gamma(a).
 inline double gamma_scale(double a, double x) {
   return std::exp(a * std::log(x) - x - std::lgamma(a));
 }

@@ -41,7 +41,7 @@ enum class Datatypes : uint8_t {
   Any,
 };
 
-/// What a field of a node holds.
+/// The kind of value in a field of a node.
 enum class Role : uint8_t {
   Operand,
   /// An operand that may be left out.

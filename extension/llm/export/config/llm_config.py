@@ -249,7 +249,7 @@ class BackendConfig:
 
 @dataclass
 class LlmConfig:
-    """All of it."""
+    """The configuration of an export, a section for each step."""
 
     base: BaseConfig = field(default_factory=BaseConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
