@@ -86,6 +86,8 @@ def _flops(node: fx.Node, op: OpOverload, read: list[_Sized], written: list[_Siz
         return int(counted(*(_shape(value) for value in node.args), out_val=written[0][0]))
     if name in _PRODUCTS:
         return 2 * math.prod(written[0][0]) * read[_PRODUCTS[name]][0][-1]
+    if op.namespace == "grouped":  # each row is in one group
+        return 2 * math.prod(read[0][0]) * written[0][0][-1]
     if op.namespace == "recurrent":  # a multiply-add a weight, for each step of each sequence
         return 2 * math.prod(read[0][0][:2]) * sum(math.prod(shape) for shape, _ in read if len(shape) == 2)
     if name in _MOVES or name.endswith("_copy"):

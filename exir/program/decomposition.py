@@ -16,6 +16,7 @@ from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
 from torch.export.graph_signature import InputKind
 
 from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.decompose.grouped_products import grouped_decompositions
 from executorch.exir.decompose.linalg_checks import check_in_kernels
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
@@ -52,7 +53,11 @@ def decomposition_table(preserve: Iterable[OpOverload] = (), unroll_recurrent: b
 def _ours(unroll_recurrent: bool) -> dict[Any, Any]:
     """What we add to PyTorch's table; without what keeps recurrent layers whole, it writes them out."""
     left_out = RECURRENT_DECOMPOSITIONS if unroll_recurrent else {}
-    return {op: made for op, made in {**_tables()[1], **affine_decompositions()}.items() if op not in left_out}
+    return {
+        op: made
+        for op, made in {**_tables()[1], **affine_decompositions(), **grouped_decompositions()}.items()
+        if op not in left_out
+    }
 
 
 def decompose(

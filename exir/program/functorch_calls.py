@@ -7,15 +7,29 @@ program once more runs the transforms, and leaves the operators that they come t
 
 from __future__ import annotations
 
+import torch
 from torch.export import ExportedProgram
 
+from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 
 _MODULE = "torch._functorch."
 
 
 def without_functorch(program: ExportedProgram) -> ExportedProgram:
-    """Return the program itself if it has no such calls, else a traced copy in which composite operators are whole."""
+    """Return the program itself if it has no such calls, else a traced copy in which composite operators are whole.
+
+    Raises `ExportError` for a program that torch.export recorded wrongly: with a value inside of a transform as a
+    constant, so that it ignores an input."""
+    for name, constant in program.constants.items():
+        if isinstance(constant, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(constant):
+            raise ExportError(
+                "decomposition",
+                None,
+                f"torch.export recorded a value inside of torch.func.grad (or vjp) as the constant {name!r}, so that "
+                "the program ignores an input; this is torch.export's limit. Run the transform first: "
+                "torch.export.export(make_fx(model)(*inputs), inputs), make_fx of torch.fx.experimental.proxy_tensor",
+            )
     targets = (
         node.target
         for module in all_graph_modules(program.graph_module)

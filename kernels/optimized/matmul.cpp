@@ -6,6 +6,7 @@
 namespace executorch::kernels::optimized {
 
 using portable::batched_product;
+using portable::grouped_product;
 using portable::inner_product;
 using portable::linear_product;
 using portable::matrix_product;
@@ -30,6 +31,12 @@ Tensor& bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat
 Tensor& baddbmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& batch1,
                     const Tensor& batch2, const Scalar& beta, const Scalar& alpha, Tensor& out) {
   batched_product(ctx, isa().gemm, batch1, batch2, {&self, beta, alpha}, out);
+  return out;
+}
+
+Tensor& grouped_mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2,
+                       const Tensor& offs, bool mat2_transposed, Tensor& out) {
+  grouped_product(ctx, isa().gemm, self, mat2, offs, mat2_transposed, out);
   return out;
 }
 

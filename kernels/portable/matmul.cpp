@@ -5,10 +5,13 @@
 #include <executorch/kernels/loops/complex.h>
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/matmul.h>
 #include <executorch/kernels/recurrent/kernels.h>
 #include <executorch/runtime/kernel/parallel.h>
+
+#include <cinttypes>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -217,6 +220,49 @@ void batched_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Te
   product(ctx, tiles, left, right, addend, shape, false, false, out);
 }
 
+void grouped_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+                     const Tensor& right, const Tensor& ends, bool right_transposed, Tensor& out) {
+  if (!expect_rank(ctx, "self", left, 2) || !expect_rank(ctx, "mat2", right, 3) ||
+      !expect_rank(ctx, "offs", ends, 1) || !expect_operands(ctx, left, right, out) ||
+      !expect_inner(ctx, left, right, left.size(1), right.size(right_transposed ? 2 : 1)) ||
+      !expect_index_dtype(ctx, "offs", ends) ||
+      !ET_EXPECT(ctx, ends.size(0) == right.size(0), "offs of sizes %s has no end for each of %s",
+                 ShapeText(ends).text, ShapeText(right).text)) {
+    return;
+  }
+  Shape shape;
+  shape.append(left.size(0));
+  shape.append(right.size(right_transposed ? 1 : 2));
+  if (!resize(ctx, out, shape)) return;
+  const Batch rows = batch_of(Strided(left)), sums = batch_of(Strided(out));
+  Batch weights = batch_of(Strided(right));
+  if (right_transposed) weights = transposed(weights);
+  const Strided ends_memory(ends);
+  const auto multiply_rows = [&](int64_t begin, int64_t end, int64_t group, int64_t inner) {
+    Product p = {rows, weights, {}, sums, Scalar(int64_t(1)), Scalar(int64_t(1))};
+    p.right.view = matrix(weights, group);
+    p.left.columns = p.right.rows = inner;
+    for (Batch* part : {&p.left, &p.out}) {
+      if (part->view.data) part->view.data += begin * part->view.row_stride;
+      part->rows = end - begin;
+    }
+    multiply(ctx, tiles, p);
+  };
+  int64_t begin = 0;
+  for (int64_t g = 0; g < ends.size(0); ++g) {
+    const int64_t end =
+        read<int64_t>(ends_memory.data + g * ends_memory.strides[0], ends_memory.dtype);
+    if (!ET_EXPECT(ctx, begin <= end && end <= rows.rows,
+                   "group %" PRId64 " ends at row %" PRId64 ", expected %" PRId64 " to %" PRId64, g,
+                   end, begin, rows.rows)) {
+      return;
+    }
+    if (begin < end) multiply_rows(begin, end, g, rows.columns);
+    begin = end;
+  }
+  if (begin < rows.rows) multiply_rows(begin, rows.rows, 0, 0);  // a product over nothing: zeros
+}
+
 void vector_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
                     const Tensor& right, const Addend& addend, Tensor& out) {
   if (!expect_rank(ctx, "left", left, 2) || !expect_rank(ctx, "right", right, 1) ||
@@ -353,6 +399,12 @@ Tensor& bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat
 Tensor& baddbmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& batch1,
                     const Tensor& batch2, const Scalar& beta, const Scalar& alpha, Tensor& out) {
   batched_product(ctx, plain_gemm_tiles(), batch1, batch2, {&self, beta, alpha}, out);
+  return out;
+}
+
+Tensor& grouped_mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2,
+                       const Tensor& offs, bool mat2_transposed, Tensor& out) {
+  grouped_product(ctx, plain_gemm_tiles(), self, mat2, offs, mat2_transposed, out);
   return out;
 }
 

@@ -20,6 +20,11 @@ struct Addend {
   Scalar alpha = Scalar(int64_t(1));
 };
 
+/// out[m, n] from left[m, k] and right[groups, k, n], or [groups, n, k] if right_transposed: the
+/// rows up to ends[g] that no group before has are multiplied by right[g], rows behind the last end
+/// are 0. ends: int32 or int64, never decreasing, from 0 to m.
+void grouped_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+                     const Tensor& right, const Tensor& ends, bool right_transposed, Tensor& out);
 /// out[m, n] from left[m, k] and right[k, n].
 void matrix_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
                     const Tensor& right, const Addend& addend, Tensor& out);

@@ -57,7 +57,7 @@ def main(path: Path) -> None:
                 run(operator, sample.input, *sample.args, **sample.kwargs)
     for example in EXAMPLES:
         run(example.op, *example.args, **example.kwargs)
-        if example.op.namespace == "recurrent":
+        if example.op.namespace in ("grouped", "recurrent"):
             kernel = f"{example.op._schema.name}.out"
             KernelsAgainstEager().call(kernel, example.op, example.args, example.kwargs)
     torch.set_grad_enabled(True)

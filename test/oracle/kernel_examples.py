@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from oracle.kernel_dtypes import Example
 
-from executorch.exir.dialects import recurrent_ops
+from executorch.exir.dialects import grouped_ops, recurrent_ops  # noqa: F401  # grouped_ops defines grouped::…
 
 aten, dim_order_ops = torch.ops.aten, torch.ops.dim_order_ops
 IMAGE, LINE, VOLUME, CHANNELS = torch.ones(1, 4, 4, 4), torch.ones(1, 4, 6), torch.ones(1, 4, 4, 4, 4), torch.ones(4)
@@ -71,6 +71,7 @@ EXAMPLES = [
         )
         for name, gates in zip(recurrent_ops.LAYERS, (4, 3, 1, 1), strict=True)
     ),
+    Example(torch.ops.grouped.grouped_mm.default, (MATRIX, torch.ones(2, 4, 5), torch.tensor([1, 3]), False)),
     Example(dim_order_ops._clone_dim_order.default, (IMAGE,)),
     Example(dim_order_ops._empty_dim_order.default, ([2, 2],)),
     Example(dim_order_ops._to_dim_order_copy.default, (IMAGE,)),
