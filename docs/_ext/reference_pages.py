@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import cmake_options
 import command_options
 import environment_variables
+import model_coverage
 import runner_options
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ PAGES = {
     "environment.md": environment_variables.page,
     "executor-runner.md": runner_options.page,
     "commands.md": command_options.page,
+    "model-coverage.md": model_coverage.page,
 }
 
 

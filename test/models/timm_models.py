@@ -4,7 +4,8 @@
 import importlib.machinery
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 
 from torch import nn
@@ -47,16 +48,23 @@ class _TorchvisionFinder(MetaPathFinder, Loader):
         """Nothing to run."""
 
 
-def create_model(name: str) -> nn.Module:
-    """``timm.create_model`` with random weights."""
+@contextmanager
+def without_torchvision() -> Iterator[None]:
+    """A time in which ``torchvision`` and what is below it are empty modules."""
     finder = _TorchvisionFinder()
     sys.meta_path.append(finder)
     try:
-        import timm
-
-        return timm.create_model(name, pretrained=False)
+        yield
     finally:
         sys.meta_path.remove(finder)
         for module in [m for m in sys.modules if m.partition(".")[0] == "torchvision"]:
             if isinstance(sys.modules[module], _EmptyModule):
                 del sys.modules[module]
+
+
+def create_model(name: str) -> nn.Module:
+    """``timm.create_model`` with random weights."""
+    with without_torchvision():
+        import timm
+
+        return timm.create_model(name, pretrained=False)

@@ -1,0 +1,126 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Lowers, runs and compares every architecture of the suites, and writes what came of it.
+
+``python -m test.coverage [--suites NAME ...] [--ways NAME ...] [--match REGEX] [--results FILE] [--page FILE]``
+
+An interrupted run goes on where it was: records that ``--results`` has are not made again (``--again`` makes those that
+did not match). ``--sample SECONDS`` tries another part of the cases that matched each day, and fails if one does not
+match any more. ``--peer PYTHON`` names an interpreter with the peer installed, which is given the same
+exported programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import random
+import re
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+import tqdm
+
+from .attempt import attempt
+from .case import Case
+from .page import write_page
+from .peer import Peer
+from .processes import attempts
+from .record import Outcome, Record, Records
+from .suites import SUITES
+from .ways import WAYS
+
+KEPT = Path(__file__).parent / "results.jsonl"
+
+
+def main() -> int:
+    options = _options()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    tqdm.tqdm.monitor_interval = 0  # a thread, which forked processes would lack
+    pattern = re.compile(options.match)
+    cases = [one for suite in options.suites for one in SUITES[suite]() if pattern.search(one.key)]
+    if options.sample:
+        return _sample(cases, options)
+    records = Records(options.results)
+    work = list(_missing(cases, options.ways, records, options.again))
+    attempt_one = partial(attempt, on_exported=Peer(options.peer) if options.peer else _no_peer)
+    bar = tqdm.tqdm(total=sum(len(ways) for _, ways in work), desc="attempts", smoothing=0.02)
+    misses = 0
+    for record in attempts(work, attempt_one, options.jobs, options.limit):
+        records.add(record)
+        bar.update()
+        if record.outcome.counted and record.outcome is not Outcome.MATCHED:
+            misses += 1
+            bar.write(_line(record))
+    bar.close()
+    records.rewrite()
+    if options.page:
+        write_page(records, options.page)
+    print(f"{len(records)} records in {options.results}, {misses} new misses")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m test.coverage", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--suites", nargs="+", choices=list(SUITES), default=list(SUITES))
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
+    parser.add_argument("--match", default="", metavar="REGEX", help="of SUITE/NAME")
+    parser.add_argument(
+        "--results", type=Path, default=KEPT, help="JSON lines, read and continued (default: %(default)s)"
+    )
+    parser.add_argument("--page", type=Path, help="the page of the documentation to write")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--limit", type=float, default=180.0, help="seconds for one attempt (default: %(default)s)")
+    parser.add_argument("--again", action="store_true", help="make attempts again that did not match")
+    parser.add_argument("--sample", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--peer", metavar="PYTHON")
+    return parser.parse_args()
+
+
+def _no_peer(*_: object) -> None:
+    """Nobody else is asked."""
+
+
+def _missing(cases: list[Case], ways: list[str], records: Records, again: bool) -> Iterator[tuple[Case, list[str]]]:
+    matched = {one.key for one in records if one.outcome is Outcome.MATCHED}
+    for case in cases:
+        keys = {way: (case.suite, case.name, way) for way in ways}
+        wanted = [way for way, key in keys.items() if key not in records or (again and key not in matched)]
+        if wanted:
+            yield case, wanted
+
+
+def _sample(cases: list[Case], options: argparse.Namespace) -> int:
+    """A part of what the kept results say matches, another each day. 1 if something does not match any more; a slow
+    machine's time limit is no such thing."""
+    matched = {one.key for one in Records(KEPT) if one.outcome is Outcome.MATCHED}
+    choose = random.Random(datetime.date.today().isoformat())
+    work: list[tuple[Case, list[str]]] = []
+    for case in choose.sample(cases, len(cases)):
+        if ways := [way for way in options.ways if (case.suite, case.name, way) in matched]:
+            work.append((case, [choose.choice(ways)]))
+    made: list[Record] = []
+    attempt_one = partial(attempt, on_exported=_no_peer)
+    for record in attempts(work, attempt_one, options.jobs, options.limit, time.monotonic() + options.sample):
+        made.append(record)
+        if record.outcome is not Outcome.MATCHED:
+            print(_line(record), file=sys.stderr)
+    lost = [one for one in made if one.outcome not in (Outcome.MATCHED, Outcome.TIMED_OUT)]
+    print(f"{len(made)} of {len(work)} cases that matched tried again, {len(lost)} do not match any more")
+    return 1 if lost else 0
+
+
+def _line(record: Record) -> str:
+    return f"{record.suite}/{record.name} [{record.way}] {record.outcome.value}: {record.message[:300]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

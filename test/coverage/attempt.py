@@ -1,0 +1,236 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""One case, one way: make, export, lower, run, compare."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+from torch.export import Dim, ExportedProgram, export
+from torch.utils import _pytree as pytree
+
+from executorch.exir import ExecutorchBackendConfig
+from executorch.runtime import Runtime
+
+from .case import Case, Example, flat
+from .record import Outcome, Record
+from .ways import WAYS, Way, quantized
+
+_T = TypeVar("_T")
+OnExported = Callable[[ExportedProgram, tuple[Any, ...], dict[str, Any]], Any]
+_MESSAGE = 600
+_LARGEST_BATCH = 4
+_WRONG = "PyTorch runs the exported program with"
+
+
+class _Ended(Exception):
+    """The attempt ends here with this outcome."""
+
+    def __init__(self, outcome: Outcome, reason: BaseException | str) -> None:
+        super().__init__(outcome, reason)
+        self.outcome = outcome
+        self.message = _one_line(reason)
+
+
+def _one_line(reason: BaseException | str) -> str:
+    text = f"{type(reason).__name__}: {reason}" if isinstance(reason, BaseException) else reason
+    return " ".join(text.split())[:_MESSAGE]
+
+
+@contextmanager
+def _stage(outcome: Outcome) -> Iterator[None]:
+    """Whatever goes wrong inside ends the attempt with `outcome`."""
+    try:
+        yield
+    except _Ended:
+        raise
+    except Exception as error:
+        raise _Ended(outcome, error) from error
+
+
+def attempt(
+    case: Case, way_name: str, on_exported: Callable[[ExportedProgram, tuple[Any, ...], dict[str, Any]], Any]
+) -> Record:
+    """The record of `case` done in the way `way_name`. on_exported: called with what torch.export gave; its result, if
+    any, is the record's `peer`."""
+    record = Record(case.suite, case.name, way_name, Outcome.MATCHED)
+    torch.manual_seed(0)
+    try:
+        with _stage(Outcome.UNBUILT), torch.no_grad():
+            example = case.make()
+            example.module.eval()
+        record.reproduction = example.reproduction
+        record.parameters = example.parameters
+        with torch.no_grad():
+            _attempt(example, WAYS[way_name], record, on_exported)
+    except _Ended as end:
+        record.outcome, record.message = end.outcome, end.message
+    return record
+
+
+@contextmanager
+def _blaming_torch(
+    program: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any], expected: tuple[Any, ...], bound: float
+) -> Iterator[None]:
+    """Make a failure torch.export's where PyTorch does not get eager's numbers from the exported program either."""
+    try:
+        yield
+    except _Ended as end:
+        with _stage(Outcome.UNEXPORTED):
+            found = flat(program.module()(*deepcopy(args), **deepcopy(kwargs)))
+            if reason := _mismatch(found, expected):
+                raise _Ended(
+                    Outcome.UNEXPORTED, f"PyTorch runs the exported program with another result: {reason}"
+                ) from end
+            if (error := _difference(found, expected)) > bound:
+                raise _Ended(
+                    Outcome.UNEXPORTED, f"PyTorch runs the exported program with an error of {error:.3g}"
+                ) from end
+        raise
+
+
+def _attempt(example: Example, way: Way, record: Record, on_exported: OnExported) -> None:
+    with _stage(Outcome.UNBUILT):
+        reference = _eager(example.module, example.args, example.kwargs)
+    if not any(isinstance(one, torch.Tensor) for one in reference):
+        raise _Ended(Outcome.UNBUILT, "it gives no tensor")
+    module, args, kwargs = deepcopy(example.module), example.args, example.kwargs
+    slack = 0.0
+    if way.dtype != torch.float32:
+        with _stage(Outcome.UNBUILT):  # what eager cannot run in that precision is no case
+            module = module.to(way.dtype)
+            args, kwargs = _cast((args, kwargs), way.dtype)
+            slack = 2 * _difference(_eager(module, args, kwargs), reference)
+    shapes: Any = None
+    if way.dynamic:
+        if example.batched is None:
+            raise _Ended(Outcome.UNBUILT, "the suite does not vary the batch size of this model")
+        args, kwargs = example.batched(2)
+        shapes = _batch_dims(args), _batch_dims(kwargs)
+    started = time.monotonic()
+    with _stage(Outcome.UNEXPORTED):
+        program = _export(module, args, kwargs, shapes)
+    record.export_seconds = time.monotonic() - started
+    calls = [(args, kwargs)]
+    if way.dynamic:
+        calls += [example.batched(size) for size in (1, 3, _LARGEST_BATCH)]  # type: ignore[misc]
+    judge: nn.Module = example.module
+    if way.quantize:
+        with _stage(Outcome.UNPREPARED):
+            judge = quantized(program, way.quantize, deepcopy(args), deepcopy(kwargs))
+            _eager(judge, args, kwargs)
+            program = export(judge, args, kwargs)
+    is_reference = not way.dynamic and not way.quantize
+    calls_expected = [reference] if is_reference else [_eager(judge, *call) for call in calls]
+    with _blaming_torch(program, args, kwargs, calls_expected[0], way.bound + slack):
+        _lower_and_run(program, calls, calls_expected, way, way.bound + slack, record, on_exported)
+
+
+def _eager(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """What a copy of the module gives: the module keeps its state."""
+    return flat(deepcopy(module)(*deepcopy(args), **deepcopy(kwargs)))
+
+
+def _lower_and_run(
+    program: ExportedProgram,
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]],
+    calls_expected: list[tuple[Any, ...]],
+    way: Way,
+    bound: float,
+    record: Record,
+    on_exported: OnExported,
+) -> None:
+    with _stage(Outcome.NOT_LOWERED):
+        record.peer = on_exported(program, *calls[0])
+        started = time.monotonic()
+        manager = way.lower(program).to_executorch(ExecutorchBackendConfig())
+        record.lower_seconds = time.monotonic() - started
+        file = manager.buffer
+    _describe(manager, file, record)
+    with _stage(Outcome.NOT_RUN):
+        method = Runtime.get().load_program(file).load_method("forward")
+        found = [flat(method.execute(_leaves(*deepcopy(call)))) for call in calls]
+    record.error = 0.0
+    for values, expected in zip(found, calls_expected, strict=True):
+        if reason := _mismatch(values, expected):
+            raise _Ended(Outcome.DIFFERS, reason)
+        record.error = max(record.error, _difference(values, expected))
+    if not record.error <= bound:
+        raise _Ended(Outcome.DIFFERS, f"{record.error:.3g} of the largest value; at most {bound:.3g} is allowed")
+
+
+def _export(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> ExportedProgram:
+    dynamic_shapes = None if shapes is None else _named_shapes(module, args, kwargs, *shapes)
+    return export(module, deepcopy(args), deepcopy(kwargs), dynamic_shapes=dynamic_shapes, strict=False)
+
+
+def _named_shapes(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], by_place: Any, by_name: Any) -> Any:
+    """The dynamic shapes of all arguments by name; those of ``*args`` and ``**kwargs`` as one entry each."""
+
+    bound = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    if "args" in bound or "kwargs" in bound:
+        return {name: by_place if name == "args" else by_name for name in bound}
+    return {**dict(zip(bound, by_place, strict=False)), **by_name}
+
+
+def _batch_dims(values: Any) -> Any:
+    batch = Dim.AUTO(min=1, max=_LARGEST_BATCH)
+    return pytree.tree_map(lambda one: {0: batch} if isinstance(one, torch.Tensor) and one.dim() else None, values)
+
+
+def _cast(values: _T, dtype: torch.dtype) -> _T:
+    return pytree.tree_map(  # type: ignore[no-any-return]
+        lambda one: one.to(dtype) if isinstance(one, torch.Tensor) and one.is_floating_point() else one, values
+    )
+
+
+def _leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    return pytree.tree_leaves((args, kwargs))
+
+
+def _describe(manager: Any, file: bytes, record: Record) -> None:
+    """What the program consists of: delegates, what is left to kernels, sizes."""
+    method = next(one for one in manager.verdict.methods if one.name == "forward")
+    inside = sum(one.flops for one in method.delegates)
+    record.delegates = len(method.delegates)
+    record.delegated = round(inside / (inside + method.flops), 4) if inside + method.flops else 0.0
+    record.left = dict(method.kernels)
+    record.file_bytes = len(file)
+
+
+def _mismatch(found: tuple[Any, ...], expected: tuple[Any, ...]) -> str:
+    """How the outputs differ in kind; empty if they do not."""
+    if len(found) != len(expected):
+        return f"{len(found)} outputs, eager gives {len(expected)}"
+    for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if not isinstance(other, torch.Tensor):
+            continue
+        value = torch.as_tensor(one)
+        if value.shape != other.shape:
+            return f"output {place} has the shape {tuple(value.shape)}, eager's {tuple(other.shape)}"
+        if value.is_floating_point() and not torch.equal(value.isnan(), other.isnan()):
+            return f"output {place} has {int(value.isnan().sum())} NaN, eager's {int(other.isnan().sum())}"
+    return ""
+
+
+def _difference(found: tuple[Any, ...], expected: tuple[Any, ...]) -> float:
+    """The largest difference of an output, relative to the largest finite magnitude that eager gives there."""
+    worst = 0.0
+    for one, other in zip(found, expected, strict=True):
+        if not isinstance(other, torch.Tensor):
+            worst = max(worst, 0.0 if one == other else float("inf"))
+            continue
+        kind = torch.complex128 if other.is_complex() else torch.float64
+        value, wanted = torch.as_tensor(one).detach().to(kind), other.detach().to(kind)
+        if not wanted.numel():
+            continue
+        gap = torch.where(value == wanted, 0.0, (value - wanted).abs()).nan_to_num(nan=0.0)
+        largest = float(wanted.abs().nan_to_num(nan=0.0, posinf=0.0).max())
+        worst = max(worst, float(gap.max()) / max(largest, 1e-6))
+    return worst

@@ -1,0 +1,71 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A case: one model of one suite, and how to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+from torch.utils import _pytree as pytree
+
+
+class CannotBuild(Exception):
+    """The suite's generic rule makes no small model of this architecture. Not counted: torch.export never saw it."""
+
+
+@dataclass
+class Example:
+    """A module in evaluation mode and the arguments of one call.
+
+    batched: the arguments of a call with another batch size; None where the suite does not vary the batch.
+    reproduction: Python source of a smallest program that shows the case.
+    """
+
+    module: nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    batched: Callable[[int], tuple[tuple[Any, ...], dict[str, Any]]] | None = None
+    reproduction: str = ""
+
+    @property
+    def parameters(self) -> int:
+        return sum(one.numel() for one in self.module.parameters())
+
+
+@dataclass(frozen=True)
+class Case:
+    """make raises `CannotBuild` where it has no such model."""
+
+    suite: str
+    name: str
+    make: Callable[[], Example]
+
+    @property
+    def key(self) -> str:
+        return f"{self.suite}/{self.name}"
+
+
+class FlatOutputs(nn.Module):
+    """A module whose outputs are the tensors and numbers of the wrapped module's outputs, as a flat tuple."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        return flat(self.module(*args, **kwargs))
+
+
+def flat(value: Any) -> tuple[Any, ...]:
+    """The tensors and numbers of a value, in order. A `ModelOutput` counts by its fields."""
+    if hasattr(value, "to_tuple"):
+        value = value.to_tuple()
+    leaves: list[Any] = []
+    for one in pytree.tree_leaves(value, is_leaf=lambda item: hasattr(item, "to_tuple")):
+        if hasattr(one, "to_tuple"):
+            leaves += flat(one)
+        elif one is not None and not isinstance(one, (str, bytes)):
+            leaves.append(one)
+    return tuple(leaves)

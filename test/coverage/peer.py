@@ -1,0 +1,67 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The peer on the same exported programs, in an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
+
+_LIMIT = 180.0
+# Runs in the peer's interpreter: lowers with its partitioner, runs once, prints one line of JSON.
+_PROGRAM = """
+import json, sys, time, torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime
+program, inputs, outputs = sys.argv[1:]
+exported, values = torch.export.load(program), torch.load(inputs)
+started = time.monotonic()
+edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+made = edge.to_executorch()
+lowered = time.monotonic() - started
+plan = made.executorch_program.execution_plan[0]
+result = {"outcome": "lowered", "delegates": len(plan.delegates), "lower_seconds": round(lowered, 3)}
+try:
+    torch.save(Runtime.get().load_program(made.buffer).load_method("forward").execute(values), outputs)
+    result["outcome"] = "ran"
+except Exception as error:
+    result["message"] = " ".join(str(error).split())[:300]
+print(json.dumps(result))
+"""
+
+
+class Peer:
+    """Called with an exported program and its arguments; gives what the peer makes of them."""
+
+    def __init__(self, python: str) -> None:
+        self.python = python
+
+    def __call__(self, program: ExportedProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder, name) for name in ("program.pt2", "inputs.pt", "outputs.pt")]
+            try:
+                torch.export.save(program, files[0])
+            except Exception as error:  # noqa: BLE001  # whatever it is, the peer cannot be asked
+                return {"outcome": "not saved by torch.export.save", "message": str(error)[:300]}
+            torch.save(pytree.tree_leaves((args, kwargs)), files[1])
+            try:
+                run = subprocess.run(
+                    [self.python, "-c", _PROGRAM, *map(str, files)],
+                    capture_output=True,
+                    text=True,
+                    timeout=_LIMIT,
+                    cwd=folder,
+                )
+            except subprocess.TimeoutExpired:
+                return {"outcome": "timed out"}
+            if run.returncode or not run.stdout.strip():
+                last = run.stderr.strip().splitlines()[-1:] or [f"exit {run.returncode}"]
+                return {"outcome": "died" if run.returncode < 0 else "not lowered", "message": last[0][:300]}
+            return dict(json.loads(run.stdout.strip().splitlines()[-1]))

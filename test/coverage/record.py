@@ -1,0 +1,108 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What one attempt gave, and the file that keeps all attempts of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+
+class Outcome(str, Enum):
+    """How far an attempt came. The first four do not count as misses of ours."""
+
+    MATCHED = "matched"
+    UNBUILT = "not built"  # the generic rule makes no such model
+    UNEXPORTED = "not exported"  # torch.export refuses it
+    UNPREPARED = "not quantized"  # torchao's quantization of the exported model fails, or eager cannot run the result
+    NOT_LOWERED = "not lowered"
+    NOT_RUN = "not run"
+    DIFFERS = "differs"
+    DIED = "died"
+    TIMED_OUT = "timed out"
+
+    @property
+    def counted(self) -> bool:
+        """Whether torch.export took the model, so that the attempt is ours to pass."""
+        return self not in (Outcome.UNBUILT, Outcome.UNEXPORTED, Outcome.UNPREPARED)
+
+
+@dataclass
+class Record:
+    """One attempt.
+
+    error: largest relative difference from eager; None if it did not run. delegated: share of the estimated operations
+    (FLOPs) that delegates compute, 0 to 1. left: kernel → calls outside of delegates. *_seconds: wall time. peer: the
+    outcome, delegates and lowering time of the peer on the same exported program, where it was asked.
+    """
+
+    suite: str
+    name: str
+    way: str
+    outcome: Outcome
+    message: str = ""
+    parameters: int = 0
+    error: float | None = None
+    delegates: int = 0
+    delegated: float | None = None
+    left: dict[str, int] = field(default_factory=dict)
+    export_seconds: float = 0.0
+    lower_seconds: float = 0.0
+    file_bytes: int = 0
+    reproduction: str = ""
+    peer: dict[str, Any] | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.suite, self.name, self.way
+
+    def as_line(self) -> str:
+        """One line of JSON without what is empty."""
+        values = {name: value for name, value in asdict(self).items() if value not in ("", None, {}, 0, 0.0)}
+        return json.dumps(values | {"outcome": self.outcome.value}, ensure_ascii=False)
+
+    @staticmethod
+    def of_line(line: str) -> Record:
+        values = json.loads(line)
+        known = {one.name for one in fields(Record)}
+        return Record(
+            **{name: values[name] for name in values if name in known} | {"outcome": Outcome(values["outcome"])}
+        )
+
+
+class Records:
+    """Records in a file of JSON lines, which an interrupted run continues."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._records: dict[tuple[str, str, str], Record] = {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                try:
+                    self._keep(Record.of_line(line))
+                except (ValueError, KeyError, TypeError):
+                    continue  # the line that an interruption cut off; its attempt is made again
+
+    def _keep(self, record: Record) -> None:
+        self._records[record.key] = record
+
+    def __contains__(self, key: tuple[str, str, str]) -> bool:
+        return key in self._records
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(sorted(self._records.values(), key=lambda one: one.key))
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def add(self, record: Record) -> None:
+        self._keep(record)
+        with self.path.open("a") as file:
+            file.write(record.as_line() + "\n")
+
+    def rewrite(self) -> None:
+        """One line a record, sorted: what is kept in the repository."""
+        self.path.write_text("".join(one.as_line() + "\n" for one in self))

@@ -1,0 +1,72 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The smallest model of every module of timm, with random weights and a small image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from models.timm_models import without_torchvision
+
+from ..case import CannotBuild, Case, Example
+
+_SIDES = (64, 96, 128, 160, 192, 224, 256, 299, 384, 448, 512, 1024)
+_MOST_WEIGHTS = 120_000_000
+
+
+def cases() -> Iterator[Case]:
+    with without_torchvision():
+        import timm
+
+        for module in timm.list_modules():
+            if names := timm.list_models(module=module):
+                yield Case("timm", module, partial(_make, module, tuple(names)))
+
+
+def _make(module: str, names: tuple[str, ...]) -> Example:
+    with without_torchvision():
+        import timm
+
+        name = min(names, key=lambda one: (_weights(one), one))
+        if _weights(name) > _MOST_WEIGHTS:
+            raise CannotBuild(f"the smallest model of {module}, {name}, has {_weights(name)} weights")
+        fixed = timm.get_pretrained_cfg(name, allow_unregistered=True)
+        model = timm.create_model(name, pretrained=False).eval()
+    own = fixed.input_size[-1] if fixed is not None else 224
+    for side in sorted({*_SIDES, own}):
+        if side > own:
+            break
+        image = torch.randn(1, 3, side, side)
+        try:
+            model(image)
+        except (RuntimeError, AssertionError, ValueError):
+            continue  # it wants another size
+
+        def batched(size: int, side: int = side) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            return (torch.randn(size, 3, side, side),), {}
+
+        return Example(
+            model,
+            (image,),
+            batched=batched,
+            reproduction=f"timm.create_model({name!r}).eval()(torch.randn(1, 3, {side}, {side}))",
+        )
+    raise CannotBuild(f"{name} takes no image of {_SIDES[0]} to {own} pixels")
+
+
+_counted: dict[str, int] = {}
+
+
+def _weights(name: str) -> int:
+    """How many weights the model has, without making them."""
+    import timm
+
+    if name not in _counted:
+        try:
+            with torch.device("meta"):
+                _counted[name] = sum(one.numel() for one in timm.create_model(name, pretrained=False).parameters())
+        except Exception:  # noqa: BLE001  # it needs values of its weights to be made
+            _counted[name] = 1 << 60
+    return _counted[name]

@@ -1,0 +1,155 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A small model of every configuration class of transformers, and the causal ones with a static cache."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..case import CannotBuild, Case, Example, FlatOutputs
+from .inputs import choices
+from .shrink import LEVELS, shrunk
+
+# In this order: the first that has the configuration gives its model.
+_HEADS = (
+    *("CAUSAL_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SPEECH_SEQ_2_SEQ", "CTC", "MASKED_LM", "IMAGE_CLASSIFICATION"),
+    *("OBJECT_DETECTION", "UNIVERSAL_SEGMENTATION", "SEMANTIC_SEGMENTATION", "DEPTH_ESTIMATION", "KEYPOINT_DETECTION"),
+    *("IMAGE_TO_IMAGE", "VIDEO_CLASSIFICATION", "AUDIO_CLASSIFICATION", "TEXT_TO_WAVEFORM", "TIME_SERIES_PREDICTION"),
+)
+_MOST_WEIGHTS = 200_000_000
+_CACHE_LENGTH = 32
+
+
+def _library() -> Any:
+    """transformers, quiet: importing it warns of libraries of torchao for other machines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import transformers
+    transformers.logging.set_verbosity_error()
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    return transformers
+
+
+def cases() -> Iterator[Case]:
+    _library()
+    from transformers.models.auto import modeling_auto
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    causal = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    for name in CONFIG_MAPPING_NAMES:
+        yield Case("transformers", name, partial(_make, name))
+    for name in causal:
+        yield Case("transformers", f"{name}+static_cache", partial(_with_cache, name))
+
+
+def _make(kind: str) -> Example:
+    model, arguments, config = _model(kind)
+
+    def batched(size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (), next(one for one in choices(model, size) if one.keys() == arguments.keys())
+
+    shapes = {name: tuple(one.shape) for name, one in arguments.items() if isinstance(one, torch.Tensor)}
+    return Example(
+        FlatOutputs(model), (), arguments, batched, f"{type(model).__name__}({config}), called with {shapes}"
+    )
+
+
+def _with_cache(kind: str) -> Example:
+    """One token into a cache of a fixed length, as transformers' own exports do it."""
+    from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+
+    model, _, config = _model(kind)
+    model.generation_config = _library().GenerationConfig(
+        use_cache=True,
+        cache_implementation="static",
+        max_length=_CACHE_LENGTH,
+        cache_config={"batch_size": 1, "max_cache_len": _CACHE_LENGTH},
+    )
+    model.config.use_cache = True
+    try:
+        module = TorchExportableModuleWithStaticCache(model)
+    except Exception as error:
+        raise CannotBuild(f"transformers gives {type(model).__name__} no static cache: {error}") from error
+    arguments = {"input_ids": torch.tensor([[7]]), "cache_position": torch.tensor([0])}
+    return Example(
+        module, (), arguments, None, f"TorchExportableModuleWithStaticCache({type(model).__name__}({config}))"
+    )
+
+
+def _model(kind: str) -> tuple[nn.Module, dict[str, Any], str]:
+    """A small model of this kind, arguments that eager takes, and the sizes as a text."""
+    library = _library()
+    config_class = library.models.auto.configuration_auto.CONFIG_MAPPING[kind]
+    reasons: list[str] = []
+    for level in LEVELS:
+        try:
+            config = config_class.from_dict(shrunk(config_class().to_dict(), level))
+        except Exception as error:  # noqa: BLE001  # the next level may do
+            reasons.append(f"{level}: {type(error).__name__}: {error}")
+            continue
+        for model_class in _model_classes(kind, config_class):
+            try:
+                return _working(model_class, config)
+            except Exception as error:  # noqa: BLE001  # another class or level may do
+                reasons.append(f"{level}, {model_class.__name__}: {type(error).__name__}: {error}")
+    raise CannotBuild(" | ".join(" ".join(one.split())[:160] for one in reasons) or "transformers has no model of it")
+
+
+def _working(model_class: type[nn.Module], config: Any) -> tuple[nn.Module, dict[str, Any], str]:
+    with torch.device("meta"):
+        weights = sum(one.numel() for one in model_class(config).parameters())
+    if weights > _MOST_WEIGHTS:
+        raise CannotBuild(f"{weights} weights")
+    torch.manual_seed(0)
+    model = model_class(config).eval()
+    for weight in model.parameters():
+        is_flat = weight.dim() > 1 and bool((weight == weight.flatten()[0]).all())
+        if is_flat or not torch.isfinite(weight).all():
+            # Zeros that training would change, where ties decide between experts, or torch.empty that nobody filled.
+            nn.init.normal_(weight, std=0.02)
+    failed: Exception | None = None
+    for arguments in choices(model, 1):
+        try:
+            model(**{name: one.clone() if isinstance(one, torch.Tensor) else one for name, one in arguments.items()})
+        except Exception as error:  # noqa: BLE001  # other arguments may do
+            failed = failed or error
+            continue
+        return model, arguments, _sizes(config)
+    raise failed or CannotBuild("its forward wants arguments that the generic rule does not make")
+
+
+def _sizes(config: Any) -> str:
+    changed = config.to_diff_dict()
+    names = [one for one in changed if one not in ("transformers_version", "model_type", "architectures", "dtype")]
+    return f"{type(config).__name__}({', '.join(f'{one}={changed[one]!r}' for one in names)})"[:700]
+
+
+def _model_classes(kind: str, config_class: type) -> Iterator[type[nn.Module]]:
+    """Models of the configuration: with a head where there is one, else bare, else whatever the module defines."""
+    library = _library()
+    from transformers.models.auto import modeling_auto
+
+    tables = [getattr(modeling_auto, f"MODEL_FOR_{head}_MAPPING_NAMES", {}) for head in _HEADS]
+    found: list[type[nn.Module]] = []
+    for names in (*tables, modeling_auto.MODEL_MAPPING_NAMES):
+        given = names.get(kind, ())
+        found += [
+            getattr(library, one) for one in ((given,) if isinstance(given, str) else given) if hasattr(library, one)
+        ]
+    module_name = config_class.__module__.replace(".configuration_", ".modeling_")
+    if not found:
+        module = importlib.import_module(module_name)
+        members = [one for _, one in inspect.getmembers(module, inspect.isclass)]
+        models = [
+            one for one in members if issubclass(one, library.PreTrainedModel) and one.config_class is config_class
+        ]
+        found = [one for one in models if not one.__name__.endswith("PreTrainedModel")]
+    yield from dict.fromkeys(found)

@@ -1,0 +1,135 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""The command that measures model coverage: its records, its processes, its rules."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from test.coverage.attempt import attempt
+from test.coverage.case import Case, Example
+from test.coverage.page import page
+from test.coverage.processes import attempts
+from test.coverage.record import Outcome, Record, Records
+from test.coverage.suites import SUITES
+from test.coverage.suites.shrink import shrunk
+from test.coverage.ways import WAYS
+
+
+def _record(name: str, outcome: Outcome, **values: object) -> Record:
+    return Record("suite", name, "portable", outcome, **values)  # type: ignore[arg-type]
+
+
+def test_records_survive_a_cut_line_and_the_last_attempt_counts(tmp_path: Path) -> None:
+    records = Records(tmp_path / "results.jsonl")
+    records.add(_record("a", Outcome.DIED))
+    records.add(_record("a", Outcome.MATCHED, delegates=2, left={"aten::add.out": 1}))
+    records.add(_record("b", Outcome.TIMED_OUT))
+    with records.path.open("a") as file:
+        file.write('{"suite": "suite", "name": "c"')
+    again = Records(records.path)
+    assert [(one.name, one.outcome) for one in again] == [("a", Outcome.MATCHED), ("b", Outcome.TIMED_OUT)]
+    again.rewrite()
+    lines = [json.loads(line) for line in records.path.read_text().splitlines()]
+    assert lines[0]["left"] == {"aten::add.out": 1} and len(lines) == 2
+
+
+def _matched(case: Case, way: str) -> Record:
+    if case.name == "dies":
+        os.abort()
+    if case.name == "hangs" and way == "portable":
+        time.sleep(60)
+    return Record(case.suite, case.name, way, Outcome.MATCHED)
+
+
+def test_a_case_that_dies_or_hangs_leaves_the_others_alone() -> None:
+    cases = [Case("suite", name, lambda: Example(nn.ReLU(), ())) for name in ("dies", "hangs", "works")]
+    work = [(case, ["portable", "xnnpack"]) for case in cases]
+    found = {(one.name, one.way): one.outcome for one in attempts(work, _matched, jobs=2, limit=3)}
+    assert found == {
+        ("dies", "portable"): Outcome.DIED,
+        ("dies", "xnnpack"): Outcome.DIED,
+        ("hangs", "portable"): Outcome.TIMED_OUT,
+        ("hangs", "xnnpack"): Outcome.MATCHED,
+        ("works", "portable"): Outcome.MATCHED,
+        ("works", "xnnpack"): Outcome.MATCHED,
+    }
+
+
+class _Twice(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+
+class _Changing(nn.Module):
+    """Another result in each call, of which an exported program knows nothing."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * (1.0 if torch.compiler.is_exporting() else 2.0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_runs_a_layer_and_matches_eager(way: str) -> None:
+    def make() -> Example:
+        layer = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+        return Example(layer, (torch.randn(2, 8),), batched=lambda size: ((torch.randn(size, 8),), {}))
+
+    record = attempt(Case("suite", "layer", make), way, lambda *_: None)
+    assert record.outcome is Outcome.MATCHED, record.message
+    is_delegated = way not in ("portable", "xnnpack_bfloat16")
+    assert (record.delegates, record.delegated) == ((1, 1.0) if is_delegated else (0, 0.0))
+
+
+def test_a_program_that_pytorch_itself_runs_differently_is_torch_exports() -> None:
+    record = attempt(
+        Case("suite", "changing", lambda: Example(_Changing(), (torch.ones(3),))), "portable", lambda *_: None
+    )
+    assert record.outcome is Outcome.UNEXPORTED
+    assert "PyTorch runs the exported program with an error of 0.5" in record.message
+
+
+def test_what_cannot_be_made_is_no_miss() -> None:
+    record = attempt(Case("suite", "bad", lambda: Example(_Twice(), ())), "portable", lambda *_: None)
+    assert record.outcome is Outcome.UNBUILT and not record.outcome.counted
+
+
+def test_shrinking_keeps_kinds_of_layers_and_special_tokens_in_the_vocabulary() -> None:
+    config = {
+        "num_hidden_layers": 6,
+        "layer_types": ["slide", "slide", "slide", "full", "slide", "full"],
+        "hidden_size": 4096,
+        "vocab_size": 32000,
+        "image_token_id": 31990,
+        "use_cache": True,
+        "vision_config": {"hidden_size": 768, "num_hidden_layers": 12},
+    }
+    small = shrunk(config, "narrow")
+    assert small["layer_types"] == ["slide", "full"] and small["num_hidden_layers"] == 2
+    assert small["hidden_size"] == 64 and small["vision_config"] == {"hidden_size": 64, "num_hidden_layers": 2}
+    assert small["image_token_id"] < small["vocab_size"] and small["use_cache"] is True
+    assert shrunk(config, "default") == config
+
+
+def test_the_page_shows_totals_misses_and_every_attempt() -> None:
+    records = [
+        _record("good", Outcome.MATCHED, delegates=1, delegated=1.0, lower_seconds=0.5),
+        _record("bad", Outcome.NOT_LOWERED, message="no </script> kernel", parameters=3, reproduction="nn.Bad()"),
+        _record("never", Outcome.UNEXPORTED),
+    ]
+    text = page(records, "Made today.")
+    assert "| suite | `portable` | 1 | 2 | 100 % | 1 | 100 % | 0.50 s |" in text
+    assert "no </script> kernel" not in text.partition("## All attempts")[2]
+    assert "Smallest: `nn.Bad()`" in text and '"never"' in text
+
+
+@pytest.mark.parametrize("suite", ["nn", "functional", "func", "control_flow"])
+def test_a_suite_lists_its_cases_and_its_first_one_can_be_made(suite: str) -> None:
+    cases = list(SUITES[suite]())
+    assert len({one.key for one in cases}) == len(cases) > 10
+    assert cases[0].make().reproduction
