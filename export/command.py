@@ -186,7 +186,7 @@ def _run(options: argparse.Namespace) -> str:
 
             Path(options.memory_header).write_text(memory_header(manager, path.stem))
         if options.delegation:
-            from executorch.exir.program.delegation_picture import write_delegation
+            from executorch.exir.report.delegation_picture import write_delegation
 
             write_delegation({name: manager.exported_program(name) for name in manager.methods}, options.delegation)
 

@@ -13,7 +13,7 @@ from executorch.exir.schema import ExecutionPlan, Tensor
 
 if TYPE_CHECKING:
     from executorch.exir import ExecutorchProgramManager
-    from executorch.exir.program.verdict import MethodVerdict
+    from executorch.exir.report.verdict import MethodVerdict
 
 __all__ = ["memory_header"]
 

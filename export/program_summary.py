@@ -14,8 +14,8 @@ import torch
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory import alloc
 from executorch.exir.memory.specs import get_node_tensor_specs
-from executorch.exir.program.temp_peak import TempPeak
-from executorch.exir.program.verdict import DelegateVerdict, Fallback
+from executorch.exir.report.temp_peak import TempPeak
+from executorch.exir.report.verdict import DelegateVerdict, Fallback
 from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor, TensorShapeDynamism
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class MethodSummary:
     loading it takes from the method allocator; None if the runtime is not there or cannot load it (`note` says why).
     temp_peak: what the temp allocator needs, measured; None for a method that only gives constants, which needs none.
     unbounded: tensors whose memory comes from the client's dynamic allocator.
-    estimates, fallbacks: of the program's verdict (exir/program/verdict.py): delegates in the graph's order, with what
+    estimates, fallbacks: of the program's verdict (exir/report/verdict.py): delegates in the graph's order, with what
     they would cost as kernels, and what requested partitioners left.
     """
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from executorch.devtools.etdump.trace import read_trace
-from executorch.exir.program.temp_peak import largest_input
+from executorch.exir.report.temp_peak import largest_input
 from executorch.exir.schema import (
     Bool,
     BytesLike,

@@ -17,7 +17,7 @@ from executorch.devtools.report.markup import legend, milliseconds
 from executorch.devtools.report.program_view import Call
 from executorch.devtools.report.study import Study
 from executorch.exir.error import module_path, operator_name, source_line
-from executorch.exir.program.graph_picture import Box, describe_value, draw_boxes
+from executorch.exir.report.graph_picture import Box, describe_value, draw_boxes
 
 _FIXED = {"input": "#e3e6ec", "output": "#e3e6ec", "kernel": "#f3cdb8", "control flow": "#f7eab5"}
 _BACKENDS = ("#b5d0f5", "#bfe5c4", "#dcc6f2", "#f2c6de")

@@ -14,8 +14,8 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
 from executorch.exir import EdgeProgramManager, ExecutorchProgramManager
-from executorch.exir.program.delegation_picture import write_delegation
 from executorch.exir.program.program_graph import with_graph
+from executorch.exir.report.delegation_picture import write_delegation
 from executorch.exir.verification.verifier import WellFormed
 
 Visualizable = ExportedProgram | EdgeProgramManager | ExecutorchProgramManager

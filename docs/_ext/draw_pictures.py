@@ -14,7 +14,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.devtools.report import make_study, report_html
 from executorch.exir import to_edge, to_edge_transform_and_lower
 from executorch.exir.memory.picture import plan_svg
-from executorch.exir.program.delegation_picture import write_delegation
+from executorch.exir.report.delegation_picture import write_delegation
 
 
 class Model(nn.Module):

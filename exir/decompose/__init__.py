@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Decompositions of operators that PyTorch leaves whole, a module for each family."""
+"""From ATen to Core ATen (`decomposition`), with a module for each family of operators that PyTorch leaves whole."""

@@ -10,13 +10,13 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir.capture import EdgeCompileConfig
+from executorch.exir.decompose.decomposition import decompose
+from executorch.exir.decompose.functorch_calls import without_functorch
 from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
 from executorch.exir.dialects.verifier import verify
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.passes.modules_of_branches import name_modules_of_branches
-from executorch.exir.program.decomposition import decompose
 from executorch.exir.program.edge_manager import EdgeProgramManager
-from executorch.exir.program.functorch_calls import without_functorch
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers

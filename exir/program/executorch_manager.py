@@ -17,7 +17,7 @@ from executorch.exir.emit import EmitterOutput, emit_program
 from executorch.exir.memory.plan import MEMORY_PLAN, MemoryPlan
 from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.print_program import print_program
-from executorch.exir.program.verdict import Verdict, verdict_on
+from executorch.exir.report.verdict import Verdict, verdict_on
 from executorch.exir.schema import Program
 from executorch.exir.serialize import (
     Cord,

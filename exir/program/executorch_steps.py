@@ -20,7 +20,7 @@ from executorch.exir.passes.shared_state import read_as_state, updated_buffers
 from executorch.exir.program.edge_manager import run_passes
 from executorch.exir.program.pipeline import for_method, steps_to_out_variants
 from executorch.exir.program.target import check_target
-from executorch.exir.program.verdict import check_strict
+from executorch.exir.report.verdict import check_strict
 from executorch.exir.verification.verifier import WellFormed
 
 

@@ -9,7 +9,7 @@ from oracle.pipeline import assert_matches_eager
 from torch import nn
 
 from executorch.exir import to_edge
-from executorch.exir.program.cost import cost_of
+from executorch.exir.report.cost import cost_of
 
 OPERATOR = "grouped.grouped_mm.default"
 

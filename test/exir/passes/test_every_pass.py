@@ -17,9 +17,9 @@ from torch.utils import _pytree as pytree
 
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.program import pipeline
-from executorch.exir.program.decomposition import decompose
 
 importlib.import_module("torch.ao.quantization.fx._decomposed")  # defines operators of quantized_decomposed
 

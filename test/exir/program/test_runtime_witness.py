@@ -14,7 +14,7 @@ from oracle.demo_runtime import library_path
 from torch.export import export
 
 from executorch.exir import installed_runtime, to_edge
-from executorch.exir.program import verdict
+from executorch.exir.report import verdict
 from executorch.runtime import Runtime
 
 # In a process of its own, whose runtime has the demo backends.

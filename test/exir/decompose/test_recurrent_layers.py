@@ -12,8 +12,8 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from executorch.exir import EdgeCompileConfig, to_edge
-from executorch.exir.program.cost import cost_of
-from executorch.exir.program.recurrent_layers import sequences_of_any_length
+from executorch.exir.decompose.recurrent_layers import sequences_of_any_length
+from executorch.exir.report.cost import cost_of
 from executorch.runtime import Runtime
 
 pytestmark = pytest.mark.filterwarnings("ignore:The tensor attributes", "ignore:LSTM with projections")

@@ -19,14 +19,14 @@ from torch.export import ExportedProgram
 from torch.export.decomp_utils import PRESERVED_ATEN_CIA_OPS
 from torch.utils import _pytree as pytree
 
+from executorch.exir.decompose.call_body import Table, inline_body, is_composite, traced_body
+from executorch.exir.decompose.free_layouts import VIEWS, free_strided, view_to_reshape
+from executorch.exir.decompose.functional_calls import make_functional, writes_in_hiding
 from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PRIMS, PRIM_OF_PYTHON_FUNCTION
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.passes.fake_values import computed_value
 from executorch.exir.passes.node_rewrite import replace_by, same_layout
-from executorch.exir.program.call_body import Table, inline_body, is_composite, traced_body
-from executorch.exir.program.free_layouts import VIEWS, free_strided, view_to_reshape
-from executorch.exir.program.functional_calls import make_functional, writes_in_hiding
 from executorch.exir.program.program_graph import sync_signature
 from executorch.exir.program.shared_sizes import share_sizes
 from executorch.exir.program.written_state import return_written_state, writable_state

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 if TYPE_CHECKING:
-    from executorch.exir.program.temp_peak import TempPeak
-    from executorch.exir.program.verdict import Fallback, MethodVerdict, Verdict
+    from executorch.exir.report.temp_peak import TempPeak
+    from executorch.exir.report.verdict import Fallback, MethodVerdict, Verdict
 
 __all__ = ["fallback_table", "render", "temp_text", "unbounded_text"]
 

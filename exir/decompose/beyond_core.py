@@ -17,13 +17,13 @@ from torch._decomp import global_decomposition_table
 from torch._ops import OpOverload
 from torch._prims_common import type_to_dtype
 
+from executorch.exir.decompose.complex_numbers import COMPLEX_DECOMPOSITIONS
 from executorch.exir.decompose.fake_quantization import FAKE_QUANTIZATION_DECOMPOSITIONS
 from executorch.exir.decompose.fractional_pooling import FRACTIONAL_POOLING_DECOMPOSITIONS
 from executorch.exir.decompose.linear_algebra import LINEAR_ALGEBRA_DECOMPOSITIONS
 from executorch.exir.decompose.polynomials import POLYNOMIAL_DECOMPOSITIONS
+from executorch.exir.decompose.randomness import RANDOM_DECOMPOSITIONS
 from executorch.exir.decompose.windows import WINDOW_DECOMPOSITIONS
-from executorch.exir.program.complex_numbers import COMPLEX_DECOMPOSITIONS
-from executorch.exir.program.randomness import RANDOM_DECOMPOSITIONS
 from executorch.exir.program.training_mode import batch_norm_by_the_batch
 
 _aten: Any = torch.ops.aten

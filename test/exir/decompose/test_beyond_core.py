@@ -12,8 +12,8 @@ from oracle.kernel_entry import registered_kernels
 from oracle.kernel_records import functional_of
 from oracle.pipeline import assert_matches_eager
 
+from executorch.exir.decompose.decomposition import decomposition_table
 from executorch.exir.dialects.legal_ops import is_legal_in_edge
-from executorch.exir.program.decomposition import decomposition_table
 
 aten = torch.ops.aten
 X = torch.arange(24.0).reshape(2, 3, 4) - 7

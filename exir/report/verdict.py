@@ -21,9 +21,9 @@ from executorch.exir.installed_runtime import installed_runtime
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
 from executorch.exir.memory.unbound import unbounded_tensors
 from executorch.exir.named_data import NamedDataStoreOutput
-from executorch.exir.program.cost import Cost, cost_of
 from executorch.exir.program.target import installed_kernels, operators_of, operators_to_link
-from executorch.exir.program.temp_peak import TempPeak, temp_peak
+from executorch.exir.report.cost import Cost, cost_of
+from executorch.exir.report.temp_peak import TempPeak, temp_peak
 from executorch.exir.schema import ExecutionPlan, Program
 
 __all__ = ["DelegateVerdict", "Fallback", "MethodVerdict", "Verdict", "check_strict", "fallbacks_of", "verdict_on"]
@@ -106,7 +106,7 @@ class Verdict:
         return json.dumps(self.as_dict(), indent=2)
 
     def __str__(self) -> str:
-        from executorch.exir.program.verdict_table import render
+        from executorch.exir.report.verdict_table import render
 
         return render(self)
 

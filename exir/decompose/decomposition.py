@@ -16,18 +16,18 @@ from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
 from torch.export.graph_signature import InputKind
 
 from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.decompose.affine_operators import affine_decompositions
+from executorch.exir.decompose.aliased_constants import use_buffers_for_aliased_constants
+from executorch.exir.decompose.attention import ATTENTION_DECOMPOSITION
+from executorch.exir.decompose.beyond_core import IN_PLACE_OF_PYTORCHS, decompositions_beyond_core
+from executorch.exir.decompose.call_body import Table
+from executorch.exir.decompose.free_layouts import free_strided, free_views
+from executorch.exir.decompose.graph_decomposition import decompose_graph, has_fixed_sizes
 from executorch.exir.decompose.grouped_products import grouped_decompositions
 from executorch.exir.decompose.linalg_checks import check_in_kernels
+from executorch.exir.decompose.recurrent_layers import RECURRENT_DECOMPOSITIONS
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.program.affine_operators import affine_decompositions
-from executorch.exir.program.aliased_constants import use_buffers_for_aliased_constants
-from executorch.exir.program.attention import ATTENTION_DECOMPOSITION
-from executorch.exir.program.beyond_core import IN_PLACE_OF_PYTORCHS, decompositions_beyond_core
-from executorch.exir.program.call_body import Table
-from executorch.exir.program.free_layouts import free_strided, free_views
-from executorch.exir.program.graph_decomposition import decompose_graph, has_fixed_sizes
-from executorch.exir.program.recurrent_layers import RECURRENT_DECOMPOSITIONS
 
 _OF_NON_STRICT = "expected compiled_fn to be GraphModule"
 """torch's error for programs of `torch.export.export(..., strict=False)` whose caches are written in place."""

@@ -15,8 +15,8 @@ import torch
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
 
+from executorch.exir.decompose.call_body import is_composite
 from executorch.exir.operator.convert import is_functional, is_written_argument
-from executorch.exir.program.call_body import is_composite
 
 # Arguments that, if true, make an operator update its running statistics, which its schema does not say.
 _HIDDEN_WRITES = frozenset({"training", "train", "use_input_stats"})

@@ -12,7 +12,7 @@ from models.function_module import Function
 from torch.export import Dim, export
 
 from executorch.exir import to_edge
-from executorch.exir.program.temp_peak import TempPeak
+from executorch.exir.report.temp_peak import TempPeak
 from executorch.runtime import Runtime
 
 

@@ -12,9 +12,9 @@ from models import make
 from torch.export import Dim, ExportedProgram, export
 
 from executorch.exir.backend.program_copy import copy_program
-from executorch.exir.program import decomposition
-from executorch.exir.program.decomposition import decompose, decomposition_table
-from executorch.exir.program.graph_decomposition import decompose_graph
+from executorch.exir.decompose import decomposition
+from executorch.exir.decompose.decomposition import decompose, decomposition_table
+from executorch.exir.decompose.graph_decomposition import decompose_graph
 
 aten = torch.ops.aten
 

@@ -10,10 +10,10 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from executorch.exir.capture import EdgeCompileConfig
+from executorch.exir.decompose.call_body import aten_operator, inline_body, traced_body
+from executorch.exir.decompose.decomposition import decomposition_table
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
-from executorch.exir.program.call_body import aten_operator, inline_body, traced_body
-from executorch.exir.program.decomposition import decomposition_table
 from executorch.exir.program.pipeline import steps_to_edge
 
 

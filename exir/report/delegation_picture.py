@@ -22,8 +22,8 @@ from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.error import module_path, operator_name, source_line
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
-from executorch.exir.program.cost import Cost, cost_of
-from executorch.exir.program.graph_picture import Box, describe_value, draw_graph
+from executorch.exir.report.cost import Cost, cost_of
+from executorch.exir.report.graph_picture import Box, describe_value, draw_graph
 
 __all__ = ["delegation_html", "write_delegation"]
 
