@@ -1,19 +1,27 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elementary functions of whatever is computed in float32; the portable kernels do float64.
+#include <executorch/kernels/engine/eltwise/eltwise.h>
 #include <executorch/kernels/loops/elementwise.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
-#include <executorch/kernels/optimized/isa.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 namespace executorch::kernels::optimized {
 namespace {
 
-template <Isa::Map Isa::* function>
+using engine::Unary;
+
+template <Unary function>
 void row(const Parameters&, char* out, const char* const* in, int64_t n) {
-  (isa().*function)(reinterpret_cast<const float*>(in[0]), reinterpret_cast<float*>(out), n);
+  engine::UnaryCall call;
+  call.function = function;
+  call.in = reinterpret_cast<const float*>(in[0]);
+  call.out = reinterpret_cast<float*>(out);
+  call.count = size_t(n);
+  engine::CallingThread thread;  // the loop over rows has divided the work
+  engine::unary(call, thread);
 }
 
-template <Isa::Map Isa::* function>
+template <Unary function>
 constexpr Elementwise kMap{{nullptr, nullptr, row<function>, nullptr},
                            {},
                            1,
@@ -32,15 +40,15 @@ bool in_float(const Tensor& self, const Tensor& out) {
 
 }  // namespace
 
-#define ET_MAP_OPERATOR(name)                                                      \
+#define ET_MAP_OPERATOR(name, function)                                            \
   Tensor& name##_out(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) { \
     if (!in_float(self, out)) return portable::name##_out(ctx, self, out);         \
-    return elementwise(ctx, kMap<&Isa::name>, {self}, out);                        \
+    return elementwise(ctx, kMap<Unary::function>, {self}, out);                   \
   }
-ET_MAP_OPERATOR(exp)
-ET_MAP_OPERATOR(sigmoid)
-ET_MAP_OPERATOR(tanh)
-ET_MAP_OPERATOR(erf)
+ET_MAP_OPERATOR(exp, Exp)
+ET_MAP_OPERATOR(sigmoid, Sigmoid)
+ET_MAP_OPERATOR(tanh, Tanh)
+ET_MAP_OPERATOR(erf, Erf)
 #undef ET_MAP_OPERATOR
 
 Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& self, std::string_view approximate,
@@ -49,8 +57,8 @@ Tensor& gelu_out(KernelRuntimeContext& ctx, const Tensor& self, std::string_view
   if (!known || !in_float(self, out) || !is_floating(self.scalar_type())) {
     return portable::gelu_out(ctx, self, approximate, out);
   }
-  return elementwise(ctx, approximate == "none" ? kMap<&Isa::gelu> : kMap<&Isa::gelu_tanh>, {self},
-                     out);
+  const Elementwise& gelu = approximate == "none" ? kMap<Unary::Gelu> : kMap<Unary::GeluTanh>;
+  return elementwise(ctx, gelu, {self}, out);
 }
 
 }  // namespace executorch::kernels::optimized

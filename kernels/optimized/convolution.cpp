@@ -1,15 +1,246 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Convolutions of float32 by the engine, in the layout that the tensors have.
+#include <executorch/kernels/engine/conv/patches.h>
+#include <executorch/kernels/engine/gemm/few_rows.h>
+#include <executorch/kernels/engine/pack/pack.h>
+#include <executorch/kernels/engine/planes/planes.h>
+#include <executorch/kernels/loops/index_order.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
-#include <executorch/kernels/optimized/isa.h>
+#include <executorch/kernels/optimized/kernel_threads.h>
 #include <executorch/kernels/portable/conv/convolve.h>
 
 namespace executorch::kernels::optimized {
+namespace {
+
+using engine::Conv2d;
+using engine::Conv2dParams;
+using engine::ConvWeights;
+using engine::ImageSize;
+using portable::ConvGeometry;
+
+constexpr int64_t kSize = sizeof(float);
+/// Multiplications worth the start of a thread: of products some 5 us, of depthwise sums 8 us.
+constexpr size_t kLeastWork = 1 << 18, kLeastDepthwiseWork = 1 << 16;
+/// Winograd transforms the weights at every call: it pays where each meets so many tiles (measured
+/// by test/benchmark/kernels.py convolution).
+constexpr int64_t kOutputsWorthWinograd = 12 * 12;
+
+enum class Layout : uint8_t { Nchw, Nhwc, Other };
+
+/// The memory of images: one spatial dimension is the width of a line.
+Layout layout_of(const Tensor& tensor, const ConvGeometry& g) {
+  Strided memory(tensor);
+  if (in_index_order(memory)) return Layout::Nchw;
+  if (g.batched && g.spatial == 2) {
+    const int64_t channel_stride = memory.strides[1], channels = memory.sizes[1];
+    memory.remove(1);
+    memory.append(channels, channel_stride);
+    if (in_index_order(memory)) return Layout::Nhwc;
+  }
+  return Layout::Other;
+}
+
+Conv2dParams params_of(const ConvGeometry& g) {
+  Conv2dParams p;
+  p.groups = size_t(g.groups);
+  p.group_inputs = size_t(g.in_channels);
+  p.group_outputs = size_t(g.out_channels);
+  p.kernel_height = size_t(g.kernel[1]);
+  p.kernel_width = size_t(g.kernel[2]);
+  p.stride_height = size_t(g.stride[1]);
+  p.stride_width = size_t(g.stride[2]);
+  p.dilation_height = size_t(g.dilation[1]);
+  p.dilation_width = size_t(g.dilation[2]);
+  p.pad_top = p.pad_bottom = size_t(g.padding[1]);
+  p.pad_left = p.pad_right = size_t(g.padding[2]);
+  p.transposed = g.transposed;
+  if (g.transposed) {
+    const ImageSize size = engine::output_size(p, {size_t(g.in[1]), size_t(g.in[2])});
+    p.output_pad_height = size_t(g.out[1]) - size.height;
+    p.output_pad_width = size_t(g.out[2]) - size.width;
+  }
+  return p;
+}
+
+/// False for weights whose outputs do not lie at one distance through all groups.
+bool weights_of(const ConvGeometry& g, const Tensor& weight, const float* bias, ConvWeights* to) {
+  const Strided memory(weight);
+  const int64_t outer = memory.strides[0] / kSize, inner = memory.strides[1] / kSize;
+  to->data = reinterpret_cast<const float*>(memory.data);
+  to->bias = bias;
+  to->output_stride = size_t(g.transposed ? inner : outer);
+  to->input_stride = size_t(g.transposed ? outer : inner);
+  to->y_stride = g.spatial == 2 ? size_t(memory.strides[2] / kSize) : 0;
+  to->x_stride = size_t(memory.strides[g.spatial + 1] / kSize);
+  if (!g.transposed || g.groups == 1) return true;
+  if (g.out_channels == 1) {
+    to->output_stride = size_t(g.in_channels * outer);
+    return true;
+  }
+  return g.in_channels * outer == g.out_channels * inner;
+}
+
+/// A convolution whose arguments the engine can take.
+struct Call {
+  const ConvGeometry& g;
+  const Conv2dParams p;
+  const float* input;
+  const float* weight;
+  const float* bias;
+  float* out;
+
+  ImageSize size() const { return {size_t(g.in[1]), size_t(g.in[2])}; }
+  size_t outputs() const { return size_t(g.out[1] * g.out[2]); }
+  bool is_depthwise() const { return g.in_channels == 1 && g.groups > 1; }
+  size_t work() const {
+    return size_t(g.batch) * p.groups * p.group_outputs * outputs() * p.group_inputs *
+           p.kernel_height * p.kernel_width;
+  }
+};
+
+/// Depthwise, where the images lie.
+bool by_planes(KernelRuntimeContext& ctx, const Call& c) {
+  KernelThreads threads(c.work(), kLeastDepthwiseWork);
+  engine::PlanesCall call;
+  call.batch = size_t(c.g.batch);
+  call.input_size = c.size();
+  call.in = c.input;
+  call.weights = c.weight;
+  call.bias = c.bias;
+  call.out = c.out;
+  call.scratch = scratch_for(ctx, threads, [&](size_t count) {
+    return engine::planes_scratch_bytes(c.p, call.input_size, count);
+  });
+  if (call.scratch == nullptr) return false;
+  engine::convolve_planes(c.p, call, threads);
+  return true;
+}
+
+/// Products of the weights where they lie.
+bool by_patches(KernelRuntimeContext& ctx, const Call& c) {
+  KernelThreads threads(c.work(), kLeastWork);
+  engine::PatchesCall call;
+  call.batch = size_t(c.g.batch);
+  call.input_size = c.size();
+  call.input = c.input;
+  call.weights = c.weight;
+  call.bias = c.bias;
+  call.out = c.out;
+  call.scratch = scratch_for(ctx, threads, [&](size_t count) {
+    return engine::patches_scratch_bytes(c.p, call.input_size, count);
+  });
+  if (call.scratch == nullptr) return false;
+  engine::convolve_patches(c.p, call, threads);
+  return true;
+}
+
+/// A window over the whole image: one product of a matrix and a vector.
+void of_one_output(const Call& c) {
+  KernelThreads threads(c.work(), kLeastWork);
+  const size_t depth = c.p.group_inputs * c.p.kernel_height * c.p.kernel_width;
+  for (size_t i = 0; i < size_t(c.g.batch) * c.p.groups; ++i) {
+    const size_t group = i % c.p.groups, outputs = c.p.group_outputs;
+    engine::FewRowsCall call;
+    call.rows = 1;
+    call.columns = outputs;
+    call.depth = depth;
+    call.left = c.input + i * depth;
+    call.left_stride = depth;
+    call.right = {c.weight + group * outputs * depth, 1, depth};
+    call.out = c.out + i * outputs;
+    call.out_stride = outputs;
+    engine::multiply_few_rows(call, threads);
+    for (size_t o = 0; c.bias != nullptr && o < outputs; ++o) {
+      call.out[o] += c.bias[group * outputs + o];
+    }
+  }
+}
+
+/// Channels brought together where they are not, weights packed.
+bool by_packing(KernelRuntimeContext& ctx, const Call& c, const Conv2d& plan,
+                const ConvWeights& weights, bool is_nchw) {
+  KernelThreads threads(c.work(), kLeastWork);
+  const size_t batch = size_t(c.g.batch), pixels = c.size().height * c.size().width;
+  const size_t channels = c.p.groups * c.p.group_inputs, outputs = c.p.groups * c.p.group_outputs;
+  const auto whole = [](size_t bytes) { return engine::round_up(bytes, engine::kAlignment); };
+  const size_t in_bytes = is_nchw ? whole(batch * pixels * channels * kSize) : 0;
+  const size_t out_bytes = is_nchw ? whole(batch * c.outputs() * outputs * kSize) : 0;
+  void* const memory = scratch_for(ctx, threads, [&](size_t count) {
+    return in_bytes + out_bytes + whole(plan.packed_bytes()) +
+           plan.scratch_bytes(batch, c.size(), count);
+  });
+  if (memory == nullptr) return false;
+  auto* const input = static_cast<float*>(memory);
+  float* const output = input + in_bytes / kSize;
+  float* const packed = output + out_bytes / kSize;
+  plan.pack(weights, packed, threads);
+  engine::Conv2dCall call;
+  call.batch = batch;
+  call.input_size = c.size();
+  call.input = is_nchw ? input : c.input;
+  call.input_pixel_stride = channels;
+  call.packed = packed;
+  call.output = is_nchw ? output : c.out;
+  call.output_pixel_stride = outputs;
+  call.scratch = packed + whole(plan.packed_bytes()) / kSize;
+  const auto transpose = [&](size_t rows, size_t columns, const float* from, float* to) {
+    engine::TransposeCall copy;
+    copy.batch = batch;
+    copy.rows = rows;
+    copy.columns = columns;
+    copy.in = reinterpret_cast<const uint32_t*>(from);
+    copy.out = reinterpret_cast<uint32_t*>(to);
+    engine::transpose_32bit(copy, threads);
+  };
+  if (is_nchw) transpose(channels, pixels, c.input, input);
+  plan.run(call, threads);
+  if (is_nchw) transpose(c.outputs(), outputs, output, c.out);
+  return true;
+}
+
+/// A portable::FloatConvolution.
+bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Tensor& input,
+                     const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out) {
+  const Layout layout = layout_of(input, g);
+  if (g.spatial == 3 || layout == Layout::Other || layout_of(out, g) != layout ||
+      (bias && !in_index_order(Strided(*bias)))) {
+    return false;
+  }
+  const auto* const biases =
+      bias ? static_cast<const float*>(bias->const_data_ptr()) : static_cast<const float*>(nullptr);
+  const Call call = {g,
+                     params_of(g),
+                     static_cast<const float*>(input.const_data_ptr()),
+                     static_cast<const float*>(weight.const_data_ptr()),
+                     biases,
+                     static_cast<float*>(out.mutable_data_ptr())};
+  ConvWeights weights = {};
+  if (!weights_of(g, weight, biases, &weights)) return false;
+  const bool is_nchw = layout == Layout::Nchw;
+  const Conv2d plan = Conv2d::plan(call.p, size_t(g.batch), call.size());
+  const bool are_in_order = is_nchw && !g.transposed && in_index_order(Strided(weight));
+  if (plan.algorithm() == engine::ConvAlgorithm::Winograd &&
+      int64_t(call.outputs()) >= kOutputsWorthWinograd && plan.accepts(weights)) {
+    return by_packing(ctx, call, plan, weights, is_nchw);
+  }
+  if (are_in_order) {
+    if (call.is_depthwise() && g.out_channels == 1) return by_planes(ctx, call);
+    const bool reads_all = g.in[1] == g.kernel[1] && g.in[2] == g.kernel[2] && g.padding[1] == 0 &&
+                           g.padding[2] == 0 && g.dilation[1] == 1 && g.dilation[2] == 1;
+    if (!reads_all) return by_patches(ctx, call);
+    of_one_output(call);
+    return true;
+  }
+  return by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
+}
+
+}  // namespace
 
 Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                         const std::optional<Tensor>& bias, ArrayRef<int64_t> stride,
                         ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation, bool transposed,
                         ArrayRef<int64_t> output_padding, int64_t groups, Tensor& out) {
-  portable::convolve(ctx, isa().gemm, input, weight, bias,
+  portable::convolve(ctx, convolve_floats, input, weight, bias,
                      {stride, padding, dilation, transposed, output_padding, groups}, out);
   return out;
 }

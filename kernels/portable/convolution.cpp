@@ -150,7 +150,7 @@ void multiply(Gemm<T>& gemm, const Convolution& c, const WindowLoops& loops, con
 }
 
 template <class T>
-void product_convolution(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Convolution& c) {
+void product_convolution(KernelRuntimeContext& ctx, const Convolution& c) {
   const ConvGeometry& g = c.geometry;
   int64_t positions = 1;
   int64_t taps = 1;
@@ -160,8 +160,9 @@ void product_convolution(KernelRuntimeContext& ctx, const GemmTiles& tiles, cons
     taps *= g.kernel[d];
   }
   const int64_t k = g.in_channels * taps;
-  Gemm<T> gemm = c.channels_inside ? Gemm<T>(ctx, tile_of<T>(tiles), positions, g.out_channels, k)
-                                   : Gemm<T>(ctx, tile_of<T>(tiles), g.out_channels, positions, k);
+  Gemm<T> gemm = c.channels_inside
+                     ? Gemm<T>(ctx, tile_of<T>(plain_gemm_tiles()), positions, g.out_channels, k)
+                     : Gemm<T>(ctx, tile_of<T>(plain_gemm_tiles()), g.out_channels, positions, k);
   for_each_phase(g, [&](const WindowLoops& loops) {
     if (loops.outputs() == 0) return;
     for (int64_t n = 0; n < g.batch; ++n) {
@@ -241,9 +242,8 @@ void depthwise_by_planes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, con
 }
 
 template <class T>
-void depthwise_convolution(KernelRuntimeContext& ctx, const GemmTiles& tiles,
-                           const Convolution& c) {
-  const GemmTile<T>& tile = tile_of<T>(tiles);
+void depthwise_convolution(KernelRuntimeContext& ctx, const Convolution& c) {
+  const GemmTile<T>& tile = tile_of<T>(plain_gemm_tiles());
   for_each_phase(c.geometry, [&](const WindowLoops& loops) {
     if (!depthwise_by_lanes(ctx, tile, c, loops)) depthwise_by_planes(ctx, tile, c, loops);
   });
@@ -332,10 +332,14 @@ bool conv_geometry(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
          check_outputs(ctx, input, weight, output_padding, g);
 }
 
-void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const ConvGeometry& g,
+void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeometry& g,
               const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
               Tensor& out) {
   if (out.numel() == 0) return;
+  if (fast != nullptr && input.scalar_type() == ScalarType::Float &&
+      fast(ctx, g, input, weight, bias, out)) {
+    return;
+  }
   Convolution c = {g,  Images(input, g.spatial), {Strided(weight), g},
                    {}, Images(out, g.spatial),   false};
   c.channels_inside = has_channels_inside(c.out.first, g);
@@ -346,20 +350,20 @@ void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const ConvGeome
   visit_product_type(input.scalar_type(), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     if (g.in_channels == 1 && g.groups > 1) {
-      depthwise_convolution<T>(ctx, tiles, c);
+      depthwise_convolution<T>(ctx, c);
     } else {
-      product_convolution<T>(ctx, tiles, c);
+      product_convolution<T>(ctx, c);
     }
   });
 }
 
-void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
+void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const Tensor& input,
               const Tensor& weight, const std::optional<Tensor>& bias,
               const ConvArguments& arguments, Tensor& out) {
   ConvGeometry g;
   if (check_dtypes(ctx, input, weight, bias, out) &&
       conv_geometry(ctx, input, weight, bias, arguments, &g) && resize(ctx, out, g.out_shape())) {
-    convolve(ctx, tiles, g, input, weight, bias, out);
+    convolve(ctx, fast, g, input, weight, bias, out);
   }
 }
 
@@ -367,7 +371,7 @@ Tensor& convolution_out(KernelRuntimeContext& ctx, const Tensor& input, const Te
                         const std::optional<Tensor>& bias, ArrayRef<int64_t> stride,
                         ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation, bool transposed,
                         ArrayRef<int64_t> output_padding, int64_t groups, Tensor& out) {
-  convolve(ctx, plain_gemm_tiles(), input, weight, bias,
+  convolve(ctx, nullptr, input, weight, bias,
            {stride, padding, dilation, transposed, output_padding, groups}, out);
   return out;
 }

@@ -117,11 +117,12 @@ struct WeightGradient {
   }
 
   template <class T>
-  void run(KernelRuntimeContext& ctx, const GemmTiles& tiles) const {
+  void run(KernelRuntimeContext& ctx) const {
     const WindowLoops taps = window_loops(), steps = row_loops();
     const int64_t groups = geometry.groups;
     const int64_t m = rows.channels / groups, inner = windows.channels / groups;
-    Gemm<T> gemm(ctx, tile_of<T>(tiles), m, inner * taps.taps(), rows.batch * steps.outputs());
+    Gemm<T> gemm(ctx, tile_of<T>(plain_gemm_tiles()), m, inner * taps.taps(),
+                 rows.batch * steps.outputs());
     for (int64_t group = 0; group < groups; ++group) {
       const WeightNest nest = WeightNest::all(weight, group * m);
       const BatchRows<T> left(rows, group * m, steps, false);
@@ -199,20 +200,19 @@ bool prepare(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor&
 
 }  // namespace
 
-void convolve_backward(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& grad_output,
-                       const Tensor& input, const Tensor& weight, const ConvArguments& arguments,
+void convolve_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& input,
+                       const Tensor& weight, const ConvArguments& arguments,
                        const ConvGradients& gradients) {
   ConvGeometry g;
   if (!prepare(ctx, grad_output, input, weight, arguments, gradients, &g)) return;
   if (gradients.input) {
-    convolve(ctx, tiles, g.adjoint(), grad_output, weight, std::nullopt, *gradients.input);
+    convolve(ctx, nullptr, g.adjoint(), grad_output, weight, std::nullopt, *gradients.input);
   }
   const Images outer(grad_output, g.spatial), inner(input, g.spatial);
   if (gradients.weight && weight.numel() > 0) {
     const WeightGradient gradient = {g, g.transposed ? inner : outer, g.transposed ? outer : inner,
                                      Strided(*gradients.weight)};
-    visit_floating(input.scalar_type(),
-                   [&](auto tag) { gradient.run<ET_TYPE_OF(tag)>(ctx, tiles); });
+    visit_floating(input.scalar_type(), [&](auto tag) { gradient.run<ET_TYPE_OF(tag)>(ctx); });
   }
   if (gradients.bias) {
     visit_floating(input.scalar_type(), [&](auto tag) {
@@ -230,7 +230,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> convolution_backward_out(
   (void)bias_sizes;  // says that there is a bias; its size is that of the channels
   if (ET_EXPECT(ctx, output_mask.size() == 3, "output_mask must have 3 values, found %zu",
                 output_mask.size())) {
-    convolve_backward(ctx, plain_gemm_tiles(), grad_output, input, weight,
+    convolve_backward(ctx, grad_output, input, weight,
                       {stride, padding, dilation, transposed, output_padding, groups},
                       {output_mask[0] ? &out0 : nullptr, output_mask[1] ? &out1 : nullptr,
                        output_mask[2] ? &out2 : nullptr});

@@ -16,13 +16,6 @@
 namespace executorch::kernels::portable {
 namespace {
 
-/// Matrices [batch, rows, columns] with their sizes.
-struct Batch {
-  MatrixView view;
-  int64_t batch_stride;
-  int64_t batch, rows, columns;
-};
-
 /// A tensor of rank 3 as it is; missing leading dimensions are of size 1.
 Batch batch_of(const Strided& memory) {
   int64_t sizes[3] = {1, 1, 1};
@@ -53,21 +46,11 @@ MatrixView matrix(const Batch& batch, int64_t index) {
   return view;
 }
 
-struct Product {
-  Batch left, right, addend, out;
-  Scalar alpha, beta;
-};
-
 template <class T>
-T number(const Scalar& scalar) {
-  if (scalar.isFloatingPoint()) return cast<T>(scalar.to<double>());
-  return cast<T>(scalar.isBoolean() ? int64_t(scalar.to<bool>()) : scalar.to<int64_t>());
-}
-
-template <class T>
-void multiply(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Product& p) {
+void multiply(KernelRuntimeContext& ctx, const Product& p) {
   const int64_t batch = p.out.batch;
-  Gemm<T> gemm(ctx, tile_of<T>(tiles), p.out.rows, p.out.columns, p.left.columns, batch);
+  Gemm<T> gemm(ctx, tile_of<T>(plain_gemm_tiles()), p.out.rows, p.out.columns, p.left.columns,
+               batch);
   const auto each = [&](int64_t begin, int64_t end, auto run) {
     for (int64_t b = begin; b < end; ++b) {
       const MatrixSource<T> left(matrix(p.left, b));
@@ -102,26 +85,26 @@ Batch part_of(Batch batch, int which) {
 
 // Computes a complex product as four real ones. The second of each pair adds to the first.
 template <class T>
-void multiply_complex(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Product& p) {
+void multiply_complex(KernelRuntimeContext& ctx, const Product& p) {
   const double alpha = number<double>(p.alpha);
   for (int which = 0; which < 2; ++which) {
     const Batch out = part_of(p.out, which), addend = part_of(p.addend, which);
     const Batch left[] = {part_of(p.left, 0), part_of(p.left, 1)};
-    multiply<T>(ctx, tiles, {left[0], part_of(p.right, which), addend, out, alpha, p.beta});
-    multiply<T>(ctx, tiles,
-                {left[1], part_of(p.right, 1 - which), out, out, which == 0 ? -alpha : alpha,
-                 Scalar(int64_t(1))});
+    multiply<T>(ctx, {left[0], part_of(p.right, which), addend, out, alpha, p.beta});
+    multiply<T>(ctx, {left[1], part_of(p.right, 1 - which), out, out, which == 0 ? -alpha : alpha,
+                      Scalar(int64_t(1))});
   }
 }
 
-void multiply(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Product& p) {
+void multiply(KernelRuntimeContext& ctx, FloatProduct fast, const Product& p) {
   const ScalarType dtype = p.out.view.dtype;
+  if (fast != nullptr && dtype == ScalarType::Float && fast(ctx, p)) return;
   visit_product_type(part_dtype(dtype), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     if constexpr (has_complex && std::is_floating_point_v<T>) {
-      if (is_complex(dtype)) return multiply_complex<T>(ctx, tiles, p);
+      if (is_complex(dtype)) return multiply_complex<T>(ctx, p);
     }
-    multiply<T>(ctx, tiles, p);
+    multiply<T>(ctx, p);
   });
 }
 
@@ -140,9 +123,8 @@ bool expect_operands(KernelRuntimeContext& ctx, const Tensor& left, const Tensor
 
 /// Everything but the ranks of the operands, which the caller has checked; `row` and `column` tell
 /// whether the left operand is a vector (one row) and the right one is (one column).
-void product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
-             const Tensor& right, const Addend& addend, const Shape& shape, bool row, bool column,
-             Tensor& out) {
+void product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left, const Tensor& right,
+             const Addend& addend, const Shape& shape, bool row, bool column, Tensor& out) {
   if (!expect_operands(ctx, left, right, out) || !resize(ctx, out, shape)) return;
   // Eager converts alpha and beta to the dtype itself for vectors, to opmath_dtype() for matrices.
   const ScalarType dtype = column ? out.scalar_type() : opmath_dtype(out.scalar_type());
@@ -177,7 +159,7 @@ void product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& le
     p.out = transposed(p.out);
     p.addend = transposed(p.addend);
   }
-  multiply(ctx, tiles, p);
+  multiply(ctx, fast, p);
 }
 
 bool expect_rank(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, int rank) {
@@ -193,7 +175,7 @@ bool expect_inner(KernelRuntimeContext& ctx, const Tensor& left, const Tensor& r
 
 }  // namespace
 
-void matrix_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void matrix_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                     const Tensor& right, const Addend& addend, Tensor& out) {
   if (!expect_rank(ctx, "left", left, 2) || !expect_rank(ctx, "right", right, 2) ||
       !expect_inner(ctx, left, right, left.size(1), right.size(0))) {
@@ -202,10 +184,10 @@ void matrix_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Ten
   Shape shape;
   shape.append(left.size(0));
   shape.append(right.size(1));
-  product(ctx, tiles, left, right, addend, shape, false, false, out);
+  product(ctx, fast, left, right, addend, shape, false, false, out);
 }
 
-void batched_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void batched_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                      const Tensor& right, const Addend& addend, Tensor& out) {
   if (!expect_rank(ctx, "left", left, 3) || !expect_rank(ctx, "right", right, 3) ||
       !expect_inner(ctx, left, right, left.size(2), right.size(1)) ||
@@ -217,10 +199,10 @@ void batched_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Te
   shape.append(left.size(0));
   shape.append(left.size(1));
   shape.append(right.size(2));
-  product(ctx, tiles, left, right, addend, shape, false, false, out);
+  product(ctx, fast, left, right, addend, shape, false, false, out);
 }
 
-void grouped_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void grouped_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                      const Tensor& right, const Tensor& ends, bool right_transposed, Tensor& out) {
   if (!expect_rank(ctx, "self", left, 2) || !expect_rank(ctx, "mat2", right, 3) ||
       !expect_rank(ctx, "offs", ends, 1) || !expect_operands(ctx, left, right, out) ||
@@ -246,7 +228,7 @@ void grouped_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Te
       if (part->view.data) part->view.data += begin * part->view.row_stride;
       part->rows = end - begin;
     }
-    multiply(ctx, tiles, p);
+    multiply(ctx, fast, p);
   };
   int64_t begin = 0;
   for (int64_t g = 0; g < ends.size(0); ++g) {
@@ -263,7 +245,7 @@ void grouped_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Te
   if (begin < rows.rows) multiply_rows(begin, rows.rows, 0, 0);  // a product over nothing: zeros
 }
 
-void vector_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void vector_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                     const Tensor& right, const Addend& addend, Tensor& out) {
   if (!expect_rank(ctx, "left", left, 2) || !expect_rank(ctx, "right", right, 1) ||
       !expect_inner(ctx, left, right, left.size(1), right.size(0))) {
@@ -271,24 +253,24 @@ void vector_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Ten
   }
   Shape shape;
   shape.append(left.size(0));
-  product(ctx, tiles, left, right, addend, shape, false, true, out);
+  product(ctx, fast, left, right, addend, shape, false, true, out);
 }
 
-void inner_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void inner_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                    const Tensor& right, Tensor& out) {
   if (!expect_rank(ctx, "left", left, 1) || !expect_rank(ctx, "right", right, 1) ||
       !expect_inner(ctx, left, right, left.size(0), right.size(0))) {
     return;
   }
-  product(ctx, tiles, left, right, {}, Shape(), true, true, out);
+  product(ctx, fast, left, right, {}, Shape(), true, true, out);
 }
 
 namespace {
 
-// linear_product() of complex numbers.
-void complex_linear(KernelRuntimeContext& ctx, const GemmTiles& tiles, Strided from,
-                    const Strided& weights, const std::optional<Tensor>& bias, Strided to,
-                    bool column) {
+/// linear_product() as one product for each run of rows that lie evenly in memory. False where
+/// there are several and `alone` is wanted.
+bool linear_runs(KernelRuntimeContext& ctx, FloatProduct fast, Strided from, const Strided& weights,
+                 const std::optional<Tensor>& bias, Strided to, bool column, bool alone) {
   if (column) to.append(1, to.element_size());
   Strided added = to;
   if (bias) {
@@ -310,19 +292,21 @@ void complex_linear(KernelRuntimeContext& ctx, const GemmTiles& tiles, Strided f
   Strided rows[] = {to, from, added};
   for (Strided& memory : rows) memory.remove(memory.rank - 1);
   const LoopNest nest(rows[0], rows[1], rows[2]);
+  if (alone && nest.rank() != 1) return false;
   nest.for_each_row([&](char* const* at) {
     const int64_t n = nest.row();
     Batch addend{};
     if (bias) addend = lines(added, at[2], nest.stride(2), n);
-    multiply(ctx, tiles,
+    multiply(ctx, fast,
              {lines(from, at[1], nest.stride(1), n), right, addend,
               lines(to, at[0], nest.stride(0), n), Scalar(int64_t(1)), Scalar(int64_t(1))});
   });
+  return true;
 }
 
 }  // namespace
 
-void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
+void linear_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& input,
                     const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out) {
   if (!ET_EXPECT(ctx, weight.dim() == 1 || weight.dim() == 2,
                  "weight must have 1 or 2 dimensions, found sizes %s", ShapeText(weight).text) ||
@@ -346,8 +330,11 @@ void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Ten
     return;
   }
   if (!resize(ctx, out, shape)) return;
-  if (has_complex && is_complex(out.scalar_type())) {
-    return complex_linear(ctx, tiles, Strided(input), weights, bias, Strided(out), column);
+  const bool in_complex = has_complex && is_complex(out.scalar_type());
+  const bool is_fast = fast != nullptr && out.scalar_type() == ScalarType::Float;
+  if ((in_complex || is_fast) &&
+      linear_runs(ctx, fast, Strided(input), weights, bias, Strided(out), column, !in_complex)) {
+    return;
   }
   // All leading dimensions are rows: as long a run of them as lie evenly in memory is one product.
   Strided from(input), to(out);
@@ -367,7 +354,7 @@ void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Ten
   addend.row_stride = nest.stride(2);
   visit_product_type(input.scalar_type(), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
-    Gemm<T> gemm(ctx, tile_of<T>(tiles), nest.row(), columns, inner);
+    Gemm<T> gemm(ctx, tile_of<T>(plain_gemm_tiles()), nest.row(), columns, inner);
     const MatrixSource<T> right(
         {weights.data, weights.dtype, weights.strides[1], weights.strides[0]});
     nest.for_each_row([&](char* const* at) {
@@ -381,61 +368,55 @@ void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Ten
 }
 
 Tensor& mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
-  matrix_product(ctx, plain_gemm_tiles(), self, mat2, {}, out);
+  matrix_product(ctx, nullptr, self, mat2, {}, out);
   return out;
 }
 
 Tensor& addmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat1,
                   const Tensor& mat2, const Scalar& beta, const Scalar& alpha, Tensor& out) {
-  matrix_product(ctx, plain_gemm_tiles(), mat1, mat2, {&self, beta, alpha}, out);
+  matrix_product(ctx, nullptr, mat1, mat2, {&self, beta, alpha}, out);
   return out;
 }
 
 Tensor& bmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2, Tensor& out) {
-  batched_product(ctx, plain_gemm_tiles(), self, mat2, {}, out);
+  batched_product(ctx, nullptr, self, mat2, {}, out);
   return out;
 }
 
 Tensor& baddbmm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& batch1,
                     const Tensor& batch2, const Scalar& beta, const Scalar& alpha, Tensor& out) {
-  batched_product(ctx, plain_gemm_tiles(), batch1, batch2, {&self, beta, alpha}, out);
+  batched_product(ctx, nullptr, batch1, batch2, {&self, beta, alpha}, out);
   return out;
 }
 
 Tensor& grouped_mm_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat2,
                        const Tensor& offs, bool mat2_transposed, Tensor& out) {
-  grouped_product(ctx, plain_gemm_tiles(), self, mat2, offs, mat2_transposed, out);
+  grouped_product(ctx, nullptr, self, mat2, offs, mat2_transposed, out);
   return out;
 }
 
 Tensor& mv_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& vec, Tensor& out) {
-  vector_product(ctx, plain_gemm_tiles(), self, vec, {}, out);
+  vector_product(ctx, nullptr, self, vec, {}, out);
   return out;
 }
 
 Tensor& addmv_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& mat,
                   const Tensor& vec, const Scalar& beta, const Scalar& alpha, Tensor& out) {
-  vector_product(ctx, plain_gemm_tiles(), mat, vec, {&self, beta, alpha}, out);
+  vector_product(ctx, nullptr, mat, vec, {&self, beta, alpha}, out);
   return out;
 }
 
 Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                    const std::optional<Tensor>& bias, Tensor& out) {
-  linear_product(ctx, plain_gemm_tiles(), input, weight, bias, out);
+  linear_product(ctx, nullptr, input, weight, bias, out);
   return out;
 }
 
 Tensor& dot_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& tensor, Tensor& out) {
-  inner_product(ctx, plain_gemm_tiles(), self, tensor, out);
+  inner_product(ctx, nullptr, self, tensor, out);
   return out;
 }
 
-namespace {
-
-RecurrentLoops plain_loops() { return {plain_gemm_tiles(), plain_cells()}; }
-
-}  // namespace
-
-EXECUTORCH_RECURRENT_KERNELS(plain_loops())
+EXECUTORCH_RECURRENT_KERNELS(plain_loops)
 
 }  // namespace executorch::kernels::portable

@@ -1,13 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Matrix product operators with the instruction set as an argument: the rows of the portable and of
-// the optimized library are these functions with different tiles.
+// Matrix product operators with the product of float32 as an argument: the rows of the portable and
+// of the optimized library are these functions with and without one.
 //
 // All take any dtype but bool, the same for operands and result; 16-bit floats are summed in
 // float32, integers wrap. An inner dimension of size 0 gives zeros. They fail the context with
 // InvalidArgument on other dtypes and on sizes that do not fit together.
 #pragma once
 
-#include <executorch/kernels/gemm/tiles.h>
+#include <executorch/kernels/gemm/matrix.h>
+#include <executorch/kernels/loops/cast.h>
 #include <executorch/kernels/loops/types.h>
 
 namespace executorch::kernels::portable {
@@ -20,25 +21,48 @@ struct Addend {
   Scalar alpha = Scalar(int64_t(1));
 };
 
+/// Matrices [batch, rows, columns].
+struct Batch {
+  MatrixView view;
+  int64_t batch_stride;
+  int64_t batch, rows, columns;
+};
+
+/// out = alpha * (left @ right) + beta * addend; an addend without data is none.
+struct Product {
+  Batch left, right, addend, out;
+  Scalar alpha, beta;
+};
+
+/// Computes a product of float32. False where the portable loops have to do it; then nothing was
+/// written. Null for none.
+using FloatProduct = bool (*)(KernelRuntimeContext& ctx, const Product& product);
+
+template <class T>
+T number(const Scalar& scalar) {
+  if (scalar.isFloatingPoint()) return cast<T>(scalar.to<double>());
+  return cast<T>(scalar.isBoolean() ? int64_t(scalar.to<bool>()) : scalar.to<int64_t>());
+}
+
 /// out[m, n] from left[m, k] and right[groups, k, n], or [groups, n, k] if right_transposed: the
 /// rows up to ends[g] that no group before has are multiplied by right[g], rows behind the last end
 /// are 0. ends: int32 or int64, never decreasing, from 0 to m.
-void grouped_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void grouped_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                      const Tensor& right, const Tensor& ends, bool right_transposed, Tensor& out);
 /// out[m, n] from left[m, k] and right[k, n].
-void matrix_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void matrix_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                     const Tensor& right, const Addend& addend, Tensor& out);
 /// out[b, m, n] from left[b, m, k] and right[b, k, n].
-void batched_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void batched_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                      const Tensor& right, const Addend& addend, Tensor& out);
 /// out[m] from left[m, k] and right[k].
-void vector_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void vector_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                     const Tensor& right, const Addend& addend, Tensor& out);
 /// out[..., n] from input[..., k], weight[n, k] and bias[n].
-void linear_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
+void linear_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& input,
                     const Tensor& weight, const std::optional<Tensor>& bias, Tensor& out);
 /// out[] from left[k] and right[k].
-void inner_product(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& left,
+void inner_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left,
                    const Tensor& right, Tensor& out);
 
 }  // namespace executorch::kernels::portable

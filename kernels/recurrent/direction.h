@@ -5,7 +5,7 @@
 #include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/strided.h>
-#include <executorch/kernels/recurrent/cell.h>
+#include <executorch/kernels/recurrent/loops.h>
 #include <executorch/kernels/recurrent/sequence.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ class Direction {
   }
 
   /// Step `index` of the chunk, for some units; of one step, several threads may do parts.
-  void step(const GemmTile<T>& tile, CellStep<T> cell, int64_t index, const UnitBlock& block) {
+  void step(const RecurrentLoopsOf<T>& loops, int64_t index, const UnitBlock& block) {
     const T* const hidden = hidden_[(now_ + index) % 2];
     T* const fresh = s_.projected ? unprojected_ : hidden_[(now_ + index + 1) % 2];
     const int64_t width = s_.projected ? s_.hidden : s_.state, rows = s_.rows();
@@ -110,25 +110,26 @@ class Direction {
     const bool whole = units == s_.hidden;
     for (int64_t gate = 0; gate < (whole ? 1 : s_.gates); ++gate) {
       const int64_t first = gate * s_.hidden + block.unit;
-      multiply(tile, sequences, whole ? rows : units, s_.state, hidden + block.sequence * s_.state,
+      multiply(loops, sequences, whole ? rows : units, s_.state, hidden + block.sequence * s_.state,
                recurrent_, first, from_hidden_ + block.sequence * rows + first, rows,
                index % 2 == 1);
     }
     for (int64_t b = block.sequence; b < block.last_sequence; ++b) {
       const int64_t at = b * s_.hidden + block.unit;
       const T* const old = hidden + b * s_.state + block.unit;
-      cell(from_input_ + (index * s_.batch + b) * rows + block.unit,
-           from_hidden_ + b * rows + block.unit, s_.hidden, bias_ + rows + block.unit,
-           s_.has_cells ? cells_ + at : const_cast<T*>(old), fresh + b * width + block.unit, units);
+      loops.step(from_input_ + (index * s_.batch + b) * rows + block.unit,
+                 from_hidden_ + b * rows + block.unit, size_t(s_.hidden), bias_ + rows + block.unit,
+                 s_.has_cells ? cells_ + at : const_cast<T*>(old), fresh + b * width + block.unit,
+                 size_t(units));
     }
   }
 
   /// After all units' part of step `index`, which is step `first + index` of the sequences.
-  void finish_step(const GemmTile<T>& tile, const SequenceView& to, int64_t first, int64_t index,
-                   int64_t begin, int64_t end) {
+  void finish_step(const RecurrentLoopsOf<T>& loops, const SequenceView& to, int64_t first,
+                   int64_t index, int64_t begin, int64_t end) {
     T* const fresh = hidden_[(now_ + index + 1) % 2];
     if (s_.projected) {
-      multiply(tile, end - begin, s_.state, s_.hidden, unprojected_ + begin * s_.hidden,
+      multiply(loops, end - begin, s_.state, s_.hidden, unprojected_ + begin * s_.hidden,
                projection_, 0, fresh + begin * s_.state, s_.state, index % 2 == 1);
     }
     for (int64_t b = begin; b < end; ++b) {
@@ -211,9 +212,10 @@ class Direction {
   /// c[m, n] = a[m, k] times the rows of `weights` from `first` on, transposed. `backwards`: the
   /// last rows come first. Of weights larger than the cache, every other step begins with those
   /// that the one before it read last.
-  static void multiply(const GemmTile<T>& tile, int64_t m, int64_t n, int64_t k, const T* a,
-                       const Rows& weights, int64_t first, T* c, int64_t step, bool backwards) {
-    constexpr int64_t kMost = GemmTile<T>::kFewRows;
+  static void multiply(const RecurrentLoopsOf<T>& loops, int64_t m, int64_t n, int64_t k,
+                       const T* a, const Rows& weights, int64_t first, T* c, int64_t step,
+                       bool backwards) {
+    constexpr int64_t kMost = int64_t(RowsProduct<T>::kMaxRows);
     const int64_t few = m <= kMost ? m : kMost - 1;  // the shape that registers hold best
     // Of many sequences, so many rows of weights at a time as stay in the level 1 cache.
     const int64_t bytes = m <= kMost ? kTurnedBytes : kCachedBytes;
@@ -224,8 +226,9 @@ class Direction {
       const int64_t j = (backwards ? blocks - 1 - block : block) * together;
       const T* const rows = weights.data + (first + j) * weights.step;
       for (int64_t i = 0; i < m; i += few) {
-        tile.few_rows_transposed[std::min(few, m - i) - 1](
-            std::min(together, n - j), k, a + i * k, k, rows, weights.step, c + i * step + j, step);
+        loops.multiply({size_t(std::min(few, m - i)), size_t(std::min(together, n - j)), size_t(k),
+                        a + i * k, size_t(k), rows, size_t(weights.step), c + i * step + j,
+                        size_t(step)});
       }
     }
   }

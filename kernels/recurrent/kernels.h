@@ -10,14 +10,14 @@
                   ArrayRef<Tensor> params, bool has_biases, int64_t num_layers,               \
                   bool bidirectional, bool batch_first, Tensor& out0, Tensor& out1) {         \
     Tensor* const finals[] = {&out1};                                                         \
-    run_layers(ctx, LOOPS,                                                                    \
+    run_layers(ctx, LOOPS(KIND),                                                              \
                {KIND, input, hx, params, has_biases, num_layers, bidirectional, batch_first}, \
                out0, finals);                                                                 \
     return {out0, out1};                                                                      \
   }
 
 /// Defines lstm_out, gru_out, rnn_tanh_out and rnn_relu_out in the namespace where it stands.
-/// LOOPS: an expression that gives RecurrentLoops at each call.
+/// LOOPS: a function that gives the RecurrentLoops of a kind of layers.
 #define EXECUTORCH_RECURRENT_KERNELS(LOOPS)                                                        \
   std::tuple<Tensor&, Tensor&, Tensor&> lstm_out(                                                  \
       KernelRuntimeContext& ctx, const Tensor& input, ArrayRef<Tensor> hx,                         \
@@ -25,7 +25,7 @@
       bool batch_first, Tensor& out0, Tensor& out1, Tensor& out2) {                                \
     Tensor* const finals[] = {&out1, &out2};                                                       \
     run_layers(                                                                                    \
-        ctx, LOOPS,                                                                                \
+        ctx, LOOPS(Recurrence::Lstm),                                                              \
         {Recurrence::Lstm, input, hx, params, has_biases, num_layers, bidirectional, batch_first}, \
         out0, finals);                                                                             \
     return {out0, out1, out2};                                                                     \

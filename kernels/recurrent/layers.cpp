@@ -3,7 +3,6 @@
 
 #include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/recurrent/cell_loops.h>
 #include <executorch/kernels/recurrent/direction.h>
 #include <executorch/kernels/recurrent/team.h>
 #include <executorch/runtime/kernel/parallel.h>
@@ -21,21 +20,6 @@ constexpr size_t kLeastOfStep = 3 << 15;
 
 int64_t gates_of(Recurrence kind) {
   return kind == Recurrence::Lstm ? 4 : kind == Recurrence::Gru ? 3 : 1;
-}
-
-template <class T>
-CellStep<T> step_of(const Cells& cells, Recurrence kind) {
-  const CellSteps<T>& steps = steps_of<T>(cells);
-  switch (kind) {
-    case Recurrence::Lstm:
-      return steps.lstm;
-    case Recurrence::Gru:
-      return steps.gru;
-    case Recurrence::Tanh:
-      return steps.tanh;
-    default:
-      return steps.relu;
-  }
 }
 
 /// The sizes that all layers share.
@@ -172,7 +156,7 @@ class Stack {
   void run(Tensor& out, Tensor* const* finals) {
     const int64_t between = s_.directions * s_.state;
     const int64_t widest = s_.layers > 1 ? std::max(s_.features, between) : s_.features;
-    Gemm<T> gemm(ctx_, tile_of<T>(loops_.tiles), together_ * s_.batch, s_.rows(), widest);
+    Gemm<T> gemm(ctx_, tile_of<T>(plain_gemm_tiles()), together_ * s_.batch, s_.rows(), widest);
     if (!allocate_all()) return;
     SequenceView from = sequences_of(a_.input, a_.batch_first);
     for (int64_t layer = 0; layer < s_.layers; ++layer) {
@@ -244,8 +228,7 @@ class Stack {
 
   /// The steps from `first` on, whose gates have got what they get from the inputs.
   void run_steps(const SequenceView& to, int64_t first, int64_t steps) {
-    const CellStep<T> cell = step_of<T>(loops_.cells, a_.kind);
-    const GemmTile<T>& tile = tile_of<T>(loops_.tiles);
+    const RecurrentLoopsOf<T>& loops = loops_.of<T>();
     const size_t work = size_t(s_.batch * s_.rows() * std::max<int64_t>(s_.state, 1));
     const int64_t rows = s_.directions * s_.batch;
     const int64_t parts =
@@ -260,8 +243,8 @@ class Stack {
         const int64_t d = int64_t(part) / of_batch, p = int64_t(part) % of_batch;
         const int64_t begin = s_.batch * p / of_batch, end = s_.batch * (p + 1) / of_batch;
         for (int64_t i = 0; i < steps; ++i) {
-          directions_[d].step(tile, cell, i, {begin, end, 0, s_.hidden});
-          directions_[d].finish_step(tile, output(d), first, i, begin, end);
+          directions_[d].step(loops, i, {begin, end, 0, s_.hidden});
+          directions_[d].finish_step(loops, output(d), first, i, begin, end);
         }
       };
       runtime::run_parallel(run_part, size_t(s_.directions * of_batch));
@@ -273,10 +256,10 @@ class Stack {
       const auto run_part = [&](int32_t i, int32_t part) {
         const int64_t begin = s_.hidden * part / team.parts();
         const int64_t end = s_.hidden * (part + 1) / team.parts();
-        directions_[d].step(tile, cell, i, {0, s_.batch, begin, end});
+        directions_[d].step(loops, i, {0, s_.batch, begin, end});
       };
       const auto finish = [&](int32_t i) {
-        directions_[d].finish_step(tile, output(d), first, i, 0, s_.batch);
+        directions_[d].finish_step(loops, output(d), first, i, 0, s_.batch);
       };
       runtime::run_parallel([&](size_t own) { team.work(int32_t(own), run_part, finish); },
                             size_t(team.parts()));
@@ -295,9 +278,32 @@ class Stack {
 
 }  // namespace
 
-const Cells& plain_cells() {
-  static constexpr Cells kCells = {cell_steps<float, 4>(), cell_steps<double, 8>()};
-  return kCells;
+namespace {
+
+template <class T>
+void multiply_rows(const RowsProduct<T>& p) {
+  tile_of<T>(plain_gemm_tiles())
+      .few_rows_transposed[p.rows - 1](int64_t(p.columns), int64_t(p.depth), p.left,
+                                       int64_t(p.left_stride), p.right, int64_t(p.right_stride),
+                                       p.out, int64_t(p.out_stride));
+}
+
+template <class T>
+RecurrentLoopsOf<T> plain_loops_of(Recurrence kind) {
+  if constexpr (is_computed<T>) {
+    static constexpr CellStep<T> kSteps[] = {
+        engine::step_units<Recurrence::Lstm, T>, engine::step_units<Recurrence::Gru, T>,
+        engine::step_units<Recurrence::Tanh, T>, engine::step_units<Recurrence::Relu, T>};
+    return {kSteps[size_t(kind)], multiply_rows<T>};
+  } else {
+    return {};
+  }
+}
+
+}  // namespace
+
+RecurrentLoops plain_loops(Recurrence kind) {
+  return {plain_loops_of<float>(kind), plain_loops_of<double>(kind)};
 }
 
 void run_layers(KernelRuntimeContext& ctx, const RecurrentLoops& loops,

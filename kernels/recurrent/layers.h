@@ -7,20 +7,12 @@
 // the same for all tensors; 16-bit floats are computed in float32, hidden states too.
 #pragma once
 
-#include <executorch/kernels/gemm/tiles.h>
 #include <executorch/kernels/loops/types.h>
-#include <executorch/kernels/recurrent/cell.h>
+#include <executorch/kernels/recurrent/loops.h>
 
 #include <tuple>
 
 namespace executorch::kernels {
-
-enum class Recurrence { Lstm, Gru, Tanh, Relu };
-
-struct RecurrentLoops {
-  const GemmTiles& tiles;
-  const Cells& cells;
-};
 
 /// Arguments as PyTorch's lstm.input, gru.input, rnn_tanh.input have them.
 struct RecurrentLayers {

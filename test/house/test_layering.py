@@ -63,7 +63,8 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     },
     "kernels/gemm": {"kernels/gemm", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
     "kernels/spatial": {"kernels/spatial", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
-    "kernels/recurrent": {"kernels/recurrent", "kernels/gemm", "kernels/loops", "kernels/engine/simd/float_math"}
+    "kernels/recurrent": {"kernels/recurrent", "kernels/gemm", "kernels/loops"}
+    | {"kernels/engine/recurrent/cell_formulas"}
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # The loops of convolution and pooling are the portable library's.
     "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/gemm", "kernels/loops", "kernels/spatial"}

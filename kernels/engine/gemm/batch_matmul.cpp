@@ -85,8 +85,8 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
       const RightMatrix right = {
           call.right.data + at.right + (column + c) * call.right.column_stride,
           call.right.depth_stride, call.right.column_stride};
-      pack_panel(tiles, right, nullptr, std::min(tiles.panel, columns - c), call.depth,
-                 packed + c / tiles.panel * floats);
+      pack_panel(tiles, right, call.bias == nullptr ? nullptr : call.bias + column + c,
+                 std::min(tiles.panel, columns - c), call.depth, packed + c / tiles.panel * floats);
     }
     Product product;
     product.tiles = &tiles;

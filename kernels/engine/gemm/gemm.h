@@ -4,7 +4,7 @@
 //   out[r, c] = epilogue(bias[c] + sum over d of left[r, d] * right[d, c])
 //
 // Gemm has a constant right operand, packed once (linear layers, 1 x 1 convolutions);
-// batch_matmul() packs its right operand at every call, in scratch memory.
+// batch_matmul() packs its right operand at every call, in scratch memory; few_rows.h packs none.
 //
 // Packed operand: panels of kernels().panel columns; a panel is its biases, then for each d a row
 // of its weights. A last panel with fewer columns is filled up with zeros. Within a tile (rows of
@@ -77,6 +77,7 @@ struct BatchMatmulCall {
   const float* left = nullptr;
   size_t left_stride = 0;
   RightMatrix right = {};
+  const float* bias = nullptr;  ///< one for each column of every product; null for zeros
   float* out = nullptr;
   size_t out_stride = 0;
   Epilogue epilogue;  ///< its residual has the strides of `out`

@@ -5,20 +5,24 @@
 #include <cstring>
 
 #include <executorch/kernels/engine/arithmetic.h>
+#include <executorch/kernels/engine/planes/padded_plane.h>
 #include <executorch/kernels/engine/planes/window_3x3.h>
 
 namespace executorch::kernels::engine {
 namespace {
 
-/// A row of outputs of one plane.
-struct PlaneRow {
-  const Conv2dParams* params;
-  size_t plane_row, part_width;
-  const float *in, *weights;
-  float bias, clamp_min, clamp_max;
-  float* out;
+/// Sums of some taps at neighbouring places of a padded plane.
+struct PlaneSums {
+  const float* plane;
+  const size_t* offsets;
+  const float* weights;
+  size_t taps;
+  float* sums;
   size_t count;
 };
+
+/// Floats of the widest vector.
+constexpr size_t kPlaneSlack = 16;
 
 }  // namespace
 }  // namespace executorch::kernels::engine
@@ -31,50 +35,27 @@ namespace {
 
 /// With more taps, or narrower images, bringing channels together pays (measured).
 constexpr size_t kMaxTaps = 9, kMinWidth = 96, kMinWidth3x3 = 40;
+/// Narrower images leave most of a vector empty where they are; in a padded plane they do not.
+constexpr size_t kMinWidthInPlace = 24;
 
 bool is_3x3(const Conv2dParams& p) {
   return p.kernel_height == 3 && p.kernel_width == 3 && p.stride_height == 1 &&
          p.stride_width == 1 && p.dilation_height == 1 && p.dilation_width == 1;
 }
 
-/// How a padded plane lies in scratch memory: the columns of each row are dealt to stride_width
-/// parts of `width`, so that neighbouring outputs read neighbours.
-struct Layout {
-  ImageSize output;
-  size_t width, row, floats;
-};
-
-Layout layout_of(const Conv2dParams& p, ImageSize input) {
-  const ImageSize output = output_size(p, input);
-  Layout layout = {output, 0, 0, 0};
-  if (output.height * output.width == 0) return layout;
-  const size_t high = (p.kernel_height - 1) * p.dilation_height + 1;
-  const size_t wide = (p.kernel_width - 1) * p.dilation_width + 1;
-  layout.width = output.width - 1 + divide_up(wide, p.stride_width);
-  layout.row = layout.width * p.stride_width;
-  layout.floats = round_up(((output.height - 1) * p.stride_height + high) * layout.row,
-                           kAlignment / sizeof(float));
-  return layout;
+bool stays_in_place(const Conv2dParams& p, ImageSize input) {
+  return is_3x3(p) && input.width >= kMinWidthInPlace;
 }
 
-/// Copies an image into a plane whose padding is zeros already.
-void place(const Conv2dParams& p, const float* image, ImageSize size, const Layout& layout,
-           float* plane) {
-  const size_t height = layout.floats / layout.row, step = p.stride_width;
-  const size_t rows = std::min(size.height, height - std::min(height, p.pad_top));
-  for (size_t y = 0; y < rows; ++y) {
-    const float* const from = image + y * size.width;
-    float* const row = plane + (p.pad_top + y) * layout.row;
-    for (size_t part = 0; part < step; ++part) {
-      // The first of the image's columns that is dealt to this part, and its place.
-      const size_t first = (part + step - p.pad_left % step) % step;
-      const size_t at = (p.pad_left + first) / step;
-      if (first >= size.width || at >= layout.width) continue;
-      const size_t count = std::min(divide_up(size.width - first, step), layout.width - at);
-      float* const to = row + part * layout.width + at;
-      for (size_t i = 0; i < count; ++i) to[i] = from[first + i * step];
-    }
-  }
+size_t offsets_floats(const Conv2dParams& p) {
+  const size_t bytes = p.kernel_height * p.kernel_width * sizeof(size_t);
+  return round_up(bytes, kAlignment) / sizeof(float);
+}
+
+/// Floats of a worker: its plane, and the sums of all places.
+size_t worker_floats(const PaddedPlane& plane) {
+  if (plane.floats() == 0) return 0;
+  return plane.floats() + round_up(plane.length() + kPlaneSlack, kAlignment / sizeof(float));
 }
 
 }  // namespace
@@ -86,38 +67,46 @@ bool planes_gain(const Conv2dParams& p, ImageSize input) {
 }
 
 size_t planes_scratch_bytes(const Conv2dParams& p, ImageSize input, size_t threads) {
-  if (is_3x3(p)) return round_up(input.width, kAlignment / sizeof(float)) * sizeof(float);
-  return threads * layout_of(p, input).floats * sizeof(float);
+  if (stays_in_place(p, input)) {
+    return round_up(input.width, kAlignment / sizeof(float)) * sizeof(float);
+  }
+  const size_t of_worker = worker_floats(PaddedPlane(p, input, kPlaneSlack));
+  return (offsets_floats(p) + threads * of_worker) * sizeof(float);
 }
 
 void convolve_planes(const Conv2dParams& p, const PlanesCall& call, Threads& threads,
                      InstructionSet set) {
-  const Layout layout = layout_of(p, call.input_size);
+  const PaddedPlane padded(p, call.input_size, kPlaneSlack);
+  const ImageSize output = padded.output();
   const size_t in_plane = call.input_size.height * call.input_size.width;
-  const size_t out_plane = layout.output.height * layout.output.width;
+  const size_t out_plane = output.height * output.width;
+  const size_t taps = p.kernel_height * p.kernel_width;
   if (out_plane == 0) return;
   auto* const scratch = static_cast<float*>(call.scratch);
   std::memset(scratch, 0, planes_scratch_bytes(p, call.input_size, threads.count()));
+  const bool in_place = stays_in_place(p, call.input_size);
+  auto* const offsets = static_cast<size_t*>(call.scratch);
+  float* const workers = scratch + offsets_floats(p);
+  for (size_t tap = 0; !in_place && tap < taps; ++tap) offsets[tap] = padded.tap(tap);
   const auto plane_3x3 = plane_3x3_function(set);
-  const auto sum = ET_SIMD_FUNCTION(set, sum_row);
+  const auto sum = ET_SIMD_FUNCTION(set, sum_places);
   for_each_item(threads, call.batch * p.groups, [&](size_t item, size_t worker) {
     const size_t channel = item % p.groups;
-    const float* const weights = call.weights + channel * p.kernel_height * p.kernel_width;
+    const float* const weights = call.weights + channel * taps;
     const float bias = call.bias == nullptr ? 0.0f : call.bias[channel];
     const float* const in = call.in + item * in_plane;
     float* const out = call.out + item * out_plane;
-    if (is_3x3(p)) {
+    if (in_place) {
       plane_3x3({weights, bias, call.clamp_min, call.clamp_max, in, call.input_size.height,
-                 call.input_size.width, p.pad_top, p.pad_left, scratch, out, layout.output.height,
-                 layout.output.width});
+                 call.input_size.width, p.pad_top, p.pad_left, scratch, out, output.height,
+                 output.width});
       return;
     }
-    float* const plane = scratch + worker * layout.floats;
-    place(p, in, call.input_size, layout, plane);
-    for (size_t y = 0; y < layout.output.height; ++y) {
-      sum({&p, layout.row, layout.width, plane + y * p.stride_height * layout.row, weights, bias,
-           call.clamp_min, call.clamp_max, out + y * layout.output.width, layout.output.width});
-    }
+    float* const plane = workers + worker * worker_floats(padded);
+    float* const sums = plane + padded.floats();
+    padded.fill(in, plane);
+    sum({plane, offsets, weights, taps, sums, padded.length()});
+    padded.collect(sums, 0, padded.length(), bias, call.clamp_min, call.clamp_max, out);
   });
 }
 

@@ -1,24 +1,29 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Convolution with the instruction set as an argument: the rows of the portable and of the
-// optimized library are this function with different tiles.
+// Convolution with that of float32 as an argument: the rows of the portable and of the optimized
+// library are this function with and without one.
 #pragma once
 
-#include <executorch/kernels/gemm/tiles.h>
 #include <executorch/kernels/portable/conv/geometry.h>
 
 namespace executorch::kernels::portable {
+
+/// Computes a checked convolution of float32. False where the portable loops have to do it; then
+/// nothing was written. Null for none.
+using FloatConvolution = bool (*)(KernelRuntimeContext& ctx, const ConvGeometry& geometry,
+                                  const Tensor& input, const Tensor& weight,
+                                  const std::optional<Tensor>& bias, Tensor& out);
 
 /// aten::convolution in one to three spatial dimensions, with or without a batch dimension:
 /// ordinary, transposed, grouped, depthwise, dilated. Any dtype but bool, the same for all tensors;
 /// 16-bit floats are summed in float32. Tensors may have any dim order; it is fast where input and
 /// output agree on contiguous or channels_last. Fails the context with InvalidArgument on arguments
 /// that do not fit together.
-void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& input,
+void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const Tensor& input,
               const Tensor& weight, const std::optional<Tensor>& bias,
               const ConvArguments& arguments, Tensor& out);
 
 /// As above for checked arguments and an output of the right sizes.
-void convolve(KernelRuntimeContext& ctx, const GemmTiles& tiles, const ConvGeometry& geometry,
+void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeometry& geometry,
               const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
               Tensor& out);
 
@@ -29,8 +34,8 @@ struct ConvGradients {
   Tensor* weight;
   Tensor* bias;
 };
-void convolve_backward(KernelRuntimeContext& ctx, const GemmTiles& tiles, const Tensor& grad_output,
-                       const Tensor& input, const Tensor& weight, const ConvArguments& arguments,
+void convolve_backward(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& input,
+                       const Tensor& weight, const ConvArguments& arguments,
                        const ConvGradients& gradients);
 
 }  // namespace executorch::kernels::portable

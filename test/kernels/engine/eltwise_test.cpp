@@ -23,6 +23,7 @@ const Function kFunctions[] = {
                                                   : x; }, 0},
     {Unary::Cos, [](double x) { return std::cos(x); }, 1e-6},
     {Unary::Elu, [](double x) { return x < 0 ? kA * std::expm1(x) : x; }, 1e-6},
+    {Unary::Erf, [](double x) { return std::erf(x); }, 4e-7},
     {Unary::Exp, [](double x) { return double(float(std::exp(x))); }, 1e-6},
     {Unary::Floor, [](double x) { return std::floor(x); }, 0},
     {Unary::Gelu,

@@ -1,4 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/engine/gemm/few_rows.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
 #include <executorch/kernels/engine/gemm/tiles.h>
 
@@ -284,6 +285,44 @@ TEST(BatchMatmul, BroadcastsAndMatchesDoublePrecision) {
           }
           ASSERT_TRUE(is_near(sum, out[at], 1e-6 * double(depth + 1))) << name_of(set);
         }
+      }
+    }
+  }
+}
+
+TEST(FewRows, MatchDoublePrecisionAndKeepTheBitsOfARow) {
+  Random random(71);
+  for (int i = 0; i < 120; ++i) {
+    FewRowsCall call;
+    call.rows = random.size(1, 9);
+    call.columns = random.size(0, 70);
+    call.depth = random.size(0, 150);
+    const bool transposed = random.size(0, 1) == 0;
+    const Floats left = random.floats(call.rows * call.depth);
+    const Floats right = random.floats(call.depth * call.columns);
+    call.left = left.data();
+    call.left_stride = call.depth;
+    call.right = {right.data(), transposed ? 1 : call.columns, transposed ? call.depth : 1};
+    call.out_stride = call.columns;
+    for (InstructionSet set : instruction_sets()) {
+      Floats out(call.rows * call.columns, kNaN), alone(call.columns, kNaN);
+      ManyThreads threads(random.size(1, 3));
+      call.out = out.data();
+      multiply_few_rows(call, threads, set);
+      FewRowsCall last = call;
+      last.rows = 1;
+      last.left = left.data() + (call.rows - 1) * call.depth;
+      last.out = alone.data();
+      few_rows_function(set)(last);
+      EXPECT_TRUE(std::equal(alone.begin(), alone.end(), out.end() - call.columns));
+      for (size_t at = 0; at < out.size(); ++at) {
+        const size_t row = at / call.columns, column = at % call.columns;
+        double sum = 0;
+        for (size_t d = 0; d < call.depth; ++d) {
+          sum += double(left[row * call.depth + d]) *
+                 right[transposed ? column * call.depth + d : d * call.columns + column];
+        }
+        ASSERT_TRUE(is_near(sum, out[at], 1e-6 * double(call.depth + 1))) << name_of(set);
       }
     }
   }

@@ -1,8 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Every instruction set that this processor has, with and without temporary memory, against a plain
-// triple loop.
+// With and without temporary memory, against a plain triple loop.
 #include <executorch/kernels/gemm/matrix.h>
-#include <executorch/kernels/optimized/isa.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include <gtest/gtest.h>
@@ -14,24 +12,8 @@
 namespace {
 
 using namespace executorch::kernels;  // NOLINT: the subject of the test
-using executorch::kernels::optimized::Isa;
 using executorch::runtime::KernelRuntimeContext;
 using executorch::runtime::MemoryAllocator;
-
-std::vector<const Isa*> instruction_sets() {
-  std::vector<const Isa*> found = {&executorch::kernels::optimized::isa_plain()};
-#if defined(__x86_64__) || defined(_M_X64)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    found.push_back(&executorch::kernels::optimized::isa_avx2());
-  }
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-    found.push_back(&executorch::kernels::optimized::isa_avx512());
-  }
-#endif
-  return found;
-}
 
 template <class T>
 void check_product(const GemmTile<T>& tile, KernelRuntimeContext& ctx, int64_t m, int64_t n,
@@ -76,52 +58,18 @@ void check_all(const GemmTiles& tiles, KernelRuntimeContext& ctx, MemoryAllocato
   }
 }
 
-TEST(GemmTest, every_instruction_set_multiplies_exactly) {
+TEST(GemmTest, multiplies_exactly) {
   executorch::runtime::runtime_init();
   std::vector<unsigned char> memory(8 << 20);
-  for (const Isa* isa : instruction_sets()) {
-    SCOPED_TRACE(isa->name);
-    MemoryAllocator allocator(static_cast<uint32_t>(memory.size()), memory.data());
-    KernelRuntimeContext ctx(nullptr, &allocator);
-    check_all(isa->gemm, ctx, &allocator);
-  }
-}
-
-TEST(GemmTest, the_tiles_of_portable_kernels_multiply_exactly) {
-  executorch::runtime::runtime_init();
-  KernelRuntimeContext ctx;
-  check_all(plain_gemm_tiles(), ctx, nullptr);
+  MemoryAllocator allocator(static_cast<uint32_t>(memory.size()), memory.data());
+  KernelRuntimeContext ctx(nullptr, &allocator);
+  check_all(plain_gemm_tiles(), ctx, &allocator);
 }
 
 TEST(GemmTest, multiplies_without_temporary_memory) {
   executorch::runtime::runtime_init();
-  for (const Isa* isa : instruction_sets()) {
-    SCOPED_TRACE(isa->name);
-    KernelRuntimeContext ctx;
-    check_all(isa->gemm, ctx, nullptr);
-  }
-}
-
-TEST(IsaTest, rows_match_the_standard_library) {
-  for (const Isa* isa : instruction_sets()) {
-    SCOPED_TRACE(isa->name);
-    std::vector<float> x;
-    for (float v = -12; v < 12; v += 0.037f) x.push_back(v);
-    x.insert(x.end(), {-100.0f, 88.0f, 0.0f, -0.0f});
-    std::vector<float> out(x.size());
-    const auto check = [&](Isa::Map function, double (*expected)(double), double tolerance) {
-      function(x.data(), out.data(), int64_t(x.size()));
-      for (size_t i = 0; i < x.size(); ++i) {
-        const double wanted = expected(double(x[i]));
-        ASSERT_NEAR(wanted, out[i], tolerance * std::max(1.0, std::abs(wanted))) << x[i];
-      }
-    };
-    check(isa->exp, [](double v) { return std::exp(v); }, 4e-7);
-    check(isa->tanh, [](double v) { return std::tanh(v); }, 4e-7);
-    check(isa->erf, [](double v) { return std::erf(v); }, 4e-7);
-    check(isa->sigmoid, [](double v) { return 1 / (1 + std::exp(-v)); }, 4e-7);
-    check(isa->gelu, [](double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }, 1e-6);
-  }
+  KernelRuntimeContext ctx;
+  check_all(plain_gemm_tiles(), ctx, nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Convolutions of float32 images in NCHW (those of conv.h, not transposed) as products of the
+// weights where they lie and of patches of the image:
+//
+//   out[n, g * O + o, q] = bias[g * O + o] + sum over i and taps of
+//       weight[g * O + o, i, tap] * patch[(i, tap), q]
+//
+// Nothing is packed but the patches, row by row from padded planes (planes/padded_plane.h): for
+// weights that are used once, as those of a kernel without state, which would take longer to pack
+// than to multiply. All tensors are contiguous; `out` must not overlap an input. NaN and infinities
+// follow IEEE arithmetic; padding is a product with zero.
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/kernels/engine/conv/conv.h>
+
+namespace executorch::kernels::engine {
+
+struct PatchesCall {
+  size_t batch = 0;
+  ImageSize input_size;
+  const float* input = nullptr;
+  const float* weights = nullptr;  ///< [outputs, group_inputs, kernel_height, kernel_width]
+  const float* bias = nullptr;     ///< outputs; null for zeros
+  float* out = nullptr;
+  void* scratch = nullptr;  ///< patches_scratch_bytes(), aligned to kAlignment
+};
+
+size_t patches_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads,
+                             InstructionSet set = instruction_set());
+void convolve_patches(const Conv2dParams& params, const PatchesCall& call, Threads& threads,
+                      InstructionSet set = instruction_set());
+
+}  // namespace executorch::kernels::engine

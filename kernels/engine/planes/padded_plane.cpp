@@ -1,0 +1,73 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/engine/planes/padded_plane.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <executorch/kernels/engine/arithmetic.h>
+
+namespace executorch::kernels::engine {
+
+PaddedPlane::Dealt PaddedPlane::deal(size_t outputs, size_t kernel, size_t stride,
+                                     size_t dilation) {
+  const size_t extent = (outputs - 1) * stride + (kernel - 1) * dilation + 1;
+  const size_t phases = outputs > 1 ? stride : 1;
+  return {extent, phases, divide_up(extent, phases)};
+}
+
+PaddedPlane::PaddedPlane(const Conv2dParams& p, ImageSize input, size_t slack)
+    : params_(p), input_(input), output_(output_size(p, input)) {
+  if (output_.height * output_.width == 0) return;
+  rows_ = deal(output_.height, p.kernel_height, p.stride_height, p.dilation_height);
+  columns_ = deal(output_.width, p.kernel_width, p.stride_width, p.dilation_width);
+  const size_t places = rows_.phases * rows_.length * columns_.phases * columns_.length;
+  floats_ = round_up(places + slack, kAlignment / sizeof(float));
+  is_image_ = rows_.phases == 1 && columns_.phases == 1 && rows_.length == input.height &&
+              columns_.length == input.width && p.pad_top == 0 && p.pad_left == 0;
+}
+
+size_t PaddedPlane::place(size_t y, size_t x) const {
+  const size_t part = y % rows_.phases * columns_.phases + x % columns_.phases;
+  return (part * rows_.length + y / rows_.phases) * columns_.length + x / columns_.phases;
+}
+
+size_t PaddedPlane::tap(size_t index) const {
+  return place(index / params_.kernel_width * params_.dilation_height,
+               index % params_.kernel_width * params_.dilation_width);
+}
+
+void PaddedPlane::fill(const float* image, float* plane) const {
+  const size_t top = params_.pad_top, left = params_.pad_left, step = columns_.phases;
+  const size_t rows = std::min(input_.height, rows_.extent - std::min(rows_.extent, top));
+  const size_t columns = std::min(input_.width, columns_.extent - std::min(columns_.extent, left));
+  for (size_t y = 0; y < rows; ++y, image += input_.width) {
+    for (size_t x = 0; x < std::min(step, columns); ++x) {
+      float* const to = plane + place(top + y, left + x);
+      const size_t count = divide_up(columns - x, step);
+      if (step == 1) {
+        std::memcpy(to, image, count * sizeof(float));
+      } else if (step == 2) {
+        for (size_t i = 0; i < count; ++i) to[i] = image[x + 2 * i];
+      } else {
+        for (size_t i = 0; i < count; ++i) to[i] = image[x + step * i];
+      }
+    }
+  }
+}
+
+void PaddedPlane::collect(const float* places, size_t first, size_t count, float bias,
+                          float clamp_min, float clamp_max, float* out) const {
+  const size_t width = output_.width, end = first + count;
+  for (size_t y = first / pitch(); y * pitch() < end; ++y) {
+    const size_t row = y * pitch();
+    const float* const from = moved(places, (row - first) * sizeof(float));
+    const size_t last = std::min(width, end - row);
+    float* const to = out + y * width;
+    for (size_t x = row < first ? first - row : 0; x < last; ++x) {
+      const float sum = from[x] + bias, above = sum < clamp_min ? clamp_min : sum;  // NaN stays
+      to[x] = above > clamp_max ? clamp_max : above;
+    }
+  }
+}
+
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,71 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What a recurrent layer does to a unit in one step: formulas over single numbers, whose loops the
+// compiler makes vectors of.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <executorch/kernels/engine/simd/float_math.h>
+
+namespace executorch::kernels::engine {
+
+/// (x, h, gates, bias, state, out, n): one step of n units of one sequence. `x` is what the gates
+/// get from the input, biases included, `h` what they get from the hidden state; the gates of a
+/// unit are `gates` elements apart. out: the new hidden state. No two of them may overlap.
+template <class T>
+using CellStep = void (*)(const T* x, const T* h, size_t gates, const T* bias, T* state, T* out,
+                          size_t n);
+
+/// Lstm: gates i, f, g, o; `state` is the cell's, read and written; no bias. Gru: gates r, z, n;
+/// `bias` is of what n gets from the hidden state; `state` is that, read. Tanh, Relu: one gate; no
+/// bias, no state.
+enum class Cell : uint8_t { Lstm, Gru, Tanh, Relu };
+
+namespace {
+
+template <class T>
+ET_VECTOR_INLINE T cell_sigmoid(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return float_sigmoid<float, int32_t>(x < -88.0f ? -88.0f : x);
+  } else {
+    return 1 / (1 + std::exp(-x));
+  }
+}
+
+template <class T>
+ET_VECTOR_INLINE T cell_tanh(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return float_tanh<float, int32_t>(x);
+  } else {
+    return std::tanh(x);
+  }
+}
+
+/// A CellStep.
+template <Cell cell, class T>
+ET_VECTOR_INLINE void step_units(const T* __restrict x, const T* __restrict h, size_t gates,
+                                 const T* __restrict bias, T* __restrict state, T* __restrict out,
+                                 size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    const T first = x[i] + h[i];
+    if constexpr (cell == Cell::Tanh) {
+      out[i] = cell_tanh(first);
+    } else if constexpr (cell == Cell::Relu) {
+      out[i] = first < 0 ? T(0) : first;
+    } else if constexpr (cell == Cell::Gru) {
+      const T reset = cell_sigmoid(first), keep = cell_sigmoid(x[i + gates] + h[i + gates]);
+      const T fresh = cell_tanh(x[i + 2 * gates] + reset * (h[i + 2 * gates] + bias[i]));
+      out[i] = (state[i] - fresh) * keep + fresh;
+    } else {
+      const T added = cell_sigmoid(first) * cell_tanh(x[i + 2 * gates] + h[i + 2 * gates]);
+      state[i] = cell_sigmoid(x[i + gates] + h[i + gates]) * state[i] + added;
+      out[i] = cell_sigmoid(x[i + 3 * gates] + h[i + 3 * gates]) * cell_tanh(state[i]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,41 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// What the engine needs from a kernel: threads, and temporary memory for them.
+#pragma once
+
+#include <executorch/kernels/engine/gemm/gemm.h>
+#include <executorch/kernels/engine/threads.h>
+#include <executorch/runtime/kernel/kernel_runtime_context.h>
+#include <executorch/runtime/kernel/parallel.h>
+
+namespace executorch::kernels::optimized {
+
+/// The threads that are offered to kernels, as many as have `least` of the work each.
+class KernelThreads final : public engine::Threads {
+ public:
+  KernelThreads(size_t work, size_t least) : count_(runtime::parallel_parts(work, least)) {}
+  size_t count() const override { return count_; }
+  void run(size_t tasks, runtime::FunctionRef<void(size_t)> task) override {
+    runtime::run_parallel(task, tasks);
+  }
+  /// Leaves the calling thread alone.
+  void limit() { count_ = 1; }
+
+ private:
+  size_t count_;
+};
+
+/// bytes_of(threads) bytes of temporary memory; for one thread where there is too little for all.
+/// Null if there is none for that either.
+template <class BytesOf>
+void* scratch_for(KernelRuntimeContext& ctx, KernelThreads& threads, BytesOf&& bytes_of) {
+  const auto take = [&]() -> void* {
+    const auto memory = ctx.allocate_temp(bytes_of(threads.count()) + 1, engine::kAlignment);
+    return memory.ok() ? *memory : nullptr;
+  };
+  void* const all = take();
+  if (all != nullptr || threads.count() == 1) return all;
+  threads.limit();
+  return take();
+}
+
+}  // namespace executorch::kernels::optimized

@@ -1,0 +1,100 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Processor time of optimized kernels beside the XNNPACK delegate's, for the same models, both in this run.
+
+``python test/benchmark/undelegated.py [MODEL ...]``: undelegated, delegated, and their ratio. With two threads the time
+is the clock's, since threads add up their processor time. ``--operators`` prints where the undelegated time goes.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Not from this folder: libraries take its `kernels.py` for a package of that name.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import torch
+from models import make
+from tabulate import tabulate
+from tqdm import tqdm
+
+MODELS = ["resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3", "vit_tiny", "minilm", "decoder_512", "decoder_512_token"]
+
+
+def programs(name: str) -> tuple[bytes, bytes, list[Any]]:
+    """The model undelegated and delegated, and its inputs."""
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+
+    model, inputs = make(name)
+    exported = torch.export.export(model, inputs)
+    plain = to_edge_transform_and_lower(exported).to_executorch().buffer
+    delegated = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer
+    return plain, delegated, list(inputs)
+
+
+def best(run: Callable[[], Any], clock: Callable[[], float], seconds: float) -> float:
+    """The shortest of the calls in so many seconds."""
+    shortest, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        began = clock()
+        run()
+        shortest = min(shortest, clock() - began)
+    return shortest
+
+
+def operators(plain: bytes, inputs: list[Any]) -> dict[str, float]:
+    """Milliseconds of each operator of the undelegated program, the shortest of several executions."""
+    from executorch.devtools import Inspector
+    from executorch.extension.pybindings import portable_lib
+
+    module = portable_lib._load_for_executorch_from_buffer(plain, enable_etdump=True)
+    for _ in range(10):
+        module.forward(inputs)
+    totals: dict[str, float] = defaultdict(float)
+    with tempfile.NamedTemporaryFile(suffix=".etdp") as file:
+        module.write_etdump_result_to_file(file.name)
+        for block in Inspector(etdump_path=file.name).event_blocks:
+            for event in block.events:
+                if event.perf_data is not None:
+                    totals[event.name] += min(event.perf_data.raw)
+    return dict(sorted(totals.items(), key=lambda pair: -pair[1]))
+
+
+def main() -> None:
+    """Prints a line a model."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each turn")
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--operators", action="store_true")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    from executorch.extension.pybindings import portable_lib
+    from executorch.runtime import Runtime
+
+    torch.set_num_threads(1)
+    portable_lib._unsafe_reset_threadpool(options.threads)
+    clock = time.thread_time if options.threads == 1 else time.perf_counter
+    rows = []
+    for name in tqdm(options.models, unit="model"):
+        *made, inputs = programs(name)
+        loaded = [Runtime.get().load_program(program) for program in made]
+        methods = [program.load_method("forward") for program in loaded]
+        turns = [[best(lambda: m.execute(inputs), clock, options.seconds) for m in methods] for _ in range(options.turns)]
+        ours, delegate = (min(times) for times in zip(*turns))
+        rows.append([name, ours * 1e3, delegate * 1e3, ours / delegate])
+        if options.operators:
+            for operator, milliseconds in operators(made[0], inputs).items():
+                print(f"{milliseconds:9.3f} ms  {operator}")
+    print(tabulate(rows, ["model", "undelegated, ms", "delegated, ms", "ratio"], floatfmt=("", ".3f", ".3f", ".2f")))
+
+
+if __name__ == "__main__":
+    main()
