@@ -224,9 +224,19 @@ bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Ten
     return by_packing(ctx, call, plan, weights, is_nchw);
   }
   if (are_in_order) {
-    if (call.is_depthwise() && g.out_channels == 1) return by_planes(ctx, call);
+    if (call.is_depthwise() && g.out_channels == 1) {
+      return engine::planes_gain(call.p, call.size())
+                 ? by_planes(ctx, call)
+                 : by_packing(ctx, call, plan, weights, is_nchw);
+    }
     const bool reads_all = g.in[1] == g.kernel[1] && g.in[2] == g.kernel[2] && g.padding[1] == 0 &&
                            g.padding[2] == 0 && g.dilation[1] == 1 && g.dilation[2] == 1;
+    // Patches of windows that do not overlap much, or of few outputs, cost more than weights.
+    const bool has_small_patches = g.stride[1] * g.stride[2] == 1 && g.groups == 1;
+    const bool are_weights_few = int64_t(call.outputs()) > g.out_channels;
+    if (!reads_all && !has_small_patches && are_weights_few) {
+      return by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
+    }
     if (!reads_all) return by_patches(ctx, call);
     of_one_output(call);
     return true;

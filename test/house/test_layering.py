@@ -53,7 +53,8 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "runtime/executor": {"runtime", "schema"},
     "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
     # Plain types alone: no tensors, no registry. Its formulas of single numbers are the loops' as well.
-    "kernels/engine": {"kernels/engine", "runtime/core/function_ref", "runtime/platform"},
+    "kernels/engine": {"kernels/engine", "runtime/core/function_ref", "runtime/platform"}
+    | {"runtime/core/portable_type/half", "runtime/core/portable_type/bfloat16"},
     "kernels/loops": {
         "kernels/loops",
         "kernels/engine/simd/float_math",

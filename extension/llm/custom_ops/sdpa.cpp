@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The operators of attention: checks, then attend().
+// The operators of attention: checks, then the engine's attend().
 #include <cmath>
 
 #include <executorch/extension/llm/custom_ops/NativeFunctions.h>
-#include <executorch/extension/llm/custom_ops/attention.h>
 #include <executorch/extension/llm/custom_ops/check.h>
+#include <executorch/kernels/engine/attention/attention.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 namespace executorch::extension::llm {
@@ -14,6 +14,9 @@ using aten::RuntimeContext;
 using aten::ScalarType;
 using aten::Tensor;
 using kernels::ShapeText;
+using kernels::engine::AttentionCall;
+using kernels::engine::AttentionTensor;
+using kernels::engine::AttentionType;
 
 /// The threads that are offered to kernels.
 class KernelThreads final : public kernels::engine::Threads {
@@ -188,8 +191,8 @@ Tensor& sdpa(RuntimeContext& ctx, const Arguments& given, Tensor& out) {
   const int64_t work = call.batch * call.queries * call.heads * call.keys * call.channels;
   KernelThreads threads(size_t(work / kWorthThreads + 1));
   void* const scratch =
-      kernels::allocate(ctx, int64_t(attention_scratch(call, threads.count())), 1);
-  if (scratch != nullptr) attend(call, threads, scratch);
+      kernels::allocate(ctx, int64_t(kernels::engine::attention_scratch(call, threads.count())), 1);
+  if (scratch != nullptr) kernels::engine::attend(call, threads, scratch);
   return out;
 }
 

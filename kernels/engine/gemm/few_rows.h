@@ -17,7 +17,7 @@ namespace executorch::kernels::engine {
 /// Rows of one pass over the right operand.
 inline constexpr size_t kRowsOfPass = 4;
 /// With more rows, packing the right operand pays (measured by test/benchmark/kernels.py matmul).
-inline constexpr size_t kMaxFewRows = 24;
+inline constexpr size_t kMaxFewRows = 16;
 
 struct FewRowsCall {
   size_t rows = 0, columns = 0, depth = 0;

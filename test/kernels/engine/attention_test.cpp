@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/llm/custom_ops/attention.h>
+#include <executorch/kernels/engine/attention/attention.h>
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 namespace {
 
 namespace engine = executorch::kernels::engine;
-using executorch::extension::llm::attend;
-using executorch::extension::llm::attention_scratch;
-using executorch::extension::llm::AttentionCall;
-using executorch::extension::llm::AttentionType;
+using executorch::kernels::engine::attend;
+using executorch::kernels::engine::attention_scratch;
+using executorch::kernels::engine::AttentionCall;
+using executorch::kernels::engine::AttentionType;
 
 class SeveralThreads final : public engine::Threads {
  public:

@@ -5,8 +5,7 @@
 //
 // Blocks of keys pass once; maximum, sum and result of each query are corrected from block to block
 // (online softmax). Query heads that share a key head are rows of one block, so keys are neither
-// repeated nor read again. Knows no operator and allocates nothing: pointers and sizes in, pointers
-// out. Results have the same bits on any number of threads.
+// repeated nor read again. Results have the same bits on any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@
 #include <executorch/kernels/engine/instruction_set.h>
 #include <executorch/kernels/engine/threads.h>
 
-namespace executorch::extension::llm {
+namespace executorch::kernels::engine {
 
 enum class AttentionType : uint8_t { Float, Half, BFloat16, Int8 };
 
@@ -55,7 +54,7 @@ struct AttentionCall {
 size_t attention_scratch(const AttentionCall& call, size_t workers);
 
 /// Computes the call. `scratch` has attention_scratch(call, threads.count()) bytes, aligned to 64.
-void attend(const AttentionCall& call, kernels::engine::Threads& threads, void* scratch,
-            kernels::engine::InstructionSet set = kernels::engine::instruction_set());
+void attend(const AttentionCall& call, Threads& threads, void* scratch,
+            InstructionSet set = instruction_set());
 
-}  // namespace executorch::extension::llm
+}  // namespace executorch::kernels::engine

@@ -1,0 +1,203 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/kernels/engine/attention/attention.h>
+
+#include <cstring>
+
+#include <executorch/kernels/engine/simd/float_math.h>
+#include <executorch/runtime/core/portable_type/bfloat16.h>
+#include <executorch/runtime/core/portable_type/half.h>
+
+namespace executorch::kernels::engine {
+
+namespace {
+
+/// Keys that one task takes of few queries, for all heads one after the other: keys are read in the
+/// order of memory and stay in the processor's cache meanwhile. Fixed, so that the order of sums
+/// does not depend on the number of threads.
+constexpr int64_t kChunkKeys = 64;
+/// More queries than this give enough tasks by themselves.
+constexpr int64_t kMaxSplitQueries = 4;
+
+constexpr int64_t kBlockKeys = 64;
+/// Rows of queries that pass a block of keys together.
+constexpr int64_t kMaxRows = 64;
+constexpr int64_t kRowAlignment = 16;
+/// With fewer rows, transposing the keys costs more than it saves.
+constexpr int64_t kTransposedRows = 8;
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// How a call is divided into tasks of (batch, key head, queries, keys).
+struct Division {
+  int64_t group, padded, block_queries, query_blocks, chunks, rows;
+
+  explicit Division(const AttentionCall& call) {
+    group = call.heads / call.key_heads;
+    padded = divide_up(call.channels, kRowAlignment) * kRowAlignment;
+    block_queries = group >= kMaxRows ? 1 : kMaxRows / group;
+    block_queries = call.queries < block_queries ? call.queries : block_queries;
+    query_blocks = divide_up(call.queries, block_queries);
+    chunks = call.queries <= kMaxSplitQueries ? divide_up(call.keys, kChunkKeys) : 1;
+    rows = block_queries * group;
+  }
+  int64_t tasks(const AttentionCall& call) const {
+    return call.batch * call.key_heads * query_blocks * chunks;
+  }
+  /// Floats of the result of a task: rows of channels, then their maxima, then their sums.
+  int64_t partial() const { return divide_up(rows * (padded + 2), kRowAlignment) * kRowAlignment; }
+  /// Floats that a worker needs besides results: queries, scores, keys, transposed keys, values.
+  int64_t buffers() const { return rows * (padded + kBlockKeys) + 3 * kBlockKeys * padded; }
+};
+
+struct Task {
+  int64_t batch, key_head, first_query, queries, first_key, last_key;
+};
+
+Task task_at(const AttentionCall& call, const Division& division, int64_t index) {
+  Task task;
+  const int64_t chunk = index % division.chunks;
+  index /= division.chunks;
+  // The last queries see the most keys: they begin first.
+  const int64_t block = division.query_blocks - 1 - index % division.query_blocks;
+  index /= division.query_blocks;
+  task.key_head = index % call.key_heads;
+  task.batch = index / call.key_heads;
+  task.first_query = block * division.block_queries;
+  const int64_t left = call.queries - task.first_query;
+  task.queries = left < division.block_queries ? left : division.block_queries;
+  task.first_key = division.chunks == 1 ? 0 : chunk * kChunkKeys;
+  task.last_key = division.chunks == 1 ? call.keys : task.first_key + kChunkKeys;
+  const int64_t seen =
+      call.is_causal ? call.first_position + task.first_query + task.queries : call.keys;
+  const int64_t end = seen < call.keys ? seen : call.keys;
+  task.last_key = task.last_key < end ? task.last_key : end;
+  return task;
+}
+
+}  // namespace
+}  // namespace executorch::kernels::engine
+
+#define ET_SIMD_SOURCE <executorch/kernels/engine/attention/block.inc>
+#include <executorch/kernels/engine/simd/each_set.h>
+
+namespace executorch::kernels::engine {
+namespace {
+
+void store_row(const AttentionCall& call, int64_t batch, int64_t query, int64_t head,
+               const float* row, float factor) {
+  const int64_t first = batch * call.out_batch_stride + query * call.out_position_stride +
+                        head * call.out_head_stride;
+  switch (call.out_type) {
+    case AttentionType::Half: {
+      auto* const to = static_cast<runtime::etensor::Half*>(call.out) + first;
+      for (int64_t i = 0; i < call.channels; ++i) to[i] = runtime::etensor::Half(row[i] * factor);
+      break;
+    }
+    case AttentionType::BFloat16: {
+      auto* const to = static_cast<runtime::etensor::BFloat16*>(call.out) + first;
+      for (int64_t i = 0; i < call.channels; ++i) {
+        to[i] = runtime::etensor::BFloat16(row[i] * factor);
+      }
+      break;
+    }
+    default: {
+      float* const to = static_cast<float*>(call.out) + first;
+      for (int64_t i = 0; i < call.channels; ++i) to[i] = row[i] * factor;
+    }
+  }
+}
+
+/// Adds up the chunks of the keys of one task in their order, into the first, and stores it.
+void finish(const AttentionCall& call, const Division& division, const Task& task,
+            float* partials) {
+  const int64_t padded = division.padded;
+  for (int64_t row = 0; row < task.queries * division.group; ++row) {
+    float* const result = partials + row * padded;
+    float* const most = partials + division.rows * padded + row;
+    float* const sum = most + division.rows;
+    for (int64_t chunk = 1; chunk < division.chunks; ++chunk) {
+      const float* const other = partials + chunk * division.partial();
+      const float other_most = other[division.rows * padded + row];
+      const float other_sum = other[division.rows * (padded + 1) + row];
+      if (other_sum == 0) continue;
+      const float now = *most > other_most ? *most : other_most;
+      const float own_factor = *sum == 0 ? 0.0f : __builtin_expf(*most - now);
+      const float factor = __builtin_expf(other_most - now);
+      for (int64_t i = 0; i < padded; ++i) {
+        result[i] = result[i] * own_factor + other[row * padded + i] * factor;
+      }
+      *sum = *sum * own_factor + other_sum * factor;
+      *most = now;
+    }
+    store_row(call, task.batch, task.first_query + row / division.group,
+              task.key_head * division.group + row % division.group, result,
+              *sum == 0 ? 0.0f : 1.0f / *sum);
+  }
+}
+
+size_t bytes_of(AttentionType type) {
+  return type == AttentionType::Float ? 4 : type == AttentionType::Int8 ? 1 : 2;
+}
+
+/// Requests the rows of a chunk in the order of memory. Head by head, they would be read at strides
+/// that no processor foresees.
+void prefetch(const AttentionCall& call, const AttentionTensor& tensor, int64_t batch,
+              int64_t first, int64_t last) {
+  if (tensor.head_stride >= tensor.position_stride) return;
+  const size_t size = bytes_of(tensor.type);
+  const size_t row = size_t(call.key_heads * tensor.head_stride) * size;
+  for (int64_t key = first; key < last; ++key) {
+    const char* const from =
+        static_cast<const char*>(tensor.data) +
+        size_t(batch * tensor.batch_stride + key * tensor.position_stride) * size;
+    for (size_t i = 0; i < row; i += 64) __builtin_prefetch(from + i, 0, 2);
+  }
+}
+
+}  // namespace
+
+size_t attention_scratch(const AttentionCall& call, size_t workers) {
+  const Division division(call);
+  const int64_t own = division.buffers() + (division.chunks == 1 ? division.partial() : 0);
+  const int64_t kept = division.chunks == 1 ? 0 : division.partial() * division.tasks(call);
+  return size_t(own * int64_t(workers) + kept) * sizeof(float);
+}
+
+void attend(const AttentionCall& call, Threads& threads, void* scratch, InstructionSet set) {
+  const Division division(call);
+  const auto run = ET_SIMD_FUNCTION(set, run_task);
+  float* const buffers = static_cast<float*>(scratch);
+  if (division.chunks == 1) {
+    const int64_t own = division.buffers() + division.partial();
+    for_each_item(threads, size_t(division.tasks(call)), [&](size_t index, size_t worker) {
+      const Task task = task_at(call, division, int64_t(index));
+      float* const place = buffers + own * int64_t(worker);
+      float* const partial = place + division.buffers();
+      run(&call, &division, &task, partial, place);
+      finish(call, division, task, partial);
+    });
+    return;
+  }
+  float* const kept = buffers + division.buffers() * int64_t(threads.count());
+  const int64_t blocks = call.key_heads * division.query_blocks;
+  for_each_item(threads, size_t(call.batch * division.chunks), [&](size_t item, size_t worker) {
+    const int64_t batch = int64_t(item) / division.chunks;
+    const int64_t chunk = int64_t(item) % division.chunks;
+    for (int64_t block = 0; block < blocks; ++block) {
+      const int64_t index = (batch * blocks + block) * division.chunks + chunk;
+      const Task task = task_at(call, division, index);
+      if (block == 0) {
+        prefetch(call, call.key, batch, task.first_key, task.last_key);
+        prefetch(call, call.value, batch, task.first_key, task.last_key);
+      }
+      run(&call, &division, &task, kept + division.partial() * index,
+          buffers + division.buffers() * int64_t(worker));
+    }
+  });
+  for_each_item(threads, size_t(call.batch * blocks), [&](size_t index, size_t) {
+    const int64_t first = int64_t(index) * division.chunks;
+    finish(call, division, task_at(call, division, first), kept + division.partial() * first);
+  });
+}
+
+}  // namespace executorch::kernels::engine
