@@ -108,6 +108,7 @@ function(executorch_kernel_options target)
   endif()
   get_target_property(unfused ${target} SOURCES)
   list(FILTER unfused INCLUDE REGEX "[/]kernels/(${unfused_sources})\\.cpp$")
+  list(FILTER unfused EXCLUDE REGEX "[/]kernels/portable/(gemm|recurrent)/")  # sums whose last bits may differ
   foreach(source ${unfused})
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     if(NOT options MATCHES "-ffp-contract=off")  # several libraries of a folder may have it

@@ -25,7 +25,7 @@ _PORTABLE = f"{NAMESPACE}portable::"
 
 
 def kernel_dtypes(rows: Iterable[KernelRow], selection: Selection) -> Mapping[str, frozenset[str]]:
-    """By the name of a portable kernel (``add_out``), or the path of a source below kernels/ (``gemm/gemm.cpp``): fewer
+    """By the name of a portable kernel (``add_out``), or the path of a source below kernels/ (``portable/gemm/gemm.cpp``): fewer
     dtypes than the selection's. What is not named is for all of the selection's.
 
     Args:

@@ -32,7 +32,7 @@ constexpr bool is_selected(Dtype... dtypes) {
 }
 
 /// The dtypes, as a mask, that the programs have for one of our kernels ("add_out"), or for all
-/// that use a source file ("gemm/gemm.cpp"): those of the whole build where
+/// that use a source file ("portable/gemm/gemm.cpp"): those of the whole build where
 /// codegen/kernel_dtypes.py does not say less.
 constexpr uint64_t dtypes_of([[maybe_unused]] std::string_view user) {
 #define ET_DTYPES_OF(USER, DTYPES) \

@@ -3,7 +3,7 @@
 #include <executorch/kernels/engine/gemm/few_rows.h>
 #include <executorch/kernels/engine/recurrent/cells.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
-#include <executorch/kernels/recurrent/kernels.h>
+#include <executorch/kernels/portable/recurrent/kernels.h>
 
 namespace executorch::kernels::optimized {
 namespace {

@@ -3,12 +3,10 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/conv/convolve.h>
 #include <executorch/kernels/portable/conv/depthwise.h>
-#include <executorch/kernels/portable/conv/depthwise_lanes.h>
-#include <executorch/kernels/portable/conv/depthwise_plane.h>
+#include <executorch/runtime/kernel/parallel.h>
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 namespace executorch::kernels::portable {
 namespace {
@@ -178,24 +176,10 @@ void product_convolution(KernelRuntimeContext& ctx, const Convolution& c) {
   });
 }
 
-/// All channels of a pixel at once; false where they do not lie side by side.
+/// The output channels of the input channels [begin, end), counted through the batch.
 template <class T>
-bool depthwise_by_lanes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, const Convolution& c,
-                        const WindowLoops& loops) {
-  const ConvGeometry& g = c.geometry;
-  if (!c.channels_inside || g.out_channels != 1) return false;
-  DepthwiseLanes<T> lanes(ctx, tile, loops, c.input.first, c.out.first, g.groups);
-  if (!lanes.ready()) return false;
-  lanes.load_weights(c.weight.nest(0, loops, false), c.weight.memory.strides[0], c.bias);
-  for (int64_t n = 0; n < g.batch; ++n) lanes.run(c.input.plane(n, 0), c.out.plane(n, 0));
-  return true;
-}
-
-/// The output channels of the input channels [begin, end), counted through the batch; in `plane` if
-/// it is ready.
-template <class T>
-void depthwise_channels(DepthwisePlane<T>& plane, const Convolution& c, const WindowLoops& loops,
-                        int64_t begin, int64_t end) {
+void depthwise_channels(const Convolution& c, const WindowLoops& loops, int64_t begin,
+                        int64_t end) {
   const ConvGeometry& g = c.geometry;
   for (int64_t index = begin; index < end; ++index) {
     const int64_t n = index / g.groups, group = index % g.groups;
@@ -203,14 +187,9 @@ void depthwise_channels(DepthwisePlane<T>& plane, const Convolution& c, const Wi
     Plane result = c.out.plane(n, group * g.out_channels);
     WeightNest nest = c.weight.nest(group, loops, false);
     const MatrixView bias = group_bias(c, group);
-    if (plane.ready()) plane.load_image(image);
     for (int64_t channel = 0; channel < g.out_channels; ++channel) {
       const T start = bias.data ? read<T>(bias.data + channel * bias.row_stride, bias.dtype) : T(0);
-      if (plane.ready()) {
-        plane.run(nest, start, result);
-      } else {
-        depthwise_channel<T>(image, nest, loops, start, result);
-      }
+      depthwise_channel<T>(image, nest, loops, start, result);
       result.data += result.channel_stride;
       nest.data += nest.out_stride;
     }
@@ -218,34 +197,19 @@ void depthwise_channels(DepthwisePlane<T>& plane, const Convolution& c, const Wi
 }
 
 template <class T>
-void depthwise_by_planes(KernelRuntimeContext& ctx, const GemmTile<T>& tile, const Convolution& c,
-                         const WindowLoops& loops) {
-  constexpr size_t kMostParts = 16;
+void depthwise_convolution(const Convolution& c) {
   const ConvGeometry& g = c.geometry;
-  const int64_t channels = g.batch * g.groups;
-  const int64_t work = channels * g.out_channels * loops.outputs() * loops.taps();
-  const size_t wanted = std::min(
-      {runtime::parallel_parts(size_t(work), kDepthwiseWork), size_t(channels), kMostParts});
-  // A plane for each thread, as far as there is memory; the first may be none.
-  std::optional<DepthwisePlane<T>> planes[kMostParts];
-  size_t parts = 0;
-  while (parts < wanted && (parts == 0 || planes[parts - 1]->ready())) {
-    planes[parts++].emplace(ctx, tile, loops, c.input.first);
-  }
-  if (parts > 1 && !planes[parts - 1]->ready()) --parts;
-  runtime::run_parallel(
-      [&](size_t i) {
-        depthwise_channels(*planes[i], c, loops, channels * int64_t(i) / int64_t(parts),
-                           channels * int64_t(i + 1) / int64_t(parts));
-      },
-      parts);
-}
-
-template <class T>
-void depthwise_convolution(KernelRuntimeContext& ctx, const Convolution& c) {
-  const GemmTile<T>& tile = tile_of<T>(plain_gemm_tiles());
-  for_each_phase(c.geometry, [&](const WindowLoops& loops) {
-    if (!depthwise_by_lanes(ctx, tile, c, loops)) depthwise_by_planes(ctx, tile, c, loops);
+  for_each_phase(g, [&](const WindowLoops& loops) {
+    const int64_t channels = g.batch * g.groups;
+    const int64_t work = channels * g.out_channels * loops.outputs() * loops.taps();
+    const size_t parts =
+        std::min(runtime::parallel_parts(size_t(work), kDepthwiseWork), size_t(channels));
+    runtime::run_parallel(
+        [&](size_t i) {
+          depthwise_channels<T>(c, loops, channels * int64_t(i) / int64_t(parts),
+                                channels * int64_t(i + 1) / int64_t(parts));
+        },
+        parts);
   });
 }
 
@@ -350,7 +314,7 @@ void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeomet
   visit_product_type(input.scalar_type(), [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     if (g.in_channels == 1 && g.groups > 1) {
-      depthwise_convolution<T>(ctx, c);
+      depthwise_convolution<T>(c);
     } else {
       product_convolution<T>(ctx, c);
     }

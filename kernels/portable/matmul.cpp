@@ -1,14 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Matrix product operators, and recurrent layers kept whole, which are such products step by step.
-#include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/loops/broadcast.h>
 #include <executorch/kernels/loops/complex.h>
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/kernels/portable/matmul.h>
-#include <executorch/kernels/recurrent/kernels.h>
+#include <executorch/kernels/portable/recurrent/kernels.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 #include <cinttypes>

@@ -7,7 +7,7 @@
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/normalize/region.h>
 #include <executorch/kernels/portable/pool/geometry.h>
-#include <executorch/kernels/spatial/window_rows.h>
+#include <executorch/kernels/portable/spatial/window_rows.h>
 
 #include <initializer_list>
 #include <limits>

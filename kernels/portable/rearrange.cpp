@@ -9,7 +9,7 @@
 #include <executorch/kernels/loops/index_order.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/shape/view.h>
-#include <executorch/kernels/spatial/plane.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>
 

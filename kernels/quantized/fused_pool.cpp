@@ -5,10 +5,10 @@
 #include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/portable/normalize/region.h>
 #include <executorch/kernels/portable/pool/geometry.h>
+#include <executorch/kernels/portable/spatial/window_rows.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/fused.h>
 #include <executorch/kernels/quantized/rounding.h>
-#include <executorch/kernels/spatial/window_rows.h>
 
 namespace executorch::kernels::quantized {
 

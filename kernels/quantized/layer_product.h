@@ -3,8 +3,8 @@
 #pragma once
 
 #include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 #include <executorch/kernels/quantized/fused_layer.h>
-#include <executorch/kernels/spatial/plane.h>
 
 namespace executorch::kernels::quantized {
 

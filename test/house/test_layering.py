@@ -62,13 +62,8 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
         "runtime/kernel",
         "runtime/platform",
     },
-    "kernels/gemm": {"kernels/gemm", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
-    "kernels/spatial": {"kernels/spatial", "kernels/loops", "runtime/core", "runtime/kernel", "runtime/platform"},
-    "kernels/recurrent": {"kernels/recurrent", "kernels/gemm", "kernels/loops"}
-    | {"kernels/engine/recurrent/cell_formulas"}
-    | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # The loops of convolution and pooling are the portable library's.
-    "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/gemm", "kernels/loops", "kernels/spatial"}
+    "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/loops"}
     | {"runtime/core", "runtime/kernel", "runtime/platform"},
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "kernels/engine", "runtime/core", "runtime/backend", "runtime/platform", "schema"}

@@ -20,7 +20,7 @@ from executorch.codegen.binding import KERNELS, Library, read_rows
 
 _FOLDERS = {
     "portable_kernels": ("portable",),
-    "kernel_engine": ("loops", "gemm", "recurrent", "spatial"),
+    "kernel_engine": ("loops",),
     "quantized_kernels": ("quantized",),
 }
 """Of the sources of each library."""

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <executorch/kernels/portable/conv/operands.h>
-#include <executorch/kernels/spatial/window_rows.h>
+#include <executorch/kernels/portable/spatial/window_rows.h>
 
 namespace executorch::kernels::portable {
 

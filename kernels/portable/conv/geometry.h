@@ -2,7 +2,7 @@
 // The arguments of a convolution: which are legal, and what loops they mean.
 #pragma once
 
-#include <executorch/kernels/spatial/plane.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 
 namespace executorch::kernels::portable {
 

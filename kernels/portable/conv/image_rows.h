@@ -3,8 +3,8 @@
 // blocks are read from the image as a product asks for them.
 #pragma once
 
-#include <executorch/kernels/gemm/matrix.h>
-#include <executorch/kernels/spatial/plane.h>
+#include <executorch/kernels/portable/gemm/matrix.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>
 

@@ -9,9 +9,9 @@
 // No such image matrix exists; its blocks are read from the input as the product asks for them.
 #pragma once
 
-#include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/portable/conv/geometry.h>
 #include <executorch/kernels/portable/conv/image_rows.h>
+#include <executorch/kernels/portable/gemm/matrix.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // The windows of pooling: of a fixed size, or fitted to a given output size.
 #pragma once
 
-#include <executorch/kernels/spatial/plane.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>
 #include <type_traits>

@@ -5,7 +5,7 @@
 
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/wide.h>
-#include <executorch/kernels/spatial/plane.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>
 #include <cmath>

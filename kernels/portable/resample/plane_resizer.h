@@ -3,7 +3,7 @@
 #pragma once
 
 #include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/spatial/plane.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>
 #include <cmath>

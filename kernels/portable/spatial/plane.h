@@ -4,7 +4,7 @@
 
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/strided.h>
-#include <executorch/kernels/spatial/window.h>
+#include <executorch/kernels/portable/spatial/window.h>
 
 namespace executorch::kernels {
 

@@ -2,11 +2,11 @@
 // One direction of a recurrent layer: its weights, its state, and what a step does to them.
 #pragma once
 
-#include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/strided.h>
-#include <executorch/kernels/recurrent/loops.h>
-#include <executorch/kernels/recurrent/sequence.h>
+#include <executorch/kernels/portable/gemm/matrix.h>
+#include <executorch/kernels/portable/recurrent/loops.h>
+#include <executorch/kernels/portable/recurrent/sequence.h>
 
 #include <algorithm>
 #include <memory>

@@ -3,8 +3,8 @@
 // any strides.
 #pragma once
 
-#include <executorch/kernels/gemm/gemm.h>
 #include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/portable/gemm/gemm.h>
 
 namespace executorch::kernels {
 

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/recurrent/layers.h>
+#include <executorch/kernels/portable/recurrent/layers.h>
 
-#include <executorch/kernels/gemm/matrix.h>
 #include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/recurrent/direction.h>
-#include <executorch/kernels/recurrent/team.h>
+#include <executorch/kernels/portable/gemm/matrix.h>
+#include <executorch/kernels/portable/recurrent/direction.h>
+#include <executorch/kernels/portable/recurrent/team.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 #include <algorithm>
@@ -280,12 +280,25 @@ class Stack {
 
 namespace {
 
+/// Several sums along the depth, so that they fill a vector.
 template <class T>
 void multiply_rows(const RowsProduct<T>& p) {
-  tile_of<T>(plain_gemm_tiles())
-      .few_rows_transposed[p.rows - 1](int64_t(p.columns), int64_t(p.depth), p.left,
-                                       int64_t(p.left_stride), p.right, int64_t(p.right_stride),
-                                       p.out, int64_t(p.out_stride));
+  constexpr size_t kSums = 8;
+  for (size_t c = 0; c < p.columns; ++c) {
+    const T* const right = p.right + c * p.right_stride;
+    for (size_t r = 0; r < p.rows; ++r) {
+      const T* const left = p.left + r * p.left_stride;
+      T sums[kSums] = {};
+      size_t d = 0;
+      for (; d + kSums <= p.depth; d += kSums) {
+        for (size_t i = 0; i < kSums; ++i) sums[i] += left[d + i] * right[d + i];
+      }
+      T sum = 0;
+      for (; d < p.depth; ++d) sum += left[d] * right[d];
+      for (size_t i = 0; i < kSums; ++i) sum += sums[i];
+      p.out[r * p.out_stride + c] = sum;
+    }
+  }
 }
 
 template <class T>

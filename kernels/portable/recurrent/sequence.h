@@ -2,8 +2,8 @@
 // Sequences in memory, and their rows as the left operand of a product.
 #pragma once
 
-#include <executorch/kernels/gemm/gemm.h>
 #include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/portable/gemm/gemm.h>
 
 namespace executorch::kernels {
 

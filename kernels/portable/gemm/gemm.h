@@ -8,8 +8,8 @@
 /// reads an image.
 #pragma once
 
-#include <executorch/kernels/gemm/tiles.h>
 #include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/portable/gemm/tiles.h>
 
 namespace executorch::kernels {
 
@@ -94,10 +94,6 @@ class Gemm {
   Block part(size_t index, size_t parts) const;
   void run_part(const BlockSource<T>& left, const BlockSource<T>& right, const Block& part,
                 BlockSink<T>& out, Scratch& scratch) const;
-  /// Whether few_rows() is for these.
-  bool few_rows_stand(const BlockSource<T>& left, const BlockSource<T>& right) const;
-  void few_rows(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at, T* sums,
-                int64_t step) const;
   void accumulate(const Block& at, int64_t depth, const T* left, int64_t left_step, const T* right,
                   int64_t right_step, T* sums, int64_t step, bool more) const;
   void block(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,

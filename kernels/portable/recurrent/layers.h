@@ -8,7 +8,7 @@
 #pragma once
 
 #include <executorch/kernels/loops/types.h>
-#include <executorch/kernels/recurrent/loops.h>
+#include <executorch/kernels/portable/recurrent/loops.h>
 
 #include <tuple>
 

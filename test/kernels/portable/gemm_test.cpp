@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // With and without temporary memory, against a plain triple loop.
-#include <executorch/kernels/gemm/matrix.h>
+#include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Images in memory, and windows that slide over them.
-#include <executorch/kernels/spatial/plane.h>
+#include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>
 

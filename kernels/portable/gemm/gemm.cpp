@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Matrix products in blocks, and matrices in memory as their operands.
-#include <executorch/kernels/gemm/gemm.h>
-#include <executorch/kernels/gemm/matrix.h>
-#include <executorch/kernels/gemm/tile_product.h>
 #include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/portable/gemm/gemm.h>
+#include <executorch/kernels/portable/gemm/matrix.h>
+#include <executorch/kernels/portable/gemm/tile_product.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 #include <algorithm>
@@ -24,8 +24,6 @@ constexpr int64_t kLineBytes = 64;
 constexpr int64_t kTilesReadInPlace = 2;
 // So near each other, the rows of a tile's columns stay in the level 1 cache where they are.
 constexpr int64_t kTilesOfNearRow = 2;
-// Of few rows, so many columns stay in the level 1 cache while the right operand is read once.
-constexpr int64_t kFewRowsColumns = 2048;
 // How many tiles of columns make a part that wastes little at its edge.
 constexpr int64_t kTilesOfPart = 4;
 
@@ -151,19 +149,12 @@ void Gemm<T>::run_part(const BlockSource<T>& left, const BlockSource<T>& right, 
   // operand, once prepared, then serves them all.
   const int64_t together = out.data ? part.rows : block_rows_;
   const int64_t step = out.data ? out.row_step : right_step_;
-  const bool few = few_rows_stand(left, right);
-  const int64_t width = few && out.data ? kFewRowsColumns : block_columns_;
-  for (int64_t column = part.column; column < last_column; column += width) {
-    const int64_t columns = std::min(width, last_column - column);
+  for (int64_t column = part.column; column < last_column; column += block_columns_) {
+    const int64_t columns = std::min(block_columns_, last_column - column);
     T* const top = out.data ? out.data + column : scratch.sums;
     for (int64_t first = part.row; first < last_row; first += together) {
       const int64_t rows = std::min(together, last_row - first);
       const auto sums = [&](int64_t row) { return out.data ? top + row * step : top; };
-      if (few) {
-        few_rows(left, right, {first, rows, column, columns}, sums(first), step);
-        out.finish(first, rows, column, columns, sums(first), step);
-        continue;
-      }
       for (int64_t depth = 0; depth == 0 || depth < k_; depth += block_depth_) {
         for (int64_t row = first; row < first + rows; row += block_rows_) {
           const Block at = {row, std::min(block_rows_, first + rows - row), column, columns};
@@ -174,21 +165,6 @@ void Gemm<T>::run_part(const BlockSource<T>& left, const BlockSource<T>& right, 
       }
     }
   }
-}
-
-template <class T>
-bool Gemm<T>::few_rows_stand(const BlockSource<T>& left, const BlockSource<T>& right) const {
-  return m_ <= GemmTile<T>::kFewRows && left.data && left.column_step == 1 && right.data &&
-         (right.column_step == 1 || right.row_step == 1);
-}
-
-template <class T>
-void Gemm<T>::few_rows(const BlockSource<T>& left, const BlockSource<T>& right, const Block& at,
-                       T* sums, int64_t step) const {
-  const auto* functions = right.column_step == 1 ? tile_.few_rows : tile_.few_rows_transposed;
-  const int64_t right_step = right.column_step == 1 ? right.row_step : right.column_step;
-  functions[at.rows - 1](at.columns, k_, left.data + at.row * left.row_step, left.row_step,
-                         right.data + at.column * right.column_step, right_step, sums, step);
 }
 
 template <class T>

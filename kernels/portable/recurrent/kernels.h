@@ -2,7 +2,7 @@
 // The recurrent operators' kernels, written once: a library defines its own with its loops.
 #pragma once
 
-#include <executorch/kernels/recurrent/layers.h>
+#include <executorch/kernels/portable/recurrent/layers.h>
 
 /// Defines kernel NAME of layers with one state.
 #define EXECUTORCH_ONE_STATE_KERNEL(NAME, KIND, LOOPS)                                        \
