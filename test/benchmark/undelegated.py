@@ -23,7 +23,8 @@ from models import make
 from tabulate import tabulate
 from tqdm import tqdm
 
-MODELS = ["resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3", "vit_tiny", "minilm", "decoder_512", "decoder_512_token"]
+CONVOLUTIONAL = ["resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3"]
+TRANSFORMERS = ["vit_tiny", "minilm", "decoder_512", "decoder_512_token"]
 
 
 def programs(name: str) -> tuple[bytes, bytes, list[Any]]:
@@ -38,12 +39,12 @@ def programs(name: str) -> tuple[bytes, bytes, list[Any]]:
     return plain, delegated, list(inputs)
 
 
-def best(run: Callable[[], Any], clock: Callable[[], float], seconds: float) -> float:
-    """The shortest of the calls in so many seconds."""
+def best(method: Any, inputs: list[Any], clock: Callable[[], float], seconds: float) -> float:
+    """The shortest of the executions in so many seconds."""
     shortest, end = float("inf"), time.perf_counter() + seconds
     while time.perf_counter() < end:
         began = clock()
-        run()
+        method.execute(inputs)
         shortest = min(shortest, clock() - began)
     return shortest
 
@@ -69,7 +70,7 @@ def operators(plain: bytes, inputs: list[Any]) -> dict[str, float]:
 def main() -> None:
     """Prints a line a model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("models", nargs="*", default=CONVOLUTIONAL + TRANSFORMERS)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each turn")
     parser.add_argument("--turns", type=int, default=5)
@@ -87,8 +88,8 @@ def main() -> None:
         *made, inputs = programs(name)
         loaded = [Runtime.get().load_program(program) for program in made]
         methods = [program.load_method("forward") for program in loaded]
-        turns = [[best(lambda: m.execute(inputs), clock, options.seconds) for m in methods] for _ in range(options.turns)]
-        ours, delegate = (min(times) for times in zip(*turns))
+        turns = [[best(m, inputs, clock, options.seconds) for m in methods] for _ in range(options.turns)]
+        ours, delegate = (min(times) for times in zip(*turns, strict=True))
         rows.append([name, ours * 1e3, delegate * 1e3, ours / delegate])
         if options.operators:
             for operator, milliseconds in operators(made[0], inputs).items():
