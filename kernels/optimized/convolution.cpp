@@ -156,7 +156,7 @@ void of_one_output(const Call& c) {
   }
 }
 
-/// Channels brought together where they are not, weights packed.
+/// Packs the weights, and transposes NCHW images to NHWC and back.
 bool by_packing(KernelRuntimeContext& ctx, const Call& c, const Conv2d& plan,
                 const ConvWeights& weights, bool is_nchw) {
   KernelThreads threads(c.work(), kLeastWork);

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the engine needs from a kernel: threads, and temporary memory for them.
+// Threads and temporary memory of a kernel, for the engine.
 #pragma once
 
 #include <executorch/kernels/engine/gemm/gemm.h>

@@ -12,7 +12,7 @@ using portable::Batch;
 using portable::Product;
 
 constexpr int64_t kSize = sizeof(float);
-/// Multiplications worth the start of a thread, some 5 us of them.
+/// Multiplications that are worth the start of a thread: about 5 us.
 constexpr size_t kLeastWork = 1 << 18;
 
 bool in_floats(const Batch& b) {

@@ -6,8 +6,8 @@
 
 namespace executorch::kernels::optimized {
 
-/// A portable::FloatProduct: false for operands whose rows are not contiguous, for an addend that
-/// is the result, and without temporary memory.
+/// A portable::FloatProduct. Returns false if rows of an operand are not contiguous, if the addend
+/// is the result, or if temporary memory is missing.
 bool multiply_floats(KernelRuntimeContext& ctx, const portable::Product& product);
 
 }  // namespace executorch::kernels::optimized

@@ -30,7 +30,7 @@ bool softmax(KernelRuntimeContext& ctx, Softmax function, const Tensor& self, in
   if (!resize_like(ctx, out, self) || self.numel() == 0) return true;
   const int axis = int(dim < 0 ? dim + rank : dim);
   const Strided from(self), to(out);
-  // Of rows across memory, the portable kernel takes many at a time.
+  // The portable kernel computes many rows at a time if they lie across memory.
   if (from.strides[axis] != from.element_size() ||
       !std::equal(from.strides, from.strides + rank, to.strides)) {
     return false;

@@ -50,7 +50,7 @@ def best(method: Any, inputs: list[Any], clock: Callable[[], float], seconds: fl
 
 
 def operators(plain: bytes, inputs: list[Any]) -> dict[str, float]:
-    """Milliseconds of each operator of the undelegated program, the shortest of several executions."""
+    """Milliseconds of each operator of the undelegated program: the minimum over ten executions."""
     from executorch.devtools import Inspector
     from executorch.extension.pybindings import portable_lib
 

@@ -51,12 +51,12 @@ struct Plan {
     sum_floats = is_direct() ? 0 : rows * columns;
   }
 
-  /// Whether places are outputs.
+  /// Whether each place is an output, so that products are written to the result.
   bool is_direct() const { return plane.floats() != 0 && plane.pitch() == plane.output().width; }
   size_t worker_floats() const { return round_up(packed_floats + sum_floats, kLineFloats); }
 };
 
-/// The part of a patch row that a whole panel holds: so many floats that the copy has no loop.
+/// Packs a whole panel. Its width is a constant, so that a copy is a few instructions.
 template <size_t kPanel>
 void pack_rows_of(const float* image, size_t channels, size_t apart, const size_t* offsets,
                   size_t taps, float* to) {

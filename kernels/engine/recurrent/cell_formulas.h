@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a recurrent layer does to a unit in one step: formulas over single numbers, whose loops the
-// compiler makes vectors of.
+// One step of a recurrent layer's units: formulas over single numbers, in loops that the compiler
+// vectorizes.
 #pragma once
 
 #include <cmath>
@@ -12,15 +12,15 @@
 
 namespace executorch::kernels::engine {
 
-/// (x, h, gates, bias, state, out, n): one step of n units of one sequence. `x` is what the gates
-/// get from the input, biases included, `h` what they get from the hidden state; the gates of a
-/// unit are `gates` elements apart. out: the new hidden state. No two of them may overlap.
+/// Computes one step of n units of one sequence. x: input weights times input, plus biases; h:
+/// hidden weights times hidden state; the gates of a unit are `gates` elements apart. out: the new
+/// hidden state. No two arrays may overlap.
 template <class T>
 using CellStep = void (*)(const T* x, const T* h, size_t gates, const T* bias, T* state, T* out,
                           size_t n);
 
 /// Lstm: gates i, f, g, o; `state` is the cell's, read and written; no bias. Gru: gates r, z, n;
-/// `bias` is of what n gets from the hidden state; `state` is that, read. Tanh, Relu: one gate; no
+/// `bias` is the hidden bias of gate n; `state` is the hidden state, read. Tanh, Relu: one gate; no
 /// bias, no state.
 enum class Cell : uint8_t { Lstm, Gru, Tanh, Relu };
 

@@ -47,7 +47,7 @@ struct RecurrentLoops {
   }
 };
 
-/// What any processor of this build can run.
+/// Loops for every processor of this build.
 RecurrentLoops plain_loops(Recurrence kind);
 
 }  // namespace executorch::kernels
