@@ -28,7 +28,7 @@ BUILD = {
 }
 RUNTIME = {
     "EXECUTORCH_MAX_ISA": "the highest instruction set that `cpu_engine` uses: `scalar`, `sse2`, `neon`, "
-    "`avx2`, `avx512` or `avx512vnni`; read once by a process",
+    "`avx2`, `avxvnni`, `avx512`, `avx512vnni`, `avx512bf16`, `avx512fp16` or `amx`; read once by a process",
     "XDG_CACHE_HOME": "an absolute path: the key that signs cache files of packed weights is in its folder "
     "`executorch`; the type checker's cache is there too",
     "HOME": "the same below `$HOME/.cache`, if `XDG_CACHE_HOME` is not an absolute path",

@@ -25,8 +25,20 @@ TEST(InstructionSet, ACapLowersTheSetInEffectAndNeverRaisesIt) {
     set_max_instruction_set(set);
     EXPECT_EQ(set, instruction_set());
   }
-  set_max_instruction_set(InstructionSet::Avx512Vnni);
+  set_max_instruction_set(InstructionSet::Amx);
   EXPECT_EQ(detected_instruction_set(), instruction_set());
+  set_max_instruction_set(before);
+}
+
+TEST(InstructionSet, ACapThatThisProcessorLacksGivesTheHighestSetBelowIt) {
+  const InstructionSet before = instruction_set();
+  InstructionSet below = InstructionSet::Scalar;
+  for (auto set = size_t(InstructionSet::Scalar); set <= size_t(InstructionSet::Amx); ++set) {
+    if (has_instruction_set(InstructionSet(set))) below = InstructionSet(set);
+    set_max_instruction_set(InstructionSet(set));
+    EXPECT_EQ(below, instruction_set()) << name_of(InstructionSet(set));
+  }
+  EXPECT_EQ(detected_instruction_set(), below);
   set_max_instruction_set(before);
 }
 
