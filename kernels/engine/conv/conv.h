@@ -13,7 +13,9 @@
 // (depthwise.h). Any input size may follow; the expected one only steers the choice. Strides count
 // floats. Nothing is read beyond the pixels' channels. `output` must not overlap an input. A
 // product with padding is a product with zero: an infinite weight makes it NaN, as in eager
-// PyTorch's im2col; Winograd refuses such weights (accepts()).
+// PyTorch's im2col; Winograd refuses such weights (accepts()). Plans may round factors to bfloat16
+// (precision.h): the image is then rounded into scratch memory at every call. Winograd, depthwise
+// and transposed convolutions always multiply float32.
 #pragma once
 
 #include <cstddef>
@@ -78,9 +80,12 @@ class Conv2d {
  public:
   /// expected: the batch and input size that the program was made for; zeros where unknown.
   static Conv2d plan(const Conv2dParams& params, size_t expected_batch, ImageSize expected_input,
-                     InstructionSet set = instruction_set());
+                     InstructionSet set = instruction_set(),
+                     Precision precision = Precision::Float32);
 
   const Conv2dParams& params() const { return params_; }
+  /// What the factors are rounded to: Float32 where bfloat16 was permitted but gains nothing.
+  Precision precision() const;
   ConvAlgorithm algorithm() const { return algorithm_; }
   /// Whether these weights may be packed for this plan: Winograd refuses those that are not finite
   /// or very large. Then use without_winograd(). Reads all weights; other plans accept any.
@@ -101,6 +106,7 @@ class Conv2d {
   Conv2dParams params_;
   ConvAlgorithm algorithm_ = ConvAlgorithm::Windows;
   InstructionSet set_ = InstructionSet::Scalar;
+  Precision permitted_ = Precision::Float32;
 };
 
 }  // namespace executorch::kernels::engine

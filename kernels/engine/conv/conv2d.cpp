@@ -5,6 +5,8 @@
 #include <executorch/kernels/engine/conv/transposed.h>
 #include <executorch/kernels/engine/conv/windows.h>
 #include <executorch/kernels/engine/depthwise/depthwise.h>
+#include <executorch/kernels/engine/gemm/bf16.h>
+#include <executorch/kernels/engine/gemm/division.h>
 #include <executorch/kernels/engine/winograd/winograd.h>
 
 namespace executorch::kernels::engine {
@@ -41,16 +43,34 @@ bool is_pointwise(const Conv2dParams& p) {
          p.pad_top + p.pad_left + p.pad_bottom + p.pad_right == 0;
 }
 
-ConvAlgorithm algorithm_of(const Conv2dParams& p, size_t batch, ImageSize input,
-                           InstructionSet set) {
+ConvAlgorithm algorithm_of(const Conv2dParams& p, size_t batch, ImageSize input, InstructionSet set,
+                           Precision precision) {
   if (p.transposed) return ConvAlgorithm::Transposed;
   if (is_depthwise(p)) return ConvAlgorithm::Depthwise;
   if (is_pointwise(p)) return ConvAlgorithm::Product;
+  // Rounding to bfloat16 gains as much as Winograd's fewer products.
+  if (precision != Precision::Float32) return ConvAlgorithm::Windows;
   return winograd_gains(p, batch, input, set) ? ConvAlgorithm::Winograd : ConvAlgorithm::Windows;
 }
 
-Gemm gemm_of(const Conv2dParams& p, InstructionSet set) {
-  return Gemm::plan(p.group_outputs, p.group_inputs, set);
+Gemm gemm_of(const Conv2dParams& p, InstructionSet set, Precision precision) {
+  return Gemm::plan(p.group_outputs, p.group_inputs, set, precision);
+}
+
+/// The precision of products for windows; tiles may still be those of float32.
+Precision windows_precision(const Conv2dParams& p, Precision permitted) {
+  return precision_that_gains(permitted, p.group_outputs, p.group_inputs);
+}
+
+size_t image_words(const GemmTiles& tiles, const Conv2dParams& p, size_t batch, ImageSize input) {
+  return batch * input.height * input.width * p.groups * tiles.words(p.group_inputs);
+}
+
+/// Bytes of an image whose pixels are rounded to bfloat16, in front of other scratch memory.
+size_t narrowed_bytes(const GemmTiles& tiles, const Conv2dParams& p, size_t batch,
+                      ImageSize input) {
+  if (tiles.precision == Precision::Float32) return 0;
+  return round_up(image_words(tiles, p, batch, input) * sizeof(float), kAlignment);
 }
 
 }  // namespace
@@ -84,12 +104,25 @@ ConvWeights ConvWeights::hwo(const Conv2dParams& p, const float* data, const flo
 }
 
 Conv2d Conv2d::plan(const Conv2dParams& params, size_t expected_batch, ImageSize expected_input,
-                    InstructionSet set) {
+                    InstructionSet set, Precision precision) {
   Conv2d conv;
   conv.params_ = params;
-  conv.algorithm_ = algorithm_of(params, expected_batch, expected_input, set);
+  const Precision of_windows = gemm_tiles(set, windows_precision(params, precision)).precision;
+  conv.algorithm_ = algorithm_of(params, expected_batch, expected_input, set, of_windows);
   conv.set_ = set;
+  conv.permitted_ = precision;
   return conv;
+}
+
+Precision Conv2d::precision() const {
+  switch (algorithm_) {
+    case ConvAlgorithm::Product:
+      return gemm_of(params_, set_, permitted_).precision();
+    case ConvAlgorithm::Windows:
+      return gemm_tiles(set_, windows_precision(params_, permitted_)).precision;
+    default:
+      return Precision::Float32;
+  }
 }
 
 bool Conv2d::accepts(const ConvWeights& weights) const {
@@ -105,13 +138,13 @@ Conv2d Conv2d::without_winograd() const {
 uint32_t Conv2d::layout() const {
   const size_t panel =
       algorithm_ == ConvAlgorithm::Depthwise ? kDepthwiseBlock : gemm_tiles(set_).panel;
-  return uint32_t(algorithm_) << 16 | uint32_t(panel);
+  return uint32_t(algorithm_) << 16 | uint32_t(precision()) << 12 | uint32_t(panel);
 }
 
 size_t Conv2d::packed_bytes() const {
   switch (algorithm_) {
     case ConvAlgorithm::Product:
-      return gemm_of(params_, set_).packed_bytes();
+      return gemm_of(params_, set_, permitted_).packed_bytes();
     case ConvAlgorithm::Winograd:
       return winograd_packed_bytes(params_, set_);
     case ConvAlgorithm::Depthwise:
@@ -121,13 +154,14 @@ size_t Conv2d::packed_bytes() const {
     case ConvAlgorithm::Windows:
       break;
   }
-  return windows_packed_bytes(gemm_tiles(set_), params_);
+  const GemmTiles& tiles = gemm_tiles(set_, precision());
+  return windows_packed_bytes(tiles, in_words(tiles, params_));
 }
 
 void Conv2d::pack(const ConvWeights& weights, float* packed, Threads& threads) const {
   switch (algorithm_) {
     case ConvAlgorithm::Product:
-      return gemm_of(params_, set_)
+      return gemm_of(params_, set_, permitted_)
           .pack({weights.data, weights.input_stride, weights.output_stride}, weights.bias, packed,
                 threads);
     case ConvAlgorithm::Winograd:
@@ -139,13 +173,13 @@ void Conv2d::pack(const ConvWeights& weights, float* packed, Threads& threads) c
     case ConvAlgorithm::Windows:
       break;
   }
-  pack_windows(gemm_tiles(set_), params_, weights, packed, threads);
+  pack_windows(gemm_tiles(set_, precision()), params_, weights, packed, threads);
 }
 
 size_t Conv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) const {
   switch (algorithm_) {
     case ConvAlgorithm::Product:
-      return 0;
+      return gemm_of(params_, set_, permitted_).scratch_bytes(batch * input.height * input.width);
     case ConvAlgorithm::Winograd:
       return winograd_scratch_bytes(params_, batch, input, threads, set_);
     case ConvAlgorithm::Depthwise:
@@ -155,7 +189,9 @@ size_t Conv2d::scratch_bytes(size_t batch, ImageSize input, size_t threads) cons
     case ConvAlgorithm::Windows:
       break;
   }
-  return windows_scratch_bytes(gemm_tiles(set_), params_, input, threads);
+  const GemmTiles& tiles = gemm_tiles(set_, precision());
+  return narrowed_bytes(tiles, params_, batch, input) +
+         windows_scratch_bytes(tiles, in_words(tiles, params_), input, threads);
 }
 
 void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
@@ -171,7 +207,8 @@ void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
       product.out = call.output;
       product.out_stride = call.output_pixel_stride;
       product.epilogue = call.epilogue;
-      return gemm_of(params_, set_).run(product, threads);
+      product.scratch = call.scratch;
+      return gemm_of(params_, set_, permitted_).run(product, threads);
     }
     case ConvAlgorithm::Winograd:
       return winograd(params_, call, threads, set_);
@@ -182,7 +219,21 @@ void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
     case ConvAlgorithm::Windows:
       break;
   }
-  convolve_windows(gemm_tiles(set_), params_, call, threads);
+  const GemmTiles& tiles = gemm_tiles(set_, precision());
+  if (tiles.precision == Precision::Float32) {
+    convolve_windows(tiles, params_, call, threads);
+    return;
+  }
+  auto* const narrowed = static_cast<float*>(call.scratch);
+  narrow_rows({call.input, call.batch * call.input_size.height * call.input_size.width,
+               call.input_pixel_stride, params_.groups, params_.group_inputs, narrowed},
+              threads);
+  Conv2dCall of_pairs = call;
+  of_pairs.input = narrowed;
+  of_pairs.input_pixel_stride = params_.groups * tiles.words(params_.group_inputs);
+  of_pairs.scratch =
+      moved(call.scratch, narrowed_bytes(tiles, params_, call.batch, call.input_size));
+  convolve_windows(tiles, in_words(tiles, params_), of_pairs, threads);
 }
 
 }  // namespace executorch::kernels::engine

@@ -50,6 +50,11 @@ const float* packed_at(const GemmTiles& tiles, const Conv2dParams& p, const floa
 
 }  // namespace
 
+Conv2dParams in_words(const GemmTiles& tiles, Conv2dParams params) {
+  params.group_inputs = tiles.words(params.group_inputs);
+  return params;
+}
+
 size_t windows_packed_bytes(const GemmTiles& tiles, const Conv2dParams& p) {
   const size_t panels = p.groups * divide_up(p.group_outputs, tiles.panel);
   return round_up(panels * panel_floats(tiles, depth_of(p)) * sizeof(float), kAlignment);
@@ -58,10 +63,13 @@ size_t windows_packed_bytes(const GemmTiles& tiles, const Conv2dParams& p) {
 void pack_windows(const GemmTiles& tiles, const Conv2dParams& p, const ConvWeights& weights,
                   float* packed, Threads& threads) {
   const size_t panel = tiles.panel, panels = divide_up(p.group_outputs, panel);
-  const size_t floats = panel_floats(tiles, depth_of(p)), bytes = windows_packed_bytes(tiles, p);
+  const Conv2dParams words = in_words(tiles, p);
+  const size_t floats = panel_floats(tiles, depth_of(words));
+  const size_t bytes = windows_packed_bytes(tiles, words);
   std::fill(packed + p.groups * panels * floats, packed + bytes / sizeof(float), 0.0f);
   const bool is_contiguous = weights.input_stride == 1 && weights.x_stride == p.group_inputs &&
-                             weights.y_stride == p.kernel_width * p.group_inputs;
+                             weights.y_stride == p.kernel_width * p.group_inputs &&
+                             depth_of(words) == tiles.words(depth_of(p));
   CallingThread alone;
   for_each_item(
       bytes < kBytesWorthThreads ? alone : threads, p.groups * panels, [&](size_t item, size_t) {
@@ -76,7 +84,7 @@ void pack_windows(const GemmTiles& tiles, const Conv2dParams& p, const ConvWeigh
           pack_weights(tiles, {from, 1, weights.output_stride}, columns, depth_of(p), to);
           return;
         }
-        for (size_t tap = 0; tap < taps_of(p); ++tap, to += p.group_inputs * panel) {
+        for (size_t tap = 0; tap < taps_of(p); ++tap, to += words.group_inputs * panel) {
           const size_t y = tap / p.kernel_width, x = tap % p.kernel_width;
           pack_weights(tiles,
                        {from + y * weights.y_stride + x * weights.x_stride, weights.input_stride,

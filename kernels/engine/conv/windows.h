@@ -2,6 +2,9 @@
 // Convolutions as products of windows, through an indirection buffer or, for images of few
 // channels, directly (direct_windows.h). Packed weights: for each group its panels (gemm.h), whose
 // depth is taps, row after row of the window, times inputs.
+//
+// With tiles of bfloat16 everything but pack_windows() takes parameters in_words(), and images and
+// pixel strides of pairs: each group's channels begin on a pair.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +13,9 @@
 #include <executorch/kernels/engine/gemm/tiles.h>
 
 namespace executorch::kernels::engine {
+
+/// group_inputs as elements of 32 bits: halved, rounded up, for tiles of bfloat16.
+Conv2dParams in_words(const GemmTiles& tiles, Conv2dParams params);
 
 size_t windows_packed_bytes(const GemmTiles& tiles, const Conv2dParams& params);
 void pack_windows(const GemmTiles& tiles, const Conv2dParams& params, const ConvWeights& weights,

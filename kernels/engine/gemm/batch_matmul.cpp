@@ -5,6 +5,7 @@
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
+#include <executorch/kernels/engine/gemm/bf16.h>
 #include <executorch/kernels/engine/gemm/division.h>
 #include <executorch/kernels/engine/gemm/driver.h>
 #include <executorch/kernels/engine/gemm/gemm.h>
@@ -15,6 +16,12 @@ namespace {
 
 /// Packed columns of an item: they stay in the second-level cache for its rows.
 constexpr size_t kPackedBytes = size_t{256} << 10;
+/// Rows of the left operand that are rounded to bfloat16 at once: whole tiles.
+constexpr size_t kNarrowedRows = 60;
+
+const GemmTiles& tiles_of(const BatchMatmulCall& call, InstructionSet set) {
+  return gemm_tiles(set, precision_that_gains(call.precision, call.columns, call.depth));
+}
 
 size_t batch_of(const BatchMatmulCall& call) {
   size_t batch = 1;
@@ -26,13 +33,43 @@ size_t batch_of(const BatchMatmulCall& call) {
 /// memory of a worker.
 size_t columns_of_item(const GemmTiles& tiles, const BatchMatmulCall& call) {
   const size_t step = tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
-  const size_t fitting = kPackedBytes / ((1 + call.depth) * sizeof(float)) / step * step;
+  const size_t column_bytes = (1 + tiles.words(call.depth)) * sizeof(float);
+  const size_t fitting = kPackedBytes / column_bytes / step * step;
   return std::min(std::max(fitting, step), round_up(std::max(call.columns, size_t{1}), step));
 }
 
-size_t worker_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
+/// A worker's packed columns.
+size_t packed_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
   const size_t panels = columns_of_item(tiles, call) / tiles.panel;
-  return round_up(panels * panel_floats(tiles, call.depth), kAlignment / sizeof(float));
+  return round_up(panels * panel_floats(tiles, tiles.words(call.depth)),
+                  kAlignment / sizeof(float));
+}
+
+/// These and rounded rows of the left operand.
+size_t worker_floats(const GemmTiles& tiles, const BatchMatmulCall& call) {
+  const size_t packed = packed_floats(tiles, call);
+  if (tiles.precision == Precision::Float32) return packed;
+  const size_t rows = std::min(call.rows, kNarrowedRows);
+  return packed + round_up(rows * tiles.words(call.depth), kAlignment / sizeof(float));
+}
+
+/// A product whose left operand has `stride` floats a row, by blocks of rows that are rounded into
+/// `narrowed`.
+void run_narrowed(Product product, const float* left, size_t stride, size_t depth,
+                  float* narrowed) {
+  CallingThread alone;
+  const size_t rows = product.rows;
+  product.left = narrowed;
+  product.left_stride = product.depth * sizeof(float);
+  for (size_t row = 0; row < rows; row += product.rows) {
+    product.rows = std::min(kNarrowedRows, rows - row);
+    narrow_rows({left + row * stride, product.rows, stride, 1, depth, narrowed}, alone);
+    run_product(product);
+    product.out = moved(product.out, product.rows * product.out_stride);
+    if (product.residual != nullptr) {
+      product.residual = moved(product.residual, product.rows * product.out_stride);
+    }
+  }
 }
 
 struct Offsets {
@@ -61,19 +98,20 @@ size_t rows_of_item(const BatchMatmulCall& call, size_t items, size_t threads) {
 }  // namespace
 
 size_t batch_matmul_scratch_bytes(const BatchMatmulCall& call, size_t threads, InstructionSet set) {
-  return threads * worker_floats(gemm_tiles(set), call) * sizeof(float);
+  return threads * worker_floats(tiles_of(call, set), call) * sizeof(float);
 }
 
 void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
                   InstructionSet set) {
-  const GemmTiles& tiles = gemm_tiles(set);
+  const GemmTiles& tiles = tiles_of(call, set);
   const size_t batch = batch_of(call);
   if (batch == 0 || call.rows == 0 || call.columns == 0) return;
   const size_t columns_each = columns_of_item(tiles, call);
   const size_t column_items = divide_up(call.columns, columns_each);
   const size_t rows_each = rows_of_item(call, batch * column_items, threads.count());
   const size_t row_items = divide_up(call.rows, rows_each);
-  const size_t floats = panel_floats(tiles, call.depth), of_worker = worker_floats(tiles, call);
+  const size_t depth = tiles.words(call.depth), floats = panel_floats(tiles, depth);
+  const size_t of_worker = worker_floats(tiles, call);
   const auto activate = activation_function(call.epilogue.activation, tiles.set);
   for_each_item(threads, batch * column_items * row_items, [&](size_t item, size_t worker) {
     const size_t row = item % row_items * rows_each;
@@ -92,8 +130,9 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
     product.tiles = &tiles;
     product.rows = std::min(rows_each, call.rows - row);
     product.columns = columns;
-    product.depth = call.depth;
-    product.left = call.left + at.left + row * call.left_stride;
+    product.depth = depth;
+    const float* const left = call.left + at.left + row * call.left_stride;
+    product.left = left;
     product.left_stride = call.left_stride * sizeof(float);
     product.packed = packed;
     const size_t to = at.out + row * call.out_stride + column;
@@ -102,7 +141,12 @@ void batch_matmul(const BatchMatmulCall& call, void* scratch, Threads& threads,
     product.residual = call.epilogue.residual == nullptr ? nullptr : call.epilogue.residual + to;
     product.clamp_min = call.epilogue.clamp_min;
     product.clamp_max = call.epilogue.clamp_max;
-    run_product(product);
+    if (tiles.precision == Precision::BFloat16) {
+      run_narrowed(product, left, call.left_stride, call.depth,
+                   packed + packed_floats(tiles, call));
+    } else {
+      run_product(product);
+    }
     activate_rows(activate, product.out, product.rows, columns, call.out_stride);
   });
 }

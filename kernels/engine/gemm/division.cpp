@@ -12,6 +12,9 @@ namespace {
 constexpr size_t kWeightBytes = size_t{128} << 10;
 /// Items a thread, so that nobody waits long for a thread that began late or was interrupted.
 constexpr size_t kItemsOfThread = 4;
+/// With fewer columns, rounding an element takes as long as its products gain; so it does in rows
+/// of fewer elements.
+constexpr size_t kMinNarrowedColumns = 16, kMinNarrowedDepth = 8;
 
 size_t columns_of_item(const GemmTiles& tiles, const DividedProduct& p) {
   const size_t step = tiles.pair_rows == 0 ? tiles.panel : 2 * tiles.panel;
@@ -20,6 +23,11 @@ size_t columns_of_item(const GemmTiles& tiles, const DividedProduct& p) {
 }
 
 }  // namespace
+
+Precision precision_that_gains(Precision permitted, size_t columns, size_t depth) {
+  return columns < kMinNarrowedColumns || depth < kMinNarrowedDepth ? Precision::Float32
+                                                                    : permitted;
+}
 
 Division divide(const GemmTiles& tiles, const DividedProduct& p, size_t threads) {
   Division division = {};

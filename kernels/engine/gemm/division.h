@@ -26,6 +26,10 @@ struct DividedProduct {
   Activation activation = Activation::None;
 };
 
+/// The precision that is permitted, or Float32 where rounding the left operand takes longer than
+/// the product gains by it: few columns, or pairs that are half empty.
+Precision precision_that_gains(Precision permitted, size_t columns, size_t depth);
+
 Division divide(const GemmTiles& tiles, const DividedProduct& product, size_t threads);
 
 }  // namespace executorch::kernels::engine

@@ -5,30 +5,41 @@
 
 #include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/eltwise/activation.h>
+#include <executorch/kernels/engine/gemm/bf16.h>
 #include <executorch/kernels/engine/gemm/division.h>
 #include <executorch/kernels/engine/gemm/driver.h>
 #include <executorch/kernels/engine/gemm/pack_panels.h>
 
 namespace executorch::kernels::engine {
 
-Gemm Gemm::plan(size_t columns, size_t depth, InstructionSet set) {
+Gemm Gemm::plan(size_t columns, size_t depth, InstructionSet set, Precision precision) {
   Gemm gemm;
-  gemm.tiles_ = &gemm_tiles(set);
+  gemm.tiles_ = &gemm_tiles(set, precision_that_gains(precision, columns, depth));
   gemm.columns_ = columns;
   gemm.depth_ = depth;
   return gemm;
 }
 
-uint32_t Gemm::layout() const { return uint32_t(tiles_->panel); }
+Precision Gemm::precision() const { return tiles_->precision; }
+
+uint32_t Gemm::layout() const {
+  return uint32_t(tiles_->precision) << 12 | uint32_t(tiles_->panel);
+}
 
 size_t Gemm::packed_bytes() const {
   const size_t panels = divide_up(columns_, tiles_->panel);
-  return round_up(panels * panel_floats(*tiles_, depth_) * sizeof(float), kAlignment);
+  return round_up(panels * panel_floats(*tiles_, tiles_->words(depth_)) * sizeof(float),
+                  kAlignment);
+}
+
+size_t Gemm::scratch_bytes(size_t rows) const {
+  if (tiles_->precision == Precision::Float32) return 0;
+  return round_up(rows * tiles_->words(depth_) * sizeof(float), kAlignment);
 }
 
 void Gemm::pack(const RightMatrix& right, const float* bias, float* packed,
                 Threads& threads) const {
-  const size_t panel = tiles_->panel, floats = panel_floats(*tiles_, depth_);
+  const size_t panel = tiles_->panel, floats = panel_floats(*tiles_, tiles_->words(depth_));
   const size_t panels = divide_up(columns_, panel);
   std::fill(packed + panels * floats, packed + packed_bytes() / sizeof(float), 0.0f);
   CallingThread alone;
@@ -43,11 +54,19 @@ void Gemm::pack(const RightMatrix& right, const float* bias, float* packed,
 }
 
 void Gemm::run(const GemmCall& call, Threads& threads) const {
-  const size_t panel_size = panel_floats(*tiles_, depth_);
+  const size_t depth = tiles_->words(depth_), panel_size = panel_floats(*tiles_, depth);
+  const float* left = call.left;
+  size_t left_stride = call.left_stride;
+  if (tiles_->precision == Precision::BFloat16) {
+    auto* const narrowed = static_cast<float*>(call.scratch);
+    narrow_rows({call.left, call.rows, call.left_stride, 1, depth_, narrowed}, threads);
+    left = narrowed;
+    left_stride = depth;
+  }
   DividedProduct divided;
   divided.rows = call.rows;
   divided.columns = columns_;
-  divided.depth = depth_;
+  divided.depth = depth;
   divided.activation = call.epilogue.activation;
   const Division division = divide(*tiles_, divided, threads.count());
   const auto activate = activation_function(call.epilogue.activation, tiles_->set);
@@ -58,9 +77,9 @@ void Gemm::run(const GemmCall& call, Threads& threads) const {
     product.tiles = tiles_;
     product.rows = std::min(division.rows, call.rows - row);
     product.columns = std::min(division.columns, columns_ - column);
-    product.depth = depth_;
-    product.left = call.left + row * call.left_stride;
-    product.left_stride = call.left_stride * sizeof(float);
+    product.depth = depth;
+    product.left = left + row * left_stride;
+    product.left_stride = left_stride * sizeof(float);
     product.packed = call.packed + column / tiles_->panel * panel_size;
     const size_t at = row * call.out_stride + column;
     product.out = call.out + at;
@@ -71,7 +90,7 @@ void Gemm::run(const GemmCall& call, Threads& threads) const {
     product.prefetches = true;
     if (row + product.rows == call.rows) {
       const size_t behind = columns_ - column - product.columns;
-      product.next_bytes = std::min(behind, division.columns) * (1 + depth_) * sizeof(float);
+      product.next_bytes = std::min(behind, division.columns) * (1 + depth) * sizeof(float);
     }
     run_product(product);
     activate_rows(activate, product.out, product.rows, product.columns, call.out_stride);

@@ -10,6 +10,8 @@
 // of its weights. A last panel with fewer columns is filled up with zeros. Within a tile (rows of
 // `left` x columns of one or two panels) each sum is one chain of fused multiply-adds along d, so
 // its bits depend on the instruction set alone, not on tiles, blocks or threads.
+// A plan may round the factors to bfloat16 (precision.h): a panel's rows are then pairs of d, and
+// `left` is rounded into scratch memory at every call.
 // Strides count floats. No operand is read or written beyond its rows and columns. `out` must not
 // overlap an input. Any size may be 0; with depth 0 every sum is the bias. NaN and infinities
 // follow IEEE arithmetic; nothing is skipped because a factor is zero.
@@ -20,6 +22,7 @@
 
 #include <executorch/kernels/engine/epilogue.h>
 #include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/precision.h>
 #include <executorch/kernels/engine/threads.h>
 
 namespace executorch::kernels::engine {
@@ -44,15 +47,19 @@ struct GemmCall {
   float* out = nullptr;
   size_t out_stride = 0;
   Epilogue epilogue;
+  void* scratch = nullptr;  ///< Gemm::scratch_bytes(), aligned to kAlignment
 };
 
 /// A product with a constant right operand of depth x columns. A small value: copy it freely.
 class Gemm {
  public:
-  static Gemm plan(size_t columns, size_t depth, InstructionSet set = instruction_set());
+  static Gemm plan(size_t columns, size_t depth, InstructionSet set = instruction_set(),
+                   Precision precision = Precision::Float32);
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
+  /// What the factors are rounded to: Float32 where bfloat16 was permitted but gains nothing.
+  Precision precision() const;
   /// Identifies the packed form: equal numbers, sizes and contents give equal bytes. Part of the
   /// key where packed operands are cached.
   uint32_t layout() const;
@@ -60,6 +67,7 @@ class Gemm {
   size_t packed_bytes() const;
   /// Writes every byte of `packed`. bias: `columns` floats, or null for zeros.
   void pack(const RightMatrix& right, const float* bias, float* packed, Threads& threads) const;
+  size_t scratch_bytes(size_t rows) const;
   void run(const GemmCall& call, Threads& threads) const;
 
  private:
@@ -81,6 +89,7 @@ struct BatchMatmulCall {
   float* out = nullptr;
   size_t out_stride = 0;
   Epilogue epilogue;  ///< its residual has the strides of `out`
+  Precision precision = Precision::Float32;
 };
 
 /// Bytes of scratch memory, aligned to kAlignment, that the call needs on so many threads.

@@ -4,12 +4,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include <executorch/kernels/engine/gemm/bf16.h>
+
 namespace executorch::kernels::engine {
 
 void pack_weights(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
                   float* to) {
   const size_t panel = tiles.panel;
   if (depth == 0) return;
+  if (tiles.precision == Precision::BFloat16) {
+    pack_pairs(tiles, right, columns, depth, to);
+    return;
+  }
   if (right.depth_stride == 1 && right.column_stride != 1) {
     if (columns < panel) std::memset(to, 0, depth * panel * sizeof(float));
     tiles.pack_rows(right.data, columns, right.column_stride, depth, to, panel);

@@ -12,7 +12,8 @@ namespace executorch::kernels::engine {
 /// Less is packed about as soon by one thread as another one wakes up.
 inline constexpr size_t kBytesWorthThreads = size_t{1} << 20;
 
-/// Writes to[d * panel + c] for c < panel and d < depth; columns beyond `columns` are zeros.
+/// Writes to[d * panel + c] for c < panel and d < depth (pairs of d for tiles of bfloat16); columns
+/// beyond `columns` are zeros.
 void pack_weights(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
                   float* to);
 /// Writes a panel's biases; null gives zeros.

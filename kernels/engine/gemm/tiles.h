@@ -6,6 +6,10 @@
 //   out[r, c] = [out[r, c] or bias[c]] + sum over parts and d of left[r, part, d] * weights[part,
 //   d, c]
 //
+// In tiles of bfloat16 an element of `left` and of the weights is a pair of neighbours along d, 32
+// bits wide as a float is: depth, strides and panels count pairs. Everything around the tiles moves
+// pairs as if they were floats.
+//
 // It reads and writes `count` rows and `count` columns only. The last block of depth adds the
 // residual and clamps.
 #pragma once
@@ -14,6 +18,7 @@
 #include <cstdint>
 
 #include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/precision.h>
 
 namespace executorch::kernels::engine {
 
@@ -66,12 +71,19 @@ struct GemmTiles {
   /// Writes to[d * panel + r] = from[r * stride + d] for r < rows <= panel and d < depth.
   void (*pack_rows)(const float* from, size_t rows, size_t stride, size_t depth, float* to,
                     size_t panel);
+  Precision precision = Precision::Float32;
+
+  /// How many elements of 32 bits hold so many factors.
+  size_t words(size_t factors) const {
+    return precision == Precision::BFloat16 ? (factors + 1) / 2 : factors;
+  }
 };
 
-/// The tiles for a set: those of the highest set in kernels.inc that is no higher.
-const GemmTiles& gemm_tiles(InstructionSet set);
+/// The tiles for a set: those of the highest set in kernels.inc that is no higher. Where no set up
+/// to this one multiplies factors of `precision`, the tiles are those of float32.
+const GemmTiles& gemm_tiles(InstructionSet set, Precision precision = Precision::Float32);
 
-#define ET_GEMM_TILES(function, set, panel, rows, pair_rows) const GemmTiles& function();
+#define ET_GEMM_TILES(function, factors, set, panel, rows, pair_rows) const GemmTiles& function();
 #include <executorch/kernels/engine/gemm/kernels.inc>
 #undef ET_GEMM_TILES
 

@@ -128,10 +128,12 @@ const GemmTiles& gemm_tiles_neon() {
 }
 #endif
 
-const GemmTiles& gemm_tiles(InstructionSet set) {
+const GemmTiles& gemm_tiles(InstructionSet set, Precision precision) {
   const GemmTiles* best = &gemm_tiles_scalar();
-#define ET_GEMM_TILES(function, lowest, panel, rows, pair_rows) \
-  if (set >= InstructionSet::lowest) best = &function();
+#define ET_GEMM_TILES(function, factors, lowest, panel, rows, pair_rows)             \
+  if (set >= InstructionSet::lowest &&                                               \
+      (Precision::factors == Precision::Float32 || Precision::factors == precision)) \
+    best = &function();
 #include <executorch/kernels/engine/gemm/kernels.inc>
 #undef ET_GEMM_TILES
   return *best;

@@ -155,18 +155,27 @@ void expect_convolution(const Case& c, const Operands& o, const Floats& output, 
 
 constexpr double kBound = 3e-7;
 
-void expect_everywhere(const Case& c, Random& random, double bound = kBound) {
+void expect_everywhere(const Case& c, Random& random, double bound = kBound,
+                       Precision precision = Precision::Float32) {
   CallingThread alone;
   ManyThreads many(3);
-  const Operands operands(c, random);
+  Operands operands(c, random);
+  const Operands given = operands;
+  if (precision == Precision::BFloat16) {
+    round_to_bf16(operands.input);
+    round_to_bf16(operands.weights);
+  }
   for (InstructionSet set : instruction_sets()) {
     SCOPED_TRACE(name_of(set));
-    const Conv2d conv = Conv2d::plan(c.params, c.batch, c.input, set);
+    const Conv2d conv = Conv2d::plan(c.params, c.batch, c.input, set, precision);
     ASSERT_TRUE(conv.accepts(weights_of(c, operands)));
     const Floats output = run(c, operands, conv, alone);
     expect_convolution(c, operands, output, bound);
     if (testing::Test::HasFatalFailure()) return;
     ASSERT_TRUE(same_bits(output, run(c, operands, conv, many))) << c.text();
+    if (conv.precision() == Precision::BFloat16) {
+      ASSERT_TRUE(same_bits(output, run(c, given, conv, alone))) << c.text() << ": not rounded";
+    }
   }
 }
 
@@ -293,6 +302,28 @@ TEST(Conv2d, WinogradMatchesDoublePrecision) {
     expect_everywhere(c, random);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST(Conv2d, MayRoundFactorsToBfloat16) {
+  Random random(20);
+  bool is_rounded = false;
+  for (int i = 0; i < 90; ++i) {
+    const size_t groups = random.one_of<size_t>({1, 1, 2, 3});
+    Case c = random_case(random, groups, random.size(1, 21), random.size(1, 70));
+    if (i % 3 == 0) {
+      c = random_case(random, 1, random.size(8, 40), random.size(16, 70));
+      c.params.kernel_height = c.params.kernel_width = 1;
+      if (i % 2 == 0) c.params.stride_height = c.params.stride_width = 1;
+      c.params.pad_top = c.params.pad_left = c.params.pad_bottom = c.params.pad_right = 0;
+    }
+    if (i % 10 == 0) c = winograd_case(random);
+    is_rounded = is_rounded ||
+                 Conv2d::plan(c.params, c.batch, c.input, instruction_set(), Precision::BFloat16)
+                         .precision() == Precision::BFloat16;
+    expect_everywhere(c, random, kBound, Precision::BFloat16);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(instruction_set() >= InstructionSet::Avx512Bf16, is_rounded);
 }
 
 TEST(Conv2d, ANumberThatIsNotFiniteChangesOnlyWhatItIsPartOf) {

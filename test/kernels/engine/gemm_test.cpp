@@ -57,8 +57,9 @@ struct Operands {
   }
 };
 
-Floats run(const Case& c, const Operands& o, InstructionSet set, Threads& threads) {
-  const Gemm gemm = Gemm::plan(c.columns, c.depth, set);
+Floats run(const Case& c, const Operands& o, InstructionSet set, Threads& threads,
+           Precision precision = Precision::Float32) {
+  const Gemm gemm = Gemm::plan(c.columns, c.depth, set, precision);
   Aligned packed(gemm.packed_bytes());
   const RightMatrix right = {o.right.data(), c.transposed ? 1 : c.columns,
                              c.transposed ? c.depth : 1};
@@ -76,6 +77,8 @@ Floats run(const Case& c, const Operands& o, InstructionSet set, Threads& thread
     call.epilogue.clamp_min = -0.5f;
     call.epilogue.clamp_max = 0.75f;
   }
+  Aligned scratch(gemm.scratch_bytes(c.rows));
+  call.scratch = scratch.data();
   gemm.run(call, threads);
   return out;
 }
@@ -243,15 +246,102 @@ TEST(Gemm, AppliesEveryActivation) {
   }
 }
 
+/// Factors that are bfloat16 already give the products of float32; others are rounded first.
+void expect_rounded_product(const Case& c, Operands& o, InstructionSet set, Threads& threads) {
+  const Floats found = run(c, o, set, threads, Precision::BFloat16);
+  if (Gemm::plan(c.columns, c.depth, set, Precision::BFloat16).precision() == Precision::BFloat16) {
+    round_to_bf16(o.left);
+    round_to_bf16(o.right);
+  }
+  expect_product(c, o, found);
+}
+
+TEST(Bfloat16Gemm, RoundsFactorsAndSumsInFloat32OnEveryInstructionSet) {
+  Random random(21);
+  CallingThread alone;
+  ManyThreads many(3);
+  for (int i = 0; i < 150; ++i) {
+    const Case c = random_case(random);
+    const Operands operands(c, random);
+    for (InstructionSet set : instruction_sets()) {
+      SCOPED_TRACE(name_of(set));
+      Operands rounded = operands;
+      expect_rounded_product(c, rounded, set, alone);
+      if (testing::Test::HasFatalFailure()) return;
+      ASSERT_TRUE(same_bits(run(c, operands, set, alone, Precision::BFloat16),
+                            run(c, operands, set, many, Precision::BFloat16)));
+    }
+  }
+}
+
+TEST(Bfloat16Gemm, CoversEveryTileAndItsTailsAndLongDepths) {
+  Random random(22);
+  CallingThread alone;
+  for (InstructionSet set : instruction_sets()) {
+    SCOPED_TRACE(name_of(set));
+    const GemmTiles& tiles = gemm_tiles(set, Precision::BFloat16);
+    for (size_t rows = 1; rows <= tiles.rows + 3; ++rows) {
+      for (size_t columns = 16; columns <= 2 * tiles.panel + 1;
+           columns += columns % 8 == 0 ? 1 : 3) {
+        const size_t depth = rows % 2 == 0 ? 10 : 11;
+        Operands operands({rows, columns, depth, true, true, true, true, 0, 1}, random);
+        expect_rounded_product({rows, columns, depth, true, true, rows % 2 == 0, true, 0, 1},
+                               operands, set, alone);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+    for (size_t depth : {3071, 3073, 4096, 6001}) {
+      for (bool transposed : {false, true}) {
+        const Case c = {13, 70, depth, transposed, true, true, true, 0, 0};
+        Operands operands(c, random);
+        expect_rounded_product(c, operands, set, alone);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(Bfloat16Gemm, UsesTheTilesOfTheInstructionSetThatHasThem) {
+  for (InstructionSet set : instruction_sets()) {
+    EXPECT_EQ(set >= InstructionSet::Avx512Bf16 ? Precision::BFloat16 : Precision::Float32,
+              Gemm::plan(64, 64, set, Precision::BFloat16).precision());
+    EXPECT_EQ(Precision::Float32, Gemm::plan(64, 64, set).precision());
+    EXPECT_EQ(Precision::Float32, Gemm::plan(64, 1, set, Precision::BFloat16).precision());
+  }
+}
+
+TEST(Bfloat16Gemm, KeepsNaNInfinityAndSignedZeroAndTakesSubnormalsForZero) {
+  Random random(23);
+  CallingThread alone;
+  const Case c = {11, 45, 9, true, true, true, true, 0, 0};
+  for (size_t row = 0; row < c.rows; ++row) {
+    for (float special : {kNaN, kInfinity, -kInfinity, -0.0f, 1e-40f, -1e-45f, 3.4e38f}) {
+      Operands operands(c, random);
+      operands.left[row * c.depth + row % c.depth] = special;
+      operands.right[row * c.depth] = special;
+      for (InstructionSet set : instruction_sets()) {
+        Operands rounded = operands;
+        expect_rounded_product(c, rounded, set, alone);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(BatchMatmul, BroadcastsAndMatchesDoublePrecision) {
   Random random(7);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 80; ++i) {
     const size_t sizes[2] = {random.size(1, 3), random.size(1, 3)};
-    const size_t rows = random.size(0, 30), columns = random.size(0, 140),
+    const size_t rows = random.size(0, 130), columns = random.size(0, 140),
                  depth = random.size(0, 50);
     const bool transposed = random.size(0, 1) == 1;
-    const Floats left = random.floats(sizes[0] * rows * depth);
-    const Floats right = random.floats(sizes[1] * depth * columns);
+    Floats left = random.floats(sizes[0] * rows * depth);
+    Floats right = random.floats(sizes[1] * depth * columns);
+    const Precision precision = i % 2 == 0 ? Precision::Float32 : Precision::BFloat16;
+    if (precision == Precision::BFloat16) {
+      round_to_bf16(left);
+      round_to_bf16(right);
+    }
     const size_t left_strides[2] = {rows * depth, 0}, right_strides[2] = {0, depth * columns};
     const size_t out_strides[2] = {sizes[1] * rows * columns, rows * columns};
     for (InstructionSet set : instruction_sets()) {
@@ -260,6 +350,7 @@ TEST(BatchMatmul, BroadcastsAndMatchesDoublePrecision) {
         Floats out(sizes[0] * sizes[1] * rows * columns);
         BatchMatmulCall call;
         call.batch_rank = 2;
+        call.precision = precision;
         call.batch_sizes = sizes;
         call.left_batch_strides = left_strides;
         call.right_batch_strides = right_strides;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <executorch/kernels/engine/instruction_set.h>
+#include <executorch/kernels/engine/precision.h>
 #include <executorch/kernels/engine/threads.h>
 
 #include <gtest/gtest.h>
@@ -27,15 +28,10 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// All sets that this processor and build have.
 inline std::vector<InstructionSet> instruction_sets() {
-  std::vector<InstructionSet> sets = {InstructionSet::Scalar};
-#if defined(__x86_64__)
-  for (InstructionSet set : {InstructionSet::Sse2, InstructionSet::Avx2, InstructionSet::Avx512,
-                             InstructionSet::Avx512Vnni}) {
-    if (set <= detected_instruction_set()) sets.push_back(set);
+  std::vector<InstructionSet> sets;
+  for (auto set = size_t(InstructionSet::Scalar); set <= size_t(InstructionSet::Amx); ++set) {
+    if (has_instruction_set(InstructionSet(set))) sets.push_back(InstructionSet(set));
   }
-#elif defined(__ARM_NEON)
-  sets.push_back(InstructionSet::Neon);
-#endif
   return sets;
 }
 
@@ -128,6 +124,20 @@ inline bool is_near(double expected, float found, double bound) {
   if (std::isnan(expected) || std::isnan(found)) return std::isnan(expected) && std::isnan(found);
   if (std::isinf(expected)) return double(found) == expected;
   return std::fabs(double(found) - expected) <= bound;
+}
+
+/// The nearest bfloat16, ties to even; NaN stays NaN, subnormal numbers become zero.
+inline float rounded_to_bf16(float x) {
+  if (std::isnan(x)) return x;
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  if (std::fpclassify(x) == FP_SUBNORMAL) bits &= 0x80000000u;
+  bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+inline void round_to_bf16(Floats& values) {
+  for (float& value : values) value = rounded_to_bf16(value);
 }
 
 inline bool same_bits(const Floats& a, const Floats& b) {
