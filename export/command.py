@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executorch.export.progress import Steps
-from executorch.export.recipe_choice import BACKENDS, QUANTIZATIONS, choose_recipe
+from executorch.export.recipe_choice import BACKENDS, PRECISIONS, QUANTIZATIONS, choose_recipe
 
 if TYPE_CHECKING:
     from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager
@@ -101,6 +101,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--method", metavar="NAME", default="forward", help="name of the method (default: forward)")
     parser.add_argument("--backend", choices=BACKENDS, help="runs what it can of the program (default: portable)")
     parser.add_argument("--quantize", choices=QUANTIZATIONS, help="quantize for the backend; see below")
+    parser.add_argument(
+        "--compute-precision",
+        choices=PRECISIONS,
+        help="what products of float32 may round their factors to, for speed (default: fp32)",
+    )
     parser.add_argument("--recipe", metavar="NAME", help="a registered recipe, in place of --backend and --quantize")
     parser.add_argument(
         "--partitioner",
@@ -145,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> str:
     steps = Steps(count=6 if options.quantize or options.recipe else 5, quiet=options.quiet or options.verbose)
     with steps.step("import"):
-        recipe = choose_recipe(options.backend, options.quantize, options.recipe)
+        recipe = choose_recipe(options.backend, options.quantize, options.recipe, options.compute_precision)
         user, partitioners = _load(options)
     # torch prints whole graphs before it raises.
     torch_says = contextlib.nullcontext() if options.verbose else contextlib.redirect_stderr(io.StringIO())

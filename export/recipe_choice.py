@@ -9,7 +9,7 @@ from executorch.export.recipe import ExportRecipe, LoweringRecipe, RecipeType
 from executorch.export.recipe_registry import recipe_registry
 from executorch.export.user_model import UserError, similar_names
 
-__all__ = ["BACKENDS", "QUANTIZATIONS", "choose_recipe"]
+__all__ = ["BACKENDS", "PRECISIONS", "QUANTIZATIONS", "choose_recipe"]
 
 # Importing a backend's module registers its recipes. Named as text, because no backend is a dependency of this package.
 _RECIPE_MODULES = {"xnnpack": "executorch.backends.xnnpack.recipes"}
@@ -22,23 +22,40 @@ _RECIPES = {
         "8da4w": "xnnpack_torchao_int8da_int4w_per_tensor",
     },
 }
+_RECIPES_OF_PRECISION = {"xnnpack": {"fp32": "xnnpack_fp32", "bf16": "xnnpack_bf16_compute"}}
 BACKENDS = ("portable", *_RECIPES)
 QUANTIZATIONS = ("int8", "int8-dynamic", "8da4w")
+PRECISIONS = ("fp32", "bf16")
 
 
-def choose_recipe(backend: str | None, quantize: str | None, recipe: str | None) -> ExportRecipe:
-    """Return the registered recipe `recipe`, or the recipe of `backend` (None: portable) for this quantization.
+def choose_recipe(
+    backend: str | None, quantize: str | None, recipe: str | None, precision: str | None = None
+) -> ExportRecipe:
+    """Return the registered recipe `recipe`, or the recipe of `backend` (None: portable) for this quantization or
+    precision of products.
 
     UserError: options that exclude each other, an unknown recipe, or a recipe with passes or stages of its own.
     """
     if recipe is not None:
-        if backend is not None or quantize is not None:
-            raise UserError("--recipe chooses the backend and the quantization; leave out --backend and --quantize")
+        if backend is not None or quantize is not None or precision is not None:
+            raise UserError(
+                "--recipe chooses the backend, the quantization and the precision; leave out --backend, --quantize "
+                "and --compute-precision"
+            )
         return _recipe_by_name(recipe)
+    if quantize is not None and precision is not None:
+        raise UserError(f"--quantize {quantize} and --compute-precision {precision} exclude each other")
     if backend is None or backend == "portable":
         if quantize is not None:
             raise UserError(f"--quantize {quantize} needs --backend {' or '.join(_RECIPES)}; found --backend portable")
+        if precision is not None:
+            raise UserError(
+                f"--compute-precision {precision} needs --backend {' or '.join(_RECIPES_OF_PRECISION)}; "
+                "found --backend portable"
+            )
         return ExportRecipe()
+    if precision is not None:
+        return _recipe_by_name(_RECIPES_OF_PRECISION[backend][precision])
     return _recipe_by_name(_RECIPES[backend][quantize or _NOT_QUANTIZED])
 
 

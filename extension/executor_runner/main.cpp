@@ -111,12 +111,20 @@ void use_threads(const Options& options) {
   }
 }
 
-/// Options of backends that are set for the process.
-void use_packed_cache(const std::string& path) {
+/// Sets an option of XNNPACK's backend for the process; an empty value leaves it as it is.
+template <size_t kLength>
+void set_xnnpack_option(const char* argument, const char (&key)[kLength],
+                        const std::string& value) {
+  if (value.empty()) {
+    return;
+  }
   runtime::BackendOptions<1> options;
-  require(options.set_option("packed_cache_path", path.c_str()), "--packed_cache");
-  require(runtime::set_option("XnnpackBackend", options.view()),
-          "--packed_cache: this program was built without XNNPACK");
+  require(options.set_option(key, value.c_str()), argument);
+  const runtime::Error error = runtime::set_option("XnnpackBackend", options.view());
+  if (error == runtime::Error::NotFound) {
+    fail(std::string(argument) + ": this program was built without XNNPACK");
+  }
+  require(error, argument);
 }
 
 void write_and_print(const Method& method, const Options& options) {
@@ -188,9 +196,8 @@ int run_as_asked(int argc, char** argv) {
   if (options.threads != 0) {
     use_threads(options);
   }
-  if (!options.packed_cache.empty()) {
-    use_packed_cache(options.packed_cache);
-  }
+  set_xnnpack_option("--packed_cache", "packed_cache_path", options.packed_cache);
+  set_xnnpack_option("--compute_precision", "compute_precision", options.compute_precision);
   if (options.list) {
     print_listing(program);
   } else if (file.bundle() != nullptr) {

@@ -46,6 +46,8 @@ struct Options {
   size_t instruction_budget = 0;
   /// A file for weights that a backend has packed; empty: none.
   std::string packed_cache;
+  /// What a backend's products may round to; empty: what the program says.
+  std::string compute_precision;
   PrintOutput print_output = PrintOutput::Short;
   /// Empty: outputs are not written.
   std::string output_file;

@@ -1,12 +1,16 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Times models on our engine, eager PyTorch, the peer, onnxruntime and openvino, interleaved in one run.
 
-``python -m test.benchmark [MODEL ...] [--threads N ...] [--engines NAME ...] [--rounds N] [--json FILE] [--plot FILE]``
+``python -m test.benchmark [MODEL ...] [--threads N ...] [--engines NAME ...] [--precision NAME ...] [--rounds N]
+[--json FILE] [--plot FILE]``
 
 Every engine has a process of its own, pinned to as many cores as it has threads, and holds the model ready; the
 engines are then timed in turn, round by round, so that whatever else the machine does strikes all alike. The figure is
 the median over the rounds. ``EXECUTORCH_PEER_PYTHON`` names the peer's interpreter, ``BENCHMARK_PYTHON`` the one where
 onnxruntime and openvino are installed (default: this one). What is not installed is left out, and said so.
+
+``--precision half bfloat16 bf16-compute`` adds our engine on ``model.half()`` and ``model.bfloat16()``, and on float32
+with products in bfloat16 beside openvino as it comes.
 
 The engine ``xnnpack`` is XNNPACK's operator with nothing around it, for the models that are one operator; build it with
 ``cmake --build BUILD --target xnnpack_direct`` and name the library by ``XNNPACK_DIRECT``.
@@ -22,7 +26,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from .engine_process import ENGINES, EngineProcess, EngineUnavailable
+from .engine_process import ENGINES, PRECISIONS, Engine, EngineProcess, EngineUnavailable
 from .engine_report import Measurement, plot, table
 
 MODELS = (
@@ -31,18 +35,18 @@ MODELS = (
 )
 
 
-def measure(model: str, threads: int, engines: list[str], rounds: int, least: float) -> list[Measurement]:
+def measure(model: str, threads: int, engines: list[Engine], rounds: int, least: float) -> list[Measurement]:
     """All engines on one model: prepared one after the other, timed in turn."""
     running: list[EngineProcess] = []
     try:
-        for name in tqdm(engines, desc=f"{model}, {threads} threads: preparing", leave=False):
+        for engine in tqdm(engines, desc=f"{model}, {threads} threads: preparing", leave=False):
             try:
-                running.append(EngineProcess(ENGINES[name], model, threads))
+                running.append(EngineProcess(engine, model, threads))
             except EngineUnavailable as reason:
                 print(f"{model}: {reason}", file=sys.stderr)
         for _ in tqdm(range(rounds), desc=f"{model}, {threads} threads: rounds", leave=False):
-            for engine in running:
-                engine.time(least)
+            for each in running:
+                each.time(least)
         return [Measurement(model, threads, each.engine.name, tuple(each.times), each.facts) for each in running]
     finally:
         for each in running:
@@ -56,6 +60,7 @@ def main() -> None:
     )
     parser.add_argument("models", nargs="*", default=list(MODELS), help=", ".join(MODELS))
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
+    parser.add_argument("--precision", nargs="+", choices=list(PRECISIONS), default=[], help="further engines")
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.3, help="of calls, a round and engine")
@@ -64,10 +69,12 @@ def main() -> None:
     options = parser.parse_args()
     if max(options.threads) > (cores := len(os.sched_getaffinity(0))):
         parser.error(f"--threads {max(options.threads)}: this process may use {cores} cores")
+    engines = [ENGINES[name] for name in options.engines]
+    engines += [engine for name in options.precision for engine in PRECISIONS[name]]
     found: list[Measurement] = []
     for threads in options.threads:
         for model in options.models:
-            new = measure(model, threads, options.engines, options.rounds, options.seconds)
+            new = measure(model, threads, engines, options.rounds, options.seconds)
             found += new
             print(table(new), flush=True)
     if len(options.models) * len(options.threads) > 1:

@@ -44,6 +44,16 @@ ENGINES = {
     )
 }
 
+PRECISIONS = {
+    "half": [Engine("ours-half", "executorch-half")],
+    "bfloat16": [Engine("ours-bfloat16", "executorch-bfloat16")],
+    "bf16-compute": [
+        Engine("ours-bf16-compute", "executorch-bf16-compute"),
+        Engine("openvino-default", "openvino-default", "BENCHMARK_PYTHON"),
+    ],
+}
+"""Engines beside those of float32: models in half precision, and float32 models that products may round in."""
+
 
 class EngineUnavailable(RuntimeError):
     """The engine is not installed or cannot take the model; the message says which and why."""

@@ -44,7 +44,9 @@ def _loaded(load: Callable[[], Any]) -> tuple[Any, float]:
     return loaded, statistics.median(seconds)
 
 
-def _executorch(delegated: bool) -> Callable[..., Prepared]:
+def _executorch(delegated: bool, dtype: str = "float32", compute: str = "fp32") -> Callable[..., Prepared]:
+    """dtype: of the model and its inputs. compute: what products of float32 may round their factors to."""
+
     def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
         import torch
 
@@ -53,9 +55,13 @@ def _executorch(delegated: bool) -> Callable[..., Prepared]:
         from executorch.extension.pybindings import portable_lib
         from executorch.runtime import Runtime
 
+        half = getattr(torch, dtype)
+        model, inputs = model.to(half), tuple(x.to(half) if x.is_floating_point() else x for x in inputs)
         exported = torch.export.export(model, inputs)
         start = time.perf_counter()
-        edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()] if delegated else None)
+        # The peer's partitioner has no such argument.
+        partitioner = XnnpackPartitioner(**({} if compute == "fp32" else {"compute_precision": compute}))
+        edge = to_edge_transform_and_lower(exported, partitioner=[partitioner] if delegated else None)
         buffer = edge.to_executorch().buffer
         lowered = time.perf_counter() - start
         path = folder / "model.pte"
@@ -99,14 +105,21 @@ def _onnxruntime(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path
     return Prepared(lambda: session.run(None, feed), {"load": loaded})
 
 
-def _openvino(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
-    import openvino
+def _openvino(precision: str | None) -> Callable[..., Prepared]:
+    """precision: None leaves it to openvino, which computes in bfloat16 where the processor is good at it."""
 
-    path = _onnx_file(model, inputs, folder)
-    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
-    compiled, loaded = _loaded(lambda: openvino.Core().compile_model(str(path), "CPU", settings))
-    request, feed = compiled.create_infer_request(), [value.numpy() for value in inputs]
-    return Prepared(lambda: list(request.infer(feed).values()), {"load": loaded})
+    def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
+        import openvino
+
+        path = _onnx_file(model, inputs, folder)
+        settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+        if precision is not None:
+            settings["INFERENCE_PRECISION_HINT"] = precision
+        compiled, loaded = _loaded(lambda: openvino.Core().compile_model(str(path), "CPU", settings))
+        request, feed = compiled.create_infer_request(), [value.numpy() for value in inputs]
+        return Prepared(lambda: list(request.infer(feed).values()), {"load": loaded})
+
+    return prepare
 
 
 def _xnnpack(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
@@ -147,10 +160,14 @@ def _xnnpack(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) ->
 PREPARE: dict[str, Callable[..., Prepared]] = {
     "eager": _eager,
     "executorch": _executorch(delegated=True),
+    "executorch-half": _executorch(delegated=True, dtype="float16"),
+    "executorch-bfloat16": _executorch(delegated=True, dtype="bfloat16"),
+    "executorch-bf16-compute": _executorch(delegated=True, compute="bf16"),
     "executorch-portable": _executorch(delegated=False),
     "onnxruntime": _onnxruntime,
     "xnnpack": _xnnpack,
-    "openvino": _openvino,
+    "openvino": _openvino("f32"),
+    "openvino-default": _openvino(None),
 }
 
 
@@ -159,6 +176,7 @@ def difference(results: Any, expected: Any) -> float:
     import numpy as np
 
     first = results[0] if isinstance(results, (list, tuple)) else results
+    first = first.float() if hasattr(first, "float") else first  # numpy has no bfloat16
     return float(np.abs(np.asarray(first) - np.asarray(expected)).max())
 
 

@@ -104,6 +104,9 @@ def largest_error(path: str, name: str) -> float:
         (["--backend", "xnnpack", "--quantize", "int8-dynamic"], 0.05),
         (["--backend", "xnnpack", "--quantize", "8da4w"], 0.3),
         (["--recipe", "xnnpack_pt2e_int8_static_per_tensor"], 0.05),
+        (["--backend", "xnnpack", "--compute-precision", "fp32"], 1e-5),
+        (["--backend", "xnnpack", "--compute-precision", "bf16"], 0.02),
+        (["--recipe", "xnnpack_bf16_compute"], 0.02),
         (["--backend", "portable"], 1e-5),
         ([], 1e-5),
     ],
@@ -114,6 +117,9 @@ def test_backends_and_quantizations_give_programs_that_compute_the_model(options
     assert delegates == (["XnnpackBackend"] if options and "portable" not in options else [])
     error = largest_error("make.pte", "recipe_script:make")
     assert error <= bound
+    if any("bf16" in option for option in options):
+        assert delegates and plan_of("make.pte").delegates[0].compile_specs[0].value == b"bf16"
+        return  # float32 where the processor multiplies no bfloat16
     quantized = "--quantize" in options or "--recipe" in options
     assert (error > 1e-6) == quantized, "quantization changes the result, and nothing else does"
 
@@ -173,10 +179,15 @@ def test_a_recipe_with_passes_of_its_own_is_refused(
         (["qqqq"], "known: add, add_mul"),
         (
             ["recipe_script:make", "--recipe", "xnnpack_fp23"],
-            "unknown recipe 'xnnpack_fp23'; did you mean xnnpack_fp32?",
+            "unknown recipe 'xnnpack_fp23'; did you mean xnnpack_fp32 or ",
         ),
         (["recipe_script:make", "--recipe", "xnnpack_fp32", "--backend", "xnnpack"], "leave out --backend"),
         (["recipe_script:make", "--quantize", "int8"], "--quantize int8 needs --backend xnnpack"),
+        (["recipe_script:make", "--compute-precision", "bf16"], "--compute-precision bf16 needs --backend xnnpack"),
+        (
+            ["recipe_script:make", "--backend", "xnnpack", "--quantize", "int8", "--compute-precision", "bf16"],
+            "exclude each other",
+        ),
         (["recipe_script:exported", "--backend", "xnnpack", "--quantize", "int8"], "expected an nn.Module to quantize"),
         (["softmax", "--backend", "xnnpack", "--quantize", "8da4w"], "softmax has no nn.Linear"),
         (["recipe_script:narrow", "--backend", "xnnpack", "--quantize", "8da4w"], "group size 32; found head (3)"),

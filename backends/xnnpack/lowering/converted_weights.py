@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Weights that are int8 in the program and converted to numbers in front of a product, as torchao's
 `Int8WeightOnlyConfig` writes them: XNNPACK multiplies by the integers as they are. Weights of layers of float32 that
-are float16 in the program are converted ahead of time: XNNPACK takes no others.
+are float16 or bfloat16 in the program are converted ahead of time: XNNPACK takes no others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CONVERT, _PERMUTE, _PRODUCT = (
     "aten.permute_copy.default",
     "aten.mm.default",
 )
-_NUMBERS = (torch.float32, torch.float16)
+_NUMBERS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def converted_weights(program: ExportedProgram, node: object) -> torch.Tensor | None:
@@ -39,7 +39,7 @@ def _integers(program: ExportedProgram, node: Node) -> torch.Tensor:
 
 
 def product_of(program: ExportedProgram, node: Node) -> Node | None:
-    """The one product with numbers that a node is a part of making such weights for, or the layer whose float16 it
+    """The one product with numbers that a node is a part of making such weights for, or the layer whose halves it
     converts; None for another node.
     """
     layer = layer_of_halves(node)

@@ -12,6 +12,7 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 _DATATYPES = {
     torch.float32: g.DataType.FP32,
     torch.float16: g.DataType.FP16,
+    torch.bfloat16: g.DataType.BF16,
     torch.int32: g.DataType.INT32,
 }
 _INTEGERS = {torch.int8: g.DataType.QINT8, torch.uint8: g.DataType.QUINT8, torch.int32: g.DataType.QINT32}

@@ -65,13 +65,14 @@ def _is_folded(node: Node) -> bool:
 
 
 def layer_of_halves(node: Node) -> Node | None:
-    """The one layer of float32 whose weights or bias a node converts from float16; None for another node."""
+    """The one layer of float32 whose weights or bias a node converts from a half; None for another node."""
     if operator_of(node) != _CONVERT or len(node.users) != 1:
         return None
     (user,) = node.users
     dtypes = node.all_input_nodes[0].meta["val"].dtype, node.meta["val"].dtype
     is_weight = operator_of(user) in _LAYERS and user.args[0] is not node
-    return user if is_weight and dtypes == (torch.float16, torch.float32) else None
+    is_widened = dtypes[0] in (torch.float16, torch.bfloat16) and dtypes[1] == torch.float32
+    return user if is_weight and is_widened else None
 
 
 def _folded(program: ExportedProgram, node: Node) -> torch.Tensor:

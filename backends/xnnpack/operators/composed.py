@@ -172,6 +172,7 @@ def _mish(f: _Formula, node: Node) -> None:
 
 
 RULES: dict[str, Rule] = {
+    "sign.default": _composed(lambda f, node: f.finish(g.Sign, f.x), single=True),
     "softplus.default": _composed(_softplus, _refuse_softplus, single=True),
     "mish.default": _composed(_mish, single=True),
     "gelu.default": _composed(_gelu, on_integers=_gelu_on_integers),

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
 
-import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
@@ -167,11 +166,6 @@ def _elu(low: Lowering, node: Node) -> None:
     low.add(g.Multiply(curve, low.number(node, scale), low.result(node, order)), node)
 
 
-def _refuse_sign(node: Node, program: ExportedProgram) -> str | None:
-    half = node.meta["val"].dtype == torch.float16
-    return "the sign of a negative zero in half precision would be 1" if half else None
-
-
 def _refuse_prelu(node: Node, program: ExportedProgram) -> str | None:
     source, weight = cast(Node, node.args[0]), cast(Node, node.args[1])
     if rank(weight) == 0 or rank(source) == rank(weight):
@@ -239,7 +233,6 @@ RULES: dict[str, Rule] = {
     **{name: _with_number(kind) for name, kind in _WITH_NUMBER.items()},
     **{name: Rule(_clamp, _refuse_limits, on_integers=if_scales(lambda operands, result: True)) for name in CLAMPS},
     "leaky_relu.default": unary(_leaky_relu, on_integers=_leaky_relu_on_integers),
-    "sign.default": unary(lambda node, source, made: g.Sign(source, made), _refuse_sign),
     "elu.default": Rule(_elu, _refuse_elu, on_integers=_elu_on_integers),
     "_prelu_kernel.default": Rule(_prelu, _refuse_prelu),
     "prelu.default": Rule(_prelu, _refuse_prelu),

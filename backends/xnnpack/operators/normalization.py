@@ -175,8 +175,6 @@ def _refuse_log_softmax(node: Node, program: ExportedProgram) -> str | None:
     size = source.meta["val"].shape[cast(int, node.args[1])]
     if not isinstance(size, int) or size == 1:
         return f"it is over {size} elements, expected a fixed number of several"
-    if source.meta["val"].dtype != torch.float32:
-        return "its operand is not float32"
     return None if numbers_in(source.meta["val"].shape) else "more than one of its sizes is not fixed"
 
 
@@ -186,11 +184,14 @@ def _log_softmax(low: Lowering, node: Node) -> None:
     order = moved_last([cast(int, node.args[1])], rank(source))
     bounds = low.shape(source, order)
     rows = _Rows(low, node, [source.meta["val"].shape[dim] for dim in order], bounds, 1)
-    value = low.read(source, order)
+    value = low.single(source, order)
     below = rows.step(g.Subtract, value, rows.largest(value))
     mean = rows.mean(rows.step(g.Exp, below))
     log = rows.small(g.Log, rows.small(g.Multiply, mean, rows.number(float(bounds[-1]))))
-    low.add(g.Subtract(below, log, low.result(node, order)), node)
+    if node.meta["val"].dtype == torch.float32:
+        low.add(g.Subtract(below, log, low.result(node, order)), node)
+    else:
+        low.add(g.Convert(rows.step(g.Subtract, below, log), low.result(node, order)), node)
 
 
 RULES: dict[str, Rule] = {

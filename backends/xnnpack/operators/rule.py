@@ -22,7 +22,7 @@ Check = Callable[[Node, ExportedProgram], str | None]
 Emit = Callable[[Lowering, Node], None]
 OnIntegers = Callable[[Node, Affine, ExportedProgram], bool]
 
-FLOATS = (torch.float32, torch.float16)
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
 from executorch.backends.xnnpack.partition.why_in_float import why_in_float
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
+from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.constant_tagging import is_constant_data, tag_constant_data
 from executorch.exir.backend.in_float import note_in_float
 from executorch.exir.backend.partition_report import WhyNoPartition
@@ -36,6 +37,7 @@ _WHOLE = [
     torch.ops.aten.pixel_shuffle.default,
     torch.ops.aten.matmul.default,
 ]
+_PRECISIONS = ("fp32", "bf16")
 _WHOLE_IF_TAKEN = [torch.ops.aten.softplus.default, torch.ops.aten.mish.default]
 
 
@@ -61,7 +63,8 @@ def _untag_linear_weights(program: ExportedProgram) -> None:
 
 
 class XnnpackPartitioner(Partitioner):
-    """Tags what XNNPACK computes exactly in float32 and float16, and quantized graphs within one quantum.
+    """Tags what XNNPACK computes exactly in float32, in float16 and bfloat16 with float32 in between, and quantized
+    graphs within one quantum.
 
     configs: the operators that are taken, as classes of `partition.config`; None: all. What quantizes for them is taken
     with them. config_precisions: whether numbers, integers, rows quantized while running are taken; None: all.
@@ -71,6 +74,9 @@ class XnnpackPartitioner(Partitioner):
     inputs of the delegate, so that several delegates or LoRA adapters can use the same ones. XNNPACK then packs nothing
     ahead of time. Layers that `to_edge` has decomposed keep constant weights.
     force_fp32_dynamic_linear: the older name of the same.
+    compute_precision: what products of float32 values (linear layers, convolutions, matrix products) may round their
+    factors to where the processor multiplies those faster: "fp32" or "bf16". Sums, results and all other operators stay
+    float32. An option of the same name changes it when the program is loaded. ValueError: another precision.
     """
 
     def __init__(
@@ -82,8 +88,11 @@ class XnnpackPartitioner(Partitioner):
         *,
         force_non_static_weights_for_f32_linear: bool = False,
         force_fp32_dynamic_linear: bool = False,
+        compute_precision: str = "fp32",
     ) -> None:
         super().__init__()
+        if compute_precision not in _PRECISIONS:
+            raise ValueError(f"compute_precision must be one of {', '.join(_PRECISIONS)}; found {compute_precision!r}")
         self._weights_are_inputs = force_non_static_weights_for_f32_linear or force_fp32_dynamic_linear
         self._names = None if configs is None else {each.target_name for each in configs}
         self._precisions = (
@@ -94,7 +103,9 @@ class XnnpackPartitioner(Partitioner):
         if verbose:
             self._logger = self._logger.getChild("verbose")
             self._logger.setLevel(logging.DEBUG)
-        self._delegation = DelegationSpec(XnnpackBackend.__name__, [])
+        # ExecuTorch 1.4 takes no notice of it, and programs without it have the bytes that they had.
+        specs = [] if compute_precision == "fp32" else [CompileSpec("compute_precision", compute_precision.encode())]
+        self._delegation = DelegationSpec(XnnpackBackend.__name__, specs)
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram

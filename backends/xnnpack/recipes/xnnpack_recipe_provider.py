@@ -54,7 +54,9 @@ class XNNPACKRecipeProvider(BackendRecipeProvider):
         unknown = sorted(set(kwargs) - known)
         if unknown:
             logging.warning("XNNPACK's recipe %s takes no %s: ignored", recipe_type.value, ", ".join(unknown))
-        lowering = LoweringRecipe([XnnpackPartitioner()], edge_compile_config=get_xnnpack_edge_compile_config())
+        precision = "bf16" if recipe_type is XNNPackRecipeType.BF16_COMPUTE else "fp32"
+        partitioner = XnnpackPartitioner(compute_precision=precision)
+        lowering = LoweringRecipe([partitioner], edge_compile_config=get_xnnpack_edge_compile_config())
         return ExportRecipe(
             name=recipe_type.value,
             quantization_recipe=_quantization(recipe_type, kwargs.get("group_size", _GROUP_SIZE)),
@@ -64,7 +66,7 @@ class XNNPACKRecipeProvider(BackendRecipeProvider):
 
 
 def _quantization(recipe_type: XNNPackRecipeType, group_size: Any) -> QuantizationRecipe | None:
-    if recipe_type is XNNPackRecipeType.FP32:
+    if recipe_type in (XNNPackRecipeType.FP32, XNNPackRecipeType.BF16_COMPUTE):
         return None
     if recipe_type in _BY_QUANTIZER:
         return _by_quantizer(*_BY_QUANTIZER[recipe_type])

@@ -10,6 +10,8 @@ class XNNPackRecipeType(RecipeType):
     """How weights and activations are quantized before all that XNNPACK computes is delegated."""
 
     FP32 = "xnnpack_fp32"
+    BF16_COMPUTE = "xnnpack_bf16_compute"
+    """Nothing is quantized; products of float32 may round their factors to bfloat16."""
     PT2E_INT8_DYNAMIC_PER_CHANNEL = "xnnpack_pt2e_int8_dynamic_per_channel"
     """int8 weights, a scale for each channel; activations are quantized while running."""
     PT2E_INT8_STATIC_PER_CHANNEL = "xnnpack_pt2e_int8_static_per_channel"

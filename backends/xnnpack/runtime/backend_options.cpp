@@ -9,6 +9,7 @@
 
 namespace executorch::backends::xnnpack {
 
+using kernels::engine::Precision;
 using runtime::BackendOption;
 using runtime::Error;
 using runtime::Result;
@@ -45,7 +46,23 @@ Error set_all(Span<const BackendOption> options, Settings& settings) {
   return Error::Ok;
 }
 
+constexpr char kFloat32[] = "fp32", kBfloat16[] = "bf16";
+
+const char* name_of(Precision precision) {
+  return precision == Precision::BFloat16 ? kBfloat16 : kFloat32;
+}
+
 }  // namespace
+
+Result<Precision> precision_named(std::string_view name, const char* where) {
+  if (name == kBfloat16) {
+    return Precision::BFloat16;
+  }
+  ET_CHECK_OR_RETURN_ERROR(name == kFloat32, InvalidArgument,
+                           "xnnpack: %s is fp32 or bf16, found '%.*s'", where,
+                           static_cast<int>(name.size()), name.data());
+  return Precision::Float32;
+}
 
 Error Settings::set(const BackendOption& option) {
   if (is_called(option, workspace_sharing_mode_option_key)) {
@@ -59,6 +76,15 @@ Error Settings::set(const BackendOption& option) {
   }
   if (is_called(option, weight_cache_option_key)) {
     return read(option, "a bool", caches_weights);
+  }
+  if (is_called(option, compute_precision_option_key)) {
+    const char* name = nullptr;
+    ET_CHECK_OK_OR_RETURN_ERROR(read(option, "a text", name));
+    precision.reset();
+    if (*name != '\0') {
+      precision = ET_UNWRAP(precision_named(name, "option compute_precision"));
+    }
+    return Error::Ok;
   }
   ET_CHECK_OR_RETURN_ERROR(is_called(option, packed_cache_path_option_key), NotFound,
                            "xnnpack: there is no option %.*s",
@@ -78,11 +104,15 @@ Error Settings::get(BackendOption& option) const {
     option.value = caches_weights;
     return Error::Ok;
   }
-  if (!is_called(option, packed_cache_path_option_key)) {
+  std::array<char, runtime::kMaxOptionValueLength> text{};
+  if (is_called(option, compute_precision_option_key)) {
+    const std::string_view name = precision ? name_of(*precision) : "";
+    name.copy(text.data(), text.size() - 1);
+  } else if (is_called(option, packed_cache_path_option_key)) {
+    cache_path.copy(text.data(), text.size() - 1);
+  } else {
     return Error::NotFound;
   }
-  std::array<char, runtime::kMaxOptionValueLength> text{};
-  cache_path.copy(text.data(), text.size() - 1);
   option.value = text;
   return Error::Ok;
 }

@@ -1,9 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
+#include <executorch/kernels/engine/precision.h>
 #include <executorch/runtime/backend/options.h>
 #include <executorch/runtime/core/result.h>
 
@@ -27,6 +30,8 @@ struct Settings {
   WorkspaceSharingMode sharing = kDefaultSharing;
   bool caches_weights = kCachesWeightsByDefault;
   std::string cache_path;
+  /// Unset: the program's own.
+  std::optional<kernels::engine::Precision> precision;
 
   /// Sets one option.
   /// @retval Error::InvalidArgument A value of another type or outside of its range.
@@ -36,6 +41,11 @@ struct Settings {
   /// @retval Error::NotFound There is no such option.
   runtime::Error get(runtime::BackendOption& option) const;
 };
+
+/// The precision called "fp32" or "bf16".
+/// @retval Error::InvalidArgument Any other name; the log says `where` it was found.
+runtime::Result<kernels::engine::Precision> precision_named(std::string_view name,
+                                                            const char* where);
 
 /// The process's settings, by value: other threads may change them.
 Settings current_settings();

@@ -1,5 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // XNNPACK behind the runtime's backend interface.
+#include <string_view>
+
 #include <executorch/backends/xnnpack/runtime/execution/delegate.h>
 #include <executorch/backends/xnnpack/runtime/operators/library.h>
 #include <executorch/backends/xnnpack/runtime/payload/work_estimate.h>
@@ -32,13 +34,24 @@ Error check_memory() {
   return Error::Ok;
 }
 
+/// What a program was exported with.
+Result<kernels::engine::Precision> precision_of(runtime::ArrayRef<CompileSpec> specs) {
+  for (const CompileSpec& spec : specs) {
+    if (std::string_view(spec.key) == compute_precision_option_key) {
+      const auto* const name = static_cast<const char*>(spec.value.buffer);
+      return precision_named({name, spec.value.nbytes}, "compile spec compute_precision");
+    }
+  }
+  return kernels::engine::Precision::Float32;
+}
+
 class XnnpackBackend final : public runtime::BackendInterface {
  public:
   /// Initializes XNNPACK when it is first asked for: whoever has no delegates pays nothing.
   [[nodiscard]] bool is_available() const override { return start_library(); }
 
   [[nodiscard]] Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
-                                             runtime::ArrayRef<CompileSpec>) const override {
+                                             runtime::ArrayRef<CompileSpec> specs) const override {
     const Payload payload = ET_UNWRAP(or_no_memory("xnnpack: a delegate's payload", [&] {
       return Payload::parse({static_cast<const uint8_t*>(processed->data()), processed->size()});
     }));
@@ -48,6 +61,9 @@ class XnnpackBackend final : public runtime::BackendInterface {
     surroundings.names = context.get_named_data_map();
     surroundings.settings = ET_UNWRAP(
         or_no_memory("xnnpack: options", [&] { return settings_with(context.runtime_specs()); }));
+    if (!surroundings.settings.precision) {
+      surroundings.settings.precision = ET_UNWRAP(precision_of(specs));
+    }
     surroundings.workspace_user = {
         context.program() == nullptr ? context.get_runtime_allocator() : context.program(), pool};
     surroundings.threads = gains_by_threads(payload) ? pool->workers() : nullptr;

@@ -13,6 +13,7 @@ from executorch.exir.schema import BytesLike
 _DTYPES = {
     g.DataType.FP32: ScalarType.FLOAT,
     g.DataType.FP16: ScalarType.HALF,
+    g.DataType.BF16: ScalarType.BFLOAT16,
     g.DataType.QINT8: ScalarType.CHAR,
     g.DataType.QUINT8: ScalarType.BYTE,
     g.DataType.QINT32: ScalarType.INT,

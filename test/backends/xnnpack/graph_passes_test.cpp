@@ -8,6 +8,7 @@ namespace executorch::backends::xnnpack {
 namespace {
 
 using kernels::engine::Activation;
+using kernels::engine::Precision;
 
 /// A graph that is built node by node; every value is [2, 8] unless it says so.
 class Builder final {
@@ -195,18 +196,69 @@ TEST(GraphPasses, AnInputThatIsAnOutputIsCopied) {
   EXPECT_EQ(b.graph.nodes.size(), 1u);
 }
 
-TEST(GraphPasses, Float16NodesComputeInFloat32) {
-  Builder b;
-  const uint32_t x = b.input(), y = b.output();
-  b.graph.values[x].datatype = b.graph.values[y].datatype = Datatype::Float16;
-  b.node(NodeKind::Exp, {x}, y);
-  widen_float16(&b.graph);
-  EXPECT_EQ(b.kinds(),
-            (std::vector<NodeKind>{NodeKind::Convert, NodeKind::Exp, NodeKind::Convert}));
-  const Node& wide = b.graph.nodes[1];
-  EXPECT_EQ(b.graph.values[wide.operand(0)].datatype, Datatype::Float32);
-  EXPECT_EQ(b.graph.values[wide.result()].datatype, Datatype::Float32);
-  EXPECT_EQ(b.graph.values[wide.result()].shape_source, y);
+TEST(GraphPasses, HalvesBetweenNodesBecomeFloat32AndArgumentsAreConvertedOnce) {
+  for (const Datatype half : {Datatype::Float16, Datatype::BFloat16}) {
+    Builder b;
+    const uint32_t x = b.input(), between = b.value(half), y = b.output(), z = b.output();
+    for (const uint32_t id : {x, y, z}) {
+      b.graph.values[id].datatype = half;
+    }
+    b.node(NodeKind::Exp, {x}, between);
+    b.node(NodeKind::Add, {between, x}, y);
+    b.node(NodeKind::Abs, {y}, z);
+    widen_halves(&b.graph);
+    EXPECT_EQ(b.kinds(),
+              (std::vector<NodeKind>{NodeKind::Convert, NodeKind::Exp, NodeKind::Add,
+                                     NodeKind::Convert, NodeKind::Abs, NodeKind::Convert}));
+    EXPECT_EQ(b.graph.values[between].datatype, Datatype::Float32);
+    EXPECT_EQ(b.graph.values[x].datatype, half);
+    EXPECT_EQ(b.graph.nodes[1].operand(0), b.graph.nodes[0].result());
+    EXPECT_EQ(b.graph.nodes[3].result(), y);
+    EXPECT_EQ(b.graph.values[b.graph.nodes[2].result()].shape_source, y);
+    EXPECT_EQ(b.graph.nodes[4].operand(0), b.graph.nodes[2].result());
+  }
+}
+
+TEST(GraphPasses, AConversionOfTheProgramRoundsAndOneThatEndsAnOperatorDoesNot) {
+  for (const bool ends_operator : {false, true}) {
+    Builder b;
+    const uint32_t x = b.input(), exp = b.value(), half = b.value(Datatype::BFloat16);
+    const uint32_t back = b.value(), y = b.output();
+    b.node(NodeKind::Exp, {x}, exp).debug_handle = 3;
+    b.node(NodeKind::Convert, {exp}, half).debug_handle = ends_operator ? 3 : 4;
+    b.node(NodeKind::Convert, {half}, back).debug_handle = 5;
+    b.node(NodeKind::Abs, {back}, y).debug_handle = 6;
+    widen_halves(&b.graph);
+    alias_values(&b.graph);
+    if (ends_operator) {
+      EXPECT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Exp, NodeKind::Abs}));
+    } else {
+      EXPECT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Exp, NodeKind::Convert,
+                                                  NodeKind::Convert, NodeKind::Abs}));
+    }
+  }
+}
+
+TEST(GraphPasses, ProductsOfBfloat16MayRoundTheirFactorsAndOthersOnlyIfPermitted) {
+  for (const Datatype datatype : {Datatype::Float32, Datatype::Float16, Datatype::BFloat16}) {
+    Builder b;
+    const uint32_t x = b.input(), y = b.output();
+    b.graph.values[x].datatype = b.graph.values[y].datatype = datatype;
+    b.product(x, y);
+    widen_halves(&b.graph);
+    const auto precision = [&] {
+      for (const Node& node : b.graph.nodes) {
+        if (node.kind == NodeKind::FullyConnected) {
+          return node.precision;
+        }
+      }
+      return Precision::Float32;
+    };
+    EXPECT_EQ(precision(),
+              datatype == Datatype::BFloat16 ? Precision::BFloat16 : Precision::Float32);
+    permit_precision(&b.graph, Precision::BFloat16);
+    EXPECT_EQ(precision(), Precision::BFloat16);
+  }
 }
 
 }  // namespace

@@ -211,17 +211,24 @@ def test_operators_match_eager(name: str) -> None:
     check(*CASES[name](), 1e-5)
 
 
+HALVES = {"float16": (torch.float16, 1e-2), "bfloat16": (torch.bfloat16, 8e-2)}
+
+
+@pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("name", CASES)
-def test_half_precision_matches_eager(name: str) -> None:
+def test_half_precision_matches_eager(name: str, half: str) -> None:
     torch.manual_seed(0)
     module, inputs = CASES[name]()
-    check(module.half(), tuple(each.half() for each in inputs), 1e-2)
+    dtype, tolerance = HALVES[half]
+    check(module.to(dtype), tuple(each.to(dtype) for each in inputs), tolerance)
 
 
+@pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("name", UNARY)
-def test_elementwise_operators_in_half_precision_match_eager(name: str) -> None:
+def test_elementwise_operators_in_half_precision_match_eager(name: str, half: str) -> None:
     torch.manual_seed(0)
-    check(Function(UNARY[name]), (torch.randn(3, 5, 7).half(),), 1e-2)
+    dtype, tolerance = HALVES[half]
+    check(Function(UNARY[name]), (torch.randn(3, 5, 7).to(dtype),), tolerance)
 
 
 NAN = torch.tensor([float("nan"), -1.0, 0.5, float("inf"), -float("inf"), 2.0, -0.0])

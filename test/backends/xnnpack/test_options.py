@@ -150,6 +150,8 @@ def test_convolutions_of_every_kind_find_their_packed_weights_in_the_file(dtype:
         ({"workspace_sharing_mode": 3}, InvalidArgumentError, "workspace_sharing_mode is 0, 1 or 2, not 3"),
         ({"weight_cache_enabled": 1}, InvalidArgumentError, "weight_cache_enabled is a bool"),
         ({"packed_cache_path": "x" * 256}, InvalidArgumentError, "packed_cache_path .*at most 255 bytes, found 256"),
+        ({"compute_precision": "fp16"}, InvalidArgumentError, "option compute_precision is fp32 or bf16, found 'fp16'"),
+        ({"compute_precision": 16}, InvalidArgumentError, "compute_precision is a text"),
         ({"speed": 11}, NotFoundError, "there is no option speed"),
     ],
 )
@@ -158,6 +160,16 @@ def test_a_wrong_option_is_refused_by_name(options: dict[str, bool | int | str],
         Runtime.get().load_program(PROGRAM, backend_options={"XnnpackBackend": options}).load_method("small")
     with pytest.raises(error, match=message):
         portable_lib._set_backend_options("XnnpackBackend", options)
+
+
+def test_the_runner_takes_a_compute_precision_and_refuses_others() -> None:
+    def run(precision: str) -> subprocess.CompletedProcess[str]:
+        arguments = ["--model_path", str(PROGRAM), "--method", "small", "--compute_precision", precision]
+        return subprocess.run([command.BINARY, *arguments], capture_output=True, text=True, check=False)
+
+    assert run("bf16").returncode == 0
+    refused = run("fp16")
+    assert refused.returncode != 0 and "compute_precision is fp32 or bf16, found 'fp16'" in refused.stderr
 
 
 def test_the_runner_lists_scratch_and_keeps_packed_weights(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ using executorch::aten::DimOrderType;
 using executorch::aten::ScalarType;
 using executorch::aten::SizesType;
 using executorch::aten::Tensor;
+using kernels::engine::Precision;
 using runtime::Error;
 using runtime::EValue;
 using runtime::Result;
@@ -42,6 +43,8 @@ Result<ScalarType> dtype_of(const fb_xnnpack::TensorValue& value) {
       return ScalarType::Float;
     case fb_xnnpack::Datatype::Float16:
       return ScalarType::Half;
+    case fb_xnnpack::Datatype::BFloat16:
+      return ScalarType::BFloat16;
     case fb_xnnpack::Datatype::QInt8:
       return ScalarType::Char;
     case fb_xnnpack::Datatype::QUInt8:
@@ -93,7 +96,9 @@ Error Delegate::create_executor(const DelegateSurroundings& surroundings) {
         WeightKeys(payload_, constants_, std::move(digests)), unsaved_, size_of(payload_, packed));
   }
   executor_ = ET_UNWRAP(Executor::create(
-      payload_, constants_, ExecutorOptions{weights_.get(), threads_.get(), is_profiled_}));
+      payload_, constants_,
+      ExecutorOptions{weights_.get(), threads_.get(), is_profiled_,
+                      surroundings.settings.precision.value_or(Precision::Float32)}));
   if (is_cached) {
     weights_->finish();
   }

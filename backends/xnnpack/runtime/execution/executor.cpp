@@ -56,7 +56,10 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   if (!has_library()) {
     widen_quantized(&graph, [&](const Node& node) { return is_engine_quantized(node, context); });
   }
-  widen_float16(&graph);
+  if (options.precision != kernels::engine::Precision::Float32) {
+    permit_precision(&graph, options.precision);
+  }
+  widen_halves(&graph);
   fuse_silu(&graph);
   fuse_layer_norms(&graph);
   separate_clamps(&graph);
@@ -66,6 +69,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   fuse_epilogues(&graph, [&](const Node& node) { return has_epilogue(node, context); });
   executor->roots_ = alias_values(&graph);
   ET_CHECK_OK_OR_RETURN_ERROR(executor->create_steps(options));
+  executor->free_packed_constants();
   executor->label_steps();
   executor->is_profiled_ = options.is_profiled;
   return executor;
@@ -93,6 +97,26 @@ Error Executor::create_steps(const ExecutorOptions& options) {
     }
   }
   return Error::Ok;
+}
+
+void Executor::free_packed_constants() {
+  const OperatorContext context{graph_, nullptr, nullptr};
+  std::vector<bool> is_read(graph_.values.size());
+  for (const Node& node : graph_.nodes) {
+    for (size_t i = 0; i < node.operand_count; ++i) {
+      if (node.operands[i] != kNoValue && (i == 0 || !packs_weights(node, context))) {
+        is_read[roots_[node.operands[i]]] = true;
+      }
+    }
+    if (node.residual != kNoValue) {
+      is_read[roots_[node.residual]] = true;
+    }
+  }
+  for (auto& [id, data] : graph_.converted) {
+    if (!is_read[roots_[id]]) {
+      std::vector<float>().swap(data);
+    }
+  }
 }
 
 Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {

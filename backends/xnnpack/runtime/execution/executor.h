@@ -24,6 +24,8 @@ struct ExecutorOptions {
   pthreadpool_t threads = nullptr;
   /// Measure the operators' times.
   bool is_profiled = false;
+  /// What products of float32 values may round their factors to.
+  kernels::engine::Precision precision = kernels::engine::Precision::Float32;
 };
 
 class Executor final {
@@ -55,6 +57,8 @@ class Executor final {
 
   explicit Executor(const Payload& payload) : payload_(payload) {}
   runtime::Error create_steps(const ExecutorOptions& options);
+  /// Frees converted constants that exist in packed form.
+  void free_packed_constants();
   void plan();
   runtime::Error bind(runtime::Span<void* const> arguments, char* memory);
   void label_steps();

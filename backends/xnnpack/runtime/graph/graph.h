@@ -13,6 +13,7 @@
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
 #include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
 #include <executorch/kernels/engine/epilogue.h>
+#include <executorch/kernels/engine/precision.h>
 #include <executorch/runtime/core/result.h>
 
 namespace executorch::backends::xnnpack {
@@ -93,6 +94,9 @@ struct Node {
 
   // Convolutions and poolings only.
   Window2d window;
+
+  // Products only: what the factors may be rounded to.
+  kernels::engine::Precision precision = kernels::engine::Precision::Float32;
 
   // Epilogues, by fusion.
   kernels::engine::Activation activation = kernels::engine::Activation::None;

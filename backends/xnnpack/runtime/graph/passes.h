@@ -9,11 +9,17 @@
 
 namespace executorch::backends::xnnpack {
 
-/// Lets float16 nodes that compute do so in float32: their operands are converted before and their
-/// results after them. XNNPACK's float16 kernels lose NaN, and round between multiplications.
-void widen_float16(Graph* graph);
+/// Makes values of float16 and bfloat16 inside the graph float32 ones: arguments are converted when
+/// they are first read and when they are written, constants once. Results are as near to those of
+/// exact arithmetic as float32 gives; only the program's own conversions round in between. Products
+/// of bfloat16 values may round their factors to it again.
+void widen_halves(Graph* graph);
 
-/// The same for quantized nodes, but those that run on integers: for builds without XNNPACK.
+/// Permits products of float32 values to round their factors.
+void permit_precision(Graph* graph, kernels::engine::Precision precision);
+
+/// Lets quantized nodes compute in float32: their operands are converted before and their results
+/// behind them. For builds without XNNPACK; nodes that run on integers stay as they are.
 void widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_on_integers);
 
 /// Makes a node of its own of each clamp that its node's operator does not compute.

@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Nodes on float16 or quantized values that compute in float32: conversions before and after them.
+// Nodes on halves (float16, bfloat16) or quantized values that compute in float32.
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -27,12 +28,6 @@ bool only_moves(const Node& node) {
       return false;
   }
 }
-
-/// The values that a pass widens, and the nodes that it does not change.
-struct WideningRule {
-  std::function<bool(const Value&)> is_narrow;
-  std::function<bool(const Node&)> keeps;
-};
 
 /// The factor of each element of a quantized constant; its channels are `channel_dim`.
 class ConstantScales final {
@@ -73,6 +68,11 @@ void widen_constant(const Value& from, std::vector<float>* to) {
       to->assign(data, data + elements(from.declared));
       return;
     }
+    case Datatype::BFloat16: {
+      const auto* data = static_cast<const executorch::aten::BFloat16*>(from.data);
+      to->assign(data, data + elements(from.declared));
+      return;
+    }
     case Datatype::QUInt8:
       return dequantize<uint8_t>(from, to);
     case Datatype::QInt32:
@@ -83,53 +83,22 @@ void widen_constant(const Value& from, std::vector<float>* to) {
   }
 }
 
-class Widening final {
- public:
-  Widening(Graph* graph, WideningRule rule) : graph_(*graph), rule_(std::move(rule)) {}
+bool is_half(Datatype datatype) {
+  return datatype == Datatype::Float16 || datatype == Datatype::BFloat16;
+}
 
-  void run() {
-    std::vector<Node> nodes;
-    nodes.swap(graph_.nodes);
-    for (Node& node : nodes) {
-      if (only_moves(node) || !has_narrow_values(node) || rule_.keeps(node)) {
-        graph_.nodes.push_back(node);
-      } else {
-        widen(node);
-      }
-    }
-  }
+bool is_product(const Node& node) {
+  return node.kind == NodeKind::FullyConnected || node.kind == NodeKind::Conv2d ||
+         node.kind == NodeKind::DepthwiseConv2d || node.kind == NodeKind::ConvTranspose2d ||
+         node.kind == NodeKind::BatchMatrixMultiply;
+}
 
- private:
-  bool is_narrow(uint32_t id) const { return id != kNoValue && rule_.is_narrow(graph_.values[id]); }
+/// A graph whose nodes are written anew, with float32 values in place of narrow ones.
+class Rewriter {
+ protected:
+  explicit Rewriter(Graph* graph) : graph_(*graph) {}
 
-  bool has_narrow_values(const Node& node) const {
-    for (size_t i = 0; i < node.operand_count; ++i) {
-      if (is_narrow(node.operands[i])) {
-        return true;
-      }
-    }
-    return is_narrow(node.result());
-  }
-
-  void widen(Node node) {
-    for (size_t i = 0; i < node.operand_count; ++i) {
-      if (is_narrow(node.operands[i])) {
-        node.operands[i] = widened(node.operands[i]);
-      }
-    }
-    const Node original = node;
-    for (size_t r = 0; r < node.result_count; ++r) {
-      if (is_narrow(node.results[r])) {
-        node.results[r] = graph_.add_value(Datatype::Float32, node.results[r]);
-      }
-    }
-    graph_.nodes.push_back(node);
-    for (size_t r = 0; r < node.result_count; ++r) {
-      if (node.results[r] != original.results[r]) {
-        convert(node.results[r], original.results[r], node.debug_handle);
-      }
-    }
-  }
+  Datatype datatype(uint32_t id) const { return graph_.values[id].datatype; }
 
   /// The float32 value with the elements of a narrow value.
   uint32_t widened(uint32_t narrow) {
@@ -162,36 +131,186 @@ class Widening final {
   }
 
   Graph& graph_;
-  WideningRule rule_;
   std::map<uint32_t, uint32_t> widened_;
+};
+
+/// Makes the values between a graph's halves float32, and converts its arguments.
+class HalfWidening final : public Rewriter {
+ public:
+  explicit HalfWidening(Graph* graph) : Rewriter(graph) {
+    for (const Value& value : graph_.values) {
+      declared_.push_back(value.datatype);
+    }
+    makers_ = graph_.producers();
+  }
+
+  void run() {
+    std::vector<Node> nodes;
+    nodes.swap(graph_.nodes);
+    given_ = &nodes;
+    for (const Node& node : nodes) {
+      if (node.kind == NodeKind::Convert) {
+        add_conversion(node);
+      } else if (!moves_arguments(node)) {
+        add(node);
+      } else {
+        graph_.nodes.push_back(node);
+      }
+    }
+  }
+
+ private:
+  /// Whether a node only moves float16 from arguments to an argument: as it is, it moves less.
+  bool moves_arguments(const Node& node) const {
+    const auto is_argument = [&](uint32_t id) {
+      return id == kNoValue || (datatype(id) == Datatype::Float16 &&
+                                graph_.values[id].argument != kNoValue && widened_.count(id) == 0);
+    };
+    return only_moves(node) &&
+           std::all_of(node.operands, node.operands + node.operand_count, is_argument) &&
+           is_argument(node.result());
+  }
+
+  void widen_operands(Node* node) {
+    for (size_t i = 0; i < node->operand_count; ++i) {
+      const uint32_t id = node->operands[i];
+      if (id != kNoValue && is_half(datatype(id))) {
+        node->operands[i] = widened(id);
+      }
+    }
+  }
+
+  void add(Node node) {
+    if (is_product(node) && declared_[node.operand(0)] == Datatype::BFloat16) {
+      node.precision = kernels::engine::Precision::BFloat16;
+    }
+    widen_operands(&node);
+    std::vector<uint32_t> outputs;
+    for (size_t r = 0; r < node.result_count; ++r) {
+      const uint32_t id = node.results[r];
+      if (is_half(datatype(id)) && graph_.values[id].is_internal()) {
+        graph_.values[id].datatype = Datatype::Float32;
+      } else if (is_half(datatype(id))) {
+        outputs.push_back(id);
+        node.results[r] = graph_.add_value(Datatype::Float32, id);
+        widened_[id] = node.results[r];
+      }
+    }
+    graph_.nodes.push_back(node);
+    for (uint32_t id : outputs) {
+      convert(widened_[id], id, node.debug_handle);
+    }
+  }
+
+  /// A conversion from float32 rounds, as the program says, unless it ends an operator that was
+  /// lowered as several nodes. Others convert nothing any more.
+  void add_conversion(Node node) {
+    const uint32_t from = node.operand(0), to = node.result();
+    const bool is_rounding = is_half(datatype(to)) && declared_[from] != datatype(to) &&
+                             (declared_[from] == Datatype::Float32 || is_half(declared_[from]));
+    if (is_rounding && !(graph_.values[to].is_internal() && ends_operator(node))) {
+      widen_operands(&node);
+      graph_.nodes.push_back(node);
+      return;
+    }
+    const bool is_half_result = is_half(datatype(to));
+    const bool is_of_floats = is_half(declared_[from]) || declared_[from] == Datatype::Float32;
+    if (is_of_floats && (is_half_result || datatype(to) == Datatype::Float32)) {
+      node.kind = NodeKind::Copy;
+    }
+    add(node);
+  }
+
+  bool ends_operator(const Node& node) const {
+    const size_t maker = makers_[node.operand(0)];
+    return maker != SIZE_MAX && node.debug_handle != 0 &&
+           (*given_)[maker].debug_handle == node.debug_handle;
+  }
+
+  /// By value: the datatypes of the payload, and the node that makes it.
+  std::vector<Datatype> declared_;
+  std::vector<size_t> makers_;
+  const std::vector<Node>* given_ = nullptr;
+};
+
+/// Converts quantized operands before and results behind each node that does not run on integers.
+class QuantizedWidening final : public Rewriter {
+ public:
+  QuantizedWidening(Graph* graph, const std::function<bool(const Node&)>& keeps)
+      : Rewriter(graph), keeps_(keeps) {}
+
+  void run() {
+    std::vector<Node> nodes;
+    nodes.swap(graph_.nodes);
+    for (Node& node : nodes) {
+      if (only_moves(node) || !has_narrow_values(node) || keeps_(node)) {
+        graph_.nodes.push_back(node);
+      } else {
+        widen(node);
+      }
+    }
+  }
+
+ private:
+  bool is_narrow(uint32_t id) const {
+    if (id == kNoValue) {
+      return false;
+    }
+    const Datatype of = datatype(id);
+    return of == Datatype::QInt8 || of == Datatype::QUInt8 || of == Datatype::QInt32 ||
+           of == Datatype::QCInt8 || of == Datatype::QCInt32;
+  }
+
+  bool has_narrow_values(const Node& node) const {
+    for (size_t i = 0; i < node.operand_count; ++i) {
+      if (is_narrow(node.operands[i])) {
+        return true;
+      }
+    }
+    return is_narrow(node.result());
+  }
+
+  void widen(Node node) {
+    for (size_t i = 0; i < node.operand_count; ++i) {
+      if (is_narrow(node.operands[i])) {
+        node.operands[i] = widened(node.operands[i]);
+      }
+    }
+    const Node original = node;
+    for (size_t r = 0; r < node.result_count; ++r) {
+      if (is_narrow(node.results[r])) {
+        node.results[r] = graph_.add_value(Datatype::Float32, node.results[r]);
+      }
+    }
+    graph_.nodes.push_back(node);
+    for (size_t r = 0; r < node.result_count; ++r) {
+      if (node.results[r] != original.results[r]) {
+        convert(node.results[r], original.results[r], node.debug_handle);
+      }
+    }
+  }
+
+  const std::function<bool(const Node&)>& keeps_;
 };
 
 }  // namespace
 
-void widen_float16(Graph* graph) {
-  const auto is_float32 = [graph](uint32_t id) {
-    return graph->values[id].datatype == Datatype::Float32;
-  };
-  const auto is_plain_conversion = [&](const Node& node) {
-    return node.kind == NodeKind::Convert &&
-           (is_float32(node.operand(0)) || is_float32(node.result()));
-  };
-  Widening(graph, {[](const Value& value) { return value.datatype == Datatype::Float16; },
-                   is_plain_conversion})
-      .run();
-}
+void widen_halves(Graph* graph) { HalfWidening(graph).run(); }
 
 void widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_on_integers) {
-  const auto is_quantized = [](const Value& value) {
-    return value.datatype == Datatype::QInt8 || value.datatype == Datatype::QUInt8 ||
-           value.datatype == Datatype::QInt32 || value.datatype == Datatype::QCInt8 ||
-           value.datatype == Datatype::QCInt32;
-  };
-  const auto keeps = [&](const Node& node) {
+  const std::function<bool(const Node&)> keeps = [&](const Node& node) {
     return node.kind == NodeKind::Convert ||
            graph->values[node.operand(0)].datatype == Datatype::QDInt8 || runs_on_integers(node);
   };
-  Widening(graph, {is_quantized, keeps}).run();
+  QuantizedWidening(graph, keeps).run();
+}
+
+void permit_precision(Graph* graph, kernels::engine::Precision precision) {
+  for (Node& node : graph->nodes) {
+    if (is_product(node) && graph->values[node.operand(0)].datatype == Datatype::Float32) {
+      node.precision = precision;
+    }
+  }
 }
 
 }  // namespace executorch::backends::xnnpack

@@ -17,15 +17,16 @@ const char* label_of(NodeKind kind, const engine::Conv2d& plan) {
   if (kind == NodeKind::ConvTranspose2d) {
     return "Deconvolution (NHWC, F32)";
   }
+  const bool is_rounded = plan.precision() == engine::Precision::BFloat16;
   switch (plan.algorithm()) {
     case engine::ConvAlgorithm::Depthwise:
       return "Convolution (NHWC, F32) DWConv";
     case engine::ConvAlgorithm::Winograd:
       return "Convolution (NHWC, F32) Winograd";
     case engine::ConvAlgorithm::Product:
-      return "Convolution (NHWC, F32) GEMM";
+      return is_rounded ? "Convolution (NHWC, BF16) GEMM" : "Convolution (NHWC, F32) GEMM";
     default:
-      return "Convolution (NHWC, F32) IGEMM";
+      return is_rounded ? "Convolution (NHWC, BF16) IGEMM" : "Convolution (NHWC, F32) IGEMM";
   }
 }
 
@@ -98,7 +99,8 @@ OperatorResult create_convolution(const Node& node, const OperatorContext& conte
   const Shape& x = context.graph.values[node.operand(0)].declared;
   engine::Conv2d plan =
       engine::Conv2d::plan(convolution_params(node), static_cast<size_t>(x.dims[0]),
-                           {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])});
+                           {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])},
+                           engine::instruction_set(), node.precision);
   if (!plan.accepts(Convolution::weights_of(node, context))) {
     plan = plan.without_winograd();
   }

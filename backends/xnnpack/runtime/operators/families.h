@@ -43,6 +43,8 @@ OperatorResult create_fused(const Node& node, const OperatorContext& context);
 /// epilogues.
 bool is_engine_convolution(const Node& node, const OperatorContext& context);
 bool is_engine_linear(const Node& node, const OperatorContext& context);
+/// True if one of these reads its weights and bias when it is created, and not again.
+bool packs_weights(const Node& node, const OperatorContext& context);
 /// True if the engine runs a linear layer or convolution on integers.
 bool is_engine_quantized(const Node& node, const OperatorContext& context);
 

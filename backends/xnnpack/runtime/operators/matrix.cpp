@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Linear layers and batched matrix products of float32 on the engine.
+// Linear layers and batched matrix products of float32 on the engine, which may round the factors
+// to bfloat16.
 #include <algorithm>
 
 #include <executorch/backends/xnnpack/runtime/operators/engine_operator.h>
@@ -20,6 +21,18 @@ engine::RightMatrix right_of(const float* data, size_t inputs, size_t outputs, b
   return transposed ? engine::RightMatrix{data, outputs, 1} : engine::RightMatrix{data, 1, inputs};
 }
 
+engine::Gemm plan_of(const Node& node, const OperatorContext& context) {
+  const Shape& filter = context.graph.values[node.operand(1)].declared;
+  const bool is_transposed = (node.flags & kTransposeWeights) != 0;
+  return engine::Gemm::plan(static_cast<size_t>(filter.dims[is_transposed ? 1 : 0]),
+                            static_cast<size_t>(filter.dims[is_transposed ? 0 : 1]),
+                            engine::instruction_set(), node.precision);
+}
+
+bool is_rounded(const engine::Gemm& gemm) {
+  return gemm.precision() == engine::Precision::BFloat16;
+}
+
 class Linear : public EngineOperator {
  public:
   Error reshape(const Tensors& t) override {
@@ -27,7 +40,7 @@ class Linear : public EngineOperator {
     call_.rows = static_cast<size_t>(elements(*t.operands[0].shape)) / gemm_.depth();
     call_.left_stride = gemm_.depth();
     call_.out_stride = gemm_.columns();
-    set_scratch(tail_.scratch_bytes() + own_scratch());
+    set_scratch(tail_.scratch_bytes() + own_scratch() + gemm_.scratch_bytes(call_.rows));
     return Error::Ok;
   }
 
@@ -36,20 +49,23 @@ class Linear : public EngineOperator {
     call_.packed = packed();
     call_.out = tail_.target(tensors());
     call_.epilogue = tail_.epilogue(tensors());
+    call_.scratch =
+        scratch() == nullptr ? nullptr : scratch() + tail_.scratch_bytes() + own_scratch();
     gemm_.run(call_, threads());
     tail_.finish(tensors(), threads());
     return Error::Ok;
   }
 
  protected:
-  Linear(const char* label, const Node& node, const OperatorContext& context)
-      : EngineOperator(label, context),
+  struct Labels {
+    const char *float32, *bfloat16;
+  };
+  Linear(const Labels& labels, const Node& node, const OperatorContext& context)
+      : EngineOperator(is_rounded(plan_of(node, context)) ? labels.bfloat16 : labels.float32,
+                       context),
         is_transposed_((node.flags & kTransposeWeights) != 0),
-        tail_(node) {
-    const Shape& filter = context.graph.values[node.operand(1)].declared;
-    gemm_ = engine::Gemm::plan(static_cast<size_t>(filter.dims[is_transposed_ ? 1 : 0]),
-                               static_cast<size_t>(filter.dims[is_transposed_ ? 0 : 1]));
-  }
+        gemm_(plan_of(node, context)),
+        tail_(node) {}
 
   const engine::Gemm& gemm() const { return gemm_; }
   const FusedTail& tail() const { return tail_; }
@@ -70,7 +86,8 @@ class Linear : public EngineOperator {
 class ConstantLinear final : public Linear {
  public:
   ConstantLinear(const Node& node, const OperatorContext& context)
-      : Linear("Fully Connected (NC, F32) GEMM", node, context) {}
+      : Linear({"Fully Connected (NC, F32) GEMM", "Fully Connected (NC, BF16) GEMM"}, node,
+               context) {}
 
   Error pack(const Node& node, const OperatorContext& context) {
     const Value& filter = context.graph.values[node.operand(1)];
@@ -94,7 +111,9 @@ class ConstantLinear final : public Linear {
 class DynamicLinear final : public Linear {
  public:
   DynamicLinear(const Node& node, const OperatorContext& context)
-      : Linear("Dynamic Fully Connected (NC, F32) GEMM", node, context) {}
+      : Linear(
+            {"Dynamic Fully Connected (NC, F32) GEMM", "Dynamic Fully Connected (NC, BF16) GEMM"},
+            node, context) {}
 
  private:
   size_t own_scratch() const override { return gemm().packed_bytes(); }
@@ -108,8 +127,13 @@ class DynamicLinear final : public Linear {
 class BatchMatmul final : public EngineOperator {
  public:
   BatchMatmul(const Node& node, const OperatorContext& context)
-      : EngineOperator("Batch Matrix Multiply (NC, F32) GEMM", context),
-        is_transposed_((node.flags & kTransposeWeights) != 0) {}
+      : EngineOperator(node.precision == engine::Precision::BFloat16
+                           ? "Batch Matrix Multiply (NC, BF16) GEMM"
+                           : "Batch Matrix Multiply (NC, F32) GEMM",
+                       context),
+        is_transposed_((node.flags & kTransposeWeights) != 0) {
+    call_.precision = node.precision;
+  }
 
   Error reshape(const Tensors& t) override {
     const Shape &a = *t.operands[0].shape, &b = *t.operands[1].shape, &out = *t.results[0].shape;

@@ -28,6 +28,7 @@ bool have_same_elements(const Value& a, const Value& b) {
   switch (a.datatype) {
     case Datatype::Float32:
     case Datatype::Float16:
+    case Datatype::BFloat16:
     case Datatype::Int32:
       return a.datatype == b.datatype;
     case Datatype::QInt8:

@@ -64,6 +64,14 @@ OperatorResult create_operator(const Node& node, const OperatorContext& context)
   return kCreate[static_cast<size_t>(node.kind) - 1](node, context);
 }
 
+bool packs_weights(const Node& node, const OperatorContext& context) {
+  const auto is_constant = [&](uint32_t id) {
+    return id == kNoValue || context.graph.values[id].is_constant();
+  };
+  return node.fused == Fused::No && is_constant(node.operand(1)) && is_constant(node.operand(2)) &&
+         (is_engine_convolution(node, context) || is_engine_linear(node, context));
+}
+
 bool has_epilogue(const Node& node, const OperatorContext& context) {
   return node.fused == Fused::No &&
          (is_engine_convolution(node, context) || is_engine_linear(node, context));

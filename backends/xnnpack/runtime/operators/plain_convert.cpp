@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Conversions between datatypes on loops of our own, for builds without XNNPACK:
+// Conversions between datatypes on loops of our own, for bfloat16 and for builds without XNNPACK:
 //
 //   integer = clamp(round(x / scale) + zero_point),  x = (integer - zero_point) * scale
 //
@@ -16,6 +16,7 @@
 namespace executorch::backends::xnnpack {
 namespace {
 
+using executorch::aten::BFloat16;
 using executorch::aten::Half;
 using runtime::Error;
 
@@ -35,6 +36,7 @@ struct Scaling {
 
 inline float load(float x, const Scaling&) { return x; }
 inline float load(Half x, const Scaling&) { return static_cast<float>(x); }
+inline float load(BFloat16 x, const Scaling&) { return static_cast<float>(x); }
 template <typename T>
 float load(T x, const Scaling& from) {
   return static_cast<float>(static_cast<int32_t>(x) - from.zero_point) * from.scale;
@@ -42,6 +44,7 @@ float load(T x, const Scaling& from) {
 
 inline void store(float x, const Scaling&, float* to) { *to = x; }
 inline void store(float x, const Scaling&, Half* to) { *to = Half(x); }
+inline void store(float x, const Scaling&, BFloat16* to) { *to = BFloat16(x); }
 template <typename T>
 void store(float x, const Scaling& scaling, T* to) {
   constexpr auto kMin = static_cast<float>(std::numeric_limits<T>::min());
@@ -71,6 +74,8 @@ Loop loop_to(Datatype to) {
       return convert<From, float>;
     case Datatype::Float16:
       return convert<From, Half>;
+    case Datatype::BFloat16:
+      return convert<From, BFloat16>;
     case Datatype::QInt8:
       return convert<From, int8_t>;
     case Datatype::QUInt8:
@@ -86,6 +91,8 @@ Loop loop_of(Datatype from, Datatype to) {
       return loop_to<float>(to);
     case Datatype::Float16:
       return loop_to<Half>(to);
+    case Datatype::BFloat16:
+      return loop_to<BFloat16>(to);
     case Datatype::QInt8:
       return loop_to<int8_t>(to);
     case Datatype::QUInt8:

@@ -68,17 +68,20 @@ uint8_t bits_of(Datatype datatype) {
 /// Whether results of this datatype can be clamped: XNNPACK takes others for impossible.
 bool can_be_limited(Datatype datatype) {
   return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
-         datatype == Datatype::QInt8 || datatype == Datatype::QUInt8;
+         datatype == Datatype::BFloat16 || datatype == Datatype::QInt8 ||
+         datatype == Datatype::QUInt8;
 }
 
 /// Datatypes that go together in a product with weights: operand, weights, result. XNNPACK takes
-/// others for impossible.
+/// others for impossible. It knows no bfloat16: those products are the engine's.
 struct Product {
   Datatype operand, weights, result;
 };
 constexpr Product kConvolutions[] = {
     {Datatype::Float32, Datatype::Float32, Datatype::Float32},
     {Datatype::Float16, Datatype::Float32, Datatype::Float16},
+    {Datatype::BFloat16, Datatype::BFloat16, Datatype::BFloat16},
+    {Datatype::BFloat16, Datatype::Float32, Datatype::BFloat16},
     {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8},
     {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8},
     {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8},
@@ -87,6 +90,8 @@ constexpr Product kConvolutions[] = {
 constexpr Product kMatrixProducts[] = {
     {Datatype::Float32, Datatype::Float32, Datatype::Float32},
     {Datatype::Float16, Datatype::Float16, Datatype::Float16},
+    {Datatype::BFloat16, Datatype::BFloat16, Datatype::BFloat16},
+    {Datatype::BFloat16, Datatype::Float32, Datatype::BFloat16},
     {Datatype::Float16, Datatype::Float32, Datatype::Float16},
     {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8},
     {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8},

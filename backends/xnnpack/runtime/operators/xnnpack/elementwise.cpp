@@ -179,8 +179,12 @@ OperatorResult create_xnn_unary(const Node& node, const OperatorContext& context
 }
 
 OperatorResult create_xnn_convert(const Node& node, const OperatorContext& context) {
-  const Datatype from = datatype_of(context, node.operand(0));
-  if (datatype_of(context, node.result()) != Datatype::QDInt8) {
+  const Datatype from = datatype_of(context, node.operand(0)),
+                 to = datatype_of(context, node.result());
+  if (from == Datatype::BFloat16 || to == Datatype::BFloat16) {  // XNNPACK converts none
+    return create_plain_convert(node, context);
+  }
+  if (to != Datatype::QDInt8) {
     return create_xnn_unary(node, context);
   }
   if (from != Datatype::Float32 && from != Datatype::Float16) {
