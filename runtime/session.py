@@ -72,8 +72,8 @@ class Runtime:
             threads: what the methods run on: a pool, or a number of threads (programs with the same number share one);
                 by default the process's pool, which has a thread for each physical core that the process may use.
             backend_options: for backends by their names, options by theirs, for methods of this program. XnnpackBackend
-                has `packed_cache_path` (a file in which packed weights are kept for the next start), `compute_precision`
-                (`"bf16"`: products of float32 values may round their factors, `"fp32"`: they do not),
+                has `packed_cache_path` (a file in which packed weights are kept for the next start),
+                `compute_precision` (`"bf16"`: products of float32 may round their factors, `"fp32"`: they do not),
                 `weight_cache_enabled` and `workspace_sharing_mode` (0: each delegate has scratch memory of its own,
                 1, the default: methods of the program on the same threads share it, 2: all in the process do).
             max_planned_bytes: the most bytes that a method may ask for, for its planned buffers and the outputs that

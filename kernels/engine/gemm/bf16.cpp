@@ -2,6 +2,8 @@
 #include <executorch/kernels/engine/gemm/bf16.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include <executorch/kernels/engine/arithmetic.h>
@@ -19,9 +21,6 @@ constexpr size_t kLanes = 16;
 BF16 inline __mmask16 mask_of(size_t count) {
   return __mmask16(count < kLanes ? (1u << count) - 1 : 0xffff);
 }
-
-/// Rows of a transposed operand that are narrowed before they become a panel's columns.
-constexpr size_t kPairsAtOnce = 64;
 
 }  // namespace
 
@@ -52,12 +51,47 @@ BF16 void pair_up(const float* first, const float* second, size_t count, float* 
   }
 }
 
+#else
+
+// No other architecture has tiles of bfloat16 yet; these say in plain C++ what the above computes.
+namespace {
+
+uint32_t rounded(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  if (std::isnan(x)) return bits >> 16 | 0x40;
+  if (std::fpclassify(x) == FP_SUBNORMAL) return bits >> 16 & 0x8000;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+void store_pair(float first, float second, float* to) {
+  const uint32_t pair = rounded(first) | rounded(second) << 16;
+  std::memcpy(to, &pair, sizeof(pair));
+}
+
+}  // namespace
+
+void narrow_to_pairs(const float* from, size_t count, float* to) {
+  for (size_t i = 0; i < count; i += 2) {
+    store_pair(from[i], i + 1 < count ? from[i + 1] : 0.0f, to + i / 2);
+  }
+}
+
+void pair_up(const float* first, const float* second, size_t count, float* to) {
+  for (size_t i = 0; i < count; ++i) {
+    store_pair(first[i], second == nullptr ? 0.0f : second[i], to + i);
+  }
+}
+
+#endif
+
 void pack_pairs(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
                 float* to) {
+  /// Of each column of a transposed operand, before columns become a panel's rows.
+  constexpr size_t kPairsAtOnce = 64, kMaxPanel = 32;
   const size_t panel = tiles.panel;
   if (right.depth_stride == 1 && right.column_stride != 1) {
     if (columns < panel) std::memset(to, 0, tiles.words(depth) * panel * sizeof(float));
-    constexpr size_t kMaxPanel = 32;
     float pairs[kMaxPanel * kPairsAtOnce];
     for (size_t d = 0; d < depth; d += 2 * kPairsAtOnce, to += kPairsAtOnce * panel) {
       const size_t count = std::min(depth - d, 2 * kPairsAtOnce);
@@ -82,14 +116,6 @@ void pack_pairs(const GemmTiles& tiles, const RightMatrix& right, size_t columns
     std::fill(to + columns, to + panel, 0.0f);
   }
 }
-
-#else
-
-// No other architecture has tiles of bfloat16, so nothing calls these.
-void narrow_to_pairs(const float*, size_t, float*) {}
-void pack_pairs(const GemmTiles&, const RightMatrix&, size_t, size_t, float*) {}
-
-#endif
 
 void narrow_rows(const NarrowedRows& rows, Threads& threads) {
   /// Elements that one thread narrows before another is worth it.
