@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--compute-precision",
         choices=PRECISIONS,
-        help="what products of float32 may round their factors to, for speed (default: fp32)",
+        help="precision of the factors in float32 products (default: fp32)",
     )
     parser.add_argument("--recipe", metavar="NAME", help="a registered recipe, in place of --backend and --quantize")
     parser.add_argument(

@@ -175,7 +175,7 @@ constexpr Row kRows[] = {
        options.instruction_budget = limit("instruction_budget", text);
      }},
     {"compute_precision", "NAME",
-     "what XNNPACK's products of float32 may round their factors to: fp32 or bf16",
+     "precision of the factors in XNNPACK's float32 products: fp32 or bf16",
      [](Options& options, const char* text) { options.compute_precision = text; }},
     {"packed_cache", "FILE", "keep weights as XNNPACK packs them, for the next start",
      [](Options& options, const char* text) { options.packed_cache = text; }},

@@ -46,7 +46,7 @@ struct Options {
   size_t instruction_budget = 0;
   /// A file for weights that a backend has packed; empty: none.
   std::string packed_cache;
-  /// What a backend's products may round to; empty: what the program says.
+  /// The precision that a backend's products may round to; empty: the program's own.
   std::string compute_precision;
   PrintOutput print_output = PrintOutput::Short;
   /// Empty: outputs are not written.

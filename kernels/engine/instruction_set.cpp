@@ -59,7 +59,8 @@ Leaf7 read_leaf7() {
   return leaf;
 }
 
-/// Linux keeps the tiles' state of processes only that asked for it; other systems are not asked.
+/// Linux saves tile state only for processes that requested it. On other systems there are no
+/// tiles.
 bool grants_tiles() {
 #if defined(__linux__) && defined(SYS_arch_prctl)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;

@@ -5,9 +5,9 @@
 
 namespace executorch::kernels::engine {
 
-/// What the factors of a product may be rounded to, to nearest even, before they are multiplied.
-/// Sums, biases, residuals and results are float32 throughout. It is a permission: where the
-/// instruction set does not multiply such factors faster, a product multiplies float32.
+/// The precision that factors of a product may be rounded to (nearest even) before they are
+/// multiplied. Sums, biases, residuals and results are float32 throughout. It is a permission:
+/// where the instruction set does not multiply such factors faster, a product multiplies float32.
 enum class Precision : uint8_t { Float32, BFloat16 };
 
 }  // namespace executorch::kernels::engine

@@ -45,7 +45,7 @@ def _loaded(load: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def _executorch(delegated: bool, dtype: str = "float32", compute: str = "fp32") -> Callable[..., Prepared]:
-    """dtype: of the model and its inputs. compute: what products of float32 may round their factors to."""
+    """dtype: of the model and its inputs. compute: the precision of the factors in float32 products."""
 
     def prepare(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> Prepared:
         import torch

@@ -74,9 +74,10 @@ class XnnpackPartitioner(Partitioner):
     inputs of the delegate, so that several delegates or LoRA adapters can use the same ones. XNNPACK then packs nothing
     ahead of time. Layers that `to_edge` has decomposed keep constant weights.
     force_fp32_dynamic_linear: the older name of the same.
-    compute_precision: what products of float32 values (linear layers, convolutions, matrix products) may round their
-    factors to where the processor multiplies those faster: "fp32" or "bf16". Sums, results and all other operators stay
-    float32. An option of the same name changes it when the program is loaded. ValueError: another precision.
+    compute_precision: the precision that products of float32 values (linear layers, convolutions, matrix products) may
+    round their factors to where the processor multiplies those faster: "fp32" or "bf16". Sums, results
+    and all other operators stay float32. An option of the same name changes it when the program is loaded. ValueError:
+    another precision.
     """
 
     def __init__(

@@ -21,9 +21,9 @@ inline constexpr char weight_cache_option_key[] = "weight_cache_enabled";
 /// $XDG_CACHE_HOME/executorch (else $HOME/.cache/executorch). Empty, which is the default: none.
 inline constexpr char packed_cache_path_option_key[] = "packed_cache_path";
 
-/// Text: what products of float32 values may round their factors to, for speed and smaller packed
-/// weights: "fp32" (nothing) or "bf16". Sums, results and everything else stay float32. Empty,
-/// which is the default: what the program was exported with, which is "fp32" if nothing was said.
+/// Text: the precision that products of float32 values may round their factors to, for speed and
+/// smaller packed weights: "fp32" (no rounding) or "bf16". Sums, results and all other operators
+/// stay float32. Empty (default): the precision that the program was exported with, else "fp32".
 inline constexpr char compute_precision_option_key[] = "compute_precision";
 
 /// Who shares scratch memory, and so runs one delegate at a time.

@@ -34,7 +34,7 @@ Error check_memory() {
   return Error::Ok;
 }
 
-/// What a program was exported with.
+/// The precision that a program was exported with.
 Result<kernels::engine::Precision> precision_of(runtime::ArrayRef<CompileSpec> specs) {
   for (const CompileSpec& spec : specs) {
     if (std::string_view(spec.key) == compute_precision_option_key) {

@@ -84,7 +84,7 @@ class Conv2d {
                      Precision precision = Precision::Float32);
 
   const Conv2dParams& params() const { return params_; }
-  /// What the factors are rounded to: Float32 where bfloat16 was permitted but gains nothing.
+  /// The precision of the factors: Float32 where rounding was permitted but gains nothing.
   Precision precision() const;
   ConvAlgorithm algorithm() const { return algorithm_; }
   /// Whether these weights may be packed for this plan: Winograd refuses those that are not finite

@@ -53,7 +53,7 @@ BF16 void pair_up(const float* first, const float* second, size_t count, float* 
 
 #else
 
-// No other architecture has tiles of bfloat16 yet; these say in plain C++ what the above computes.
+// No other architecture has tiles of bfloat16 yet. These compute the same in plain C++.
 namespace {
 
 uint32_t rounded(float x) {
@@ -87,7 +87,7 @@ void pair_up(const float* first, const float* second, size_t count, float* to) {
 
 void pack_pairs(const GemmTiles& tiles, const RightMatrix& right, size_t columns, size_t depth,
                 float* to) {
-  /// Of each column of a transposed operand, before columns become a panel's rows.
+  /// Pairs of each column that are rounded before they are transposed.
   constexpr size_t kPairsAtOnce = 64, kMaxPanel = 32;
   const size_t panel = tiles.panel;
   if (right.depth_stride == 1 && right.column_stride != 1) {

@@ -58,7 +58,7 @@ class Gemm {
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
-  /// What the factors are rounded to: Float32 where bfloat16 was permitted but gains nothing.
+  /// The precision of the factors: Float32 where rounding was permitted but gains nothing.
   Precision precision() const;
   /// Identifies the packed form: equal numbers, sizes and contents give equal bytes. Part of the
   /// key where packed operands are cached.

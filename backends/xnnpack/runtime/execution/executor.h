@@ -24,7 +24,7 @@ struct ExecutorOptions {
   pthreadpool_t threads = nullptr;
   /// Measure the operators' times.
   bool is_profiled = false;
-  /// What products of float32 values may round their factors to.
+  /// The precision that products of float32 values may round their factors to.
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
 };
 

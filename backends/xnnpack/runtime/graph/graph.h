@@ -95,7 +95,7 @@ struct Node {
   // Convolutions and poolings only.
   Window2d window;
 
-  // Products only: what the factors may be rounded to.
+  // Products only: the precision that their factors may be rounded to.
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
 
   // Epilogues, by fusion.

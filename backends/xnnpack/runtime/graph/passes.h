@@ -19,7 +19,7 @@ void widen_halves(Graph* graph);
 void permit_precision(Graph* graph, kernels::engine::Precision precision);
 
 /// Lets quantized nodes compute in float32: their operands are converted before and their results
-/// behind them. For builds without XNNPACK; nodes that run on integers stay as they are.
+/// behind them. For builds without XNNPACK; nodes that run on integers do not change.
 void widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_on_integers);
 
 /// Makes a node of its own of each clamp that its node's operator does not compute.
