@@ -75,7 +75,10 @@ class Runtime:
                 has `packed_cache_path` (a file in which packed weights are kept for the next start),
                 `compute_precision` (`"bf16"`: products of float32 may round their factors, `"fp32"`: they do not),
                 `weight_cache_enabled` and `workspace_sharing_mode` (0: each delegate has scratch memory of its own,
-                1, the default: methods of the program on the same threads share it, 2: all in the process do).
+                1, the default: methods of the program on the same threads share it, 2: all in the process do), and
+                `max_workspace_bytes`, the most bytes of that memory that a delegate may want (0: no limit; the default
+                is three quarters of the machine's memory). One that wants more raises OutOfMemoryError, which says how
+                much it wants.
             max_planned_bytes: the most bytes that a method may ask for, for its planned buffers and the outputs that
                 its plan leaves to the caller; 0 or None: no limit. Loading a method that wants more raises
                 OutOfMemoryError, which says how much it wants.

@@ -15,10 +15,7 @@ namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
 namespace fb = executorch_flatbuffer;
-using executorch::runtime::internal::arguments_of;
-using executorch::runtime::internal::count;
 using executorch::runtime::internal::is_view;
-using executorch::runtime::internal::items;
 using executorch::runtime::internal::planned_range;
 using executorch::runtime::internal::PlannedRange;
 using executorch::runtime::internal::tensor_at;
@@ -32,10 +29,8 @@ namespace {
 
 /// The end of a list of values.
 constexpr uint32_t kEnd = (1u << 29) - 1;
-
-bool is_static(const fb::Tensor& tensor) {
-  return tensor.shape_dynamism() == fb::TensorShapeDynamism::STATIC;
-}
+/// Ranges of addresses have it as their buffer; those of the file number theirs.
+constexpr uint32_t kAddresses = UINT32_MAX;
 
 }  // namespace
 
@@ -65,12 +60,17 @@ Error AliasModel::check() {
 
 void AliasModel::set_up() {
   nodes_ = reinterpret_cast<Node*>(block_.values.data());
+  uint32_t tensors = 0;
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
-    new (&nodes_[i]) Node{i, i, 0, kEnd};
     const fb::Tensor* const tensor = tensor_at(plan_, i);
-    uint8_t& flags = block_.flags[i];
-    if (tensor != nullptr && tensor->allocation_info() == nullptr) {
-      flags |= tensor_source(*tensor) == TensorSource::None ? kLateValue : kConstantValue;
+    Node& node = *new (&nodes_[i]) Node{i, i, 0, kEnd, 0, kNoTensor};
+    if (tensor != nullptr) {
+      node.slot = tensors++;
+      node.is_resizable = tensor->shape_dynamism() != fb::TensorShapeDynamism::STATIC;
+      if (tensor->allocation_info() == nullptr) {
+        block_.flags[i] |=
+            tensor_source(*tensor) == TensorSource::None ? kLateValue : kConstantValue;
+      }
     }
   }
 }
@@ -85,49 +85,42 @@ Error AliasModel::check_all() {
   return Error::Ok;
 }
 
-Error AliasModel::for_each_instruction(Error (AliasModel::*visit)(const fb::Instruction&)) {
-  index_ = 0;
-  for (uint32_t c = 0; c < count(plan_.chains()); ++c) {
-    const auto* instructions = plan_.chains()->Get(c)->instructions();
-    for (uint32_t i = 0; i < count(instructions); ++i, ++index_) {
-      ET_CHECK_OK_OR_RETURN_ERROR((this->*visit)(*instructions->Get(i)));
-    }
+Error AliasModel::for_each_instruction(Error (AliasModel::*visit)(Instruction&)) {
+  for (index_ = 0; index_ < block_.instructions.size(); ++index_) {
+    ET_CHECK_OK_OR_RETURN_ERROR((this->*visit)(block_.instructions[index_]));
   }
   return Error::Ok;
 }
 
-bool AliasModel::is_view_call(const fb::Instruction& source) const {
-  const fb::KernelCall* call = source.instr_args_as_KernelCall();
-  if (call == nullptr ||
-      !is_view(*plan_.operators()->Get(static_cast<uint32_t>(call->op_index())))) {
-    return false;
-  }
-  const Indices arguments = items(call->args());
-  return arguments.size() >= 3 && tensors_of(arguments[0]).size() == 1 &&
-         tensor_at(plan_, static_cast<size_t>(arguments[2])) != nullptr;
+bool AliasModel::is_tensor(uint32_t value) const { return nodes_[value].slot != kNoTensor; }
+
+bool AliasModel::is_view_call(const Instruction& loaded) const {
+  // The kernel is what it is by its name, however the file splits that.
+  return loaded.opcode == Opcode::Kernel && is_view(loaded.source->name_) && loaded.number >= 3 &&
+         is_tensor(index_of(loaded.arguments[0])) && is_tensor(index_of(loaded.arguments[2]));
 }
 
 /// Makes one class of what a move or view leads from and to.
-Error AliasModel::link(const fb::Instruction& source) {
-  uint32_t from = 0;
-  uint32_t to = 0;
+Error AliasModel::link(Instruction& loaded) {
   uint8_t flag = kMovedValue;
-  if (const fb::MoveCall* move = source.instr_args_as_MoveCall()) {
-    from = static_cast<uint32_t>(move->move_from());
-    to = static_cast<uint32_t>(move->move_to());
-    if (tensor_at(plan_, from) == nullptr) {
-      return Error::Ok;
-    }
-    views_outlive_ = true;
-  } else if (is_view_call(source)) {
-    from = static_cast<uint32_t>(arguments_of(source)[0]);
-    to = static_cast<uint32_t>(arguments_of(source)[2]);
+  uint32_t target = 1;
+  if (is_view_call(loaded)) {
     flag = kViewValue;
+    target = 2;
+  } else if (loaded.opcode != Opcode::Move) {
+    views_outlive_ |= loaded.opcode == Opcode::JumpFalse;
+    return Error::Ok;
+  }
+  const uint32_t from = index_of(loaded.arguments[0]);
+  const uint32_t to = index_of(loaded.arguments[target]);
+  if (!is_tensor(from)) {
+    return Error::Ok;
+  }
+  if (flag == kViewValue) {
     has_views_ = true;
     ET_CHECK_OK_OR_RETURN_ERROR(check_shown(from, to));
   } else {
-    views_outlive_ |= source.instr_args_as_JumpFalseCall() != nullptr;
-    return Error::Ok;
+    views_outlive_ = true;
   }
   const int other = block_.flags[to] & (kInputValue | kViewValue | kMovedValue) & ~flag;
   ET_CHECK_OR_RETURN_ERROR(other == 0 && from != to, InvalidProgram,
@@ -157,8 +150,8 @@ Error AliasModel::link(const fb::Instruction& source) {
 Error AliasModel::check_shown(uint32_t base, uint32_t view) const {
   const fb::Tensor& shown = *tensor_at(plan_, view);
   const TensorSource source = tensor_source(shown);
-  const PlannedRange own = range(view);
-  const PlannedRange whole = range(base);
+  const PlannedRange own = planned_range(shown);
+  const PlannedRange whole = planned_range(*tensor_at(plan_, base));
   const bool is_at_base = own.buffer == whole.buffer && own.begin == whole.begin &&
                           own.end <= whole.end && source == TensorSource::Planned;
   ET_CHECK_OR_RETURN_ERROR(
@@ -180,47 +173,47 @@ uint32_t AliasModel::find(uint32_t value) {
   return value;
 }
 
-Error AliasModel::check_instruction(const fb::Instruction& source) {
-  const Indices arguments = arguments_of(source);
+Error AliasModel::check_instruction(Instruction& loaded) {
+  const Span<EValue*> arguments(loaded.arguments, loaded.number);
   uint64_t written = Kernel::kDisjoint;
   size_t first_written = arguments.size();
+  const bool is_view = is_view_call(loaded);
   late_ = false;
   list_ = kEnd;
-  Instruction& loaded = block_.instructions[index_];
-  const fb::KernelCall* const call = source.instr_args_as_KernelCall();
-  if (call != nullptr) {
+  if (loaded.opcode == Opcode::Kernel) {
     written = loaded.source->written_;
     loaded.kernel = loaded.source->op_;
+    first_written -= (written << Kernel::kOptionBits) == 0 ? 1 : 0;
+  } else if (loaded.opcode != Opcode::Delegate) {
+    return Error::Ok;
   }
-  if (is_view_call(source)) {
+  if (is_view) {
     // It reads where its base is and how large; it writes neither to the base nor to the view.
-    use(static_cast<uint32_t>(arguments[0]));
-    block_.flags[static_cast<size_t>(arguments[2])] |= kMadeView;
+    use(index_of(arguments[0]));
+    block_.flags[index_of(arguments[2])] |= kMadeView;
     return Error::Ok;
   }
   if (arguments.empty()) {
     return Error::Ok;
   }
-  if (call != nullptr) {
-    first_written -= (written << Kernel::kOptionBits) == 0 ? 1 : 0;
-  } else {
-    const int32_t index = source.instr_args_as_DelegateCall()->delegate_index();
-    const Delegate& delegate = block_.delegates[static_cast<size_t>(index)];
+  if (loaded.opcode == Opcode::Delegate) {
+    const Delegate& delegate = *loaded.delegate;
     const size_t outputs = delegate.backend->output_count(delegate.handle);
     // Where the backend does not say, the last argument counts.
     first_written -= outputs == BackendInterface::kUnknownOutputs ? 1 : outputs;
     ET_CHECK_OR_RETURN_ERROR(
         first_written <= arguments.size(), InvalidProgram,
-        "method '%s', instruction %zu: delegate %d has %zu outputs, expected at most the call's "
+        "method '%s', instruction %zu: delegate %zu has %zu outputs, expected at most the call's "
         "%zu arguments",
-        text(plan_.name()), index_, index, outputs, arguments.size());
+        text(plan_.name()), index_, static_cast<size_t>(&delegate - block_.delegates.data()),
+        outputs, arguments.size());
   }
   const Error error = check_call(arguments, written, first_written);
   loaded.has_late_memory = late_;
   return error;
 }
 
-Error AliasModel::check_call(Indices arguments, uint64_t written, size_t first_written) {
+Error AliasModel::check_call(Span<EValue*> arguments, uint64_t written, size_t first_written) {
   // What is written to first: then the last argument, which repeats what an operator returns, is
   // known for what it is.
   for (int pass = 0; pass < 2; ++pass) {
@@ -234,20 +227,25 @@ Error AliasModel::check_call(Indices arguments, uint64_t written, size_t first_w
                             (i != 0 || (written & Kernel::kDisjointButFirst) == 0);
       const uint32_t role = is_written ? Role::kWrite : is_apart ? Role::kRead : Role::kReadInPlace;
       const uint32_t returned = !is_written && i + 1 == arguments.size() ? Role::kWrite : 0;
-      for (const int32_t item : tensors_of(arguments[i])) {
-        if (item >= 0 && (nodes_[item].role & returned) == 0) {
-          ET_CHECK_OK_OR_RETURN_ERROR(touch(i, static_cast<uint32_t>(item), role));
-        }
-      }
+      ET_CHECK_OK_OR_RETURN_ERROR(touch_all(i, index_of(arguments[i]), role, returned));
     }
     written_ = pass == 0 ? list_ : written_;
   }
   return check_places();
 }
 
-AliasModel::Indices AliasModel::tensors_of(const int32_t& argument) const {
-  const fb::EValue& value = value_at(plan_, static_cast<size_t>(argument));
-  return value.val_type() == fb::KernelTypes::Tensor ? Indices(&argument, 1) : tensors_in(value);
+/// Gives the tensor, or the tensors of a list, a role; but for those that have the role `returned`.
+Error AliasModel::touch_all(size_t argument, uint32_t value, uint32_t role, uint32_t returned) {
+  const auto single = static_cast<int32_t>(value);
+  const Indices tensors =
+      is_tensor(value) ? Indices(&single, 1) : tensors_in(value_at(plan_, value));
+  for (const int32_t item : tensors) {
+    if (item >= 0 && (nodes_[item].role & returned) == 0 &&
+        is_tensor(static_cast<uint32_t>(item))) {
+      ET_CHECK_OK_OR_RETURN_ERROR(touch(argument, static_cast<uint32_t>(item), role));
+    }
+  }
+  return Error::Ok;
 }
 
 /// Gives the value, and all that may be the same, a role, if it may have it.
@@ -281,7 +279,7 @@ Error AliasModel::touch(size_t argument, uint32_t value, uint32_t role) {
     node.role |= role;
     if (writes) {
       block_.flags[member] |= kWrittenValue;
-      block_.flags[root] |= is_static(*tensor_at(plan_, member)) ? 0 : kResizedValue;
+      block_.flags[root] |= node.is_resizable != 0 ? kResizedValue : 0;
     }
     member = node.next;
     ET_CHECK_OR_RETURN_ERROR(member == root || spend(), InvalidProgram,
@@ -297,15 +295,24 @@ void AliasModel::use(uint32_t value) {
   views_outlive_ |= (block_.flags[value] & (kViewValue | kMadeView)) == kViewValue;
 }
 
-PlannedRange AliasModel::range(uint32_t value) const {
-  return planned_range(*tensor_at(plan_, value));
+PlannedRange AliasModel::range(uint32_t value, uint32_t slot) const {
+  const auto& tensor = tensor_in(block_.tensors[slot]);
+  const auto begin = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
+  if (begin == 0) {
+    return planned_range(*tensor_at(plan_, value));
+  }
+  const size_t bytes = tensor.nbytes();
+  return bytes == 0 ? PlannedRange() : PlannedRange{kAddresses, begin, begin + bytes};
 }
 
 /// No value that is written to shares bytes with another one, but for a whole one that may be read
 /// there. The roles end.
 Error AliasModel::check_places() {
+  const auto in_file = [this](uint32_t value) { return planned_range(*tensor_at(plan_, value)); };
+  (void)in_file;  // for the message alone
   for (uint32_t written = written_; written != kEnd; written = nodes_[written].link) {
     const PlannedRange place = range(written);
+    const uint32_t root = find(written);
     // Each two that are written to are compared once.
     uint32_t other = place.buffer == 0 ? written : list_;
     for (; other != written; other = nodes_[other].link) {
@@ -313,7 +320,7 @@ Error AliasModel::check_places() {
                                "method '%s', instruction %zu: too many arguments are written to "
                                "for the size of the file",
                                text(plan_.name()), index_);
-      if (find(other) == find(written)) {
+      if (find(other) == root) {
         continue;
       }
       const uint32_t role = nodes_[other].role;
@@ -325,8 +332,9 @@ Error AliasModel::check_places() {
           "method '%s', instruction %zu: value %u (bytes %" PRIu64 " to %" PRIu64
           " of planned buffer %u) shares bytes with value %u (%" PRIu64 " to %" PRIu64
           "), which the call writes to; expected %s",
-          text(plan_.name()), index_, other, own.begin, own.end, own.buffer, written, place.begin,
-          place.end, role == Role::kReadInPlace ? "places apart, or the same" : "places apart");
+          text(plan_.name()), index_, other, in_file(other).begin, in_file(other).end,
+          in_file(other).buffer, written, in_file(written).begin, in_file(written).end,
+          role == Role::kReadInPlace ? "places apart, or the same" : "places apart");
     }
   }
   for (; list_ != kEnd; list_ = nodes_[list_].link) {

@@ -38,6 +38,7 @@ class AliasModel final {
 
  private:
   using Indices = Span<const int32_t>;
+  using PlannedRange = executorch::runtime::internal::PlannedRange;
 
   /// Values that are looked at beyond each argument once: those of a class, pairs of places.
   static constexpr size_t kWorkPerByte = 2;
@@ -48,43 +49,51 @@ class AliasModel final {
     uint32_t root;
     /// The values of a class are a ring.
     uint32_t next;
-    /// Bits of Role: what it is to the instruction. On 32 bits a value has room for 12 bytes.
+    /// Bits of Role: what it is to the instruction.
     uint32_t role : 3;
     /// The next of the values that the instruction has to do with. A flatbuffer, of less than 2^31
     /// bytes, has fewer than 2^29 values.
     uint32_t link : 29;
+    /// The tensor may be resized.
+    uint32_t is_resizable : 1;
+    /// The tensor's place in block.tensors; kNoTensor for other values.
+    uint32_t slot : 31;
   };
+  static constexpr uint32_t kNoTensor = (1u << 31) - 1;
   /// Where a value begins in planned memory.
   struct Place {
-    size_t begin;
-    uint32_t buffer;
+    uintptr_t begin;
     uint32_t value;
-
-    bool is_before(const Place& other) const {
-      return buffer != other.buffer ? buffer < other.buffer : begin < other.begin;
-    }
+    uint32_t slot;
   };
   struct Role;
 
   Error check_all();
   void set_up();
-  Error for_each_instruction(
-      Error (AliasModel::*visit)(const executorch_flatbuffer::Instruction& source));
+  Error for_each_instruction(Error (AliasModel::*visit)(Instruction& loaded));
 
-  Error link(const executorch_flatbuffer::Instruction& source);
+  Error link(Instruction& loaded);
   Error check_shown(uint32_t base, uint32_t view) const;
-  Error check_instruction(const executorch_flatbuffer::Instruction& source);
-  Error check_call(Indices arguments, uint64_t written, size_t first_written);
+  Error check_instruction(Instruction& loaded);
+  Error check_call(Span<EValue*> arguments, uint64_t written, size_t first_written);
+  Error touch_all(size_t argument, uint32_t value, uint32_t role, uint32_t returned);
   Error touch(size_t argument, uint32_t value, uint32_t role);
   void use(uint32_t value);
   Error check_places();
-  size_t sort_places(Place* places) const;
+  size_t list_places(Place* places) const;
   void consume_inputs();
 
   uint32_t find(uint32_t value);
-  bool is_view_call(const executorch_flatbuffer::Instruction& source) const;
-  executorch::runtime::internal::PlannedRange range(uint32_t value) const;
-  Indices tensors_of(const int32_t& argument) const;
+  bool is_view_call(const Instruction& loaded) const;
+  bool is_tensor(uint32_t value) const;
+  /// The number of an argument's value.
+  uint32_t index_of(const EValue* value) const {
+    return static_cast<uint32_t>(value - block_.values.data());
+  }
+  /// Where the tensor is now. Memory that is given later, by a parametric plan, counts as it is in
+  /// the file.
+  PlannedRange range(uint32_t value) const { return range(value, nodes_[value].slot); }
+  PlannedRange range(uint32_t value, uint32_t slot) const;
   bool spend() { return budget_.spend(1); }
 
   const executorch_flatbuffer::ExecutionPlan& plan_;

@@ -4,31 +4,39 @@
 
 #include <new>
 
-#include <executorch/runtime/executor/plan_values.h>
-#include <executorch/schema/program_generated.h>
-
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-namespace fb = executorch_flatbuffer;
-using executorch::runtime::internal::planned_range;
 using executorch::runtime::internal::PlannedRange;
-using executorch::runtime::internal::tensor_at;
 
-/// Inputs and written values with planned memory, in its order. Returns how many there are.
-size_t AliasModel::sort_places(Place* places) const {
-  size_t found = 0;
-  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
-    const bool counts = (block_.flags[i] & (kInputValue | kWrittenValue)) != 0;
-    const fb::Tensor* const tensor = counts ? tensor_at(plan_, i) : nullptr;
-    const PlannedRange own = tensor == nullptr ? PlannedRange() : planned_range(*tensor);
+/// Inputs with planned memory, and written values that may lie there, in the order of places.
+/// Returns how many there are.
+size_t AliasModel::list_places(Place* places) const {
+  PlannedRange inputs{0, UINT64_MAX, 0};
+  for (const Input& input : block_.inputs) {
+    const PlannedRange own =
+        input.tensor == nullptr ? PlannedRange() : range(index_of(input.value));
     if (own.buffer != 0) {
-      new (&places[found++]) Place{static_cast<size_t>(own.begin), own.buffer, i};
+      inputs = {own.buffer, own.begin < inputs.begin ? own.begin : inputs.begin,
+                own.end > inputs.end ? own.end : inputs.end};
     }
   }
-  // By a heap: half the code of the standard library's functions, which sort faster.
-  size_t unsorted = found;
+  size_t found = 0;
+  bool in_order = true;
+  for (uint32_t i = 0; i < block_.flags.size(); ++i) {
+    const uint32_t slot = nodes_[i].slot;
+    const bool counts = (block_.flags[i] & (kInputValue | kWrittenValue)) != 0 && slot != kNoTensor;
+    const PlannedRange own = counts ? range(i, slot) : PlannedRange();
+    if (own.overlaps(inputs)) {
+      const auto begin = static_cast<uintptr_t>(own.begin);
+      in_order = in_order && (found == 0 || begin >= places[found - 1].begin);
+      new (&places[found++]) Place{begin, i, slot};
+    }
+  }
+  // By a heap, unless they are in order: half the code of the standard library's functions, which
+  // sort faster.
+  size_t unsorted = in_order ? 0 : found;
   for (size_t start = found / 2; unsorted > 1;) {
     Place moved = places[start];
     if (start > 0) {
@@ -39,8 +47,8 @@ size_t AliasModel::sort_places(Place* places) const {
     }
     size_t hole = start;
     for (size_t child = 2 * hole + 1; child < unsorted; child = 2 * hole + 1) {
-      child += child + 1 < unsorted && places[child].is_before(places[child + 1]) ? 1 : 0;
-      if (!moved.is_before(places[child])) {
+      child += child + 1 < unsorted && places[child].begin < places[child + 1].begin ? 1 : 0;
+      if (moved.begin >= places[child].begin) {
         break;
       }
       places[hole] = places[child];
@@ -54,27 +62,25 @@ size_t AliasModel::sort_places(Place* places) const {
 /// Marks the inputs whose planned memory is written to for another value. The nodes end.
 void AliasModel::consume_inputs() {
   auto* const places = reinterpret_cast<Place*>(block_.values.data());
-  const size_t found = sort_places(places);
+  const size_t found = list_places(places);
   // Where the written values so far end, and the first place that may reach beyond the next one.
-  PlannedRange written;
+  uint64_t written = 0;
   size_t first = 0;
   for (size_t i = 0; i < found; ++i) {
-    const uint32_t value = places[i].value;
-    const PlannedRange own = range(value);
-    uint8_t& flags = block_.flags[value];
-    flags |= written.buffer == own.buffer && own.begin < written.end ? kConsumedInput : 0;
+    const Place place = places[i];
+    const PlannedRange own = range(place.value, place.slot);
+    uint8_t& flags = block_.flags[place.value];
+    flags |= own.begin < written ? kConsumedInput : 0;
     if ((flags & kWrittenValue) == 0) {
       continue;
     }
     // What does not reach to here reaches to no later place.
     for (; first < i; ++first) {
-      if (range(places[first].value).overlaps(own)) {
+      if (range(places[first].value, places[first].slot).overlaps(own)) {
         block_.flags[places[first].value] |= kConsumedInput;
       }
     }
-    if (written.buffer != own.buffer || written.end < own.end) {
-      written = own;
-    }
+    written = written < own.end ? own.end : written;
   }
   for (Input& input : block_.inputs) {
     const size_t value = static_cast<size_t>(input.value - block_.values.data());

@@ -8,6 +8,9 @@
 namespace executorch::runtime::internal {
 namespace {
 
+/// Of a scalar or a vector's items, in bytes.
+size_t width_of(FieldKind kind) { return size_t{1} << (static_cast<unsigned>(kind) & 3); }
+
 class Walk final {
  public:
   Walk(Span<const uint8_t> bytes, const StructureRules& rules)
@@ -19,17 +22,17 @@ class Walk final {
   bool follow(size_t position, size_t* target) const;
 
  private:
-  /// A table as it is being walked.
-  struct At {
+  /// A table's vtable, as it is being walked.
+  struct Vtable {
+    size_t table;
     size_t position;
-    size_t vtable;
-    size_t vtable_size;
+    size_t size;
   };
 
-  /// Whether `size` bytes at `position` lie inside, aligned to `alignment`.
+  /// Whether `size` bytes at `position` lie inside, aligned to `alignment`, a power of two.
   bool inside(size_t position, size_t size, size_t alignment) const {
     return position <= bytes_.size() && size <= bytes_.size() - position &&
-           position % alignment == 0;
+           (position & (alignment - 1)) == 0;
   }
   template <typename T>
   T read(size_t position) const {
@@ -39,12 +42,12 @@ class Walk final {
   }
   bool visit() { return visits_left_ > 0 && visits_left_-- > 0; }
 
-  size_t field_position(const At& at, size_t slot) const;
-  bool field(const At& at, const FieldRule& field);
+  size_t field_position(const Vtable& vtable, size_t slot) const;
+  bool field(const Vtable& vtable, size_t position, const FieldRule& field);
   bool vector(size_t position, size_t width, size_t* first, size_t* count);
   bool string(size_t position);
   bool table_vector(size_t position, size_t type);
-  bool union_member(const At& at, const FieldRule& field, size_t position);
+  bool union_member(const Vtable& vtable, const FieldRule& field, size_t position);
 
   Span<const uint8_t> bytes_;
   const StructureRules& rules_;
@@ -67,82 +70,68 @@ bool Walk::table(size_t position, size_t type) {
            rules_.names[type], position, bytes_.size());
     return false;
   }
-  const int64_t vtable =
-      static_cast<int64_t>(position) - static_cast<int64_t>(read<int32_t>(position));
   constexpr size_t kSmallestVtable = 2 * sizeof(uint16_t);
-  if (vtable < 0 || static_cast<uint64_t>(vtable) > bytes_.size() ||
-      !inside(static_cast<size_t>(vtable), kSmallestVtable, sizeof(uint16_t))) {
-    ET_LOG(Error, "flatbuffer: vtable of table %s at byte %zu is not inside the %zu bytes",
-           rules_.names[type], position, bytes_.size());
-    return false;
+  // What begins before the bytes wraps around, and so lies behind them.
+  Vtable vtable{position, position - static_cast<size_t>(read<int32_t>(position)), 0};
+  if (inside(vtable.position, kSmallestVtable, sizeof(uint16_t))) {
+    vtable.size = read<uint16_t>(vtable.position);
   }
-  const At at{position, static_cast<size_t>(vtable), read<uint16_t>(static_cast<size_t>(vtable))};
-  if (at.vtable_size < kSmallestVtable || at.vtable_size % sizeof(uint16_t) != 0 ||
-      !inside(at.vtable, at.vtable_size, sizeof(uint16_t))) {
-    ET_LOG(Error, "flatbuffer: vtable of table %s at byte %zu has %zu bytes", rules_.names[type],
-           position, at.vtable_size);
+  if (vtable.size < kSmallestVtable || vtable.size % sizeof(uint16_t) != 0 ||
+      !inside(vtable.position, vtable.size, 1)) {
+    ET_LOG(Error,
+           "flatbuffer: vtable of table %s at byte %zu has %zu bytes, or is not inside the %zu "
+           "bytes",
+           rules_.names[type], position, vtable.size, bytes_.size());
     return false;
   }
   const TableRule rule = rules_.tables[type];
-  for (size_t i = rule.first; i < size_t{rule.first} + rule.count; ++i) {
-    const FieldRule& row = rules_.fields[i];
-    if (!field(at, row)) {
-      ET_LOG(Error, "flatbuffer: table %s at byte %zu: the field in vtable slot %u is %s",
-             rules_.names[type], position, static_cast<unsigned>(row.vtable_slot),
-             field_position(at, row.vtable_slot) == 0 ? "missing" : "damaged");
-      return false;
+  const FieldRule* row = rules_.fields.data() + rule.first;
+  const size_t size = bytes_.size();
+  for (const FieldRule* const end = row + rule.count; row != end; ++row) {
+    const size_t at = field_position(vtable, row->vtable_slot);
+    const size_t width = width_of(row->kind);
+    // Most fields are absent, or numbers.
+    const bool is_right = at == position ? row->presence == Presence::Optional
+                          : row->kind <= FieldKind::Scalar8
+                              ? at + width <= size && (at & (width - 1)) == 0
+                              : field(vtable, at, *row);
+    if (is_right) {
+      continue;
     }
+    ET_LOG(Error, "flatbuffer: table %s at byte %zu: the field in vtable slot %u is %s",
+           rules_.names[type], position, static_cast<unsigned>(row->vtable_slot),
+           at == position ? "missing" : "damaged");
+    return false;
   }
   return true;
 }
 
-/// 0 if the field is absent.
-size_t Walk::field_position(const At& at, size_t slot) const {
-  if (slot + sizeof(uint16_t) > at.vtable_size) {
-    return 0;
-  }
-  const auto offset = read<uint16_t>(at.vtable + slot);
-  return offset == 0 ? 0 : at.position + offset;
+/// The table's own position if the field is absent.
+size_t Walk::field_position(const Vtable& vtable, size_t slot) const {
+  // Both are even.
+  return vtable.table + (slot < vtable.size ? read<uint16_t>(vtable.position + slot) : 0);
 }
 
-bool Walk::field(const At& at, const FieldRule& field) {
-  const size_t position = field_position(at, field.vtable_slot);
-  if (position == 0) {
-    return field.presence == Presence::Optional;
-  }
+/// A field that is not a number.
+bool Walk::field(const Vtable& vtable, size_t position, const FieldRule& field) {
   size_t target = 0;
-  if (field.kind > FieldKind::Scalar8 && !follow(position, &target)) {
+  if (!follow(position, &target)) {
     return false;
   }
   size_t first = 0;
   size_t count = 0;
   switch (field.kind) {
-    case FieldKind::Scalar1:
-      return inside(position, 1, 1);
-    case FieldKind::Scalar2:
-      return inside(position, 2, 2);
-    case FieldKind::Scalar4:
-      return inside(position, 4, 4);
-    case FieldKind::Scalar8:
-      return inside(position, 8, 8);
     case FieldKind::String:
       return string(target);
-    case FieldKind::Vector1:
-      return vector(target, 1, &first, &count);
-    case FieldKind::Vector2:
-      return vector(target, 2, &first, &count);
-    case FieldKind::Vector4:
-      return vector(target, 4, &first, &count);
-    case FieldKind::Vector8:
-      return vector(target, 8, &first, &count);
     case FieldKind::Table:
       return table(target, field.table);
     case FieldKind::TableVector:
       return table_vector(target, field.table);
     case FieldKind::Union:
-      return union_member(at, field, target);
+      return union_member(vtable, field, target);
+    default:
+      return vector(target, width_of(field.kind), &first, &count);
   }
-  return false;
 }
 
 bool Walk::vector(size_t position, size_t width, size_t* first, size_t* count) {
@@ -152,7 +141,7 @@ bool Walk::vector(size_t position, size_t width, size_t* first, size_t* count) {
   *count = read<uint32_t>(position);
   *first = position + sizeof(uint32_t);
   // The alignment of no items does not matter, and not every writer cares for it.
-  return *count == 0 || (*count <= (bytes_.size() - *first) / width && *first % width == 0);
+  return *count == 0 || (*count <= (bytes_.size() - *first) / width && (*first & (width - 1)) == 0);
 }
 
 bool Walk::string(size_t position) {
@@ -177,9 +166,9 @@ bool Walk::table_vector(size_t position, size_t type) {
   return true;
 }
 
-bool Walk::union_member(const At& at, const FieldRule& field, size_t target) {
-  const size_t type_position = field_position(at, field.vtable_slot - sizeof(uint16_t));
-  if (type_position == 0 || !inside(type_position, 1, 1)) {
+bool Walk::union_member(const Vtable& vtable, const FieldRule& field, size_t target) {
+  const size_t type_position = field_position(vtable, field.vtable_slot - sizeof(uint16_t));
+  if (type_position == vtable.table || !inside(type_position, 1, 1)) {
     return false;
   }
   const uint8_t type = bytes_[type_position];

@@ -15,17 +15,18 @@
 
 namespace executorch::runtime::internal {
 
-/// How a field is stored. The numbers name the width of a scalar or of a vector's items, in bytes.
+/// How a field is stored. The numbers name the width of a scalar or of a vector's items, in bytes:
+/// two to the power of the lowest two bits.
 enum class FieldKind : uint8_t {
   Scalar1,
   Scalar2,
   Scalar4,
   Scalar8,
-  String,
   Vector1,
   Vector2,
   Vector4,
   Vector8,
+  String,
   Table,
   TableVector,
   Union,

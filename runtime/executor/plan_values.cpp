@@ -4,27 +4,15 @@
 #include <string_view>
 
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
-#include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/planned_range.h>
 #include <executorch/runtime/executor/tensor_source.h>
 
 namespace executorch::runtime::internal {
 
 namespace fb = executorch_flatbuffer;
-using Kind = fb::KernelTypes;
-
-size_t value_count(const fb::ExecutionPlan& plan) { return count(plan.values()); }
-
-const fb::EValue& value_at(const fb::ExecutionPlan& plan, size_t index) {
-  return *plan.values()->Get(static_cast<uint32_t>(index));
-}
 
 const fb::DataSegment& segment_at(const fb::Program& program, size_t index) {
   return *program.segments()->Get(static_cast<uint32_t>(index));
-}
-
-const fb::Tensor* tensor_at(const fb::ExecutionPlan& plan, size_t index) {
-  return value_at(plan, index).val_as_Tensor();
 }
 
 PlannedRange planned_range(const fb::Tensor& tensor) {
@@ -53,17 +41,6 @@ static_assert(
 
 }  // namespace
 
-const void* table_of(const fb::EValue& value) { return value.val(); }
-
-Span<const int32_t> list_items(const fb::EValue& value) {
-  return value.val_type() < Kind::IntList ? Span<const int32_t>()
-                                          : items(as<fb::TensorList>(value).items());
-}
-
-Span<const int32_t> tensors_in(const fb::EValue& value) {
-  return value.val_type() < Kind::TensorList ? Span<const int32_t>() : list_items(value);
-}
-
 const fb::Instruction* instruction_at(const fb::ExecutionPlan& plan, size_t index) {
   for (size_t c = 0; c < count(plan.chains()); ++c) {
     const auto* instructions = plan.chains()->Get(static_cast<uint32_t>(c))->instructions();
@@ -75,22 +52,13 @@ const fb::Instruction* instruction_at(const fb::ExecutionPlan& plan, size_t inde
   return nullptr;
 }
 
-bool is_view(const fb::Operator& op) {
-  const char* name = text(op.name());
+bool is_view(const char* name) {
   for (const char character : std::string_view("executorch_prim::et_view")) {
     if (*name++ != character) {
       return false;
     }
   }
   return *name == '\0' || *name == '.';
-}
-
-Span<const int32_t> arguments_of(const fb::Instruction& instruction) {
-  if (const fb::KernelCall* call = instruction.instr_args_as_KernelCall()) {
-    return items(call->args());
-  }
-  const fb::DelegateCall* call = instruction.instr_args_as_DelegateCall();
-  return call == nullptr ? Span<const int32_t>() : items(call->args());
 }
 
 }  // namespace executorch::runtime::internal

@@ -1,4 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/overflow.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
@@ -81,10 +82,9 @@ class Checker final {
 
   /// Sets element_size_ and nbytes_.
   Error check_size() {
-    // Type and size of one element; then of all.
     const auto type = static_cast<etensor::ScalarType>(tensor_.scalar_type());
-    const auto element = etensor::safe_nbytes(type, nullptr, 0);
-    ET_CHECK_OR_RETURN_ERROR(element.ok(), InvalidProgram,
+    element_size_ = elementSize(type);
+    ET_CHECK_OR_RETURN_ERROR(element_size_ != 0, InvalidProgram,
                              "method '%s', tensor %zu: scalar type %d is none of the format's",
                              text(plan_.name()), index_, static_cast<int>(tensor_.scalar_type()));
     const auto sizes = items(tensor_.sizes());
@@ -94,7 +94,6 @@ class Checker final {
         "method '%s', tensor %zu of rank %zu: a size is negative, or the bytes "
         "or strides do not fit their types",
         text(plan_.name()), index_, sizes.size());
-    element_size_ = *element;
     nbytes_ = *bytes;
     return Error::Ok;
   }

@@ -86,6 +86,14 @@ TEST(AliasModel, AcceptsAnOperandWhereTheResultIsIfTheKernelAllowsIt) {
   }
 }
 
+TEST(AliasModel, AcceptsAnOptionalListWithAValueThatIsNone) {
+  TestProgram program = related_program();
+  plan(program).values.push_back(none());
+  plan(program).values[kOptional].list = {kFirst, kAdded, -1};
+  code(program).push_back(kernel(kPick, {kOptional, kResult, kResult}));
+  EXPECT_EQ(refusal(program), Error::Ok);
+}
+
 TEST(AliasModel, AcceptsTensorsWithoutElementsAnywhere) {
   TestProgram program = related_program();
   plan(program).values.push_back(planned(0, 20));
