@@ -198,6 +198,10 @@ int run_as_asked(int argc, char** argv) {
   }
   set_xnnpack_option("--packed_cache", "packed_cache_path", options.packed_cache);
   set_xnnpack_option("--compute_precision", "compute_precision", options.compute_precision);
+  if (options.max_workspace_bytes.has_value()) {
+    set_xnnpack_option("--max_workspace_bytes", "max_workspace_bytes",
+                       std::to_string(*options.max_workspace_bytes));
+  }
   if (options.list) {
     print_listing(program);
   } else if (file.bundle() != nullptr) {

@@ -169,6 +169,12 @@ constexpr Row kRows[] = {
      [](Options& options, const char* text) {
        options.max_planned_bytes = limit("max_planned_bytes", text);
      }},
+    {"max_workspace_bytes", "BYTES",
+     "the most memory for intermediate results of one delegate of XNNPACK; default: 3/4 of the "
+     "machine's; 0 or none: no limit",
+     [](Options& options, const char* text) {
+       options.max_workspace_bytes = limit("max_workspace_bytes", text);
+     }},
     {"instruction_budget", "N",
      "the most instructions that the loops of a run may take; default: no limit",
      [](Options& options, const char* text) {

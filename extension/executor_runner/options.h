@@ -44,6 +44,8 @@ struct Options {
   /// limit.
   size_t max_planned_bytes = default_max_planned_bytes();
   size_t instruction_budget = 0;
+  /// The most bytes of intermediate results of a delegate of XNNPACK; not given: its default.
+  std::optional<size_t> max_workspace_bytes;
   /// A file for weights that a backend has packed; empty: none.
   std::string packed_cache;
   /// The precision that a backend's products may round to; empty: the program's own.

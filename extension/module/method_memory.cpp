@@ -2,11 +2,11 @@
 #include <executorch/extension/module/method_memory.h>
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <new>
 
 #include <executorch/extension/memory_allocator/no_memory.h>
+#include <executorch/extension/memory_allocator/physical_memory.h>
 #include <executorch/runtime/core/overflow.h>
 
 namespace executorch::extension {
@@ -64,19 +64,7 @@ void* GrowingAllocator::allocate_growing(size_t size, size_t alignment) {
   return overflow_->block.bytes().data();
 }
 
-size_t default_max_planned_bytes() {
-  static const size_t bytes = [] {
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long page_size = sysconf(_SC_PAGESIZE);
-    size_t quarter = 0;
-    return pages > 0 && page_size > 0 &&
-                   !runtime::mul_overflows(static_cast<size_t>(pages) / 4,
-                                           static_cast<size_t>(page_size), &quarter)
-               ? 3 * quarter
-               : 0;
-  }();
-  return bytes;
-}
+size_t default_max_planned_bytes() { return three_quarters_of_memory(); }
 
 namespace {
 

@@ -32,8 +32,11 @@ std::vector<BackendOption> options_of(const std::string& backend, const OptionVa
     } else if (const int* number = std::get_if<int>(&value)) {
       option.value = *number;
     } else {
+      // A number that an int does not hold: backends take its digits.
+      const int64_t* large = std::get_if<int64_t>(&value);
       char text[runtime::kMaxOptionValueLength] = {};
-      copy_text(std::get<std::string>(value), "option " + key + " of " + backend, text);
+      copy_text(large != nullptr ? std::to_string(*large) : std::get<std::string>(value),
+                "option " + key + " of " + backend, text);
       std::array<char, runtime::kMaxOptionValueLength> held{};
       std::copy(std::begin(text), std::end(text), held.begin());
       option.value = held;

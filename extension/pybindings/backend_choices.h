@@ -14,7 +14,7 @@
 namespace executorch::extension::pybindings {
 
 /// A backend's options by their names, as Python has them.
-using OptionValues = std::map<std::string, std::variant<bool, int, std::string>>;
+using OptionValues = std::map<std::string, std::variant<bool, int, int64_t, std::string>>;
 
 /// Options of several backends, kept for programs to be loaded with.
 class BackendChoices final {

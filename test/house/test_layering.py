@@ -68,7 +68,7 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     # Payloads are flatbuffers, verified as programs are.
     "backends": {"backends", "kernels/engine", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
     | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector"}
-    | {"extension/threadpool", "extension/memory_allocator/no_memory"},
+    | {"extension/threadpool", "extension/memory_allocator/no_memory", "extension/memory_allocator/physical_memory"},
     "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"}
     | {"extension/memory_allocator/no_memory"},
     "extension": {"extension", "runtime"},

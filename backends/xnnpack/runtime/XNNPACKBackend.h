@@ -26,6 +26,12 @@ inline constexpr char packed_cache_path_option_key[] = "packed_cache_path";
 /// stay float32. Empty (default): the precision that the program was exported with, else "fp32".
 inline constexpr char compute_precision_option_key[] = "compute_precision";
 
+/// Int, or text of digits for what an int does not hold: the most bytes of scratch memory that a
+/// delegate may want, 0: no limit; three quarters of the machine's memory if it is not set. A
+/// delegate that wants more is MemoryAllocationFailed: when its method is loaded, which plans for
+/// the largest inputs, or when it runs.
+inline constexpr char max_workspace_bytes_option_key[] = "max_workspace_bytes";
+
 /// Who shares scratch memory, and so runs one delegate at a time.
 enum class WorkspaceSharingMode {
   /// Nobody: each delegate has its own.

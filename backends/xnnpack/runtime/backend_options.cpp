@@ -1,6 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/backend_options.h>
 
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <mutex>
@@ -37,6 +42,28 @@ Error read(const BackendOption& option, const char* kind, T& value) {
   ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument, "xnnpack: option %s is %s",
                            option.key, kind);
   return error;
+}
+
+/// A number of bytes: an int, or digits.
+Error read_bytes(const BackendOption& option, size_t& bytes) {
+  int number = 0;
+  const char* digits = "";
+  if (runtime::internal::read_option(option, number) == Error::Ok && number >= 0) {
+    bytes = static_cast<size_t>(number);
+    return Error::Ok;
+  }
+  const bool is_text = runtime::internal::read_option(option, digits) == Error::Ok;
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long long read = strtoull(digits, &end, 10);
+  ET_CHECK_OR_RETURN_ERROR(is_text && digits[0] >= '0' && digits[0] <= '9' && *end == '\0' &&
+                               errno == 0 && read <= SIZE_MAX,
+                           InvalidArgument,
+                           "xnnpack: option %s is a number of bytes, an int or text of digits; "
+                           "found '%s'",
+                           option.key, is_text ? digits : "another type, or a negative number");
+  bytes = static_cast<size_t>(read);
+  return Error::Ok;
 }
 
 Error set_all(Span<const BackendOption> options, Settings& settings) {
@@ -86,6 +113,9 @@ Error Settings::set(const BackendOption& option) {
     }
     return Error::Ok;
   }
+  if (is_called(option, max_workspace_bytes_option_key)) {
+    return read_bytes(option, max_workspace_bytes);
+  }
   ET_CHECK_OR_RETURN_ERROR(is_called(option, packed_cache_path_option_key), NotFound,
                            "xnnpack: there is no option %.*s",
                            static_cast<int>(runtime::kMaxOptionKeyLength), option.key);
@@ -105,7 +135,13 @@ Error Settings::get(BackendOption& option) const {
     return Error::Ok;
   }
   std::array<char, runtime::kMaxOptionValueLength> text{};
-  if (is_called(option, compute_precision_option_key)) {
+  if (is_called(option, max_workspace_bytes_option_key)) {
+    if (max_workspace_bytes <= INT_MAX) {
+      option.value = static_cast<int>(max_workspace_bytes);
+      return Error::Ok;
+    }
+    snprintf(text.data(), text.size(), "%zu", max_workspace_bytes);
+  } else if (is_called(option, compute_precision_option_key)) {
     const std::string_view name = precision ? name_of(*precision) : "";
     name.copy(text.data(), text.size() - 1);
   } else if (is_called(option, packed_cache_path_option_key)) {

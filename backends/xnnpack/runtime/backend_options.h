@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
+#include <executorch/extension/memory_allocator/physical_memory.h>
 #include <executorch/kernels/engine/precision.h>
 #include <executorch/runtime/backend/options.h>
 #include <executorch/runtime/core/result.h>
@@ -32,6 +33,8 @@ struct Settings {
   std::string cache_path;
   /// Unset: the program's own.
   std::optional<kernels::engine::Precision> precision;
+  /// 0: no limit.
+  size_t max_workspace_bytes = extension::three_quarters_of_memory();
 
   /// Sets one option.
   /// @retval Error::InvalidArgument A value of another type or outside of its range.

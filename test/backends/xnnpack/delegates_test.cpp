@@ -92,6 +92,39 @@ TEST(Delegates, OptionsOfTheProcessAreChecked) {
   EXPECT_EQ(mode, static_cast<int>(WorkspaceSharingMode::PerModel));
 }
 
+TEST(Delegates, OneThatNeedsTooMuchScratchMemoryIsRefused) {
+  runtime::runtime_init();
+  LoadOptions<1> limited;
+  ASSERT_EQ(limited.options.set_option(max_workspace_bytes_option_key, 1), Error::Ok);
+  const std::unique_ptr<Module> module = two_sizes();
+  EXPECT_EQ(module->load_method("small", nullptr, nullptr, limited.map()),
+            Error::MemoryAllocationFailed);
+  ASSERT_EQ(module->load_method("small"), Error::Ok);
+  EXPECT_TRUE(gives_eagers_numbers(*module, "small"));
+}
+
+TEST(Delegates, TheLimitOfScratchMemoryIsAnIntOrDigits) {
+  runtime::BackendOptions<1> options;
+  int bytes = -1;
+  ASSERT_EQ(options.set_option(max_workspace_bytes_option_key, 4096), Error::Ok);
+  ASSERT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), Error::Ok);
+  ASSERT_EQ(runtime::get_option(xnnpack_backend_key, options.view()), Error::Ok);
+  EXPECT_EQ(options.get_option(max_workspace_bytes_option_key, bytes), Error::Ok);
+  EXPECT_EQ(bytes, 4096);
+  const char* digits = nullptr;
+  ASSERT_EQ(options.set_option(max_workspace_bytes_option_key, "17179869184"), Error::Ok);
+  ASSERT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), Error::Ok);
+  ASSERT_EQ(runtime::get_option(xnnpack_backend_key, options.view()), Error::Ok);
+  EXPECT_EQ(options.get_option(max_workspace_bytes_option_key, digits), Error::Ok);
+  EXPECT_STREQ(digits, "17179869184");
+  for (const char* wrong : {"", "x", "1 ", "99999999999999999999"}) {
+    ASSERT_EQ(options.set_option(max_workspace_bytes_option_key, wrong), Error::Ok);
+    EXPECT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), Error::InvalidArgument);
+  }
+  ASSERT_EQ(options.set_option(max_workspace_bytes_option_key, 0), Error::Ok);
+  EXPECT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), Error::Ok);
+}
+
 /// Loads and runs on `threads` threads at once, each with its own module on `pool(i)`.
 template <typename Pool>
 void run_at_once(size_t threads, int rounds, const LoadOptions<1>* options, const Pool& pool,

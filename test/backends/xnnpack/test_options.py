@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import to_edge_transform_and_lower
 from executorch.extension.executor_runner import command
 from executorch.extension.pybindings import portable_lib
-from executorch.runtime import InvalidArgumentError, NotFoundError, Runtime
+from executorch.runtime import InvalidArgumentError, NotFoundError, OutOfMemoryError, Runtime
 
 PROGRAM = Path(__file__).parents[2] / "data" / "xnnpack" / "two_sizes.pte"
 EXPECTED = np.array([[-0.2747683, -0.0684255, 0.0550953, 0.1189409, -0.2953824]], np.float32)
@@ -35,6 +36,26 @@ def test_results_are_the_same_with_any_option(options: dict[str, bool | int | st
     method = program.load_method("small")
     np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, rtol=1e-5, atol=1e-6)
     assert method.delegate_scratch_size > 0
+
+
+def test_a_delegate_that_wants_more_scratch_memory_than_allowed_is_not_loaded() -> None:
+    limited = {"XnnpackBackend": {"max_workspace_bytes": 64, "workspace_sharing_mode": 0}}
+    program = Runtime.get().load_program(PROGRAM, backend_options=limited)
+    with pytest.raises(OutOfMemoryError, match=r"wants \d+ bytes .* the limit max_workspace_bytes is 64") as refused:
+        program.load_method("small")
+    found = re.search(r"wants (\d+) bytes", str(refused.value))
+    assert found
+    for limit in (int(found[1]), found[1], 2**40, str(2**63), 0):
+        options = {"XnnpackBackend": {"max_workspace_bytes": limit, "workspace_sharing_mode": 0}}
+        method = Runtime.get().load_program(PROGRAM, backend_options=options).load_method("small")
+        np.testing.assert_allclose(method.execute([INPUT])[0], EXPECTED, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [-1, -(2**40), True, "", "12 MB", "-1", " 1", str(2**64)])
+def test_a_limit_of_scratch_memory_that_is_no_number_of_bytes_is_refused(wrong: bool | int | str) -> None:
+    options = {"XnnpackBackend": {"max_workspace_bytes": wrong}}
+    with pytest.raises(InvalidArgumentError, match="option max_workspace_bytes is a number of bytes"):
+        Runtime.get().load_program(PROGRAM, backend_options=options).load_method("small")
 
 
 def test_packed_weights_are_kept_in_a_file(tmp_path: Path) -> None:
@@ -183,3 +204,11 @@ def test_the_runner_lists_scratch_and_keeps_packed_weights(tmp_path: Path) -> No
     assert "-0.274768" in first
     assert first.splitlines()[2:] == second.splitlines()[2:]
     assert (tmp_path / "weights").exists()
+
+
+def test_the_runner_refuses_a_delegate_that_wants_too_much_scratch_memory() -> None:
+    command_line = [command.BINARY, "--model_path", str(PROGRAM), "--method", "small", "--max_workspace_bytes"]
+    done = subprocess.run([*command_line, "64"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "the limit max_workspace_bytes is 64" in done.stderr
+    assert subprocess.run([*command_line, "none"], capture_output=True, check=False).returncode == 0

@@ -29,9 +29,20 @@ namespace {
 // The smallest page there is.
 constexpr uintptr_t kPage = 4096;
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ET_ADDRESSES_ARE_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ET_ADDRESSES_ARE_CHECKED 1
+#endif
+#endif
+
 /// Kernels read up to kReadBeyond behind an operand's end. Within the page of its last byte
-/// that is harmless, beyond it there may be nothing.
+/// that is harmless, beyond it there may be nothing. AddressSanitizer reports it in both cases.
 bool may_be_read_beyond(const void* data, size_t size) {
+#ifdef ET_ADDRESSES_ARE_CHECKED
+  return false;
+#endif
   const auto last = reinterpret_cast<uintptr_t>(data) + (size == 0 ? 0 : size - 1);
   return last / kPage == (last + kReadBeyond) / kPage;
 }
@@ -98,7 +109,8 @@ Error Delegate::create_executor(const DelegateSurroundings& surroundings) {
   executor_ = ET_UNWRAP(Executor::create(
       payload_, constants_,
       ExecutorOptions{weights_.get(), threads_.get(), is_profiled_,
-                      surroundings.settings.precision.value_or(Precision::Float32)}));
+                      surroundings.settings.precision.value_or(Precision::Float32),
+                      surroundings.settings.max_workspace_bytes}));
   if (is_cached) {
     weights_->finish();
   }

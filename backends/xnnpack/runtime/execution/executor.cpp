@@ -72,6 +72,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   executor->free_packed_constants();
   executor->label_steps();
   executor->is_profiled_ = options.is_profiled;
+  executor->max_workspace_bytes_ = options.max_workspace_bytes;
   return executor;
 }
 
@@ -133,6 +134,11 @@ Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
                              fb_xnnpack::EnumNameXNodeUnion(step.node.kind));
   }
   plan();
+  ET_CHECK_OR_RETURN_ERROR(
+      max_workspace_bytes_ == 0 || workspace_bytes_ <= max_workspace_bytes_, MemoryAllocationFailed,
+      "xnnpack: a delegate wants %zu bytes for intermediate results; the limit "
+      "max_workspace_bytes is %zu",
+      workspace_bytes_, max_workspace_bytes_);
   return workspace->reserve(workspace_bytes_);
 }
 

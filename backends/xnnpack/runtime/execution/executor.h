@@ -26,6 +26,8 @@ struct ExecutorOptions {
   bool is_profiled = false;
   /// The precision that products of float32 values may round their factors to.
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
+  /// The most bytes of the workspace; 0: no limit.
+  size_t max_workspace_bytes = 0;
 };
 
 class Executor final {
@@ -73,6 +75,7 @@ class Executor final {
   std::vector<size_t> blocks_;
   std::vector<size_t> offsets_;
   size_t workspace_bytes_ = 0;
+  size_t max_workspace_bytes_ = 0;
 
   // The memory that operators are bound to.
   const void* bound_memory_ = nullptr;
