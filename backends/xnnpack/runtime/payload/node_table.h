@@ -34,7 +34,7 @@ enum class Layout : uint8_t {
 /// Datatypes of operands and results that go together.
 enum class Datatypes : uint8_t {
   Same,
-  /// Those of kConvolutions, kMatrixProducts (payload.cpp).
+  /// Those of kConvolutions, kMatrixProducts (datatypes.cpp).
   Convolution,
   MatrixProduct,
   /// Operators decide.

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload_structure.h>
 #include <executorch/runtime/core/overflow.h>
@@ -27,6 +28,8 @@ constexpr size_t kHeaderSize = 30;
 constexpr uint32_t kInvalidId = UINT32_MAX;
 // XNNPACK's flags of values.
 constexpr uint32_t kIsInput = 1, kIsOutput = 2;
+// Of nodes.
+constexpr uint32_t kTransposeWeights = 1;
 // XNNPACK's own limit.
 constexpr size_t kMaxRank = 6;
 // What XNNPACK multiplies sizes into must not overflow, whatever it adds for padding.
@@ -37,82 +40,6 @@ T read(const uint8_t* at) {
   T value;
   memcpy(&value, at, sizeof(T));
   return value;
-}
-
-/// The bits of an element; 0 for a datatype that later formats have.
-uint8_t bits_of(Datatype datatype) {
-  switch (datatype) {
-    case Datatype::Float32:
-    case Datatype::QInt32:
-    case Datatype::QCInt32:
-    case Datatype::Int32:
-    case Datatype::PFloat32:
-      return 32;
-    case Datatype::Float16:
-    case Datatype::BFloat16:
-      return 16;
-    case Datatype::QInt8:
-    case Datatype::QUInt8:
-    case Datatype::QCInt8:
-    case Datatype::QDInt8:
-    case Datatype::QPInt8:
-      return 8;
-    case Datatype::QCInt4:
-    case Datatype::QBInt4:
-      return 4;
-    default:
-      return 0;
-  }
-}
-
-/// Whether results of this datatype can be clamped: XNNPACK takes others for impossible.
-bool can_be_limited(Datatype datatype) {
-  return datatype == Datatype::Float32 || datatype == Datatype::Float16 ||
-         datatype == Datatype::BFloat16 || datatype == Datatype::QInt8 ||
-         datatype == Datatype::QUInt8;
-}
-
-/// Datatypes that go together in a product with weights: operand, weights, result. XNNPACK takes
-/// others for impossible. It knows no bfloat16: those products are the engine's.
-struct Product {
-  Datatype operand, weights, result;
-};
-constexpr Product kConvolutions[] = {
-    {Datatype::Float32, Datatype::Float32, Datatype::Float32},
-    {Datatype::Float16, Datatype::Float32, Datatype::Float16},
-    {Datatype::BFloat16, Datatype::BFloat16, Datatype::BFloat16},
-    {Datatype::BFloat16, Datatype::Float32, Datatype::BFloat16},
-    {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8},
-    {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8},
-    {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8},
-    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float32},
-};
-constexpr Product kMatrixProducts[] = {
-    {Datatype::Float32, Datatype::Float32, Datatype::Float32},
-    {Datatype::Float16, Datatype::Float16, Datatype::Float16},
-    {Datatype::BFloat16, Datatype::BFloat16, Datatype::BFloat16},
-    {Datatype::BFloat16, Datatype::Float32, Datatype::BFloat16},
-    {Datatype::Float16, Datatype::Float32, Datatype::Float16},
-    {Datatype::QInt8, Datatype::QInt8, Datatype::QInt8},
-    {Datatype::QInt8, Datatype::QCInt8, Datatype::QInt8},
-    {Datatype::QUInt8, Datatype::QUInt8, Datatype::QUInt8},
-    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float32},
-    {Datatype::QDInt8, Datatype::QCInt4, Datatype::Float32},
-    {Datatype::QDInt8, Datatype::QBInt4, Datatype::Float32},
-    {Datatype::QDInt8, Datatype::QCInt8, Datatype::Float16},
-    {Datatype::QDInt8, Datatype::QCInt4, Datatype::Float16},
-    {Datatype::QDInt8, Datatype::QBInt4, Datatype::Float16},
-    {Datatype::Float32, Datatype::QCInt4, Datatype::Float32},
-    {Datatype::Float32, Datatype::QCInt8, Datatype::Float32},
-};
-
-bool contains(Span<const Product> products, Datatype operand, Datatype weights, Datatype result) {
-  for (const Product& each : products) {
-    if (each.operand == operand && each.weights == weights && each.result == result) {
-      return true;
-    }
-  }
-  return false;
 }
 
 Result<Span<const uint8_t>> part(Span<const uint8_t> bytes, const char* what, uint64_t offset,
@@ -131,7 +58,8 @@ class Verifier final {
       : graph_(graph),
         constants_(constants),
         values_(count(graph.xvalues())),
-        together_(count(graph.xvalues())) {}
+        together_(count(graph.xvalues())),
+        channel_dims_(count(graph.xvalues())) {}
 
   Error run() {
     ET_CHECK_OK_OR_RETURN_ERROR(constant_table());
@@ -157,6 +85,7 @@ class Verifier final {
   Error node(size_t index, const fb::XNode& node) const;
   bool takes_quantized(fb::XNodeUnion kind, Role role, uint32_t id) const;
   bool datatypes_fit(const fb::XNode& node) const;
+  Error weights(size_t index, uint32_t filter, int32_t outputs_dim) const;
   Datatype datatype(uint32_t id) const { return values_[id]->datatype(); }
 
   const fb::XNNGraph& graph_;
@@ -165,6 +94,8 @@ class Verifier final {
   std::vector<const fb::TensorValue*> values_;
   /// By id: over how many dimensions, the last, a value is quantized while running; 0 for others.
   std::vector<int32_t> together_;
+  /// By id: the dimension that has a scale for each of its places; 0 for others.
+  std::vector<int32_t> channel_dims_;
 };
 
 Error Verifier::constant_table() const {
@@ -212,10 +143,21 @@ Error Verifier::value(size_t index) {
             bits <= kMaxTensorBytes * 8,
         InvalidProgram, "xnnpack payload: value %" PRIu32 " is larger than memory", id);
   }
-  if (const fb::QuantizedTensorValue* quantized = value.xvalue_union_as_QuantizedTensorValue()) {
+  const fb::QuantizedTensorValue* const quantized = value.xvalue_union_as_QuantizedTensorValue();
+  const fb::XNNQuantParams parameters =
+      quantized == nullptr ? fb::XNNQuantParams::NONE : quantized->quant_params_type();
+  ET_CHECK_OR_RETURN_ERROR(parameters == parameters_of(tensor.datatype()), InvalidProgram,
+                           "xnnpack payload: value %" PRIu32
+                           " of datatype %s has quantization parameters %s, expected %s",
+                           id, fb::EnumNameDatatype(tensor.datatype()),
+                           fb::EnumNameXNNQuantParams(parameters),
+                           fb::EnumNameXNNQuantParams(parameters_of(tensor.datatype())));
+  if (quantized != nullptr) {
     ET_CHECK_OK_OR_RETURN_ERROR(quantization(id, *quantized));
     const auto* tokens = quantized->quant_params_as_PerTokenDynamicQuant();
     together_[id] = tokens == nullptr ? 0 : tokens->num_nonbatch_dims();
+    const auto* channels = quantized->quant_params_as_PerChannelQuant();
+    channel_dims_[id] = channels == nullptr ? 0 : channels->channel_dim();
   }
   return constant(id, tensor);
 }
@@ -375,6 +317,26 @@ Error Verifier::node(size_t index, const fb::XNode& node) const {
   ET_CHECK_OR_RETURN_ERROR(datatypes_fit(node), InvalidProgram,
                            "xnnpack payload: the datatypes of node %zu (%s) do not go together",
                            index, fb::EnumNameXNodeUnion(node.xnode_union_type()));
+  if (const auto* product = node.xnode_union_as_FullyConnected()) {
+    return weights(index, product->filter_id(), (product->flags() & kTransposeWeights) != 0);
+  }
+  if (row_of(node).datatypes == Datatypes::Convolution) {
+    const bool depthwise = node.xnode_union_type() == fb::XNodeUnion::DepthwiseConv2d;
+    return weights(index, static_cast<const fb::Convolution*>(node.xnode_union())->filter_id(),
+                   depthwise ? 3 : 0);
+  }
+  return Error::Ok;
+}
+
+/// A product reads as many scales of its weights as it has outputs.
+Error Verifier::weights(size_t index, uint32_t filter, int32_t outputs_dim) const {
+  const fb::XNNQuantParams parameters = parameters_of(datatype(filter));
+  const bool is_by_output = parameters == fb::XNNQuantParams::PerChannelQuant ||
+                            parameters == fb::XNNQuantParams::PerChannelGroupQuant;
+  ET_CHECK_OR_RETURN_ERROR(!is_by_output || channel_dims_[filter] == outputs_dim, InvalidProgram,
+                           "xnnpack payload: node %zu has weights %" PRIu32
+                           " with scales along dimension %" PRId32 ", expected %" PRId32,
+                           index, filter, channel_dims_[filter], outputs_dim);
   return Error::Ok;
 }
 
@@ -392,13 +354,13 @@ bool Verifier::datatypes_fit(const fb::XNode& node) const {
   switch (row_of(node).datatypes) {
     case Datatypes::Convolution: {
       const auto& n = *static_cast<const fb::Convolution*>(node.xnode_union());
-      return contains(kConvolutions, datatype(n.input1_id()), datatype(n.filter_id()),
-                      datatype(n.output_id()));
+      return is_convolution(datatype(n.input1_id()), datatype(n.filter_id()),
+                            datatype(n.output_id()));
     }
     case Datatypes::MatrixProduct: {
       const auto& n = *static_cast<const fb::FullyConnected*>(node.xnode_union());
-      return contains(kMatrixProducts, datatype(n.input1_id()), datatype(n.filter_id()),
-                      datatype(n.output_id()));
+      return is_matrix_product(datatype(n.input1_id()), datatype(n.filter_id()),
+                               datatype(n.output_id()));
     }
     case Datatypes::Any:
       return true;
