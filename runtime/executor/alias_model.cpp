@@ -63,13 +63,13 @@ void AliasModel::set_up() {
   uint32_t tensors = 0;
   for (uint32_t i = 0; i < block_.flags.size(); ++i) {
     const fb::Tensor* const tensor = tensor_at(plan_, i);
-    Node& node = *new (&nodes_[i]) Node{i, i, 0, kEnd, 0, kNoTensor};
+    Node& node = *new (&nodes_[i]) Node{i, i, 0, kEnd, 0, 0, kNoTensor};
     if (tensor != nullptr) {
       node.slot = tensors++;
       node.is_resizable = tensor->shape_dynamism() != fb::TensorShapeDynamism::STATIC;
       if (tensor->allocation_info() == nullptr) {
-        block_.flags[i] |=
-            tensor_source(*tensor) == TensorSource::None ? kLateValue : kConstantValue;
+        node.is_given = tensor_source(*tensor) == TensorSource::None;
+        block_.flags[i] |= node.is_given != 0 ? kLateValue : kConstantValue;
       }
     }
   }
@@ -96,8 +96,9 @@ bool AliasModel::is_tensor(uint32_t value) const { return nodes_[value].slot != 
 
 bool AliasModel::is_view_call(const Instruction& loaded) const {
   // The kernel is what it is by its name, however the file splits that.
-  return loaded.opcode == Opcode::Kernel && is_view(loaded.source->name_) && loaded.number >= 3 &&
-         is_tensor(index_of(loaded.arguments[0])) && is_tensor(index_of(loaded.arguments[2]));
+  return loaded.opcode == Opcode::Kernel && is_view(*plan_.operators()->Get(loaded.op)) &&
+         loaded.number >= 3 && is_tensor(index_of(loaded.arguments[0])) &&
+         is_tensor(index_of(loaded.arguments[2]));
 }
 
 /// Makes one class of what a move or view leads from and to.
@@ -181,8 +182,10 @@ Error AliasModel::check_instruction(Instruction& loaded) {
   late_ = false;
   list_ = kEnd;
   if (loaded.opcode == Opcode::Kernel) {
-    written = loaded.source->written_;
-    loaded.kernel = loaded.source->op_;
+    // Afterwards, an operator's kernel is the last one that was found for it.
+    const Kernel& kernel = is_loaded_ ? *block_.kernels[loaded.op] : *loaded.source;
+    written = kernel.written_;
+    loaded.kernel = is_loaded_ ? loaded.kernel : kernel.op_;
     first_written -= (written << Kernel::kOptionBits) == 0 ? 1 : 0;
   } else if (loaded.opcode != Opcode::Delegate) {
     return Error::Ok;

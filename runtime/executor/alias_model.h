@@ -20,10 +20,11 @@ namespace internal {
 /// instructions run is not considered. The work is linear in the program's size.
 class AliasModel final {
  public:
-  /// `program_size` in bytes bounds the work.
+  /// `program_size` in bytes bounds the work. `is_loaded`: the method has passed the check before,
+  /// and planned memory has moved since.
   AliasModel(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block,
-             size_t program_size)
-      : plan_(plan), block_(block), budget_{kWorkPerByte * program_size} {}
+             size_t program_size, bool is_loaded = false)
+      : plan_(plan), block_(block), budget_{kWorkPerByte * program_size}, is_loaded_(is_loaded) {}
 
   /// Adds to block.flags, which marks inputs; fills Input::is_consumed,
   /// Instruction::has_late_memory, and Instruction::kernel from what is there before, source. The
@@ -56,10 +57,12 @@ class AliasModel final {
     uint32_t link : 29;
     /// The tensor may be resized.
     uint32_t is_resizable : 1;
+    /// Its memory is the caller's.
+    uint32_t is_given : 1;
     /// The tensor's place in block.tensors; kNoTensor for other values.
-    uint32_t slot : 31;
+    uint32_t slot : 30;
   };
-  static constexpr uint32_t kNoTensor = (1u << 31) - 1;
+  static constexpr uint32_t kNoTensor = (1u << 30) - 1;
   /// Where a value begins in planned memory.
   struct Place {
     uintptr_t begin;
@@ -92,7 +95,10 @@ class AliasModel final {
   }
   /// Where the tensor is now. Memory that is given later, by a parametric plan, counts as it is in
   /// the file.
-  PlannedRange range(uint32_t value) const { return range(value, nodes_[value].slot); }
+  PlannedRange range(uint32_t value) const {
+    const Node& node = nodes_[value];
+    return node.is_given != 0 ? PlannedRange() : range(value, node.slot);
+  }
   PlannedRange range(uint32_t value, uint32_t slot) const;
   bool spend() { return budget_.spend(1); }
 
@@ -105,6 +111,7 @@ class AliasModel final {
   uint32_t list_ = 0;
   uint32_t written_ = 0;
   size_t index_ = 0;
+  bool is_loaded_;
   bool late_ = false;
   bool has_views_ = false;
   bool views_outlive_ = false;

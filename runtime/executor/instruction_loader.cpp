@@ -162,6 +162,7 @@ Error InstructionLoader::load_kernel(const fb::Instruction& source, Instruction*
       text(plan_.name()), index_, kernel->name_);
   instruction->opcode = Opcode::Kernel;
   instruction->source = kernel;
+  instruction->op = static_cast<uint16_t>(call.op_index());
   instruction->arguments = arguments.data();
   instruction->number = static_cast<uint32_t>(arguments.size());
   return Error::Ok;

@@ -1,5 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <stdint.h>
 #include <string.h>
+
+#include <algorithm>
 
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/plan_values.h>
@@ -42,7 +45,9 @@ class Checker final {
 
  private:
   Error call(const fb::KernelCall& call) const {
-    return in_range(call.op_index(), count(plan_.operators()), "operator");
+    // Loaded instructions have 16 bits for it.
+    constexpr size_t kMost = UINT16_MAX;
+    return in_range(call.op_index(), std::min(count(plan_.operators()), kMost), "operator");
   }
 
   Error call(const fb::DelegateCall& call) const {

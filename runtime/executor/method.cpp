@@ -12,6 +12,7 @@
 #include <executorch/runtime/executor/event_name.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/platform_memory_allocator.h>
+#include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/executor/value_loader.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -86,7 +87,8 @@ Error Method::begin() {
   if (parametric_plan_.exists()) {
     ET_CHECK_OR_RETURN_ERROR(planned_memory_ != nullptr, MemoryAllocationFailed,
                              "method '%s': planned memory is needed, none was given", name());
-    ET_CHECK_OK_OR_RETURN_ERROR(parametric_plan_.place(*plan_, block_, *planned_memory_));
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        parametric_plan_.place(*plan_, block_, *planned_memory_, program_->program_data_.size()));
   }
   internal::release_growing(block_);
   loop_limits_.left = loop_limits_.budget;

@@ -61,6 +61,8 @@ struct Instruction {
   Opcode opcode;
   /// Some tensor among the arguments is given its memory at run time: look whether it was.
   bool has_late_memory;
+  /// Of a kernel: the number of its operator.
+  uint16_t op;
 };
 
 /// An input of the method.
@@ -109,7 +111,7 @@ struct MethodBlock {
   Span<FreeableBuffer> external;
   Span<TensorSlot> tensors;
   Span<CompileSpec> compile_specs;
-  /// The kernel of each operator, while loading.
+  /// The kernel that was last found for each operator.
   Span<const Kernel*> kernels;
 
   // Lists, and their items: as pointers to values, and room for them to be read into.

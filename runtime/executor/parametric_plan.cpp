@@ -7,6 +7,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/overflow.h>
+#include <executorch/runtime/executor/alias_model.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/plan_values.h>
 #include <executorch/runtime/executor/program.h>
@@ -196,7 +197,7 @@ Result<size_t> ParametricPlan::bytes(const fb::ExecutionPlan& plan, const Method
 }
 
 Error ParametricPlan::place(const fb::ExecutionPlan& plan, const MethodBlock& block,
-                            HierarchicalAllocator& memory) {
+                            HierarchicalAllocator& memory, size_t program_size) {
   const size_t size = ET_UNWRAP(bytes(plan, block));
   void* base = ET_UNWRAP(memory.get_offset_address(kParametricBuffer, 0, size),
                          "method '%s': inputs of these sizes need %zu bytes of planned buffer %zu",
@@ -209,6 +210,10 @@ Error ParametricPlan::place(const fb::ExecutionPlan& plan, const MethodBlock& bl
   for (uint32_t i = 0; i < tensors_; ++i, record += kRecord + record[2]) {
     ET_CHECK_OK_OR_RETURN_ERROR(place_tensor(record, block, size, base));
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      AliasModel(plan, block, program_size, /*is_loaded=*/true).check(),
+      "method '%s': for inputs of these sizes the parametric plan puts values where others are",
+      text(plan.name()));
   base_ = base;
   return Error::Ok;
 }

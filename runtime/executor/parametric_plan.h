@@ -53,10 +53,14 @@ class ParametricPlan final {
   ET_WEAK Result<size_t> bytes(const executorch_flatbuffer::ExecutionPlan& plan,
                                const MethodBlock& block);
 
-  /// Gives every tensor of the buffer its sizes and memory, if either has changed.
-  /// @retval Error::MemoryAllocationFailed The caller's buffer is too small. Others as bytes().
+  /// Gives every tensor of the buffer its sizes and memory, if either has changed, and checks that
+  /// operands and results are apart there (alias_model.h): values are again what the program says.
+  /// `program_size` in bytes bounds the work.
+  /// @retval Error::MemoryAllocationFailed The caller's buffer is too small.
+  /// @retval Error::InvalidProgram The places are not apart. Others as bytes().
   [[nodiscard]] ET_WEAK Error place(const executorch_flatbuffer::ExecutionPlan& plan,
-                                    const MethodBlock& block, HierarchicalAllocator& memory);
+                                    const MethodBlock& block, HierarchicalAllocator& memory,
+                                    size_t program_size);
 
  private:
   Error evaluate(const executorch_flatbuffer::ExecutionPlan& plan, const MethodBlock& block);

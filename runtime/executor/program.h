@@ -87,7 +87,7 @@ class Program final {
   /// the method.
   /// @param backend_options If not null, used during the call only.
   /// @param kernel_registry If not empty, the only kernels that are looked at, instead of the
-  /// registered ones.
+  /// registered ones; it must outlive the method.
   /// @retval Error::InvalidArgument There is no such method, or memory is not aligned.
   /// @retval Error::MemoryAllocationFailed An allocator or a planned buffer is too small.
   /// @retval Error::OperatorMissing No kernel for an operator; the log lists all of them.

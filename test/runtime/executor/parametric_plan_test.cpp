@@ -139,6 +139,38 @@ TEST(ParametricPlan, FollowsTheBufferToAnotherPlace) {
   }
 }
 
+TEST(ParametricPlan, RefusesSizesForWhichAResultIsWhereAnOperandIs) {
+  Words words = kPlan;
+  words[kTensors + 5] = 1;  // value 2 at byte 4, whatever n is
+  Parametric method(doubling(words));
+  ASSERT_EQ(method.error(), Error::Ok);
+  std::vector<uint64_t> memory(8);
+  method.give(memory, 64);
+  for (const size_t count : {1u, 3u, 1u, 8u, 8u, 1u}) {
+    FloatTensor x(Floats(count, 1.5f));
+    ASSERT_EQ(method->set_input(x.value(), 0), Error::Ok);
+    const LogCapture log;
+    const bool is_apart = count == 1;
+    EXPECT_EQ(method->execute(), is_apart ? Error::Ok : Error::InvalidProgram) << count;
+    EXPECT_TRUE(is_apart || log.contains("the parametric plan puts values where others are"))
+        << log.text();
+    if (is_apart) {
+      EXPECT_EQ(floats(method->get_output(0)), Floats({6}));
+    }
+  }
+}
+
+TEST(ParametricPlan, TakesAnOutputAsTheNextInput) {
+  Parametric method(doubling(kPlan));
+  std::vector<uint64_t> memory(8);
+  method.give(memory, 64);
+  FloatTensor x({1, 2, 3});
+  ASSERT_EQ(method->set_input(x.value(), 0), Error::Ok);
+  ASSERT_EQ(method->execute(), Error::Ok);
+  ASSERT_EQ(method->set_input(method->get_output(0), 0), Error::Ok);
+  EXPECT_EQ(method->execute(), Error::Ok);
+}
+
 TEST(ParametricPlan, IsRefusedIfItMakesNoSense) {
   const std::vector<std::pair<size_t, uint32_t>> changes = {
       {1, 0},

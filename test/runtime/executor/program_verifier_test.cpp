@@ -172,6 +172,12 @@ std::vector<Rule> rules() {
        "location 2"},
       // Instructions.
       {"OperatorIndex", [](P& p) { code(p)[0].first = 1; }, "instruction 0: operator 1 of 1"},
+      {"TooManyOperators",
+       [](P& p) {
+         plan(p).operators.resize(UINT16_MAX + 1, plan(p).operators[0]);
+         code(p)[0].first = UINT16_MAX;
+       },
+       "instruction 0: operator 65535 of 65535"},
       {"OperatorNegative", [](P& p) { code(p)[0].first = -1; }, "instruction 0: operator -1"},
       {"KernelArgument", [](P& p) { code(p)[0].arguments[1] = 14; }, "argument: value 14 of 14"},
       {"MoveFrom", [](P& p) { code(p)[1].first = 14; }, "instruction 1: value 14"},
