@@ -71,7 +71,7 @@ bool Walk::table(size_t position, size_t type) {
     return false;
   }
   constexpr size_t kSmallestVtable = 2 * sizeof(uint16_t);
-  // What begins before the bytes wraps around, and so lies behind them.
+  // A vtable before the bytes wraps around: its position is then beyond their end.
   Vtable vtable{position, position - static_cast<size_t>(read<int32_t>(position)), 0};
   if (inside(vtable.position, kSmallestVtable, sizeof(uint16_t))) {
     vtable.size = read<uint16_t>(vtable.position);
@@ -112,7 +112,7 @@ size_t Walk::field_position(const Vtable& vtable, size_t slot) const {
   return vtable.table + (slot < vtable.size ? read<uint16_t>(vtable.position + slot) : 0);
 }
 
-/// A field that is not a number.
+/// Checks a field that refers to something else: a string, vector, table or union.
 bool Walk::field(const Vtable& vtable, size_t position, const FieldRule& field) {
   size_t target = 0;
   if (!follow(position, &target)) {

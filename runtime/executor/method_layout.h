@@ -61,7 +61,7 @@ struct Instruction {
   Opcode opcode;
   /// Some tensor among the arguments is given its memory at run time: look whether it was.
   bool has_late_memory;
-  /// Of a kernel: the number of its operator.
+  /// The number of the operator that a kernel call names.
   uint16_t op;
 };
 

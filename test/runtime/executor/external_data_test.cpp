@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tensors whose data lies beside the program: found by name, and compared with what the program
-// says of them.
+// Tensors whose data lies beside the program: looked up by name, and compared with the dtype, sizes
+// and dim order in the program.
 #include <gtest/gtest.h>
 #include <string.h>
 
@@ -71,7 +71,7 @@ TestProgram program_with_weight(bool is_planned) {
   return program;
 }
 
-/// What loading says.
+/// Loads the method and returns the error.
 Error load(const TestProgram& source, const runtime::NamedDataMap* map) {
   LoadedProgram program(source);
   MethodMemory memory(*program->method_meta("forward"));

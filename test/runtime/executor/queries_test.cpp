@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What programs and methods say of themselves, whatever is asked for.
+// Queries of programs and methods, with arguments that fit and that do not.
 #include <gtest/gtest.h>
 #include <string.h>
 
@@ -171,7 +171,6 @@ TEST(Queries, KindsOfValuesAreThoseOfTheFile) {
   EXPECT_FALSE(meta.uses_backend("Another"));
 }
 
-/// Lists among the arguments of a call, with an item that has no memory.
 TEST(Queries, ItemsOfListsNeedMemoryToo) {
   for (const bool optional : {false, true}) {
     TestProgram source = related_program();

@@ -18,7 +18,7 @@ enum class Quantization : uint8_t { None, Tensor, Channels, Tokens, Groups };
 struct TestValue {
   fb_xnnpack::Datatype datatype = fb_xnnpack::Datatype::Float32;
   std::vector<uint32_t> dims = {2, 4};
-  /// Its entry of the constant table; 0: it is no constant.
+  /// The entry of the constant table; 0 for values that are not constant.
   uint32_t constant = 0;
   /// Its number among the arguments.
   uint32_t external = kNoId;
@@ -43,7 +43,7 @@ TestValue with(TestValue value, fb_xnnpack::Datatype datatype);
 
 struct TestNode {
   fb_xnnpack::XNodeUnion kind;
-  /// What is in the fields of the node's table, in their order, lists left out; the rest is 0.
+  /// The numbers in the fields of the node's table, in their order; fields without one are 0.
   std::vector<uint32_t> numbers;
   /// The lists among the fields.
   std::vector<std::vector<uint32_t>> lists = {};

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a payload must not say: each rule of the verifier, broken in one place.
+// Payloads that break one rule of the verifier each, which refuses them by name.
 #include <gtest/gtest.h>
 #include <string.h>
 
