@@ -7,40 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from executorch.examples.models.llama.kv_cache import CachePositionsManager, KVCache, RingKVCache
 from executorch.examples.models.llama.model_args import ModelArgs
 from executorch.examples.models.llama.rope import rotate
 
-
-class KVCache(nn.Module):
-    """Keys and values of all positions so far, [batch, heads, positions, channels]."""
-
-    k_cache: torch.Tensor
-    v_cache: torch.Tensor
-
-    def __init__(
-        self,
-        max_batch_size: int,
-        max_context_length: int,
-        n_heads: int,
-        head_dim: int,
-        enable_dynamic_shape: bool = False,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        super().__init__()
-        self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
-        self.n_heads, self.head_dim, self.enable_dynamic_shape = n_heads, head_dim, enable_dynamic_shape
-        shape = (max_batch_size, n_heads, max_context_length, head_dim)
-        self.register_buffer("k_cache", torch.zeros(shape, dtype=dtype))
-        self.register_buffer("v_cache", torch.zeros(shape, dtype=dtype))
-
-    def update(
-        self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write values [batch, heads, positions, channels] from position input_pos[0] on; return the full caches."""
-        places = torch.arange(k_val.shape[2], device=k_val.device) + input_pos[0]
-        self.k_cache[:, :, places] = k_val
-        self.v_cache[:, :, places] = v_val
-        return self.k_cache, self.v_cache
+__all__ = ["SDPA", "Attention", "CachePositionsManager", "KVCache", "RingKVCache"]
 
 
 class SDPA(nn.Module):
@@ -108,5 +79,9 @@ class Attention(nn.Module):
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         if self.kv_cache is not None:
             k, v = self.kv_cache.update(input_pos, k, v)  # type: ignore[operator]
+        if getattr(self.kv_cache, "is_ring_buffer", False):
+            # Slots are not in the order of positions, so the ring's own mask stands in for the model's.
+            start = input_pos[0].item()  # type: ignore[index]
+            mask = self.kv_cache.create_causal_mask_for_ring_buffer(start, count)  # type: ignore[operator, union-attr]
         result: torch.Tensor = self.wo(self.SDPA(input_pos, q, k, v, batch, count, mask))
         return result

@@ -29,11 +29,11 @@ class SDPACustom(nn.Module):
     ) -> torch.Tensor:
         """q, k, v [batch, heads, positions, channels] → [batch, positions, heads * channels]."""
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-        start = input_pos[0].item()
         if self.use_attention_mask:
-            made = torch.ops.llama.custom_sdpa(q, k, v, start, mask, 0.0, False)
+            # The mask says which keys exist: in a ring, positions grow beyond the slots.
+            made = torch.ops.llama.custom_sdpa(q, k, v, 0, mask, 0.0, False)
         else:
-            made = torch.ops.llama.custom_sdpa(q, k, v, start, None, 0.0, True)
+            made = torch.ops.llama.custom_sdpa(q, k, v, input_pos[0].item(), None, 0.0, True)
         result: torch.Tensor = made.reshape(bsz, seqlen, -1).to(q.dtype)
         return result
 

@@ -1,0 +1,122 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A decoder's caches of keys and values: of all positions so far, or of a window of the last ones."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+def register_caches(module: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    """Give the module the zeroed buffers `k_cache` and `v_cache`."""
+    module.register_buffer("k_cache", torch.zeros(shape, dtype=dtype))
+    module.register_buffer("v_cache", torch.zeros(shape, dtype=dtype))
+
+
+class KVCache(nn.Module):
+    """Keys and values of all positions so far, [batch, heads, positions, channels]."""
+
+    k_cache: torch.Tensor
+    v_cache: torch.Tensor
+
+    def __init__(
+        self,
+        max_batch_size: int,
+        max_context_length: int,
+        n_heads: int,
+        head_dim: int,
+        enable_dynamic_shape: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
+        self.n_heads, self.head_dim, self.enable_dynamic_shape = n_heads, head_dim, enable_dynamic_shape
+        register_caches(self, (max_batch_size, n_heads, max_context_length, head_dim), dtype)
+
+    def update(
+        self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Write values [batch, heads, positions, channels] from position input_pos[0] on; return the full caches."""
+        places = torch.arange(k_val.shape[2], device=k_val.device) + input_pos[0]
+        self.k_cache[:, :, places] = k_val
+        self.v_cache[:, :, places] = v_val
+        return self.k_cache, self.v_cache
+
+
+class CachePositionsManager(nn.Module):
+    """Which position each slot of a ring of `max_context_length` slots holds; -1 for none."""
+
+    cache_positions: torch.Tensor
+
+    def __init__(self, max_context_length: int) -> None:
+        super().__init__()
+        self.max_context_length = max_context_length
+        self.register_buffer("cache_positions", torch.zeros(max_context_length, dtype=torch.long))
+
+    def calculate_positions_and_update_indices(self, input_pos: torch.Tensor, seq_len: int) -> torch.Tensor:
+        """Record that positions input_pos[0] to input_pos[0] + seq_len - 1 are written; return their slots.
+
+        Slots from input_pos[0] on that this call does not write are taken as empty, so position 0 starts anew.
+        """
+        start = input_pos[0].item()
+        torch._check(start >= 0)
+        positions = torch.arange(seq_len, dtype=torch.long) + start
+        slots = positions % self.max_context_length
+        written = torch.arange(self.max_context_length, dtype=torch.long) < start
+        self.cache_positions.copy_(torch.where(written, self.cache_positions, -1))
+        self.cache_positions.index_copy_(0, slots, positions)
+        return slots
+
+    def window_mask(self, window_size: int, start_pos: int, seq_len: int) -> torch.Tensor:
+        """Return 0 where a query may attend to a slot, else -inf: [seq_len, slots].
+
+        The query at position start_pos + i attends to the window_size positions that end with its own.
+        """
+        queries = start_pos + torch.arange(seq_len, dtype=torch.long).view(-1, 1)
+        distance = queries - self.cache_positions
+        seen = (self.cache_positions >= 0) & (distance >= 0) & (distance < window_size)
+        return torch.where(seen, 0.0, float("-inf"))
+
+
+def check_ring_update(seq_len: int, slots: int) -> None:
+    """Raise ValueError if one update would write a slot twice."""
+    if seq_len > slots:
+        raise ValueError(f"k_val: expected at most {slots} positions, which the ring holds; found {seq_len}")
+
+
+class RingKVCache(KVCache):
+    """Keys and values of a sliding window.
+
+    It holds 2 * `max_context_length` positions: an update of a whole window must not overwrite the window that its
+    first query attends to.
+    """
+
+    is_ring_buffer = True
+
+    def __init__(
+        self,
+        max_batch_size: int,
+        max_context_length: int,
+        n_heads: int,
+        head_dim: int,
+        enable_dynamic_shape: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        """max_context_length: positions that a query attends to."""
+        super().__init__(max_batch_size, max_context_length * 2, n_heads, head_dim, enable_dynamic_shape, dtype)
+        self.window_size = max_context_length
+        self.cache_positions_manager = CachePositionsManager(self.max_context_length)
+
+    def create_causal_mask_for_ring_buffer(self, start_pos: int, seq_len: int) -> torch.Tensor:
+        """Return the mask [seq_len, slots] of queries from position start_pos on, after their update."""
+        return self.cache_positions_manager.window_mask(self.window_size, start_pos, seq_len)
+
+    def update(
+        self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Write values [batch, heads, positions, channels] to the slots of their positions; return the caches."""
+        check_ring_update(k_val.shape[2], self.max_context_length)
+        slots = self.cache_positions_manager.calculate_positions_and_update_indices(input_pos, k_val.shape[2])
+        self.k_cache.index_copy_(2, slots, k_val)
+        self.v_cache.index_copy_(2, slots, v_val)
+        return self.k_cache, self.v_cache

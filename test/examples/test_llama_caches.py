@@ -1,0 +1,136 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A decoder's caches, written by torch's operators or the custom ones: all positions, or a sliding window."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from executorch.examples.models.llama.attention import CachePositionsManager, KVCache, RingKVCache
+from executorch.examples.models.llama.llama_transformer import Transformer
+from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
+    CustomKVCache,
+    CustomRingKVCache,
+    replace_kv_cache_with_custom_kv_cache,
+    replace_kv_cache_with_ring_kv_cache,
+)
+from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
+from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.runtime import Runtime
+
+WINDOW, CONTEXT = 4, 32
+
+
+def decoder(window_of_layers):
+    """A decoder with caches, and one without whose attention is hidden by the same windows."""
+    torch.manual_seed(0)
+    sizes = {"dim": 16, "n_layers": 2, "n_heads": 4, "n_kv_heads": 2, "vocab_size": 30, "hidden_dim": 24}
+    args = ModelArgs(
+        **sizes, max_seq_len=CONTEXT, max_context_len=CONTEXT, use_kv_cache=True, generate_full_logits=True
+    )
+    model = Transformer(args).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.4)
+    reference = Transformer(args).eval()
+    reference.load_state_dict(model.state_dict())
+    for layer, window in zip(reference.layers, window_of_layers, strict=True):
+        if window:
+            layer.attention.SDPA = Windowed(window)
+    return model, reference
+
+
+class Windowed(nn.Module):
+    """Attention of all positions, as the model's mask says, to the last `window` ones."""
+
+    def __init__(self, window):
+        super().__init__()
+        self.window = window
+
+    def forward(self, input_pos, q, k, v, bsz, seqlen, mask):
+        positions = torch.arange(CONTEXT)
+        far = input_pos[0] + torch.arange(seqlen)[:, None] - positions >= self.window
+        made = F.scaled_dot_product_attention(q, k, v, mask.masked_fill(far, float("-inf")), enable_gqa=True)
+        return made.transpose(1, 2).reshape(bsz, seqlen, -1)
+
+
+def chunks(tokens, sizes):
+    start = 0
+    for size in sizes:
+        yield tokens[:, start : start + size], torch.tensor([start])
+        start += size
+
+
+SIZES = (3, 4, 1, 1, 5, 1, 4, 1)
+
+
+@pytest.mark.parametrize("custom", ["torch", "cache first", "ring first"])
+@pytest.mark.parametrize("pattern", [[WINDOW], [0, WINDOW]])
+def test_a_window_of_positions_is_attended_whatever_the_ring_holds(custom, pattern):
+    windows = pattern * (2 // len(pattern))
+    model, reference = decoder(windows)
+    if custom == "cache first":
+        replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model))
+    replace_kv_cache_with_ring_kv_cache(model, pattern)
+    if custom == "ring first":
+        for layer in model.layers:
+            replace_sdpa_with_custom_op(layer.attention)
+        replace_kv_cache_with_custom_kv_cache(model)
+    ring = RingKVCache if custom == "torch" else CustomRingKVCache
+    assert [isinstance(layer.attention.kv_cache, ring) for layer in model.layers] == [bool(w) for w in windows]
+    tokens = torch.randint(30, (1, sum(SIZES)))
+    for _ in range(2):  # position 0 starts anew
+        for part, start in chunks(tokens, SIZES):
+            options = {"input_pos": start}
+            with torch.no_grad():
+                torch.testing.assert_close(model(part, options), reference(part, options), rtol=1e-4, atol=1e-5)
+
+
+def test_a_lowered_decoder_attends_to_its_windows():
+    model, reference = decoder([WINDOW, WINDOW])
+    replace_kv_cache_with_ring_kv_cache(
+        replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model)), [WINDOW]
+    )
+    count = torch.export.Dim("count", min=1, max=2 * WINDOW)
+    example = (torch.zeros(1, 3, dtype=torch.long), {"input_pos": torch.tensor([2])})
+    exported = torch.export.export(model, example, dynamic_shapes=({1: count}, {"input_pos": None}))
+    buffer = to_edge(exported).to_executorch(ExecutorchBackendConfig(check_target=False)).buffer
+    method = Runtime.get().load_program(buffer).load_method("forward")
+    tokens = torch.randint(30, (1, sum(SIZES)))
+    for part, start in chunks(tokens, SIZES):
+        actual = method.execute([part, start])[0]
+        torch.testing.assert_close(actual, reference(part, {"input_pos": start}), rtol=1e-4, atol=1e-5)
+
+
+def test_slots_hold_the_positions_that_were_written_last():
+    manager = CachePositionsManager(4)
+    assert manager.calculate_positions_and_update_indices(torch.tensor([0]), 2).tolist() == [0, 1]
+    assert manager.cache_positions.tolist() == [0, 1, -1, -1]
+    assert manager.calculate_positions_and_update_indices(torch.tensor([2]), 3).tolist() == [2, 3, 0]
+    assert manager.cache_positions.tolist() == [4, 1, 2, 3]
+
+
+@pytest.mark.parametrize("cache", [RingKVCache, CustomRingKVCache])
+def test_an_update_larger_than_the_ring_is_refused(cache):
+    values = torch.zeros(1, 2, 2 * WINDOW + 1, 8)
+    with pytest.raises(ValueError, match="expected at most 8 positions, which the ring holds; found 9"):
+        cache(1, WINDOW, 2, 8).update(torch.tensor([0]), values, values)
+
+
+def test_a_custom_cache_writes_at_given_slots():
+    cache = CustomKVCache(1, 6, 2, 8)
+    values = torch.randn(1, 2, 3, 8)
+    keys, _ = cache.update(torch.tensor([0]), values, values, torch.tensor([[4, -1, 0]]))
+    torch.testing.assert_close(keys[:, :, 4], values[:, :, 0])
+    torch.testing.assert_close(keys[:, :, 0], values[:, :, 2])
+    assert not keys[:, :, [1, 2, 3, 5]].any()
+
+
+def test_a_ring_is_made_of_another_cache():
+    ring = CustomRingKVCache.from_custom_kv_cache(KVCache(2, 100, 3, 8, dtype=torch.float16), WINDOW)
+    assert (ring.k_cache.shape, ring.k_cache.dtype) == ((2, 2 * WINDOW, 3, 8), torch.float16)
+
+
+def test_a_pattern_that_does_not_fit_the_layers_is_refused():
+    with pytest.raises(ValueError, match="divides the 2 layers, found 3"):
+        replace_kv_cache_with_ring_kv_cache(decoder([0, 0])[0], [1, 2, 3])
