@@ -2,8 +2,9 @@
 """A detector in the manner of DETR: a convolutional backbone, a transformer, and learned queries for the objects."""
 
 import torch
-from models.timm_models import create_model
 from torch import nn
+
+from .timm_models import create_model
 
 
 class Detector(nn.Module):

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from models.function_module import Function
 from torch import nn
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
+
+from .function_module import Function
 
 
 class Kind(NamedTuple):

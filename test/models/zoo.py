@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from models.decoder import CachedDecoder, Decoder
-from models.detector import Detector
-from models.timm_models import create_model
-from models.unet import UNet
 from torch import nn
+
+from .decoder import CachedDecoder, Decoder
+from .detector import Detector
+from .timm_models import create_model
+from .unet import UNet
 
 
 class Example(NamedTuple):
