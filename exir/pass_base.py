@@ -9,7 +9,7 @@ their own `val`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -26,6 +26,7 @@ from executorch.exir import memory
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.dialects.executorch_prim_ops import PRIM_OF_PYTHON_FUNCTION
+from executorch.exir.proxy_value import ExportPassBaseError, ProxyValue
 
 Argument = Any
 Fn = Callable[..., Any]
@@ -34,10 +35,6 @@ PassType = Union["ExportedProgramPassBase", Callable[[fx.GraphModule], PassResul
 PROTECTED_KEYS = frozenset({"val", "stack_trace", "nn_module_stack", "debug_handle", "tensor_meta"})
 
 _MEMORY_FUNCTIONS = (memory.alloc, memory.view, memory.free)
-
-
-class ExportPassBaseError(RuntimeError):
-    """A graph holds something that a pass cannot interpret."""
 
 
 class NodeMetadata:
@@ -60,50 +57,6 @@ class NodeMetadata:
     def copy(self) -> NodeMetadata:
         """A copy whose entries can be changed without changing this one."""
         return NodeMetadata(self.data)
-
-
-class ProxyValue:
-    """A value while a pass runs: `data` is its fake tensor, number or symbol, `node` makes it in the new graph."""
-
-    def __init__(self, data: Any, proxy: fx.Proxy | fx.Node) -> None:
-        self.data = data
-        self.proxy_or_node = proxy
-
-    @property
-    def node(self) -> fx.Node:
-        """The node of the new graph."""
-        return self.proxy_or_node if isinstance(self.proxy_or_node, fx.Node) else self.proxy_or_node.node
-
-    @property
-    def proxy(self) -> fx.Proxy:
-        """The fx proxy, for values that were made with one."""
-        if not isinstance(self.proxy_or_node, fx.Proxy):
-            raise RuntimeError(f"value of node '{self.node.name}' has no fx.Proxy; use .node")
-        return self.proxy_or_node
-
-    def to_tensor(self) -> torch.Tensor:
-        """The fake tensor; raises AssertionError for other values."""
-        assert self.is_tensor(), f"node '{self.node.name}' holds a {type(self.data).__name__}, not a tensor"
-        return self.data  # type: ignore[no-any-return]
-
-    def is_tensor(self) -> bool:
-        """Whether this is a tensor."""
-        return isinstance(self.data, torch.Tensor)
-
-    def __iter__(self) -> Iterator[Any]:
-        yield from self.data
-
-    def __bool__(self) -> bool:
-        return bool(self.data)
-
-    def __int__(self) -> int:
-        return int(self.data)
-
-    def __float__(self) -> float:
-        return float(self.data)
-
-    def __index__(self) -> int:
-        return self.data.__index__()  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -150,6 +103,18 @@ class ExportedProgramPassBase(ABC):
 
     def ensures(self, exported_program: ExportedProgram) -> None:  # noqa: B027
         """Checks after the pass; override to raise."""
+
+
+def _symbols(value: Any) -> Any:
+    """Sizes of a tensor, or a symbol, as text; None for a value without symbols."""
+    if isinstance(value, torch.Tensor):
+        return [str(size) for size in value.shape] if any(isinstance(n, torch.SymInt) for n in value.shape) else None
+    return str(value) if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else None
+
+
+def _symbols_of_inputs(graph_module: fx.GraphModule) -> list[Any]:
+    inputs = (node for node in graph_module.graph.nodes if node.op == "placeholder")
+    return [pytree.tree_map(_symbols, node.meta.get("val")) for node in inputs]
 
 
 def fake_mode_of(graph_module: fx.GraphModule) -> FakeTensorMode:
@@ -435,7 +400,24 @@ class ExportPass(PassBase):
         """Interprets the whole graph; override to transform the graph module in another way."""
         if not hasattr(self, "_tracers"):  # a subclass that defines __init__ without calling super()'s
             self._tracers = []
-        return self.call_submodule(graph_module, tuple(self.inputs(graph_module)))
+        result = self.call_submodule(graph_module, tuple(self.inputs(graph_module)))
+        if self.should_preserve_symbolic_input_metadata():
+            self._check_symbols(graph_module, result.graph_module)
+        return result
+
+    def should_preserve_symbolic_input_metadata(self) -> bool:
+        """Whether inputs must keep their symbolic sizes; override for a pass that changes them on purpose."""
+        return True
+
+    def _check_symbols(self, before: fx.GraphModule, after: fx.GraphModule) -> None:
+        now = _symbols_of_inputs(after)
+        for index, expected in enumerate(_symbols_of_inputs(before)):
+            found = now[index] if index < len(now) else None
+            if expected != found and any(leaf is not None for leaf in pytree.tree_leaves(expected)):
+                raise ExportPassBaseError(
+                    f"Input at position {index} did not preserve symbolic metadata: pass {type(self).__name__} was "
+                    f"given {expected}, and left {found}"
+                )
 
 
 def _slices(values: list[Any]) -> list[Any]:

@@ -31,6 +31,7 @@ def _with_result(one: Any) -> Callable[[fx.GraphModule], Any]:
         return PassResult(graph_module, True) if result is None else result
 
     run.__name__ = _name(one)
+    run.__wrapped__ = one  # type: ignore[attr-defined]
     return run
 
 

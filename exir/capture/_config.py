@@ -40,6 +40,11 @@ class EdgeCompileConfig:
     strict: bool = False
     unroll_recurrent: bool = False
 
+    def __post_init__(self) -> None:
+        """None means no operators."""
+        self._core_aten_ops_exception_list = self._core_aten_ops_exception_list or []
+        self.preserve_ops = self.preserve_ops or []
+
 
 @dataclass
 class ExecutorchBackendConfig:

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from torch._export.verifier import Verifier
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
+from torch.fx.passes.infra.pass_manager import PassManager as FxPassManager
 
 from executorch.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.error import ExportError, ExportErrorType
-from executorch.exir.pass_manager import ExportedProgramPassManager, PassManager
+from executorch.exir.pass_manager import ExportedProgramPassManager
 from executorch.exir.passes.debug_handle_generator_pass import generate_missing_debug_handles
 from executorch.exir.program.origin import Origin
 from executorch.exir.program.program_graph import set_verifiers, with_graph
@@ -23,6 +24,10 @@ from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellF
 
 if TYPE_CHECKING:
     from executorch.exir.program.executorch_manager import ExecutorchProgramManager
+
+
+# What `transform` runs: passes in order, a manager of them (torch's too), or a single pass.
+Passes = Sequence[Any] | FxPassManager | ExportedProgramPassManager | Callable[..., Any]
 
 
 class EdgeProgramManager:
@@ -90,10 +95,10 @@ class EdgeProgramManager:
 
     def transform(
         self,
-        passes: Sequence[Any] | dict[str, Sequence[Any]] | PassManager,
+        passes: Passes | dict[str, Passes],
         compile_config: EdgeCompileConfig | None = None,
     ) -> EdgeProgramManager:
-        """Runs passes on every method (a list or PassManager), or on the methods that a dict names.
+        """Runs passes on every method (one, a list, or a PassManager), or on the methods that a dict names.
 
         A pass is called with a graph module and returns a PassResult, or is an ExportedProgramPassBase. Passes work on
         a copy of the program, unless one was made for the program itself (`Pass(manager.exported_program())`): it may
@@ -146,18 +151,17 @@ class EdgeProgramManager:
         return made
 
 
-def _made_for(program: ExportedProgram, passes: Sequence[Any] | PassManager) -> bool:
+def _made_for(program: ExportedProgram, passes: Passes) -> bool:
     """Whether one of the passes has `program` as an attribute."""
-    listed = passes.passes if isinstance(passes, PassManager) else passes
+    listed = getattr(passes, "passes", passes)
+    listed = [getattr(each, "__wrapped__", each) for each in (listed if isinstance(listed, Sequence) else [listed])]
     return any(value is program for each in listed for value in getattr(each, "__dict__", {}).values())
 
 
-def run_passes(program: ExportedProgram, passes: Sequence[Any] | PassManager) -> ExportedProgram:
+def run_passes(program: ExportedProgram, passes: Passes) -> ExportedProgram:
     """`program` after `passes`; verification is left to the caller."""
     program._verifiers = [WellFormed]
-    if isinstance(passes, PassManager):
-        passes = [passes]
-    elif isinstance(passes, ExportedProgramPassManager):
+    if isinstance(passes, ExportedProgramPassManager):
         passes = passes.passes
     elif not isinstance(passes, (list, tuple)):
         passes = [passes]

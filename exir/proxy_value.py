@@ -1,0 +1,66 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What the hooks of a pass receive: values of the graph that is being interpreted, with nodes of the new graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import fx
+
+
+class ExportPassBaseError(RuntimeError):
+    """A graph holds something that a pass cannot interpret."""
+
+
+class ProxyValue:
+    """A value while a pass runs: `data` is its fake tensor, number or symbol, `node` makes it in the new graph."""
+
+    def __init__(self, data: Any, proxy: fx.Proxy | fx.Node) -> None:
+        self.data = data
+        self.proxy_or_node = proxy
+
+    @property
+    def node(self) -> fx.Node:
+        """The node of the new graph."""
+        return self.proxy_or_node if isinstance(self.proxy_or_node, fx.Node) else self.proxy_or_node.node
+
+    @property
+    def proxy(self) -> fx.Proxy:
+        """The fx proxy, for values that were made with one."""
+        if not isinstance(self.proxy_or_node, fx.Proxy):
+            raise RuntimeError(f"value of node '{self.node.name}' has no fx.Proxy; use .node")
+        return self.proxy_or_node
+
+    def to_tensor(self) -> torch.Tensor:
+        """The fake tensor; raises AssertionError for other values."""
+        assert self.is_tensor(), f"node '{self.node.name}' holds a {type(self.data).__name__}, not a tensor"
+        return self.data  # type: ignore[no-any-return]
+
+    def is_tensor(self) -> bool:
+        """Whether this is a tensor."""
+        return isinstance(self.data, torch.Tensor)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.data
+
+    def _number(self, use: str) -> Any:
+        """The number; a symbol has none, and reading it as one would fix a dynamic size."""
+        if isinstance(self.data, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            raise ExportPassBaseError(
+                f"node '{self.node.name}': a symbolic value ({type(self.data).__name__} {self.data}) cannot be {use}"
+            )
+        return self.data
+
+    def __bool__(self) -> bool:
+        return bool(self._number("used in boolean context"))
+
+    def __int__(self) -> int:
+        return int(self._number("converted to int"))
+
+    def __float__(self) -> float:
+        return float(self._number("converted to float"))
+
+    def __index__(self) -> int:
+        return self._number("used in index context").__index__()  # type: ignore[no-any-return]

@@ -1,0 +1,87 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""What passes may do with dynamic sizes, and the forms in which `transform` takes passes."""
+
+import pytest
+import torch
+from torch.export import Dim, export
+from torch.fx.passes.infra.pass_manager import PassManager as FxPassManager
+
+from executorch.exir import EdgeCompileConfig, to_edge
+from executorch.exir.dialects._ops import ops
+from executorch.exir.pass_base import ExportPass, ExportPassBaseError, ProxyValue
+from executorch.exir.pass_manager import ExportedProgramPassManager, PassManager
+
+
+class Double(torch.nn.Module):
+    def forward(self, x):
+        return x + x
+
+
+class AddToMul(ExportPass):
+    def call_operator(self, op, args, kwargs, meta):
+        return super().call_operator(
+            ops.edge.aten.mul.Tensor if op is ops.edge.aten.add.Tensor else op, args, kwargs, meta
+        )
+
+
+def dynamic_edge():
+    return to_edge(export(Double(), (torch.ones(2, 3),), dynamic_shapes=({0: Dim("batch", min=2, max=8)},)))
+
+
+@pytest.mark.parametrize(
+    "passes",
+    [
+        [AddToMul()],
+        AddToMul(),
+        PassManager([AddToMul()]),
+        FxPassManager([AddToMul()]),
+        ExportedProgramPassManager([AddToMul()]),
+        {"forward": FxPassManager([AddToMul()])},
+    ],
+    ids=["list", "one", "manager", "torch's manager", "manager of programs", "dict"],
+)
+def test_passes_are_taken_in_every_form(passes):
+    edge = dynamic_edge()
+    x = torch.full((4, 3), 3.0)
+    torch.testing.assert_close(edge.transform(passes).exported_program().module()(x), x * x)
+    torch.testing.assert_close(edge.exported_program().module()(x), x + x)
+
+
+def test_operators_outside_of_core_aten_may_be_none():
+    config = EdgeCompileConfig(_core_aten_ops_exception_list=None, preserve_ops=None)
+    assert to_edge(export(Double(), (torch.ones(2),)), compile_config=config).methods == {"forward"}
+
+
+@pytest.mark.parametrize(
+    ("read", "use"),
+    [(bool, "boolean context"), (int, "converted to int"), (lambda v: v.__index__(), "used in index context")],
+)
+def test_a_dynamic_size_is_not_read_as_a_number(read, use):
+    (node,) = [n for n in dynamic_edge().exported_program().graph.nodes if n.op == "placeholder"]
+    size = node.meta["val"].shape[0]
+    with pytest.raises(ExportPassBaseError, match=use):
+        read(ProxyValue(size, torch.fx.Graph().placeholder("x")))
+    assert read(ProxyValue(1, torch.fx.Graph().placeholder("x"))) == 1
+    with pytest.raises(ExportPassBaseError, match="converted to float"):
+        float(ProxyValue(torch.sym_float(size), torch.fx.Graph().placeholder("x")))
+
+
+class FixInput(ExportPass):
+    """Gives the input a size that is not dynamic."""
+
+    def placeholder(self, name, arg, meta):
+        value = super().placeholder(name, arg, meta)
+        value.node.meta["val"] = torch.empty(2, 3, device="meta")
+        return value
+
+
+class FixInputOnPurpose(FixInput):
+    def should_preserve_symbolic_input_metadata(self):
+        return False
+
+
+def test_a_pass_that_loses_the_dynamic_size_of_an_input_is_refused():
+    graph_module = dynamic_edge().exported_program().graph_module
+    with pytest.raises(ExportPassBaseError, match="Input at position 0 did not preserve symbolic metadata"):
+        FixInput()(graph_module)
+    assert FixInputOnPurpose()(graph_module).modified
