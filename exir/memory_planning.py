@@ -1,6 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The documented names of memory planning; they live in `executorch.exir.memory`."""
 
+from collections.abc import Iterable
+from typing import Any
+
+from torch import fx
+from torch.utils import _pytree as pytree
+
 from executorch.exir.memory.apply import apply_algo, update_all_tensors_lifetime
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.exact import exact
@@ -35,6 +41,7 @@ __all__ = [
     "apply_algo",
     "collect_specs_from_nodes",
     "exact",
+    "filter_nodes",
     "find_lifetimes",
     "get_graph_input_tensors",
     "get_graph_output_tensors",
@@ -45,3 +52,8 @@ __all__ = [
     "update_all_tensors_lifetime",
     "validate_plan",
 ]
+
+
+def filter_nodes(inputs: Iterable[Any]) -> Iterable[fx.Node]:
+    """Return the nodes among arguments of a node, those in lists and dicts too."""
+    return [leaf for leaf in pytree.tree_leaves(list(inputs)) if isinstance(leaf, fx.Node)]

@@ -55,7 +55,7 @@ def fold_constants(
     for node in chosen:
         result = values[node]
         if isinstance(result, torch.Tensor) and _same_kind(result, node.meta["val"]):
-            constant = add_constant(program, "_folded_constant", result.contiguous(), node.meta["val"], node)
+            constant = add_constant(program, "_prop_tensor_constant", result.contiguous(), node.meta["val"], node)
             node.replace_all_uses_with(constant)
     for node in reversed(sources):
         if node.op == "call_function" and not node.users:

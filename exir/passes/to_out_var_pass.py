@@ -16,6 +16,7 @@ from executorch.exir.error import ExportError, VerificationError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.operator.convert import find_out_variant, out_argument_names
 from executorch.exir.passes.reinplace import WRITES_ITS_FIRST_ARGUMENT
+from executorch.exir.passes.spec_prop_pass import SpecPropPass
 
 # Operators that the runtime calls as they are: they make numbers, or write to an argument of their own.
 _NO_OUT_NAMESPACES = ("executorch_prim",)
@@ -42,7 +43,10 @@ class ToOutVarPass(PassBase):
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         missing: list[tuple[fx.Node, str]] = []
-        for held in all_graph_modules(graph_module):
+        graphs = list(all_graph_modules(graph_module))
+        if not any("spec" in node.meta for held in graphs for node in held.graph.nodes):
+            SpecPropPass()(graph_module)  # outside of the pipeline, the pass gets a graph without specs
+        for held in graphs:
             for node in list(held.graph.nodes):
                 if node.op == "call_function" and isinstance(node.target, (OpOverload, EdgeOpOverload)):
                     _convert(node, missing)

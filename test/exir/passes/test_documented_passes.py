@@ -7,7 +7,8 @@ import torch
 from torch.export import ExportedProgram, export
 
 from executorch.exir import to_edge
-from executorch.exir.passes import DebugPass, LegalizePortableDimOrderPass
+from executorch.exir.memory_planning import filter_nodes
+from executorch.exir.passes import DebugPass, LegalizePortableDimOrderPass, ToOutVarPass
 from executorch.exir.passes.convert_constant_dim_order_pass import convert_constant_dim_order_pass
 from executorch.exir.passes.prune_empty_tensors_pass import PruneEmptyTensorsPass
 from executorch.exir.passes.remove_unused_parameters_pass import remove_unused_parameters_pass
@@ -87,3 +88,15 @@ def test_a_graph_is_written_with_specs_and_source_lines(tmp_path: Path) -> None:
     assert text.startswith("after planning")
     for expected in ("relu", "TensorSpec(", "      > "):
         assert expected in text
+
+
+def test_out_variants_are_made_of_a_graph_without_specs() -> None:
+    class Split(torch.nn.Module):
+        def forward(self, data: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return torch.split(data, 10)
+
+    graph_module = to_edge(export(Split(), (torch.ones(10),))).exported_program().graph_module
+    changed = ToOutVarPass()(graph_module).graph_module
+    (split,) = [node for node in changed.graph.nodes if "split" in str(node.target)]
+    assert [value.shape for value in split.meta["val"]] == [(10,)]
+    assert len(list(filter_nodes([split.args, split.kwargs]))) == 2
