@@ -40,6 +40,14 @@ class MemoryManager final {
                  "the temp allocator is reset while the method lives: it cannot be the method's");
   }
 
+  /// An older form, whose constant allocator has no use.
+  [[deprecated("leave out the constant allocator")]] MemoryManager(
+      MemoryAllocator* constant_allocator, HierarchicalAllocator* planned_memory,
+      MemoryAllocator* method_allocator, MemoryAllocator* temp_allocator)
+      : MemoryManager(method_allocator, planned_memory, temp_allocator) {
+    (void)constant_allocator;
+  }
+
   MemoryAllocator* method_allocator() const { return method_allocator_; }
   HierarchicalAllocator* planned_memory() const { return planned_memory_; }
   MemoryAllocator* temp_allocator() const { return temp_allocator_; }

@@ -159,6 +159,18 @@ Result<int> halved_with_message(Result<int> number) {
   return value / 2;
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST(ProgramTest, TheOlderMemoryManagerIgnoresItsConstantAllocator) {
+  torch::executor::MemoryAllocator constants(0, nullptr), method(0, nullptr), temp(0, nullptr);
+  torch::executor::HierarchicalAllocator planned({});
+  torch::executor::MemoryManager manager(&constants, &planned, &method, &temp);
+  EXPECT_EQ(manager.method_allocator(), &method);
+  EXPECT_EQ(manager.planned_memory(), &planned);
+  EXPECT_EQ(manager.temp_allocator(), &temp);
+}
+#pragma GCC diagnostic pop
+
 TEST(ResultTest, AValueIsDeclaredOrItsErrorReturned) {
   EXPECT_EQ(*halved(6), 3);
   EXPECT_EQ(halved(Error::NotFound).error(), Error::NotFound);

@@ -9,9 +9,13 @@ from models.documented_modules import RECIPES, ModuleSimpleTrain
 from models.export_program import main
 
 from executorch.runtime import Runtime
+from executorch.runtime.errors import InvalidStateError
 
 
-@pytest.mark.parametrize("module_class", RECIPES, ids=lambda each: each.__name__)
+PLANNED = [each for each, recipe in RECIPES.items() if not recipe.names_mutable_buffers]
+
+
+@pytest.mark.parametrize("module_class", PLANNED, ids=lambda each: each.__name__)
 def test_a_module_is_written_with_its_methods_and_computes_what_eager_computes(module_class, tmp_path: Path) -> None:
     name = module_class.__name__
     main(["--modules", name, "--outdir", str(tmp_path / "new")])
@@ -26,6 +30,15 @@ def test_a_module_is_written_with_its_methods_and_computes_what_eager_computes(m
             continue
         actual = program.load_method(method).execute(inputs)
         torch.testing.assert_close(actual[0], expected if isinstance(expected, torch.Tensor) else expected[0])
+
+
+def test_state_that_its_caller_keeps_is_named_and_has_no_memory(tmp_path: Path) -> None:
+    main(["--modules", "ModuleStateful", "--outdir", str(tmp_path)])
+    method = Runtime.get().load_program(tmp_path / "ModuleStateful.pte").load_method("forward")
+    attribute = method.metadata.attribute_tensor_meta(0)
+    assert (attribute.name(), attribute.is_memory_planned()) == ("state", False)
+    with pytest.raises(InvalidStateError, match="argument 0 has no memory"):
+        method.execute([torch.ones(1)])
 
 
 def test_gradients_are_outputs_beside_the_loss(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ class Recipe:
     dynamic_shapes: Any = None
     plans_inputs_and_outputs: bool = True
     names_mutable_buffers: bool = False
+    """Whether the program names its state, and its caller gives the memory for it."""
     shares_mutable_buffers: bool = False
     with_gradients: bool = False
     """Whether the program computes the gradients of the parameters beside the loss."""

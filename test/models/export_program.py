@@ -49,6 +49,7 @@ def export_module_to_program(
         memory_planning_pass=MemoryPlanningPass(
             alloc_graph_input=recipe.plans_inputs_and_outputs,
             alloc_graph_output=recipe.plans_inputs_and_outputs,
+            alloc_mutable_buffers=not recipe.names_mutable_buffers,
             share_mutable_buffers=recipe.shares_mutable_buffers,
         ),
     )
