@@ -112,8 +112,10 @@ def add_cursor_to_graph(graph: fx.Graph, finding_node: fx.Node) -> str:
 
 def inspect_node(graph: fx.Graph, node: fx.Node) -> str:
     """The graph as text with an arrow at `node`, and where in the source the node comes from."""
+    trace = node.meta.get("stack_trace", "")
+    heading = "Traceback (most recent call last):\n" if trace else ""
     return (
         f"Here is the node in the graph module:\n{add_cursor_to_graph(graph, node)}\n"
         f"This node {node.name} has metadata of:\n"
-        f"The node stacktrace:\n{node.meta.get('stack_trace', '')}\n"
+        f"The node stacktrace:\n{heading}{trace}\n"
     )

@@ -115,9 +115,16 @@ class ConstraintBasedSymShapeEvalPass(_SymShapeEvalPass):
 
 
 class HintBasedSymShapeEvalPass(_SymShapeEvalPass):
-    """Takes the sizes of the example inputs as upper bounds. Raises `ExportError` for a size that depends on data."""
+    """Takes the sizes of the example inputs as upper bounds; for a size that depends on data, the bound that it states.
 
-    _missing = "depends on data: the example inputs say nothing about it; use ConstraintBasedSymShapeEvalPass"
+    Raises `ExportError` for a size that depends on data and has no bound.
+    """
+
+    _missing = (
+        "depends on data, of which the example inputs say nothing, and has no upper bound; "
+        "give one with torch._check(size <= ...), or use ConstraintBasedSymShapeEvalPass"
+    )
 
     def evaluate(self, size: int | torch.SymInt) -> int | None:
-        return hint(size)
+        example = hint(size)
+        return upper_bound(size) if example is None else example

@@ -97,7 +97,9 @@ class ExecutorchProgramManager:
     def get_etrecord(self) -> Any:
         """The `executorch.devtools.ETRecord` that `generate_etrecord=True` asked for; RuntimeError without."""
         if self._etrecord is None:
-            raise RuntimeError("there is no ETRecord: ask for one with generate_etrecord=True in to_edge or its kin")
+            raise RuntimeError(
+                "ETRecord was not generated: pass generate_etrecord=True to to_edge or to_edge_transform_and_lower"
+            )
         return self._etrecord
 
     @property

@@ -201,6 +201,7 @@ def test_a_node_is_shown_in_its_graph_with_its_source() -> None:
     ]
     text = inspect_node(program.graph, node)
     assert text.startswith("Here is the node in the graph module:\ngraph():\n")
+    assert "Traceback (most recent call last):\n" in text
     assert "(x + self.w).sin()" in text
     out = io.StringIO()
     program = to_edge(export(Shared(), (X,))).to_executorch().executorch_program

@@ -6,10 +6,12 @@ import torch
 from torch.export import Dim, export
 from torch.fx.passes.infra.pass_manager import PassManager as FxPassManager
 
-from executorch.exir import EdgeCompileConfig, to_edge
+from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir.dialects._ops import ops
+from executorch.exir.error import ExportError
 from executorch.exir.pass_base import ExportPass, ExportPassBaseError, ProxyValue
 from executorch.exir.pass_manager import ExportedProgramPassManager, PassManager
+from executorch.exir.passes import HintBasedSymShapeEvalPass
 
 
 class Double(torch.nn.Module):
@@ -85,3 +87,26 @@ def test_a_pass_that_loses_the_dynamic_size_of_an_input_is_refused():
     with pytest.raises(ExportPassBaseError, match="Input at position 0 did not preserve symbolic metadata"):
         FixInput()(graph_module)
     assert FixInputOnPurpose()(graph_module).modified
+
+
+class FromData(torch.nn.Module):
+    """A tensor of a size that data decide, with a bound or without one."""
+
+    def __init__(self, largest):
+        super().__init__()
+        self.largest = largest
+
+    def forward(self, count):
+        size = count.item()
+        torch._check(size >= 2)
+        if self.largest:
+            torch._check(size <= self.largest)
+        return torch.ones(size)
+
+
+def test_a_size_that_data_decide_has_the_bound_that_it_states():
+    config = ExecutorchBackendConfig(sym_shape_eval_pass=HintBasedSymShapeEvalPass(), check_target=False)
+    program = to_edge(export(FromData(100), (torch.tensor(10),))).to_executorch(config).exported_program()
+    assert program.graph.output_node().meta["spec"][0].shape == [100]
+    with pytest.raises(ExportError, match=r"depends on data.*has no upper bound"):
+        to_edge(export(FromData(None), (torch.tensor(10),))).to_executorch(config)
