@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the hooks of a pass receive: values of the graph that is being interpreted, with nodes of the new graph."""
+"""Arguments of a pass's hooks: a value of the interpreted graph, with its node in the new graph."""
 
 from __future__ import annotations
 

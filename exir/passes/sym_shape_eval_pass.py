@@ -121,7 +121,7 @@ class HintBasedSymShapeEvalPass(_SymShapeEvalPass):
     """
 
     _missing = (
-        "depends on data, of which the example inputs say nothing, and has no upper bound; "
+        "depends on data and has no upper bound; "
         "give one with torch._check(size <= ...), or use ConstraintBasedSymShapeEvalPass"
     )
 

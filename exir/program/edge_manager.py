@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from executorch.exir.program.executorch_manager import ExecutorchProgramManager
 
 
-# What `transform` runs: passes in order, a manager of them (torch's too), or a single pass.
+# Arguments of `transform`: passes in order, a manager of passes (torch's too), or a single pass.
 Passes = Sequence[Any] | FxPassManager | ExportedProgramPassManager | Callable[..., Any]
 
 

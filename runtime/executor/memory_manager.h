@@ -40,7 +40,7 @@ class MemoryManager final {
                  "the temp allocator is reset while the method lives: it cannot be the method's");
   }
 
-  /// An older form, whose constant allocator has no use.
+  /// Older form; the constant allocator is not used.
   [[deprecated("leave out the constant allocator")]] MemoryManager(
       MemoryAllocator* constant_allocator, HierarchicalAllocator* planned_memory,
       MemoryAllocator* method_allocator, MemoryAllocator* temp_allocator)

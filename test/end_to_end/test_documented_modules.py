@@ -11,7 +11,6 @@ from models.export_program import main
 from executorch.runtime import Runtime
 from executorch.runtime.errors import InvalidStateError
 
-
 PLANNED = [each for each, recipe in RECIPES.items() if not recipe.names_mutable_buffers]
 
 

@@ -20,10 +20,10 @@ class Recipe:
     dynamic_shapes: Any = None
     plans_inputs_and_outputs: bool = True
     names_mutable_buffers: bool = False
-    """Whether the program names its state, and its caller gives the memory for it."""
+    """The program names its state, and the caller provides the memory of the state."""
     shares_mutable_buffers: bool = False
     with_gradients: bool = False
-    """Whether the program computes the gradients of the parameters beside the loss."""
+    """The program computes the loss and the gradients of the parameters."""
 
 
 class ModuleBasic(nn.Module):
@@ -66,7 +66,7 @@ class ModuleAddHalf(ModuleAdd):
 
 
 class ModuleDynamicCatUnallocatedIO(nn.Module):
-    """A dynamic first dimension; input and output have no memory in the plan."""
+    """A dynamic first dimension; the plan leaves out input and output."""
 
     def forward(self, k: torch.Tensor) -> torch.Tensor:
         return torch.cat((k, torch.ones(1, 4)))
@@ -136,21 +136,21 @@ class ModuleStateful(nn.Module):
 
 
 class ModuleKVCacheInputPos(ModuleLinear):
-    """What a runner of language models calls with tokens and their first position."""
+    """Takes tokens and their first position, as some language models do."""
 
     def forward(self, x: torch.Tensor, input_pos: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         return (self.linear(x.float()).long() + input_pos).float()
 
 
 class ModuleKVCacheCachePos(ModuleLinear):
-    """What a runner of language models calls with tokens and the position of each."""
+    """Takes tokens and the position of each token, as some language models do."""
 
     def forward(self, x: torch.Tensor, cache_positions: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         return (self.linear(x.float()).long() + cache_positions).float()
 
 
 class ModuleNoKVCache(ModuleLinear):
-    """What a runner of language models calls with all tokens so far."""
+    """Takes all tokens so far, as language models without a cache do."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         result: torch.Tensor = self.linear(x.float())

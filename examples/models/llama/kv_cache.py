@@ -44,7 +44,7 @@ class KVCache(nn.Module):
 
 
 class CachePositionsManager(nn.Module):
-    """Which position each slot of a ring of `max_context_length` slots holds; -1 for none."""
+    """Positions in the slots of a ring of `max_context_length` slots; -1 marks an empty slot."""
 
     cache_positions: torch.Tensor
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What passes may do with dynamic sizes, and the forms in which `transform` takes passes."""
+"""Dynamic sizes in passes, and the forms in which `transform` takes passes."""
 
 import pytest
 import torch
