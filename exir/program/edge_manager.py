@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from torch._export.verifier import Verifier
@@ -95,7 +95,7 @@ class EdgeProgramManager:
 
     def transform(
         self,
-        passes: Passes | dict[str, Passes],
+        passes: Passes | Mapping[str, Passes],
         compile_config: EdgeCompileConfig | None = None,
     ) -> EdgeProgramManager:
         """Runs passes on every method (one, a list, or a PassManager), or on the methods that a dict names.
@@ -106,7 +106,7 @@ class EdgeProgramManager:
         """
         from executorch.exir.backend.program_copy import copy_program
 
-        by_method = passes if isinstance(passes, dict) else dict.fromkeys(self._edge_programs, passes)
+        by_method = passes if isinstance(passes, Mapping) else dict.fromkeys(self._edge_programs, passes)
         unknown = sorted(set(by_method) - self.methods)
         if unknown:
             raise ExportError(
