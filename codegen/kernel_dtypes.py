@@ -25,8 +25,8 @@ _PORTABLE = f"{NAMESPACE}portable::"
 
 
 def kernel_dtypes(rows: Iterable[KernelRow], selection: Selection) -> Mapping[str, frozenset[str]]:
-    """By the name of a portable kernel (``add_out``), or the path of a source below kernels/ (``portable/gemm/gemm.cpp``): fewer
-    dtypes than the selection's. What is not named is for all of the selection's.
+    """By the name of a portable kernel (``add_out``), or the path of a source below kernels/
+    (``portable/gemm/gemm.cpp``): fewer dtypes than the selection's. What is not named is for all of the selection's.
 
     Args:
         rows: all rows of our libraries, portable and quantized.

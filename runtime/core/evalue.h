@@ -71,8 +71,9 @@ struct is_optional<std::optional<T>> : std::true_type {};
 ///
 /// The toX() functions end the program if the value is of another kind (see the isX() functions),
 /// or a string or list whose pointer in the payload is null; the tryToX() functions return
-/// Error::InvalidType and Error::InvalidState instead.
-struct EValue {
+/// Error::InvalidType and Error::InvalidState instead. The alignment is that of its numbers on
+/// every processor, 32-bit x86 too: the alias model keeps its nodes in the memory of values.
+struct alignas(8) EValue {
   union Payload {
     union TriviallyCopyablePayload {
       int64_t as_int;
