@@ -106,11 +106,11 @@ Error Delegate::create_executor(const DelegateSurroundings& surroundings) {
     weights_ = std::make_unique<WeightsSession>(
         WeightKeys(payload_, constants_, std::move(digests)), unsaved_, size_of(payload_, packed));
   }
-  executor_ = ET_UNWRAP(Executor::create(
-      payload_, constants_,
-      ExecutorOptions{weights_.get(), threads_.get(), is_profiled_,
-                      surroundings.settings.precision.value_or(Precision::Float32),
-                      surroundings.settings.max_workspace_bytes}));
+  executor_ = ET_UNWRAP(
+      Executor::create(payload_, constants_,
+                       ExecutorOptions{weights_.get(), threads_.get(), is_profiled_,
+                                       surroundings.settings.precision.value_or(Precision::Float32),
+                                       surroundings.settings.max_workspace_bytes}));
   if (is_cached) {
     weights_->finish();
   }
