@@ -61,7 +61,7 @@ EXECUTORCH_KERNEL_ENTRY=$root/build/editable/test/libkernel_entry_portable.so \
 step "pytest"
 rm -rf build/recorded_calls
 EXECUTORCH_RECORD_CALLS=$root/build/recorded_calls python -m pytest -q -n 2 --dist loadfile --durations=40 "$@"
-step "model coverage: another part each day of what matched"
+step "model coverage: a part of the kept matches again, another part each day"
 python -m test.coverage --sample 100
 step "ctest"
 ctest --test-dir build/editable --output-on-failure --parallel 2

@@ -86,7 +86,7 @@ def _options() -> argparse.Namespace:
 
 
 def _no_peer(*_: object) -> None:
-    """Nobody else is asked."""
+    """Stand for the peer where `--peer` is not given."""
 
 
 def _missing(cases: list[Case], ways: list[str], records: Records, again: bool) -> Iterator[tuple[Case, list[str]]]:
@@ -99,8 +99,8 @@ def _missing(cases: list[Case], ways: list[str], records: Records, again: bool) 
 
 
 def _sample(cases: list[Case], options: argparse.Namespace) -> int:
-    """A part of what the kept results say matches, another each day. 1 if something does not match any more; a slow
-    machine's time limit is no such thing."""
+    """Try a part of the matches in the kept results again, another part each day. Return 1 if one is lost; an attempt
+    that reaches the time limit on a slow machine is not."""
     matched = {one.key for one in Records(KEPT) if one.outcome is Outcome.MATCHED}
     choose = random.Random(datetime.date.today().isoformat())
     work: list[tuple[Case, list[str]]] = []

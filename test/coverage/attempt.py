@@ -103,7 +103,7 @@ def _attempt(example: Example, way: Way, record: Record, on_exported: OnExported
     module, args, kwargs = deepcopy(example.module), example.args, example.kwargs
     slack = 0.0
     if way.dtype != torch.float32:
-        with _stage(Outcome.UNBUILT):  # what eager cannot run in that precision is no case
+        with _stage(Outcome.UNBUILT):  # eager may lack an operator in that precision
             module = module.to(way.dtype)
             args, kwargs = _cast((args, kwargs), way.dtype)
             slack = 2 * _difference(_eager(module, args, kwargs), reference)
@@ -133,7 +133,7 @@ def _attempt(example: Example, way: Way, record: Record, on_exported: OnExported
 
 
 def _eager(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """What a copy of the module gives: the module keeps its state."""
+    """The outputs of a copy of the module, so that the module keeps its state."""
     return flat(deepcopy(module)(*deepcopy(args), **deepcopy(kwargs)))
 
 
@@ -195,7 +195,7 @@ def _leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def _describe(manager: Any, file: bytes, record: Record) -> None:
-    """What the program consists of: delegates, what is left to kernels, sizes."""
+    """Record delegates, the kernels outside of them, and the file's size."""
     method = next(one for one in manager.verdict.methods if one.name == "forward")
     inside = sum(one.flops for one in method.delegates)
     record.delegates = len(method.delegates)

@@ -36,7 +36,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Case:
-    """make raises `CannotBuild` where it has no such model."""
+    """One model of a suite. make: raises `CannotBuild` if the rule of the suite cannot make it."""
 
     suite: str
     name: str

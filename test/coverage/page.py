@@ -94,7 +94,7 @@ def _totals(records: Sequence[Record]) -> Iterable[str]:
 
 
 def _misses(misses: Sequence[Record]) -> Iterable[str]:
-    """Each message once, with the cases that have it and the smallest of them to try."""
+    """Each message once, with its cases and the smallest reproduction."""
     classes: dict[tuple[str, str], list[Record]] = {}
     for one in misses:
         classes.setdefault((one.outcome.value, one.message[:80]), []).append(one)

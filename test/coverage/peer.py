@@ -38,7 +38,7 @@ print(json.dumps(result))
 
 
 class Peer:
-    """Called with an exported program and its arguments; gives what the peer makes of them."""
+    """A function of an exported program and its arguments: the peer's outcome, delegates and lowering time."""
 
     def __init__(self, python: str) -> None:
         self.python = python
@@ -48,7 +48,7 @@ class Peer:
             files = [Path(folder, name) for name in ("program.pt2", "inputs.pt", "outputs.pt")]
             try:
                 torch.export.save(program, files[0])
-            except Exception as error:  # noqa: BLE001  # whatever it is, the peer cannot be asked
+            except Exception as error:  # noqa: BLE001  # any failure of torch.export.save is the outcome
                 return {"outcome": "not saved by torch.export.save", "message": str(error)[:300]}
             torch.save(pytree.tree_leaves((args, kwargs)), files[1])
             try:

@@ -92,7 +92,7 @@ def _run(case: Case, ways: list[str], attempt: Attempt, sender: Connection) -> N
 
 def _stop(worker: _Worker) -> None:
     if worker.process.pid is not None and worker.process.is_alive():
-        with contextlib.suppress(ProcessLookupError):  # it ended by itself, or has no group yet
+        with contextlib.suppress(ProcessLookupError):  # it has ended, or has no group yet
             os.killpg(worker.process.pid, signal.SIGKILL)
         worker.process.kill()
     worker.process.join()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What one attempt gave, and the file that keeps all attempts of a run."""
+"""The record of one attempt, and the file that keeps the records of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Outcome(str, Enum):
 
     @property
     def counted(self) -> bool:
-        """Whether torch.export took the model, so that the attempt is ours to pass."""
+        """Return true if torch.export took the model: the rest is this project's to get right."""
         return self not in (Outcome.UNBUILT, Outcome.UNEXPORTED, Outcome.UNPREPARED)
 
 
@@ -60,7 +60,7 @@ class Record:
         return self.suite, self.name, self.way
 
     def as_line(self) -> str:
-        """One line of JSON without what is empty."""
+        """One line of JSON, without empty fields."""
         values = {name: value for name, value in asdict(self).items() if value not in ("", None, {}, 0, 0.0)}
         return json.dumps(values | {"outcome": self.outcome.value}, ensure_ascii=False)
 
@@ -104,5 +104,5 @@ class Records:
             file.write(record.as_line() + "\n")
 
     def rewrite(self) -> None:
-        """One line a record, sorted: what is kept in the repository."""
+        """Write one line a record, sorted by suite, name and way."""
         self.path.write_text("".join(one.as_line() + "\n" for one in self))

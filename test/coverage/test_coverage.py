@@ -68,7 +68,7 @@ class _Twice(nn.Module):
 
 
 class _Changing(nn.Module):
-    """Another result in each call, of which an exported program knows nothing."""
+    """Computes another result while it is exported."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * (1.0 if torch.compiler.is_exporting() else 2.0)

@@ -21,9 +21,12 @@ import runner_options  # noqa: E402
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.M | re.S)
 # Pages that the build writes.
-GENERATED = {"reference/generated/" + name.removesuffix(".md") for name in ("cmake-options.md", "environment.md")} | {
-    "reference/generated/executor-runner",
+GENERATED = {
+    "reference/generated/cmake-options",
     "reference/generated/commands",
+    "reference/generated/environment",
+    "reference/generated/executor-runner",
+    "reference/generated/model-coverage",
     "notebooks/getting_started",
 }
 

@@ -50,7 +50,7 @@ class _TorchvisionFinder(MetaPathFinder, Loader):
 
 @contextmanager
 def without_torchvision() -> Iterator[None]:
-    """A time in which ``torchvision`` and what is below it are empty modules."""
+    """Import ``torchvision`` and its submodules as empty modules within the context."""
     finder = _TorchvisionFinder()
     sys.meta_path.append(finder)
     try:

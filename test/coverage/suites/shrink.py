@@ -46,7 +46,7 @@ _NARROW = _SHALLOW + _rules(
         "projection_dim": _at_most(32),
     }
 )
-# Widths and heads by one factor, so that what is a product or quotient of them stays so.
+# Widths and heads by one factor, which keeps their quotients.
 _SCALED = _SHALLOW + _rules(
     {
         "hidden_size|d_model|n_embd|embed_dim|hidden_dim|d_embed|model_dim": _eighth,
