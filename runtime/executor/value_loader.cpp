@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
-#include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/parametric_plan.h>
@@ -100,8 +99,7 @@ Error ValueLoader::load_bounded(const fb::Tensor& tensor) {
   const size_t nbytes =
       ET_UNWRAP(etensor::safe_nbytes(type, sizes.data(), static_cast<ssize_t>(sizes.size())));
   void* data = ET_UNWRAP(bind(tensor, nbytes));
-  const uintptr_t alignment =
-      executorch::runtime::elementSize(static_cast<et::ScalarType>(tensor.scalar_type()));
+  const auto alignment = static_cast<uintptr_t>(ET_UNWRAP(etensor::safe_nbytes(type, nullptr, 0)));
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % alignment == 0, InvalidArgument,
                            "method '%s', tensor %zu: memory at %p, expected a multiple of its "
                            "elements' %zu bytes",
