@@ -11,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "test" / "coverage" / "results.jsonl"
 MADE = (
-    "The kept results are a part of a run on 2026-11-24: the way `xnnpack`, half of timm, transformers up to the letter "
-    "c. Other work shared the two cores, so that the times are several times too long."
+    "The kept results are a part of a run on 2026-11-24: the way `xnnpack`, half of timm, transformers from a to c. "
+    "Other work shared the two cores, so that the times are several times too long."
 )
 
 
