@@ -14,9 +14,9 @@ from oracle.kernel_records import GRADIENTS, RECORDS, Record, functional_of, num
 from oracle.opinfo_samples import DTYPES, OPERATORS, samples_of
 
 # The prim ops compute on numbers, quantized kernels have a reference that is not eager, and OpInfo does not know
-# recurrent layers (test_recurrent.py): they have tests of their own.
+# recurrent layers (test_recurrent.py) and products of groups (test_grouped_mm.py): they have tests of their own.
 NOT_ON_TENSORS = ("executorch_prim::", "et_copy::", "aten::sym_", "aten::_local_scalar_dense")
-TESTED_ELSEWHERE = (*NOT_ON_TENSORS, "quantized_decomposed::", "quantized_fused::", "recurrent::")
+TESTED_ELSEWHERE = (*NOT_ON_TENSORS, "quantized_decomposed::", "quantized_fused::", "recurrent::", "grouped::")
 REFUSING = [op for op in OPERATORS if op.error_inputs_func is not None]
 
 _tested: set[str] = set()
