@@ -3,6 +3,7 @@
 // XNNPACK and executions on threads included: an error, nothing kept, and the next load works.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <new>
 #include <string>
@@ -108,7 +109,9 @@ TEST_P(EveryHeapRequest, FailsWithAnErrorAndLeavesNothing) {
       EXPECT_EQ(error, Error::Ok);
       break;
     }
-    EXPECT_TRUE(error == Error::MemoryAllocationFailed || (error == Error::Ok && found == expected))
+    // A kernel without scratch memory computes in another way, which rounds differently.
+    const bool is_right = std::abs(found - expected) <= 1e-5f * std::abs(expected);
+    EXPECT_TRUE(error == Error::MemoryAllocationFailed || (error == Error::Ok && is_right))
         << "request " << requests << ": " << runtime::to_string(error);
     ASSERT_EQ(run(kNone, &has_failed, &found), Error::Ok) << "after request " << requests;
     EXPECT_EQ(found, expected);
