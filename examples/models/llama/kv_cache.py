@@ -7,17 +7,27 @@ import torch
 from torch import nn
 
 
-def register_caches(module: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) -> None:
-    """Give the module the zeroed buffers `k_cache` and `v_cache`."""
-    module.register_buffer("k_cache", torch.zeros(shape, dtype=dtype))
-    module.register_buffer("v_cache", torch.zeros(shape, dtype=dtype))
-
-
-class KVCache(nn.Module):
-    """Keys and values of all positions so far, [batch, heads, positions, channels]."""
+class Caches(nn.Module):
+    """Zeroed buffers of keys and values, and the sizes that they were made for."""
 
     k_cache: torch.Tensor
     v_cache: torch.Tensor
+    positions_first = False
+    """The buffers are [batch, positions, heads, channels], otherwise [batch, heads, positions, channels]."""
+
+    def __init__(
+        self, max_batch_size: int, max_context_length: int, n_heads: int, head_dim: int, dtype: torch.dtype
+    ) -> None:
+        super().__init__()
+        self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
+        self.n_heads, self.head_dim = n_heads, head_dim
+        inner = (max_context_length, n_heads) if self.positions_first else (n_heads, max_context_length)
+        for name in ("k_cache", "v_cache"):
+            self.register_buffer(name, torch.zeros(max_batch_size, *inner, head_dim, dtype=dtype))
+
+
+class KVCache(Caches):
+    """Keys and values of all positions so far, [batch, heads, positions, channels]."""
 
     def __init__(
         self,
@@ -28,10 +38,8 @@ class KVCache(nn.Module):
         enable_dynamic_shape: bool = False,
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        super().__init__()
-        self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
-        self.n_heads, self.head_dim, self.enable_dynamic_shape = n_heads, head_dim, enable_dynamic_shape
-        register_caches(self, (max_batch_size, n_heads, max_context_length, head_dim), dtype)
+        super().__init__(max_batch_size, max_context_length, n_heads, head_dim, dtype)
+        self.enable_dynamic_shape = enable_dynamic_shape
 
     def update(
         self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor
@@ -78,20 +86,36 @@ class CachePositionsManager(nn.Module):
         return torch.where(seen, 0.0, float("-inf"))
 
 
-def check_ring_update(seq_len: int, slots: int) -> None:
-    """Raise ValueError if one update would write a slot twice."""
-    if seq_len > slots:
-        raise ValueError(f"k_val: expected at most {slots} positions, which the ring holds; found {seq_len}")
+class SlidingWindow(nn.Module):
+    """What caches of a sliding window have in common, whatever their layout.
 
-
-class RingKVCache(KVCache):
-    """Keys and values of a sliding window.
-
-    It holds 2 * `max_context_length` positions: an update of a whole window must not overwrite the window that its
-    first query attends to.
+    They hold twice the window's positions: an update of a whole window must not overwrite the window that its first
+    query attends to.
     """
 
     is_ring_buffer = True
+    max_context_length: int
+
+    def begin_window(self, window_size: int) -> None:
+        """Make the record of the slots' positions. window_size: positions that a query attends to."""
+        self.window_size = window_size
+        self.cache_positions_manager = CachePositionsManager(self.max_context_length)
+
+    def create_causal_mask_for_ring_buffer(self, start_pos: int, seq_len: int) -> torch.Tensor:
+        """Return the mask [seq_len, slots] of queries from position start_pos on, after their update."""
+        return self.cache_positions_manager.window_mask(self.window_size, start_pos, seq_len)
+
+    def slots_of(self, input_pos: torch.Tensor, seq_len: int) -> torch.Tensor:
+        """Return the slots of positions that are being written. ValueError: more positions than slots."""
+        if seq_len > self.max_context_length:
+            raise ValueError(
+                f"k_val: expected at most {self.max_context_length} positions, which the ring holds; found {seq_len}"
+            )
+        return self.cache_positions_manager.calculate_positions_and_update_indices(input_pos, seq_len)
+
+
+class RingKVCache(SlidingWindow, KVCache):
+    """Keys and values of a sliding window in 2 * `max_context_length` slots, as KVCache has them."""
 
     def __init__(
         self,
@@ -104,19 +128,13 @@ class RingKVCache(KVCache):
     ) -> None:
         """max_context_length: positions that a query attends to."""
         super().__init__(max_batch_size, max_context_length * 2, n_heads, head_dim, enable_dynamic_shape, dtype)
-        self.window_size = max_context_length
-        self.cache_positions_manager = CachePositionsManager(self.max_context_length)
-
-    def create_causal_mask_for_ring_buffer(self, start_pos: int, seq_len: int) -> torch.Tensor:
-        """Return the mask [seq_len, slots] of queries from position start_pos on, after their update."""
-        return self.cache_positions_manager.window_mask(self.window_size, start_pos, seq_len)
+        self.begin_window(max_context_length)
 
     def update(
         self, input_pos: torch.Tensor, k_val: torch.Tensor, v_val: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Write values [batch, heads, positions, channels] to the slots of their positions; return the caches."""
-        check_ring_update(k_val.shape[2], self.max_context_length)
-        slots = self.cache_positions_manager.calculate_positions_and_update_indices(input_pos, k_val.shape[2])
+        slots = self.slots_of(input_pos, k_val.shape[2])
         self.k_cache.index_copy_(2, slots, k_val)
         self.v_cache.index_copy_(2, slots, v_val)
         return self.k_cache, self.v_cache

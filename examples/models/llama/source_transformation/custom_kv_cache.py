@@ -8,21 +8,14 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from executorch.examples.models.llama.kv_cache import (
-    CachePositionsManager,
-    KVCache,
-    RingKVCache,
-    check_ring_update,
-    register_caches,
-)
+from executorch.examples.models.llama.kv_cache import Caches, KVCache, RingKVCache, SlidingWindow
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
 
 
-class CustomKVCache(nn.Module):
+class CustomKVCache(Caches):
     """A cache of which one call writes the positions from input_pos[0] on."""
 
-    k_cache: torch.Tensor
-    v_cache: torch.Tensor
+    positions_first = True
 
     def __init__(
         self,
@@ -32,10 +25,7 @@ class CustomKVCache(nn.Module):
         head_dim: int,
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        super().__init__()
-        self.max_batch_size, self.max_context_length = max_batch_size, max_context_length
-        self.n_heads, self.head_dim = n_heads, head_dim
-        register_caches(self, (max_batch_size, max_context_length, n_heads, head_dim), dtype)
+        super().__init__(max_batch_size, max_context_length, n_heads, head_dim, dtype)
 
     def update(
         self,
@@ -60,10 +50,8 @@ class CustomKVCache(nn.Module):
         return self.k_cache.transpose(1, 2), self.v_cache.transpose(1, 2)
 
 
-class CustomRingKVCache(CustomKVCache):
-    """A sliding window's keys and values in 2 * `max_context_length` slots (see RingKVCache)."""
-
-    is_ring_buffer = True
+class CustomRingKVCache(SlidingWindow, CustomKVCache):
+    """Keys and values of a sliding window in 2 * `max_context_length` slots, as CustomKVCache has them."""
 
     def __init__(
         self,
@@ -75,8 +63,7 @@ class CustomRingKVCache(CustomKVCache):
     ) -> None:
         """max_context_length: positions that a query attends to."""
         super().__init__(max_batch_size, max_context_length * 2, n_heads, head_dim, dtype)
-        self.window_size = max_context_length
-        self.cache_positions_manager = CachePositionsManager(self.max_context_length)
+        self.begin_window(max_context_length)
 
     @classmethod
     def from_custom_kv_cache(cls, kv_cache: CustomKVCache | KVCache, sliding_window_size: int) -> CustomRingKVCache:
@@ -84,10 +71,6 @@ class CustomRingKVCache(CustomKVCache):
         return cls(
             kv_cache.max_batch_size, sliding_window_size, kv_cache.n_heads, kv_cache.head_dim, kv_cache.k_cache.dtype
         )
-
-    def create_causal_mask_for_ring_buffer(self, start_pos: int, seq_len: int) -> torch.Tensor:
-        """Return the mask [seq_len, slots] of queries from position start_pos on, after their update."""
-        return self.cache_positions_manager.window_mask(self.window_size, start_pos, seq_len)
 
     def update(
         self,
@@ -100,8 +83,7 @@ class CustomRingKVCache(CustomKVCache):
         if indices is not None:
             raise ValueError("indices: a ring computes its own; expected None")
         count = k_val.shape[2]
-        check_ring_update(count, self.max_context_length)
-        slots = self.cache_positions_manager.calculate_positions_and_update_indices(input_pos, count)
+        slots = self.slots_of(input_pos, count)
         return super().update(input_pos, k_val, v_val, slots.unsqueeze(0).expand(k_val.shape[0], count))
 
 
