@@ -98,20 +98,27 @@ struct Call {
   }
 };
 
+/// Gives the engine's call the images and weights where they lie, and scratch memory of
+/// bytes_of(parameters, image's size, threads); false where there is none.
+template <class BytesOf>
+bool fill(KernelRuntimeContext& ctx, const Call& c, KernelThreads& threads, BytesOf&& bytes_of,
+          engine::NchwCall* call) {
+  call->batch = size_t(c.g.batch);
+  call->input_size = c.size();
+  call->in = c.input;
+  call->weights = c.weight;
+  call->bias = c.bias;
+  call->out = c.out;
+  call->scratch =
+      scratch_for(ctx, threads, [&](size_t count) { return bytes_of(c.p, c.size(), count); });
+  return call->scratch != nullptr;
+}
+
 /// Depthwise, where the images lie.
 bool by_planes(KernelRuntimeContext& ctx, const Call& c) {
   KernelThreads threads(c.work(), kLeastDepthwiseWork);
   engine::PlanesCall call;
-  call.batch = size_t(c.g.batch);
-  call.input_size = c.size();
-  call.in = c.input;
-  call.weights = c.weight;
-  call.bias = c.bias;
-  call.out = c.out;
-  call.scratch = scratch_for(ctx, threads, [&](size_t count) {
-    return engine::planes_scratch_bytes(c.p, call.input_size, count);
-  });
-  if (call.scratch == nullptr) return false;
+  if (!fill(ctx, c, threads, engine::planes_scratch_bytes, &call)) return false;
   engine::convolve_planes(c.p, call, threads);
   return true;
 }
@@ -119,17 +126,11 @@ bool by_planes(KernelRuntimeContext& ctx, const Call& c) {
 /// Products of the weights where they lie.
 bool by_patches(KernelRuntimeContext& ctx, const Call& c) {
   KernelThreads threads(c.work(), kLeastWork);
-  engine::PatchesCall call;
-  call.batch = size_t(c.g.batch);
-  call.input_size = c.size();
-  call.input = c.input;
-  call.weights = c.weight;
-  call.bias = c.bias;
-  call.out = c.out;
-  call.scratch = scratch_for(ctx, threads, [&](size_t count) {
-    return engine::patches_scratch_bytes(c.p, call.input_size, count);
-  });
-  if (call.scratch == nullptr) return false;
+  engine::NchwCall call;
+  const auto bytes_of = [](const Conv2dParams& p, ImageSize input, size_t count) {
+    return engine::patches_scratch_bytes(p, input, count);
+  };
+  if (!fill(ctx, c, threads, bytes_of, &call)) return false;
   engine::convolve_patches(c.p, call, threads);
   return true;
 }
@@ -223,25 +224,23 @@ bool convolve_floats(KernelRuntimeContext& ctx, const ConvGeometry& g, const Ten
       int64_t(call.outputs()) >= kOutputsWorthWinograd && plan.accepts(weights)) {
     return by_packing(ctx, call, plan, weights, is_nchw);
   }
-  if (are_in_order) {
-    if (call.is_depthwise() && g.out_channels == 1) {
-      return engine::planes_gain(call.p, call.size())
-                 ? by_planes(ctx, call)
-                 : by_packing(ctx, call, plan, weights, is_nchw);
-    }
-    const bool reads_all = g.in[1] == g.kernel[1] && g.in[2] == g.kernel[2] && g.padding[1] == 0 &&
-                           g.padding[2] == 0 && g.dilation[1] == 1 && g.dilation[2] == 1;
-    // Patches of windows that do not overlap much, or of few outputs, cost more than weights.
-    const bool has_small_patches = g.stride[1] * g.stride[2] == 1 && g.groups == 1;
-    const bool are_weights_few = int64_t(call.outputs()) > g.out_channels;
-    if (!reads_all && !has_small_patches && are_weights_few) {
-      return by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
-    }
-    if (!reads_all) return by_patches(ctx, call);
+  if (!are_in_order) return by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
+  if (call.is_depthwise() && g.out_channels == 1) {
+    return engine::planes_gain(call.p, call.size()) ? by_planes(ctx, call)
+                                                    : by_packing(ctx, call, plan, weights, is_nchw);
+  }
+  const bool reads_all = g.in[1] == g.kernel[1] && g.in[2] == g.kernel[2] && g.padding[1] == 0 &&
+                         g.padding[2] == 0 && g.dilation[1] == 1 && g.dilation[2] == 1;
+  if (reads_all) {
     of_one_output(call);
     return true;
   }
-  return by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
+  // Patches of windows that do not overlap much, or of few outputs, cost more than weights.
+  const bool has_small_patches = g.stride[1] * g.stride[2] == 1 && g.groups == 1;
+  const bool are_weights_few = int64_t(call.outputs()) > g.out_channels;
+  return has_small_patches || !are_weights_few
+             ? by_patches(ctx, call)
+             : by_packing(ctx, call, plan.without_winograd(), weights, is_nchw);
 }
 
 }  // namespace

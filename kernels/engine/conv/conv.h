@@ -75,6 +75,18 @@ struct Conv2dCall {
   void* scratch = nullptr;  ///< scratch_bytes(), aligned to kAlignment
 };
 
+/// Images and weights where they lie, contiguous in NCHW, for convolutions without packed weights
+/// (planes/planes.h, conv/patches.h).
+struct NchwCall {
+  size_t batch = 0;
+  ImageSize input_size;
+  const float* in = nullptr;
+  const float* weights = nullptr;  ///< [outputs, group_inputs, kernel_height, kernel_width]
+  const float* bias = nullptr;     ///< outputs; null for zeros
+  float* out = nullptr;
+  void* scratch = nullptr;  ///< aligned to kAlignment
+};
+
 /// A convolution with constant weights. A small value: copy it freely.
 class Conv2d {
  public:

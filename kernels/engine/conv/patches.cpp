@@ -51,7 +51,7 @@ struct Plan {
     sum_floats = is_direct() ? 0 : rows * columns;
   }
 
-  /// Whether each place is an output, so that products are written to the result.
+  /// True if each place is an output: products are then written to the result.
   bool is_direct() const { return plane.floats() != 0 && plane.pitch() == plane.output().width; }
   size_t worker_floats() const { return round_up(packed_floats + sum_floats, kLineFloats); }
 };
@@ -104,7 +104,7 @@ size_t patches_scratch_bytes(const Conv2dParams& p, ImageSize input, size_t thre
   return (shared + threads * plan.worker_floats()) * sizeof(float);
 }
 
-void convolve_patches(const Conv2dParams& p, const PatchesCall& call, Threads& threads,
+void convolve_patches(const Conv2dParams& p, const NchwCall& call, Threads& threads,
                       InstructionSet set) {
   const Plan plan(gemm_tiles(set), p, call.input_size, threads.count());
   const PaddedPlane& plane = plan.plane;
@@ -119,7 +119,7 @@ void convolve_patches(const Conv2dParams& p, const PatchesCall& call, Threads& t
   std::memset(planes, 0, plan.plane_floats * sizeof(float));
   const size_t apart = plane.is_image() ? in_plane : plane.floats();
   for (size_t n = 0; n < call.batch; ++n) {
-    const float* const image = call.input + n * channels * in_plane;
+    const float* const image = call.in + n * channels * in_plane;
     if (!plane.is_image()) {
       for_each_rows(threads, channels, plane.floats(), [&](size_t first, size_t count) {
         for (size_t i = first; i < first + count; ++i) {

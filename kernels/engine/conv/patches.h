@@ -17,19 +17,10 @@
 
 namespace executorch::kernels::engine {
 
-struct PatchesCall {
-  size_t batch = 0;
-  ImageSize input_size;
-  const float* input = nullptr;
-  const float* weights = nullptr;  ///< [outputs, group_inputs, kernel_height, kernel_width]
-  const float* bias = nullptr;     ///< outputs; null for zeros
-  float* out = nullptr;
-  void* scratch = nullptr;  ///< patches_scratch_bytes(), aligned to kAlignment
-};
-
 size_t patches_scratch_bytes(const Conv2dParams& params, ImageSize input, size_t threads,
                              InstructionSet set = instruction_set());
-void convolve_patches(const Conv2dParams& params, const PatchesCall& call, Threads& threads,
+/// The scratch memory of `call` has patches_scratch_bytes().
+void convolve_patches(const Conv2dParams& params, const NchwCall& call, Threads& threads,
                       InstructionSet set = instruction_set());
 
 }  // namespace executorch::kernels::engine

@@ -15,15 +15,9 @@
 
 namespace executorch::kernels::engine {
 
-struct PlanesCall {
-  size_t batch = 0;
-  ImageSize input_size;
-  const float* in = nullptr;
-  const float* weights = nullptr;  ///< [channels, kernel_height, kernel_width]
-  const float* bias = nullptr;     ///< channels; null for zeros
-  float* out = nullptr;
+/// The scratch memory has planes_scratch_bytes().
+struct PlanesCall : NchwCall {
   float clamp_min = -INFINITY, clamp_max = INFINITY;
-  void* scratch = nullptr;  ///< planes_scratch_bytes(), aligned to kAlignment
 };
 
 /// Whether planes are likely faster than channels brought together (Conv2d), for images of this

@@ -76,7 +76,7 @@ TEST(Planes, MatchDoublePrecisionForEveryWindowAndKeepNaN) {
   }
 }
 
-double expected_of_patches(const Conv2dParams& p, const PatchesCall& call, size_t output, size_t y,
+double expected_of_patches(const Conv2dParams& p, const NchwCall& call, size_t output, size_t y,
                            size_t x) {
   const size_t outputs = p.groups * p.group_outputs, pixels_in = call.input_size.height;
   const size_t image = output / outputs, channel = output % outputs;
@@ -89,7 +89,7 @@ double expected_of_patches(const Conv2dParams& p, const PatchesCall& call, size_
         const size_t in_x = x * p.stride_width + kx * p.dilation_width - p.pad_left;
         const size_t tap = ((channel * p.group_inputs + i) * p.kernel_height + ky) * p.kernel_width;
         if (in_y >= pixels_in || in_x >= call.input_size.width) continue;
-        sum += double(call.input[((first + i) * pixels_in + in_y) * call.input_size.width + in_x]) *
+        sum += double(call.in[((first + i) * pixels_in + in_y) * call.input_size.width + in_x]) *
                call.weights[tap + kx];
       }
     }
@@ -114,7 +114,7 @@ TEST(Patches, MatchDoublePrecisionForEveryWindow) {
       p.pad_top = p.pad_bottom = random.size(0, 2);
       p.pad_left = p.pad_right = random.size(0, 2);
     }
-    PatchesCall call;
+    NchwCall call;
     call.batch = random.size(1, 2);
     call.input_size = {random.size(1, 14), random.size(1, 40)};
     const ImageSize output = output_size(p, call.input_size);
@@ -124,7 +124,7 @@ TEST(Patches, MatchDoublePrecisionForEveryWindow) {
     const Floats weights =
         random.floats(outputs * p.group_inputs * p.kernel_height * p.kernel_width);
     const Floats bias = random.floats(outputs);
-    call.input = in.data();
+    call.in = in.data();
     call.weights = weights.data();
     call.bias = i % 2 == 0 ? nullptr : bias.data();
     for (InstructionSet set : instruction_sets()) {
