@@ -4,11 +4,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace executorch::kernels::engine {
 
-constexpr size_t divide_up(size_t a, size_t b) { return (a + b - 1) / b; }
-constexpr size_t round_up(size_t a, size_t step) { return divide_up(a, step) * step; }
+/// T is the type of `a`: size_t, or int64_t for sizes that meet negative numbers. Neither argument
+/// is negative.
+template <class T>
+constexpr T divide_up(T a, std::common_type_t<T> b) {
+  static_assert(std::is_same_v<T, size_t> || std::is_same_v<T, int64_t>);
+  return (a + b - 1) / b;
+}
+template <class T>
+constexpr T round_up(T a, std::common_type_t<T> step) {
+  return divide_up(a, step) * step;
+}
 
 /// A pointer moved by bytes, which may leave its array in between: computed on addresses.
 template <class T>

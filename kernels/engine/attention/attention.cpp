@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include <executorch/kernels/engine/arithmetic.h>
 #include <executorch/kernels/engine/simd/float_math.h>
 #include <executorch/runtime/core/portable_type/bfloat16.h>
 #include <executorch/runtime/core/portable_type/half.h>
@@ -25,15 +26,13 @@ constexpr int64_t kRowAlignment = 16;
 /// With fewer rows, transposing the keys costs more than it saves.
 constexpr int64_t kTransposedRows = 8;
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// How a call is divided into tasks of (batch, key head, queries, keys).
 struct Division {
   int64_t group, padded, block_queries, query_blocks, chunks, rows;
 
   explicit Division(const AttentionCall& call) {
     group = call.heads / call.key_heads;
-    padded = divide_up(call.channels, kRowAlignment) * kRowAlignment;
+    padded = round_up(call.channels, kRowAlignment);
     block_queries = group >= kMaxRows ? 1 : kMaxRows / group;
     block_queries = call.queries < block_queries ? call.queries : block_queries;
     query_blocks = divide_up(call.queries, block_queries);
@@ -44,7 +43,7 @@ struct Division {
     return call.batch * call.key_heads * query_blocks * chunks;
   }
   /// Floats of the result of a task: rows of channels, then their maxima, then their sums.
-  int64_t partial() const { return divide_up(rows * (padded + 2), kRowAlignment) * kRowAlignment; }
+  int64_t partial() const { return round_up(rows * (padded + 2), kRowAlignment); }
   /// Floats that a worker needs besides results: queries, scores, keys, transposed keys, values.
   int64_t buffers() const { return rows * (padded + kBlockKeys) + 3 * kBlockKeys * padded; }
 };

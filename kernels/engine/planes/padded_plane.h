@@ -24,9 +24,9 @@ class PaddedPlane {
   /// Places of outputs: output (y, x) is at y * pitch() + x, and all are below length().
   size_t pitch() const { return columns_.length; }
   size_t length() const { return (output_.height - 1) * pitch() + output_.width; }
-  /// Where tap `index` (row-major in the window) of output (0, 0) is.
+  /// The place of tap `index` (row-major in the window) of output (0, 0).
   size_t tap(size_t index) const;
-  /// Whether the plane is the image itself, slack aside.
+  /// True if the plane, slack aside, is the image itself.
   bool is_image() const { return is_image_; }
 
   /// Copies an image. The padding must be zeros already; it stays so.
