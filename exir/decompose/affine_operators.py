@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from executorch.exir.decompose.package_operators import rules_of_package
 from executorch.exir.error import ExportError
 
 _NAMESPACE = "torchao"
@@ -25,14 +26,12 @@ def affine_decompositions() -> dict[Any, Callable[..., Any]]:
         return {}
     import executorch.exir.operator.quantized  # noqa: F401  # defines quantized_decomposed
 
-    namespace = getattr(torch.ops, _NAMESPACE)
-    made: dict[str, Callable[..., Any]] = {
+    rules: dict[str, Callable[..., Any]] = {
         "choose_qparams_affine": _choose,
         "quantize_affine": _quantize,
         "dequantize_affine": _dequantize,
     }
-    found = {getattr(namespace, name).default: rule for name, rule in made.items() if hasattr(namespace, name)}
-    return {**found, torch.ops.aten._int_mm.default: _product}
+    return {**rules_of_package(_NAMESPACE, rules), torch.ops.aten._int_mm.default: _product}
 
 
 def _fault(input: torch.Tensor, block_size: Sequence[int], why: str = _UNKNOWN) -> ExportError:

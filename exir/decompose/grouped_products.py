@@ -3,28 +3,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from executorch.exir.decompose.package_operators import rules_of_package
 from executorch.exir.dialects import grouped_ops  # noqa: F401  # defines grouped::grouped_mm
-
-_NAMESPACE = "transformers"
-_FALLBACK = "grouped_mm_fallback"
 
 
 def grouped_decompositions() -> dict[Any, Callable[..., Any]]:
-    """By operator. transformers' own is among them once that package has defined it."""
-    found: dict[Any, Callable[..., Any]] = {torch.ops.aten._grouped_mm.default: _of_torch}
-    if _NAMESPACE in sys.modules and hasattr(namespace := getattr(torch.ops, _NAMESPACE), _FALLBACK):
-        found[getattr(namespace, _FALLBACK).default] = _by_rows
-    return found
+    """By operator: torch's, and transformers' own once that package has defined it."""
+    of_transformers = rules_of_package("transformers", {"grouped_mm_fallback": _by_rows})
+    return {torch.ops.aten._grouped_mm.default: _of_torch, **of_transformers}
 
 
 def _by_rows(self: torch.Tensor, mat2: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
-    """mat2 that is a transposed view stays what it was: weights are not copied in each call."""
+    """Pass a transposed view as the matrix that it is a view of, so that no call copies weights."""
     if mat2.stride(-1) != 1 and mat2.stride(-2) == 1:
         return torch.ops.grouped.grouped_mm(self, mat2.transpose(-2, -1), offs, True)  # type: ignore[no-any-return]
     return torch.ops.grouped.grouped_mm(self, mat2, offs, False)  # type: ignore[no-any-return]
