@@ -60,9 +60,11 @@ class Record:
         return self.suite, self.name, self.way
 
     def as_line(self) -> str:
-        """One line of JSON, without empty fields."""
-        values = {name: value for name, value in asdict(self).items() if value not in ("", None, {}, 0, 0.0)}
-        return json.dumps(values | {"outcome": self.outcome.value}, ensure_ascii=False)
+        """One line of JSON, without fields that have their default."""
+        unset = asdict(Record(self.suite, self.name, self.way, self.outcome))
+        changed = {name: value for name, value in asdict(self).items() if value != unset[name]}
+        named = {"suite": self.suite, "name": self.name, "way": self.way, "outcome": self.outcome.value}
+        return json.dumps(named | changed, ensure_ascii=False)
 
     @staticmethod
     def of_line(line: str) -> Record:
