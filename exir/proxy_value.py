@@ -39,7 +39,7 @@ class ProxyValue:
         return self.data  # type: ignore[no-any-return]
 
     def is_tensor(self) -> bool:
-        """Whether this is a tensor."""
+        """Return true for a tensor."""
         return isinstance(self.data, torch.Tensor)
 
     def __iter__(self) -> Iterator[Any]:

@@ -17,7 +17,7 @@ _MODULE = "torch._functorch."
 
 
 def without_functorch(program: ExportedProgram) -> ExportedProgram:
-    """Return the program itself if it has no such calls, else a traced copy in which composite operators are whole.
+    """Return the program, or, if it has such calls, a traced copy in which composite operators are whole.
 
     Raises `ExportError` for a program that torch.export recorded wrongly: with a value inside of a transform as a
     constant, so that it ignores an input."""

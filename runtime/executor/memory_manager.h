@@ -40,7 +40,7 @@ class MemoryManager final {
                  "the temp allocator is reset while the method lives: it cannot be the method's");
   }
 
-  /// Older form; the constant allocator is not used.
+  /// The older form, which ignores the constant allocator.
   [[deprecated("leave out the constant allocator")]] MemoryManager(
       MemoryAllocator* constant_allocator, HierarchicalAllocator* planned_memory,
       MemoryAllocator* method_allocator, MemoryAllocator* temp_allocator)

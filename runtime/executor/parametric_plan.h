@@ -54,8 +54,8 @@ class ParametricPlan final {
                                const MethodBlock& block);
 
   /// Gives every tensor of the buffer its sizes and memory, if either has changed, and checks that
-  /// operands and results are apart there (alias_model.h): values are again what the program says.
-  /// `program_size` in bytes bounds the work.
+  /// operands and results are apart there (alias_model.h): values are reset to those of the
+  /// program. `program_size` in bytes bounds the work.
   /// @retval Error::MemoryAllocationFailed The caller's buffer is too small.
   /// @retval Error::InvalidProgram The places are not apart. Others as bytes().
   [[nodiscard]] ET_WEAK Error place(const executorch_flatbuffer::ExecutionPlan& plan,

@@ -69,7 +69,7 @@ def test_a_dynamic_size_is_not_read_as_a_number(read, use):
 
 
 class FixInput(ExportPass):
-    """Gives the input a size that is not dynamic."""
+    """Gives the input a fixed size."""
 
     def placeholder(self, name, arg, meta):
         value = super().placeholder(name, arg, meta)

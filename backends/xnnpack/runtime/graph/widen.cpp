@@ -160,7 +160,7 @@ class HalfWidening final : public Rewriter {
   }
 
  private:
-  /// Whether a node only moves float16 between arguments: unchanged, it moves half the bytes.
+  /// True for a node that only moves float16 between arguments: kept, it moves half the bytes.
   bool moves_arguments(const Node& node) const {
     const auto is_argument = [&](uint32_t id) {
       return id == kNoValue || (datatype(id) == Datatype::Float16 &&
