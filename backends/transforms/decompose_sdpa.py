@@ -13,7 +13,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.pass_base import ExportPass
-from executorch.exir.passes.node_rewrite import argument, origin_of, with_values
+from executorch.exir.rewrite.node_rewrite import argument, origin_of, with_values
 
 _SDPA: Any = torch.ops.aten.scaled_dot_product_attention.default
 _DECOMPOSED: Any = [torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default]

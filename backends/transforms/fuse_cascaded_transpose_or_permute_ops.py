@@ -16,7 +16,7 @@ from executorch.backends.transforms.permute_pass_utils import (
 )
 from executorch.exir.dialects._ops import ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.passes.node_rewrite import insert_before
+from executorch.exir.rewrite.node_rewrite import insert_before
 
 _aten: Any = ops.edge.aten
 

@@ -17,7 +17,7 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload, EdgeOpOverloadPacket
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import ExportPass
-from executorch.exir.passes.node_rewrite import argument, insert_before
+from executorch.exir.rewrite.node_rewrite import argument, insert_before
 
 _aten: Any = ops.edge.aten
 VIEWS = (_aten.view_copy.default, _aten.view.default)

@@ -17,7 +17,7 @@ from executorch.backends.transforms.permute_pass_utils import (
 )
 from executorch.exir.dialects._ops import ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.passes.node_rewrite import origin_of
+from executorch.exir.rewrite.node_rewrite import origin_of
 
 _permute: Any = ops.edge.aten.permute_copy.default
 # A chain of permutes moves one view further in each round.

@@ -13,8 +13,8 @@ from torch.fx.passes.infra.pass_base import PassResult
 from executorch.exir.dialects import dim_order_ops  # noqa: F401  (registers the operators)
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import ExportPass
-from executorch.exir.passes.node_rewrite import argument, replace_by
-from executorch.exir.passes.remove_noop_pass import eliminate_dq_q
+from executorch.exir.passes.simplify.remove_noop_pass import eliminate_dq_q
+from executorch.exir.rewrite.node_rewrite import argument, replace_by
 
 _edge: Any = ops.edge
 _clone: Any = _edge.aten.clone.default

@@ -12,7 +12,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import ExportPass
-from executorch.exir.passes.node_rewrite import insert_before
+from executorch.exir.rewrite.node_rewrite import insert_before
 
 _aten: Any = ops.edge.aten
 _WITH_ONE_RESULT = {

@@ -25,7 +25,7 @@ from executorch.backends.transforms.permute_pass_utils import (
 )
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import ExportPass
-from executorch.exir.passes.node_rewrite import origin_of
+from executorch.exir.rewrite.node_rewrite import origin_of
 
 _aten: Any = ops.edge.aten
 _quantized: Any = ops.edge.quantized_decomposed

@@ -12,7 +12,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 from executorch.backends.transforms.permute_pass_utils import extra_unit_dim
 from executorch.exir.dialects._ops import ops
 from executorch.exir.pass_base import ExportPass
-from executorch.exir.passes.node_rewrite import retarget
+from executorch.exir.rewrite.node_rewrite import retarget
 
 _aten: Any = ops.edge.aten
 

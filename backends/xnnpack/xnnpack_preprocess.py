@@ -20,7 +20,7 @@ from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate_mapping import debug_handles
 from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.named_data import NamedDataStore
-from executorch.exir.passes.external_constants_pass import delegate_file
+from executorch.exir.passes.state.external_constants_pass import delegate_file
 
 
 @final

@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from executorch.exir.dialects import dim_order_ops  # noqa: F401  (registers the operators)
 from executorch.exir.dialects._ops import ops
-from executorch.exir.passes.node_rewrite import with_values
+from executorch.exir.rewrite.node_rewrite import with_values
 
 _aten: Any = ops.edge.aten
 EmitFn = Callable[[fx.Graph, fx.Node], fx.Node]

@@ -12,7 +12,7 @@ from torch.export.graph_signature import OutputSpec, TensorArgument
 from executorch.devtools.intermediate_output_tap._reducers import get_reducer
 from executorch.devtools.intermediate_output_tap._tap_pass import find_tap_nodes
 from executorch.exir import EdgeProgramManager
-from executorch.exir.passes.node_rewrite import replace_by
+from executorch.exir.rewrite.node_rewrite import replace_by
 
 
 def strip_taps_(edge_manager: EdgeProgramManager) -> None:

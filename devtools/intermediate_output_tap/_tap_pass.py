@@ -17,7 +17,7 @@ from executorch.devtools.intermediate_output_tap import custom_ops_lib  # noqa: 
 from executorch.devtools.intermediate_output_tap._reducers import STATS, StatReducer, get_reducer
 from executorch.devtools.intermediate_output_tap._selectors import NodeSelector, modules_of, select_all_call_function
 from executorch.devtools.intermediate_output_tap._spec import TapSpec
-from executorch.exir.passes.node_rewrite import origin_of
+from executorch.exir.rewrite.node_rewrite import origin_of
 
 TapRule = tuple[NodeSelector, str | StatReducer]
 

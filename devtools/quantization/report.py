@@ -22,7 +22,7 @@ from executorch.exir.error import module_name
 from executorch.exir.error import operator_name as edge_name
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_submodules
-from executorch.exir.passes.fuse_quantized_pass import fusion_verdicts
+from executorch.exir.passes.quantized.fuse_quantized_pass import fusion_verdicts
 from executorch.exir.program.target import installed_kernels
 
 _LAYERS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "linear", "embedding")

@@ -15,9 +15,9 @@ from executorch.exir.dialects.operator_table import OperatorTable
 from executorch.exir.dynamic_shape import DynamicMemoryPlanningMode
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_base import PassType
-from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
-from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
-from executorch.exir.passes.to_out_var_pass import ToOutVarPass
+from executorch.exir.passes.memory.memory_planning_pass import MemoryPlanningPass
+from executorch.exir.passes.memory.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
+from executorch.exir.passes.memory.to_out_var_pass import ToOutVarPass
 
 
 @dataclass
@@ -60,11 +60,11 @@ class ExecutorchBackendConfig:
     external_mutable_weights: parameters whose gradients a method returns go to a .ptd file.
     emit_mutable_buffer_names: those buffers carry their names.
     do_quant_fusion_and_const_prop: quantized patterns become operators on integers, and what depends on constants alone
-        is computed, before anything else (passes/quant_fusion_pass.py).
+        is computed, before anything else (passes/quantized/quant_fusion_pass.py).
     fuse_quantized: what is dequantized, computed and quantized again becomes operators on int8, `quantized_fused::…`,
-        where no delegate took it and the target has their kernels (ours; passes/fuse_quantized_pass.py).
+        where no delegate took it and the target has their kernels (ours; passes/quantized/fuse_quantized_pass.py).
     run_reinplace_pass: write parts of state (KV caches) where it is instead of copying it.
-    reinplace_extra_ops: edge operators to be done in place too where that is safe (see passes/reinplace.py).
+    reinplace_extra_ops: edge operators to be done in place too where that is safe (see passes/state/reinplace.py).
     check_target: refuse calls that the target has no kernel for, by operator, dtypes and dim order, and delegates that
         their backend does not take (ours; see program/target.py).
     target_manifest: what the target has: the path of a table of operators (form: dialects/operator_table.py) or of a

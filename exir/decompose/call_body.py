@@ -17,7 +17,7 @@ from torch.fx.node import map_arg
 from torch.fx.traceback import NodeSource, NodeSourceAction
 
 from executorch.exir.dialects._ops import EdgeOpOverload
-from executorch.exir.passes.node_rewrite import origin_of
+from executorch.exir.rewrite.node_rewrite import origin_of
 
 Table = dict[Any, Callable[..., Any]]
 

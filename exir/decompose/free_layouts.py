@@ -17,7 +17,7 @@ from torch._ops import OpOverload
 
 from executorch.exir.decompose.functional_calls import is_fresh
 from executorch.exir.operator.convert import is_view, is_written_argument
-from executorch.exir.passes.node_rewrite import insert_before
+from executorch.exir.rewrite.node_rewrite import insert_before
 
 _aten = torch.ops.aten
 # A composite operator may return its argument; this one never does.

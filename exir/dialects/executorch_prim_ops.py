@@ -65,5 +65,5 @@ def _register() -> dict[Any, EdgeOpOverload]:
 # Python function on sizes → the edge operator that the runtime has for it
 PRIM_OF_PYTHON_FUNCTION = _register()
 
-# Python functions on sizes that passes/replace_sym_ops_pass.py makes calls of these operators of
+# Python functions on sizes that passes/edge/replace_sym_ops_pass.py makes calls of these operators of
 FUNCTIONS_OF_SEVERAL_PRIMS = (torch.sym_sum, math.sqrt, torch.sym_sqrt)

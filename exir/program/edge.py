@@ -15,12 +15,12 @@ from executorch.exir.decompose.functorch_calls import without_functorch
 from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
 from executorch.exir.dialects.verifier import verify
 from executorch.exir.error import ExportError, ExportErrorType
-from executorch.exir.passes.modules_of_branches import name_modules_of_branches
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.program.training_mode import warn_of_training
+from executorch.exir.rewrite.name_branch_modules import name_modules_of_branches
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
 
 

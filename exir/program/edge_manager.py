@@ -16,7 +16,7 @@ from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_manager import ExportedProgramPassManager
-from executorch.exir.passes.debug_handle_generator_pass import generate_missing_debug_handles
+from executorch.exir.passes.edge.debug_handle_generator_pass import generate_missing_debug_handles
 from executorch.exir.program.origin import Origin
 from executorch.exir.program.program_graph import set_verifiers, with_graph
 from executorch.exir.program.record import new_record

@@ -15,7 +15,7 @@ from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.decompose.late_decomposition import calls_of, decompose_calls
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.pass_manager import PassManager
-from executorch.exir.passes.fold_constants import fold_for_backends
+from executorch.exir.passes.simplify.fold_constants import fold_for_backends
 from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 

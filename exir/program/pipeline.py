@@ -11,36 +11,36 @@ from torch.export import ExportedProgram
 
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.error import ExportError
-from executorch.exir.passes.aten_to_edge_pass import AtenToEdgePass
-from executorch.exir.passes.cancel_rearrangements_pass import CancelRearrangementsPass
-from executorch.exir.passes.cse_pass import CSEPass
-from executorch.exir.passes.dead_code_elimination_pass import DeadCodeEliminationPass
-from executorch.exir.passes.debug_handle_generator_pass import DebugHandleGeneratorPass
-from executorch.exir.passes.external_constants_pass import tag_external_constants, tag_external_mutable_weights
-from executorch.exir.passes.fold_batch_norm import fold_batch_norm
-from executorch.exir.passes.fold_constants import fold_constants
-from executorch.exir.passes.fold_quantization_pass import FoldQuantizationPass
-from executorch.exir.passes.functional_views_pass import FunctionalViewsPass
-from executorch.exir.passes.fuse_quantized_pass import fuse_quantized
-from executorch.exir.passes.inferred_sizes_pass import InferredSizesPass
-from executorch.exir.passes.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
-from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
-from executorch.exir.passes.mutable_calls import restore_mutable_calls
-from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
-from executorch.exir.passes.number_inputs import number_inputs_to_tensors
-from executorch.exir.passes.program_constants import drop_unused_constants, lift_tensor_attributes
-from executorch.exir.passes.promote_dtypes_pass import PromoteDtypesPass
-from executorch.exir.passes.quantization_parameters import check_quantization_parameters
-from executorch.exir.passes.quantized_rows import look_up_quantized_rows
-from executorch.exir.passes.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
-from executorch.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
-from executorch.exir.passes.remove_noop_pass import RemoveNoopPass
-from executorch.exir.passes.replace_sym_ops_pass import ReplaceSymOpsPass
-from executorch.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
-from executorch.exir.passes.scalar_to_tensor_pass import ScalarToTensorPass
-from executorch.exir.passes.spec_prop_pass import SpecPropPass, constant_names
+from executorch.exir.passes.edge.aten_to_edge_pass import AtenToEdgePass
+from executorch.exir.passes.edge.debug_handle_generator_pass import DebugHandleGeneratorPass
+from executorch.exir.passes.edge.inferred_sizes_pass import InferredSizesPass
+from executorch.exir.passes.edge.memory_format_ops_pass import MemoryFormatOpsPass
+from executorch.exir.passes.edge.promote_dtypes_pass import PromoteDtypesPass
+from executorch.exir.passes.edge.remove_graph_asserts_pass import RemoveGraphAssertsPass
+from executorch.exir.passes.edge.replace_sym_ops_pass import ReplaceSymOpsPass
+from executorch.exir.passes.edge.scalar_to_tensor_pass import ScalarToTensorPass
+from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass, constant_names
+from executorch.exir.passes.quantized.fold_quantization_pass import FoldQuantizationPass
+from executorch.exir.passes.quantized.fuse_quantized_pass import fuse_quantized
+from executorch.exir.passes.quantized.quantization_parameters import check_quantization_parameters
+from executorch.exir.passes.quantized.quantized_rows import look_up_quantized_rows
+from executorch.exir.passes.simplify.cancel_rearrangements_pass import CancelRearrangementsPass
+from executorch.exir.passes.simplify.cse_pass import CSEPass
+from executorch.exir.passes.simplify.dead_code_elimination_pass import DeadCodeEliminationPass
+from executorch.exir.passes.simplify.fold_batch_norm import fold_batch_norm
+from executorch.exir.passes.simplify.fold_constants import fold_constants
+from executorch.exir.passes.simplify.remove_noop_pass import RemoveNoopPass
+from executorch.exir.passes.state.external_constants_pass import tag_external_constants, tag_external_mutable_weights
+from executorch.exir.passes.state.insert_write_back_for_buffers_pass import insert_write_back_for_buffers
+from executorch.exir.passes.state.mutable_calls import restore_mutable_calls
+from executorch.exir.passes.state.reinplace import DEFAULT_INPLACEABLE_OPS, reinplace_pass
+from executorch.exir.passes.views.functional_views_pass import FunctionalViewsPass
+from executorch.exir.passes.views.normalize_views_pass import NormalizeViewsPass
+from executorch.exir.passes.views.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
 from executorch.exir.program.program_graph import sync_signature
 from executorch.exir.program.target import target_operators
+from executorch.exir.rewrite.program_constants import drop_unused_constants, lift_tensor_attributes
+from executorch.exir.rewrite.scalar_inputs_to_tensors import number_inputs_to_tensors
 
 Step = Callable[[ExportedProgram], None]
 

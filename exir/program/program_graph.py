@@ -13,8 +13,8 @@ from torch.export.exported_program import ModuleCallEntry
 from torch.export.graph_signature import ExportGraphSignature, InputSpec, OutputSpec
 
 from executorch.exir.error import ExportError
-from executorch.exir.passes.fake_values import give_missing_values
-from executorch.exir.passes.program_constants import lift_tensor_attributes
+from executorch.exir.rewrite.fake_values import give_missing_values
+from executorch.exir.rewrite.program_constants import lift_tensor_attributes
 from executorch.exir.verification.verifier import WellFormed
 
 

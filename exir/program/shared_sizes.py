@@ -7,7 +7,7 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-from executorch.exir.passes.node_rewrite import insert_before, replace_by
+from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
 
 _SIZE = torch.ops.aten.sym_size.int
 

@@ -11,11 +11,11 @@ from torch.fx import GraphModule
 
 from executorch.exir.backend.program_copy import copy_program
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
-from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
-from executorch.exir.passes.normalize_views_pass import NormalizeViewsPass
-from executorch.exir.passes.remove_graph_asserts_pass import RemoveGraphAssertsPass
-from executorch.exir.passes.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
-from executorch.exir.passes.spec_prop_pass import SpecPropPass
+from executorch.exir.passes.edge.memory_format_ops_pass import MemoryFormatOpsPass
+from executorch.exir.passes.edge.remove_graph_asserts_pass import RemoveGraphAssertsPass
+from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass
+from executorch.exir.passes.views.normalize_views_pass import NormalizeViewsPass
+from executorch.exir.passes.views.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
 from executorch.exir.program.edge import to_edge
 from executorch.exir.program.edge_manager import run_passes
 from executorch.exir.program.executorch_manager import ExecutorchProgramManager

@@ -18,7 +18,7 @@ from peer_programs import FOLDER
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
-from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
+from executorch.exir.passes.state.external_constants_pass import delegate_external_constants_pass_unlifted
 from executorch.exir.serialize import deserialize_flat_tensor
 from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
 from executorch.runtime import InvalidArgumentError, InvalidProgramError, NotFoundError, Runtime

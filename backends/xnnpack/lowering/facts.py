@@ -19,7 +19,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node, map_arg
 
 from executorch.exir.error import operator_name
-from executorch.exir.passes.sym_shape_eval_pass import upper_bound
+from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
 
 # Operators whose results are constants if their operands are: what they make is not computed while running.
 _FOLDED = ("quantized_decomposed.dequantize_per_", "aten.repeat.")

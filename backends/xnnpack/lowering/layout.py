@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import torch
 
-from executorch.exir.passes.spec_prop_pass import make_spec
+from executorch.exir.passes.memory.spec_prop_pass import make_spec
 
 _T = TypeVar("_T")
 

@@ -13,7 +13,7 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import rank, tensors_of
 from executorch.backends.xnnpack.lowering.lowering import Lowering
 from executorch.backends.xnnpack.lowering.quantization import Affine
-from executorch.exir.passes.sym_shape_eval_pass import upper_bound
+from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
 
 MAX_RANK = 6
 """XNN_MAX_TENSOR_DIMS."""

@@ -16,7 +16,7 @@ from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator
 from executorch.backends.xnnpack.lowering.quantization import weights_of
 from executorch.exir.backend.program_copy import copy_program
 from executorch.exir.dialects._ops import ops
-from executorch.exir.passes.node_rewrite import insert_before, replace_by
+from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
 
 
 class WholeLayers:

@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import TensorArgument
 
 from executorch.exir.backend.constant_tagging import is_constant_data
-from executorch.exir.passes.node_rewrite import origin_of
+from executorch.exir.rewrite.node_rewrite import origin_of
 
 __all__ = ["duplicate_constant_node"]
 

@@ -10,7 +10,7 @@ from torch import fx
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.pass_base import fake_mode_of
-from executorch.exir.passes.node_rewrite import argument, insert_before, replace_by, with_values
+from executorch.exir.rewrite.node_rewrite import argument, insert_before, replace_by, with_values
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defines the operators
 
 _aten: Any = torch.ops.aten

@@ -13,7 +13,7 @@ from executorch.exir import ExecutorchBackendConfig, ExecutorchProgramManager, t
 from executorch.exir import schema as s
 from executorch.exir.emit import emit_program
 from executorch.exir.error import ExportError
-from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
+from executorch.exir.passes.memory.memory_planning_pass import MemoryPlanningPass
 from executorch.exir.serialize import deserialize_pte
 
 

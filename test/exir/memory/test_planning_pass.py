@@ -24,7 +24,7 @@ from executorch.exir.memory_planning import (
     greedy,
     naive,
 )
-from executorch.exir.passes.memory_planning_pass import MemoryPlanningPass
+from executorch.exir.passes.memory.memory_planning_pass import MemoryPlanningPass
 from executorch.exir.schema import Tensor
 from executorch.exir.tensor import TensorSpec
 

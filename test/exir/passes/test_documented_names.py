@@ -1,17 +1,21 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Passes and functions under the names that scripts import from `executorch.exir.passes`."""
 
+import importlib
+from types import FunctionType
+
 import pytest
 import torch
 from torch.export import export
 
-from executorch.exir import to_edge
+from executorch.exir import passes, to_edge
 from executorch.exir.passes import (
     ConstPropPass,
     ToDevicePass,
     dead_code_elimination_pass,
     insert_write_back_for_buffers_pass,
 )
+from executorch.exir.passes.documented import DOCUMENTED_MODULES
 from executorch.exir.passes.remove_noop_pass import RemoveToCopyPass
 
 
@@ -76,3 +80,11 @@ def test_calls_name_the_device_that_a_graph_is_moved_to() -> None:
     assert result is not None
     devices = {node.kwargs["device"] for node in result.graph_module.graph.nodes if "device" in node.kwargs}
     assert devices <= {torch.device("meta")} and devices
+
+
+def test_every_documented_module_path_gives_the_module_of_its_folder() -> None:
+    names = [module.__name__.rpartition(".")[2] for module in DOCUMENTED_MODULES]
+    found = [importlib.import_module(f"executorch.exir.passes.{name}") for name in names]
+    assert found == list(DOCUMENTED_MODULES)
+    functions = {name for name in names if isinstance(getattr(passes, name), FunctionType)}
+    assert functions == {"insert_write_back_for_buffers_pass", "remove_unused_parameters_pass"}

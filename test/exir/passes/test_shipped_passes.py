@@ -24,7 +24,7 @@ from executorch.exir.passes import (
     SpecPropPass,
     ToOutVarPass,
 )
-from executorch.exir.passes.fold_constants import FREE_GROWTH
+from executorch.exir.passes.simplify.fold_constants import FREE_GROWTH
 from executorch.exir.schema import TensorShapeDynamism
 from executorch.exir.tensor import ViewSpec
 

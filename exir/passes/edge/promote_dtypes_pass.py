@@ -1,0 +1,70 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operands of different dtypes are converted in the graph, where PyTorch would convert them inside of the operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch._dispatch.python import enable_python_dispatcher
+from torch._ops import OpOverload
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.dialects.legal_dtypes import operator_of, tensor_arguments
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.passes.edge.scalar_to_tensor_pass import promoted_dtype
+from executorch.exir.rewrite.node_rewrite import insert_before
+
+
+class PromoteDtypesPass(PassBase):
+    """Inserts `_to_copy` on operands whose dtype is not the one computed in. Runs before dim orders are introduced.
+
+    Which operators promote which operands is in the table of operators (dialects/operator_table.py).
+    """
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in list(held.graph.nodes):
+                if isinstance(node.target, OpOverload):
+                    modified = _promote(node, _promoted_positions(node.target)) or modified
+        return PassResult(graph_module, modified)
+
+
+def _promoted_positions(op: OpOverload) -> tuple[int, ...]:
+    operator = operator_of(op)
+    promotes = () if operator is None else operator.promotes
+    return tuple(index for index, name, keyword in tensor_arguments(op) if name in promotes and not keyword)
+
+
+def _promote(node: fx.Node, positions: tuple[int, ...]) -> bool:
+    operands = [node.args[index] for index in positions if index < len(node.args)]
+    nodes = [held for one in operands for held in _each(one) if isinstance(held, fx.Node)]
+    values = [held.meta["val"] for held in nodes]
+    if len({value.dtype for value in values}) < 2:
+        return False
+    dtype = promoted_dtype(values)
+    result = node.meta["val"]
+    if isinstance(result, torch.Tensor) and result.is_floating_point() and not dtype.is_floating_point:
+        # Integers of which an operator makes floating point are never cut to each other's width.
+        dtype = result.dtype
+    args = list(node.args)
+    for index in positions:
+        if index < len(args):
+            args[index] = fx.map_arg(args[index], lambda operand: _converted(node, operand, dtype))
+    node.args = tuple(args)
+    return True
+
+
+def _each(operand: Any) -> list[Any]:
+    return list(operand) if isinstance(operand, (list, tuple)) else [operand]
+
+
+def _converted(user: fx.Node, operand: fx.Node, dtype: torch.dtype) -> fx.Node:
+    value = operand.meta["val"]
+    if value.dtype == dtype:
+        return operand
+    with enable_python_dispatcher():
+        converted = value.to(dtype)
+    return insert_before(user, torch.ops.aten._to_copy.default, (operand,), {"dtype": dtype}, converted)

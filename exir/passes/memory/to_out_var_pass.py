@@ -1,0 +1,96 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators become their out variants, and their results explicit allocations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir import memory
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.error import ExportError, VerificationError
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.operator.convert import find_out_variant, out_argument_names
+from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass
+from executorch.exir.passes.state.reinplace import WRITES_ITS_FIRST_ARGUMENT
+
+# Operators that the runtime calls as they are: they make numbers, or write to an argument of their own.
+_NO_OUT_NAMESPACES = ("executorch_prim",)
+_NO_OUT_NAMES = (
+    "aten::sym_size.int",
+    "aten::sym_stride.int",
+    "aten::sym_storage_offset",
+    "aten::sym_numel",
+    "aten::_local_scalar_dense",
+    "aten::copy_",
+    "aten::index_put_",
+)
+
+
+class ToOutVarPass(PassBase):
+    """`y = op(x)` → `buffer = alloc(…); y = op.out(x, out=buffer)`.
+
+    ignore_to_out_var_failure: leaves operators without an out variant as they are instead of raising.
+    Raises `ExportError` that lists every operator that has none.
+    """
+
+    def __init__(self, ignore_to_out_var_failure: bool = False) -> None:
+        self.ignore_to_out_var_failure = ignore_to_out_var_failure
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        missing: list[tuple[fx.Node, str]] = []
+        graphs = list(all_graph_modules(graph_module))
+        if not any("spec" in node.meta for held in graphs for node in held.graph.nodes):
+            SpecPropPass()(graph_module)  # outside of the pipeline, the pass gets a graph without specs
+        for held in graphs:
+            for node in list(held.graph.nodes):
+                if node.op == "call_function" and isinstance(node.target, (OpOverload, EdgeOpOverload)):
+                    _convert(node, missing)
+        if missing and not self.ignore_to_out_var_failure:
+            raise VerificationError("to out variant", [(node, why) for node, why in missing])
+        return PassResult(graph_module, True)
+
+
+def _convert(node: fx.Node, missing: list[tuple[fx.Node, str]]) -> None:
+    op: OpOverload = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target  # type: ignore[assignment]
+    if op.namespace in _NO_OUT_NAMESPACES or op.name() in _NO_OUT_NAMES:
+        node.target = op
+        return
+    if out_argument_names(op) or not op._schema.returns:  # the second: what it writes to are its arguments
+        node.target = op
+        return
+    variant = find_out_variant(op)
+    if variant is None:
+        missing.append((node, f"{op.name()} has no out variant registered; define one in its torch.library"))
+        return
+    node.kwargs = _out_kwargs(node, op, variant)
+    node.target = variant
+
+
+def _out_kwargs(node: fx.Node, op: OpOverload, variant: OpOverload) -> dict[str, Any]:
+    names = out_argument_names(variant)
+    accepted = {item.name for item in variant._schema.arguments}
+    kwargs = {name: value for name, value in node.kwargs.items() if name in accepted}
+    values, specs = node.meta["val"], node.meta["spec"]
+    if len(op._schema.returns) == 1:
+        values, specs = (values,), (specs,)
+    if WRITES_ITS_FIRST_ARGUMENT in node.meta:
+        return {**kwargs, names[0]: node.args[0]}
+    for name, value, spec in zip(names, values, specs, strict=True):
+        kwargs[name] = _alloc(node, value, spec)
+    return kwargs
+
+
+def _alloc(node: fx.Node, value: Any, spec: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_alloc(node, one, one_spec) for one, one_spec in zip(value, spec, strict=True)]
+    if not isinstance(value, torch.Tensor):
+        raise ExportError("to out variant", node, f"a result of type {type(value).__name__} cannot be allocated")
+    with node.graph.inserting_before(node):
+        alloc = node.graph.call_function(memory.alloc, ((tuple(spec.shape), value.dtype),))
+    alloc.meta = {"val": value, "spec": spec}
+    return alloc

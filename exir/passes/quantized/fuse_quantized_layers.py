@@ -1,0 +1,135 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Layers with weights, quantized: convolution and linear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+from executorch.exir.rewrite.fusion_site import Build, Constants, Site, aten
+from executorch.exir.rewrite.node_rewrite import argument
+from executorch.exir.rewrite.quantized_values import (
+    Quantization,
+    is_dequantize,
+    operand,
+    operator,
+)
+
+# Sums of so many products of int8 fit int32 (kernels/quantized/integer_loops.h); of int8 less a zero point with int8
+# (fused_transposed.cpp).
+_MOST_TERMS = (1 << 17) - 1
+_MOST_CENTRED_TERMS = (1 << 16) - 1
+
+
+@dataclass(frozen=True)
+class Weights:
+    """node, integers: int8. scales: float64, one for each channel. sums: float64, of each channel's integers."""
+
+    node: fx.Node
+    integers: torch.Tensor
+    scales: torch.Tensor
+    sums: torch.Tensor
+
+
+def convolution(site: Site) -> Build | str:
+    return _convolution(site, "convolution", ("stride", "padding", "dilation", "groups"))
+
+
+def transposed_convolution(site: Site) -> Build | str:
+    names = ("stride", "padding", "dilation", "output_padding", "groups")
+    return _convolution(site, "transposed_convolution", names, argument(site.core, "groups"))
+
+
+def _convolution(site: Site, name: str, names: tuple[str, ...], groups_of_inputs: int = 0) -> Build | str:
+    node = site.core
+    weights = _weights(site.constants, argument(node, "weight"), groups_of_inputs)
+    arguments = tuple(argument(node, each) for each in names)
+    return _layer(site, name, argument(node, "input"), weights, argument(node, "bias"), arguments)
+
+
+def linear(site: Site) -> Build | str:
+    """addmm and mm with a transposed weight, as linear layers are decomposed to, and linear itself."""
+    node = site.core
+    if operator(node) == "aten::linear":
+        source, weight, bias = (argument(node, name) for name in ("input", "weight", "bias"))
+        if list(source.meta["val"].dim_order()) != list(range(source.meta["val"].dim())):
+            return "its operand is not contiguous"
+    else:
+        is_sum = operator(node) == "aten::addmm"
+        if is_sum and (argument(node, "alpha"), argument(node, "beta")) != (1, 1):
+            return "its factors are not 1"
+        names = ("mat1", "mat2", "self") if is_sum else ("self", "mat2")
+        source, transposed, *rest = (argument(node, name) for name in names)
+        bias = rest[0] if rest else None
+        if getattr(transposed, "target", None) is not aten.permute_copy.default:
+            return "its second operand is no transposed weight"
+        weight = transposed.args[0]
+    return _layer(site, "linear", source, _weights(site.constants, weight), bias, None)
+
+
+def _weights(constants: Constants, node: Any, groups_of_inputs: int = 0) -> Weights | str:
+    """Weights [channels, …]; with groups_of_inputs [inputs, channels / groups, …], of a transposed convolution."""
+    if not is_dequantize(node):
+        return "its weights are not quantized"
+    integers: Any = argument(node, "input")
+    tensor = constants.value(integers)
+    if tensor is None:
+        return "its weights are computed while running"
+    if tensor.dtype is not torch.int8 or argument(node, "dtype") is not torch.int8:
+        return f"its weights are {tensor.dtype}, and fused operators take torch.int8"
+    kind = operator(node).removeprefix("quantized_decomposed::dequantize_per_").removesuffix(".default")
+    if kind == "tensor":
+        scales, zeros = torch.tensor([argument(node, "scale")]), torch.tensor([argument(node, "zero_point")])
+    elif kind == "channel" and argument(node, "axis") == (1 if groups_of_inputs else 0):
+        found = [constants.value(argument(node, name)) for name in ("scales", "zero_points")]
+        if found[0] is None:
+            return "the scales of its weights are computed while running"
+        scales, zeros = found[0], torch.zeros(1) if found[1] is None else found[1]
+    else:
+        return f"its weights have scales per {kind}, and fused operators take one for each output channel"
+    if bool(zeros.any()):
+        return "its weights are not symmetric: they have zero points"
+    rows = tensor
+    if groups_of_inputs:  # inputs of a group next to its channels
+        rows = tensor.unflatten(0, (groups_of_inputs, -1)).transpose(1, 2).flatten(0, 1)
+        scales = scales.expand(tensor.shape[1]).repeat(groups_of_inputs)
+    most = _MOST_CENTRED_TERMS if groups_of_inputs else _MOST_TERMS
+    if rows.numel() > most * rows.shape[0] or rows.numel() == 0:
+        return f"its weights {list(tensor.shape)} are beyond what int32 sums, or none"
+    return Weights(integers, tensor, scales.double().expand(rows.shape[0]), rows.double().flatten(1).sum(1))
+
+
+def _layer(
+    site: Site, name: str, source: Any, weights: Weights | str, bias: Any, arguments: tuple[Any, ...] | None
+) -> Build | str:
+    """arguments: those of a convolution after its constants."""
+    of = operand(source)
+    for each in (of, weights):
+        if isinstance(each, str):
+            return each
+    assert isinstance(of, Quantization) and isinstance(weights, Weights)
+    addend = torch.zeros(1) if bias is None else site.constants.value(bias)
+    if addend is None or addend.numel() not in (1, len(weights.scales)) or addend.dim() > 1:
+        return "its bias is no constant of one number for each output channel"
+    scales = of.scale * weights.scales / site.to.scale
+    offsets = (addend.double().reshape(-1) / site.to.scale).expand(len(scales))
+    if name != "transposed_convolution":
+        offsets = offsets - scales * of.zero * weights.sums
+
+    def build() -> fx.Node:
+        constants = site.constants
+        contiguous = weights.integers.is_contiguous() and weights.node.op == "placeholder"
+        weight = weights.node if contiguous else constants.add("_fused_weight", weights.integers, site.core)
+        made = [
+            constants.add("_fused_scales", scales.float(), site.core),
+            constants.add("_fused_offsets", offsets.float(), site.core),
+        ]
+        input = site.integers_behind(source)
+        if arguments is None:
+            return site.call(name, input, weight, *made, *site.result)
+        return site.call(name, input, of.zero, weight, *made, *arguments, *site.result)
+
+    return build

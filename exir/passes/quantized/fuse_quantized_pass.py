@@ -1,0 +1,136 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""dequantize ─▶ compute ─▶ (clamp, move ─▶) quantize of int8 becomes one operator on integers.
+
+convolution, linear (addmm, mm)          quantized_fused::convolution, transposed_convolution, linear: weights stay as
+                                         they are in the file
+max_pool2d, avg_pool2d, mean             quantized_fused::max_pool2d, avg_pool2d, mean
+element by element, of one tensor        quantized_fused::lookup, or the limits of what made the integers
+add, sub, mul                            quantized_decomposed::add, quantized_fused::sub, mul
+cat, pad, and what only moves            the same operator on integers
+mm of int8 converted to int32            quantized_fused::product
+
+Run on what no delegate took. Results are those of the float pattern, but for numbers that lie so near to the middle of
+two integers that the float sums' own rounding decides (exir/operator/quantized_fused.py).
+"""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.exir.graph_module import debug_handles_of
+from executorch.exir.passes.quantized.fuse_integer_products import fuse_integer_products
+from executorch.exir.passes.quantized.fuse_quantized_layers import convolution, linear, transposed_convolution
+from executorch.exir.passes.quantized.fuse_quantized_pools import average, fitted_average, maximum, mean
+from executorch.exir.passes.quantized.fuse_quantized_tables import combination, concatenation, function, padded
+from executorch.exir.passes.simplify.dead_code_elimination_pass import DeadCodeEliminationPass
+from executorch.exir.rewrite.fusion_site import Build, Constants, Site, aten, site_of
+from executorch.exir.rewrite.node_rewrite import argument, replace_by
+from executorch.exir.rewrite.program_constants import drop_unused_constants
+from executorch.exir.rewrite.quantized_values import is_dequantize, is_quantize, moved_by
+
+HasKernel = Callable[[str], bool]
+"""Whether the target has a kernel of that name ("quantized_fused::linear.out")."""
+
+_FUSED = "quantized_fused::"
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    match: Callable[[Site], Build | str]
+    kernels: tuple[str, ...]
+
+
+_FUNCTION = _Pattern(function, (f"{_FUSED}lookup.out",))
+_TRANSPOSED = _Pattern(transposed_convolution, (f"{_FUSED}transposed_convolution.out",))
+_PATTERNS: dict[Any, _Pattern] = {
+    aten.convolution.default: _Pattern(convolution, (f"{_FUSED}convolution.out",)),
+    aten.addmm.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
+    aten.mm.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
+    aten.linear.default: _Pattern(linear, (f"{_FUSED}linear.out",)),
+    python.getitem: _Pattern(maximum, (f"{_FUSED}max_pool2d.out", f"{_FUSED}lookup.out")),
+    aten.mean.dim: _Pattern(mean, (f"{_FUSED}mean.out",)),
+    aten.avg_pool2d.default: _Pattern(average, (f"{_FUSED}avg_pool2d.out",)),
+    aten._adaptive_avg_pool2d.default: _Pattern(fitted_average, (f"{_FUSED}avg_pool2d.out",)),
+    aten.add.Tensor: _Pattern(combination, ("quantized_decomposed::add.out",)),
+    aten.mul.Tensor: _Pattern(combination, (f"{_FUSED}mul.out",)),
+    aten.sub.Tensor: _Pattern(combination, (f"{_FUSED}sub.out",)),
+    aten.cat.default: _Pattern(concatenation, ("aten::cat.out", f"{_FUSED}lookup.out")),
+    aten.constant_pad_nd.default: _Pattern(padded, ("aten::constant_pad_nd.out", f"{_FUSED}lookup.out")),
+}
+
+
+def fuse_quantized(program: ExportedProgram, has_kernel: HasKernel) -> None:
+    """Fuses all that the target has kernels for, in place."""
+    constants = Constants(program)
+    modified = has_kernel(f"{_FUSED}product.out") and fuse_integer_products(constants)
+    for node in list(program.graph.nodes):
+        if not is_quantize(node):
+            continue
+        site = site_of(constants, node)
+        build = site if isinstance(site, str) else _match(site, has_kernel)
+        if isinstance(site, str) or isinstance(build, str):
+            continue
+        before = node.prev
+        made = build()
+        last = site.finish(made)
+        _note_handles(site, made, last, before)
+        replace_by(node, last)
+        modified = True
+    if modified:
+        DeadCodeEliminationPass().call(program.graph_module)
+        drop_unused_constants(program)
+        program.graph_module.recompile()
+
+
+def _note_handles(site: Site, made: fx.Node, last: fx.Node, before: fx.Node) -> None:
+    """What was made behind `before` has the handles of all that it computes: the core's and of the activations that
+    limit it, and, if it is the last, of the quantize as well."""
+    new, at = set(), site.quantize.prev
+    while at is not before:
+        new.add(at)
+        at = at.prev
+    if made in new:
+        computed = (site.core, *site.limits)
+        made.meta["debug_handle"] = tuple(handle for each in computed for handle in debug_handles_of(each))
+    if last in new:
+        last.meta["debug_handle"] = (*debug_handles_of(last), *debug_handles_of(site.quantize))
+
+
+def fusion_verdicts(program: ExportedProgram, has_kernel: HasKernel) -> dict[fx.Node, str]:
+    """For each call that is quantized after: "" if it will be fused, else why not. The program stays as it is."""
+    constants = Constants(program)
+    found: dict[fx.Node, str] = {}
+    for node in program.graph.nodes:
+        if is_quantize(node):
+            site = site_of(constants, node)
+            if not isinstance(site, str):
+                build = _match(site, has_kernel)
+                found[site.core] = build if isinstance(build, str) else ""
+    return found
+
+
+def _match(site: Site, has_kernel: HasKernel) -> Build | str:
+    pattern = _PATTERNS.get(site.core.target, _FUNCTION)
+    if pattern.match is convolution and argument(site.core, "transposed"):
+        pattern = _TRANSPOSED
+    if moved_by(site.core) is not None:  # read by several: each has its own parts of the integers
+        pattern = _FUNCTION
+    found = _matched(site, pattern, has_kernel)
+    # Of a tensor and a number, or of one tensor with itself, a sum is a function of one tensor.
+    if isinstance(found, str) and pattern.match is combination:
+        alone = _matched(site, _FUNCTION, has_kernel)
+        return found if isinstance(alone, str) else alone
+    return found
+
+
+def _matched(site: Site, pattern: _Pattern, has_kernel: HasKernel) -> Build | str:
+    if len(site.core.users) != 1 and pattern is not _FUNCTION and not is_dequantize(site.core):
+        return "its result is read as numbers, too"
+    missing = [name for name in pattern.kernels if not has_kernel(name)]
+    return f"the target has no kernel for {' and '.join(missing)}" if missing else pattern.match(site)

@@ -1,0 +1,95 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Maxima and means of quantized images."""
+
+from __future__ import annotations
+
+import operator as python
+from typing import Any
+
+from torch import fx
+
+from executorch.exir.passes.quantized.fuse_quantized_tables import mapped, requantizing
+from executorch.exir.rewrite.fusion_site import Build, Site
+from executorch.exir.rewrite.node_rewrite import argument
+from executorch.exir.rewrite.quantized_values import operand, operator
+
+_POOLING = ("kernel_size", "stride", "padding")
+
+
+def maximum(site: Site) -> Build | str:
+    """The first result of max_pool2d_with_indices: the greatest integer stands for the greatest number."""
+    pool: Any = site.core.args[0]
+    if site.core.target is not python.getitem or site.core.args[1] != 0:
+        return "its indices are used"
+    if operator(pool) != "aten::max_pool2d_with_indices" or len(pool.users) != 1:
+        return "it has no fused operator"
+    source = argument(pool, "self")
+    of = operand(source)
+    if isinstance(of, str):
+        return of
+    table = requantizing(of, site.to)
+
+    def build() -> fx.Node:
+        arguments = [list(argument(pool, name)) for name in (*_POOLING, "dilation")]
+        input = site.integers_behind(source)
+        made = site.call("max_pool2d", input, *arguments, argument(pool, "ceil_mode"))
+        return mapped(site, made, table)
+
+    return build
+
+
+def mean(site: Site) -> Build | str:
+    """Of dimensions."""
+    node = site.core
+    source = argument(node, "self")
+    of = operand(source)
+    if isinstance(of, str):
+        return of
+    if argument(node, "dtype") is not None:
+        return "it is a mean in another dtype"
+
+    def build() -> fx.Node:
+        input = site.integers_behind(source)
+        dims, keepdim = list(argument(node, "dim") or ()), argument(node, "keepdim")
+        return site.call("mean", input, of.zero, of.scale / site.to.scale, dims, keepdim, *site.result)
+
+    return build
+
+
+def average(site: Site) -> Build | str:
+    """Of windows."""
+    node = site.core
+    source = argument(node, "self")
+    of = operand(source)
+    if isinstance(of, str):
+        return of
+
+    def build() -> fx.Node:
+        input = site.integers_behind(source)
+        windows = [list(argument(node, name)) for name in _POOLING]
+        rest = [argument(node, name) for name in ("ceil_mode", "count_include_pad", "divisor_override")]
+        return site.call("avg_pool2d", input, of.zero, of.scale / site.to.scale, *windows, *rest, *site.result)
+
+    return build
+
+
+def fitted_average(site: Site) -> Build | str:
+    """Of windows fitted to a size of the result, where all are alike."""
+    node = site.core
+    source: Any = argument(node, "self")
+    of = operand(source)
+    if isinstance(of, str):
+        return of
+    sizes, wanted = list(source.meta["val"].shape[-2:]), list(argument(node, "output_size"))
+    if not all(isinstance(each, int) for each in sizes) or any(
+        size % want for size, want in zip(sizes, wanted, strict=True)
+    ):
+        return f"its windows are not all alike: {sizes} to {wanted}"
+    window = [size // want for size, want in zip(sizes, wanted, strict=True)]
+
+    def build() -> fx.Node:
+        input = site.integers_behind(source)
+        rest = (window, window, [0, 0], False, True, None)
+        return site.call("avg_pool2d", input, of.zero, of.scale / site.to.scale, *rest, *site.result)
+
+    return build

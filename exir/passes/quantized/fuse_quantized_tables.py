@@ -1,0 +1,202 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Functions of one quantized tensor, element by element, as the table of their 256 results: exactly what the graph
+computes. Sums, products, concatenations and paddings of quantized tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.node import map_arg
+
+from executorch.exir.dialects._ops import ops
+from executorch.exir.rewrite.fusion_site import Build, Constants, Site
+from executorch.exir.rewrite.node_rewrite import argument, insert_before
+from executorch.exir.rewrite.quantized_values import (
+    Quantization,
+    is_dequantize,
+    moved_by,
+    operand,
+    operator,
+)
+
+_INTEGERS = torch.arange(-128, 128).to(torch.int8)
+# Element by element, though PyTorch does not say so of them.
+_ELEMENTWISE = ("aten::hardswish",)
+# Operators whose last arguments are the limits of their results.
+_LIMITED = (
+    *(f"quantized_fused::{name}" for name in ("convolution", "transposed_convolution", "linear", "mean", "avg_pool2d")),
+    *("quantized_decomposed::add", "quantized_fused::mul", "quantized_fused::sub"),
+)
+
+
+def requantizing(of: Quantization, to: Quantization) -> torch.Tensor:
+    """The table from integers to those of the same numbers with other parameters."""
+    return to.integers(of.numbers(_INTEGERS))
+
+
+def mapped(site: Site, integers: fx.Node, table: torch.Tensor) -> fx.Node:
+    """What the table makes of integers, in front of the site's end. A table that only clamps becomes the limits of what
+    made the integers, where nothing else reads them."""
+    if torch.equal(table, _INTEGERS):
+        return integers
+    least, most = int(table.min()), int(table.max())
+    name = operator(integers).removesuffix(".default")
+    if torch.equal(table, _INTEGERS.clamp(least, most)) and name in _LIMITED and _only_dequantized(integers, site):
+        *rest, low, high = integers.args
+        integers.args = (*rest, max(low, least), min(high, most))  # type: ignore[type-var]
+        return integers
+    return site.looked_up(integers, table)
+
+
+def _only_dequantized(integers: fx.Node, site: Site) -> bool:
+    """Whether the site alone reads the integers."""
+    chain = set(_chain(site.quantize.args[0]))
+    return all(user in chain and set(user.users) <= {*chain, site.quantize} for user in integers.users)
+
+
+def _chain(node: Any) -> list[fx.Node]:
+    """The nodes from a value back to what dequantized it."""
+    if not isinstance(node, fx.Node) or node.op != "call_function":
+        return []
+    if is_dequantize(node):
+        return [node]
+    return [node, *(each for source in node.all_input_nodes for each in _chain(source))]
+
+
+def function(site: Site) -> Build | str:
+    """Any calls that compute element by element from one quantized tensor and constants of one number."""
+    leaves: list[fx.Node] = []
+    problem = _collect(site.core, site.constants, leaves)
+    if problem:
+        return problem
+    sources = {(each.args[0], *_parameters(each)) if is_dequantize(each) else (each,) for each in leaves}
+    if len(sources) != 1:
+        return "it computes from several quantized tensors"
+    of = operand(leaves[0])
+    if isinstance(of, str):
+        return of
+    shapes = {str(list(each.meta["val"].shape)) for each in (leaves[0], site.core)}
+    if len(shapes) != 1:
+        return "its result has another shape than its operand"
+    if is_dequantize(site.core) and not site.moves and site.to.integers(of.numbers(_INTEGERS)).equal(_INTEGERS):
+        return "nothing is computed"  # FoldQuantizationPass takes it away
+    table = site.to.integers(_evaluate(site.core, site.constants, set(leaves), of.numbers(_INTEGERS)))
+
+    def build() -> fx.Node:
+        return mapped(site, site.integers_behind(leaves[0]), table)
+
+    return build
+
+
+def _parameters(node: fx.Node) -> tuple[Any, ...]:
+    return tuple(str(each) for each in node.args[1:])
+
+
+def _is_elementwise(node: fx.Node) -> bool:
+    tags = getattr(node.target, "tags", ())
+    if torch.Tag.nondeterministic_seeded in tags:
+        return False
+    return torch.Tag.pointwise in tags or operator(node).startswith(_ELEMENTWISE)
+
+
+def _collect(node: Any, constants: Constants, leaves: list[fx.Node]) -> str:
+    """Adds the quantized tensors that a value is computed from; else says what is no element by element function."""
+    if is_dequantize(node) or moved_by(node) is not None:
+        leaves.append(node)
+        return ""
+    known = constants.known.get(node.name)
+    if known is not None and known.numel() == 1:
+        return ""
+    if node.op != "call_function" or not _is_elementwise(node):
+        return "it has no fused operator" if node.op == "call_function" else "an operand is not quantized"
+    return next(filter(None, (_collect(each, constants, leaves) for each in node.all_input_nodes)), "")
+
+
+def _evaluate(node: fx.Node, constants: Constants, leaves: set[fx.Node], numbers: torch.Tensor) -> torch.Tensor:
+    if node in leaves:
+        return numbers
+    if node.name in constants.known:
+        return constants.known[node.name].reshape(())
+    values = {each: _evaluate(each, constants, leaves, numbers) for each in node.all_input_nodes}
+    args, kwargs = map_arg((node.args, dict(node.kwargs)), lambda each: values[each])
+    with torch.no_grad():
+        made: torch.Tensor = node.target(*args, **kwargs)  # type: ignore[operator]
+    return made
+
+
+_COMBINED = {
+    "aten::add.Tensor": ops.edge.quantized_decomposed.add.default,
+    "aten::mul.Tensor": ops.edge.quantized_fused.mul.default,
+    "aten::sub.Tensor": ops.edge.quantized_fused.sub.default,
+}
+
+
+def combination(site: Site) -> Build | str:
+    """Sum, difference or product of two quantized tensors."""
+    name = operator(site.core)
+    if name != "aten::mul.Tensor" and argument(site.core, "alpha") != 1:
+        return "its alpha is not 1"
+    operands: list[Any] = [argument(site.core, each) for each in ("self", "other")]
+    found = [operand(each) for each in operands]
+    for each in found:
+        if isinstance(each, str):
+            return each
+
+    def build() -> fx.Node:
+        arguments: list[Any] = []
+        for value, of in zip(operands, found, strict=True):
+            assert isinstance(of, Quantization)
+            arguments += [site.integers_behind(value), of.scale, of.zero, -128, 127]
+        value = site.core.meta["val"].to(torch.int8)
+        args = (*arguments, site.to.scale, *site.result)
+        return insert_before(site.quantize, _COMBINED[name], args, {}, value, site.core)
+
+    return build
+
+
+def _brought(site: Site, value: Any, of: Quantization) -> fx.Node:
+    """The integers behind an operand as those of the same numbers with the result's parameters."""
+    integers = site.integers_behind(value)
+    table = requantizing(of, site.to)
+    return integers if torch.equal(table, _INTEGERS) else site.looked_up(integers, table)
+
+
+def _same_operator(site: Site, *args: Any) -> fx.Node:
+    """The site's operator on integers."""
+    value = site.core.meta["val"].to(torch.int8)
+    return insert_before(site.quantize, site.core.target, args, {}, value, site.core)
+
+
+def concatenation(site: Site) -> Build | str:
+    """Of quantized tensors: those with other parameters than the result's are brought to them before."""
+    operands: list[Any] = list(argument(site.core, "tensors"))
+    found = [operand(each) for each in operands]
+    for each in found:
+        if isinstance(each, str):
+            return each
+
+    def build() -> fx.Node:
+        parts = [
+            _brought(site, value, of) for value, of in zip(operands, found, strict=True) if isinstance(of, Quantization)
+        ]
+        return _same_operator(site, parts, argument(site.core, "dim"))
+
+    return build
+
+
+def padded(site: Site) -> Build | str:
+    """With a number, which becomes its integer."""
+    source, value = argument(site.core, "self"), argument(site.core, "value")
+    of = operand(source)
+    if isinstance(of, str):
+        return of
+    if isinstance(value, fx.Node):
+        return "what it is padded with is computed while running"
+
+    def build() -> fx.Node:
+        filler = int(site.to.integers(torch.tensor(float(value))))
+        return _same_operator(site, _brought(site, source, of), list(argument(site.core, "pad")), filler)
+
+    return build

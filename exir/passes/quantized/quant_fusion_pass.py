@@ -1,0 +1,127 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Quantized reference patterns become operators on integers, for what runs on our kernels.
+
+dequantize ─▶ add ─▶ (relu ─▶) quantize          quantized_decomposed.add (relu: nothing below the zero point)
+dequantize ─▶ view, slice, cat … ─▶ quantize     the same operator on the integers, where parameters are equal
+
+Tables of integers are looked up as such already: passes/quantized_rows.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.pass_base import PassResult
+
+from executorch.exir.dialects._ops import ops
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.pass_base import ExportPass
+from executorch.exir.passes.quantized.fold_quantization_pass import undoes
+from executorch.exir.passes.simplify.dead_code_elimination_pass import DeadCodeEliminationPass
+from executorch.exir.passes.standalone.constant_prop_pass import constant_prop_pass
+from executorch.exir.rewrite.fake_values import give_missing_values
+from executorch.exir.rewrite.node_rewrite import argument, insert_before, replace_by
+from executorch.exir.rewrite.quantized_values import MOVES
+
+aten: Any = ops.edge.aten
+_MOVES = (aten.cat.default, *MOVES)
+
+
+class QuantFusionPass(ExportPass):
+    """To be run on edge programs by `transform` or `ExecutorchBackendConfig.passes`. Results are those of the pattern.
+
+    _fix_node_meta_val, node_value_dict: accepted; values are always kept right, and constants are not asked for.
+    """
+
+    def __init__(
+        self, _fix_node_meta_val: bool = False, node_value_dict: Mapping[str, torch.Tensor] | None = None
+    ) -> None:
+        super().__init__()
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in list(held.graph.nodes):
+                modified |= node.op == "call_function" and (_fuse_move(node) or _fuse_add(node))
+        if modified:
+            DeadCodeEliminationPass().call(graph_module)
+            give_missing_values(graph_module)
+            graph_module.recompile()
+        return PassResult(graph_module, modified)
+
+
+def quant_fusion_and_const_prop_pass(program: ExportedProgram) -> ExportedProgram:
+    """`QuantFusionPass`, then all that depends on constants alone is computed; in place."""
+    QuantFusionPass().call(program.graph_module)
+    return constant_prop_pass(program)
+
+
+def _fuse_add(node: Node) -> bool:
+    if not _calls(node, "quantize_per_tensor"):
+        return False
+    total: Any = node.args[0]
+    relu = isinstance(total, Node) and total.target is aten.relu.default
+    through = [total] if relu else []
+    total = total.args[0] if relu else total
+    if not isinstance(total, Node) or total.target is not aten.add.Tensor or argument(total, "alpha") != 1:
+        return False
+    operands: Any = total.args[:2]
+    if not all(_calls(each, "dequantize_per_tensor") for each in operands):
+        return False
+    if any(argument(each, "dtype") is not argument(node, "dtype") for each in operands):
+        return False
+    if any(len(each.users) > 1 for each in (total, *through)):
+        return False
+    fused = ops.edge.quantized_decomposed.add.default
+    scale, zero, low, high = _parameters(node)
+    low = max(low, zero) if relu else low
+    given = [value for each in operands for value in (argument(each, "input"), *_parameters(each))]
+    replace_by(node, insert_before(node, fused, (*given, scale, zero, low, high), {}, node.meta["val"]))
+    return True
+
+
+def _fuse_move(node: Node) -> bool:
+    """What only moves values moves the integers, if they are dequantized and quantized alike."""
+    if not _calls(node, "quantize_per_tensor") or not _is_move(node.args[0]):
+        return False
+    if not all(undoes(node, source) for source in _ends(node.args[0])):
+        return False
+    replace_by(node, _moved_integers(node, node.args[0]))
+    return True
+
+
+def _is_move(node: Any) -> bool:
+    return isinstance(node, Node) and node.target in _MOVES and len(node.users) == 1
+
+
+def _ends(node: Any) -> list[Any]:
+    """What a chain of moves starts from."""
+    return [end for source in node.all_input_nodes for end in _ends(source)] if _is_move(node) else [node]
+
+
+def _moved_integers(quantize: Node, node: Any) -> Any:
+    """A chain of moves, of the integers that its values were dequantized from."""
+    if not _is_move(node):
+        return argument(node, "input")
+    moved: Any = node.args[0]
+    integers: Any = (
+        [_moved_integers(quantize, each) for each in moved]
+        if isinstance(moved, (list, tuple))
+        else _moved_integers(quantize, moved)
+    )
+    value = node.meta["val"].to(argument(quantize, "dtype"))
+    return insert_before(quantize, node.target, (integers, *node.args[1:]), dict(node.kwargs), value)
+
+
+def _calls(node: Any, name: str) -> bool:
+    """Whether a node calls an operator of the library whose name begins so."""
+    called = getattr(getattr(node, "target", None), "name", None)
+    return callable(called) and str(called()).startswith(f"quantized_decomposed::{name}")
+
+
+def _parameters(node: Node) -> tuple[Any, ...]:
+    return tuple(argument(node, name) for name in ("scale", "zero_point", "quant_min", "quant_max"))

@@ -1,0 +1,72 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A table of integers is looked up before its numbers are made, not after: `embedding_byte`, `_4bit`, `_2bit`.
+
+dequantize(table) ─▶ embedding     the rows that are asked for alone; the same results, and the file keeps the integers
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from executorch.exir.dialects._ops import ops
+from executorch.exir.rewrite.node_rewrite import argument, insert_before, replace_by
+from executorch.exir.rewrite.program_constants import add_constant, constant_tensors
+
+_TABLES = ("quantized_decomposed::dequantize_per_channel", "quantized_decomposed::dequantize_per_channel_group")
+_PACKED = {(-8, 7): 4, (-2, 1): 2}
+"""Limits of integers that share bytes, and their bits."""
+
+
+def look_up_quantized_rows(program: ExportedProgram) -> None:
+    """Embeddings of constant tables with a scale for each row, or for groups of it; in place, in the edge dialect."""
+    known = constant_tensors(program)
+    for node in list(program.graph.nodes):
+        if node.target is ops.edge.aten.embedding.default:
+            _look_up(program, node, known)
+
+
+def _constant(program: ExportedProgram, like: Node, tensor: torch.Tensor) -> Node:
+    value = like.meta["val"].fake_mode.from_tensor(tensor, static_shapes=True)
+    return add_constant(program, "_quantized_rows", tensor, value, like)
+
+
+def _parameters(table: Node, known: dict[str, torch.Tensor]) -> tuple[Node, Node, torch.Tensor | None] | None:
+    """Integers, scales and zero points (None: all are 0) of a table; None if it is none that can be looked up."""
+    name = table.target.name() if table.op == "call_function" and hasattr(table.target, "name") else ""
+    if name.partition(".")[0] not in _TABLES or (not name.endswith("group") and argument(table, "axis") != 0):
+        return None
+    integers, scales = argument(table, "input"), argument(table, "scales")
+    zeros = argument(table, "zero_points")
+    if not all(each is None or each.name in known for each in (integers, scales, zeros)):
+        return None
+    if known[integers.name].dtype not in (torch.int8, torch.uint8) or known[integers.name].dim() != 2:
+        return None
+    zero_points = None if zeros is None or not known[zeros.name].any() else known[zeros.name]
+    return integers, scales, zero_points
+
+
+def _look_up(program: ExportedProgram, node: Node, known: dict[str, torch.Tensor]) -> None:
+    table: Any = node.args[0]
+    found = _parameters(table, known)
+    if found is None:
+        return
+    from executorch.exir.operator.quantized import packed  # defines the operators
+
+    integers, scales, zero_points = found
+    limits = argument(table, "quant_min"), argument(table, "quant_max")
+    bits = _PACKED.get(limits, 8)
+    if known[integers.name].shape[1] % (8 // bits):
+        bits = 8
+    kind, value = scales.meta["val"].dtype, node.meta["val"]
+    zeros = None if zero_points is None else _constant(program, scales, zero_points.to(kind))
+    weight = integers if bits == 8 else _constant(program, integers, packed(known[integers.name].detach(), bits))
+    operator = getattr(ops.edge.quantized_decomposed, "embedding_byte" if bits == 8 else f"embedding_{bits}bit")
+    operands = (weight, scales, zeros, *limits, node.args[1])
+    if value.dtype is kind:
+        replace_by(node, insert_before(node, operator.default, operands, {}, value))
+    else:
+        replace_by(node, insert_before(node, operator.dtype, operands, {"dtype": value.dtype}, value))

@@ -1,7 +1,0 @@
-# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Façade: the documented names of the pass from ATen to edge operators; nothing inside the project imports it."""
-
-from executorch.exir.dialects._ops import edge_op as aten_to_edge
-from executorch.exir.passes.aten_to_edge_pass import AtenToEdgePass as OpReplacePass
-
-__all__ = ["OpReplacePass", "aten_to_edge"]

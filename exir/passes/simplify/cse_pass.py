@@ -1,0 +1,61 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Common subexpressions: equal calls on equal arguments are computed once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.rewrite.node_rewrite import replace_by
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, fx.Node):
+        return ("node", value)
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, *(_key(item) for item in value))
+    if isinstance(value, dict):
+        return tuple((name, _key(item)) for name, item in sorted(value.items()))
+    return (type(value).__name__, repr(value) if isinstance(value, float) else value)
+
+
+def _repeatable(node: fx.Node) -> bool:
+    if node.op == "get_attr":
+        return isinstance(node.meta.get("val"), torch.Tensor)
+    if node.op != "call_function" or not isinstance(node.target, (OpOverload, EdgeOpOverload)):
+        return False
+    schema = node.target._schema
+    random = torch.Tag.nondeterministic_seeded in node.target.tags
+    unbacked = bool(node.meta.get("unbacked_bindings"))
+    return not (schema.is_mutable or random or unbacked or "empty" in schema.name)
+
+
+class CSEPass(PassBase):
+    """Merges equal calls of deterministic operators. Two outputs of the graph are never merged into one.
+
+    A result that the graph returns stays on its own, so that outputs do not share memory.
+    """
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            returned = set(held.graph.output_node().all_input_nodes)
+            seen: dict[Any, fx.Node] = {}
+            for node in list(held.graph.nodes):
+                if not _repeatable(node):
+                    continue
+                key = (node.op, node.target, _key(node.args), _key(node.kwargs))
+                try:
+                    first = seen.setdefault(key, node)
+                except TypeError:  # an argument that cannot be hashed: not comparable, so not merged
+                    continue
+                if first is not node and node not in returned:
+                    replace_by(node, first)
+                    modified = True
+        return PassResult(graph_module, modified)

@@ -1,0 +1,157 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""A batch norm behind a convolution or a linear layer is a factor and an offset a channel: both go into its weights."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.rewrite.node_rewrite import argument, replace_by, retarget
+from executorch.exir.rewrite.program_constants import add_constant, constant_tensors, drop_unused_constants
+
+_BATCH_NORM = "aten::_native_batch_norm_legit_no_training"
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """Where a layer's weight and bias are among its arguments. `transposed` convolutions have their output channels,
+    by group, in the weight's second dimension; the second operand of a matrix product has them in its last."""
+
+    weight: int
+    bias: int | None
+    is_convolution: bool
+
+    def factors(self, node: fx.Node, weight: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
+        """`factor`, one number an output channel, in a shape that multiplies the weight."""
+        if not self.is_convolution:
+            return factor
+        spatial = [1] * (weight.dim() - 2)
+        if not node.args[6]:
+            return factor.reshape(-1, 1, *spatial)
+        groups: Any = node.args[8]
+        by_group = factor.reshape(groups, 1, -1).expand(groups, weight.shape[0] // groups, -1)
+        return by_group.reshape(weight.shape[0], weight.shape[1], *spatial)
+
+    def channels(self, node: fx.Node, weight: torch.Tensor) -> int:
+        """How many output channels there are."""
+        if not self.is_convolution:
+            return weight.shape[1]
+        groups: Any = node.args[8]
+        return weight.shape[1] * groups if node.args[6] else weight.shape[0]
+
+
+_LAYERS = {
+    "aten::convolution": _Layer(weight=1, bias=2, is_convolution=True),
+    "aten::addmm": _Layer(weight=2, bias=0, is_convolution=False),
+    "aten::mm": _Layer(weight=1, bias=None, is_convolution=False),
+}
+
+
+def fold_batch_norm(program: ExportedProgram) -> None:
+    """Folds every batch norm with constant statistics whose input is such a layer that nothing else reads, in place.
+
+    w' = w * factor, b' = (b - mean) * factor + beta with factor = gamma / sqrt(variance + epsilon), computed in
+    float64. Layers whose weight another one reads too are left alone: the file would hold it twice.
+    """
+    known = constant_tensors(program)
+    for node in list(program.graph.nodes):
+        if _name(node) == _BATCH_NORM and _foldable(node, known):
+            _fold(program, node, known)
+    drop_unused_constants(program)
+
+
+def _name(node: Any) -> str:
+    if not isinstance(node, fx.Node) or node.op != "call_function":
+        return ""
+    name = getattr(node.target, "name", None)
+    return str(name()) if callable(name) else ""
+
+
+def _weight_of(value: Any, known: dict[str, torch.Tensor]) -> torch.Tensor | None:
+    """The weight as the layer reads it: a constant, or one with its two dimensions exchanged (a linear layer's)."""
+    if not isinstance(value, fx.Node) or len(value.users) != 1:
+        return None
+    if value.name in known:
+        return known[value.name]
+    source = value.args[0] if _name(value) == "aten::permute_copy" else None
+    if not isinstance(source, fx.Node) or source.name not in known or len(source.users) != 1:
+        return None
+    return known[source.name].permute(*value.args[1])  # type: ignore[misc]
+
+
+def _is_known(value: Any, known: dict[str, torch.Tensor]) -> bool:
+    return value is None or (isinstance(value, fx.Node) and value.name in known)
+
+
+def _foldable(node: fx.Node, known: dict[str, torch.Tensor]) -> bool:
+    source: Any = node.args[0]
+    layer = _LAYERS.get(_name(source))
+    if layer is None or len(source.users) != 1:
+        return False
+    first_only = all(user.target is operator.getitem and user.args[1] == 0 for user in node.users)
+    bias = None if layer.bias is None else source.args[layer.bias]
+    weight = _weight_of(source.args[layer.weight], known)
+    if weight is None or not first_only or not all(_is_known(value, known) for value in (bias, *node.args[1:5])):
+        return False
+    plain = layer.is_convolution or (
+        _factor(source, "alpha") == _factor(source, "beta") == 1 and (bias is None or known[bias.name].dim() == 1)
+    )
+    return plain and weight.dtype in (torch.float32, torch.float64)
+
+
+def _factor(node: fx.Node, name: str) -> Any:
+    """A factor of a matrix product; 1 if the operator has none."""
+    return argument(node, name) if name in {item.name for item in node.target._schema.arguments} else 1  # type: ignore[union-attr]
+
+
+def _fold(program: ExportedProgram, node: fx.Node, known: dict[str, torch.Tensor]) -> None:
+    source: Any = node.args[0]
+    layer = _LAYERS[_name(source)]
+    bias_node = None if layer.bias is None else source.args[layer.bias]
+
+    def value(held: Any, default: float) -> torch.Tensor:
+        return torch.tensor(default, dtype=torch.float64) if held is None else known[held.name].detach().double()
+
+    gamma, beta = value(node.args[1], 1.0), value(node.args[2], 0.0)
+    mean, variance = value(node.args[3], 0.0), value(node.args[4], 1.0)
+    epsilon: Any = node.args[6]
+    weight_node = source.args[layer.weight]
+    weight = _weight_of(weight_node, known)
+    assert weight is not None
+    channels = layer.channels(source, weight)
+    factor = (gamma / torch.sqrt(variance + epsilon)).expand(channels)
+    new_weight = weight.detach() * layer.factors(source, weight, factor.to(weight.dtype))
+    offset = (value(bias_node, 0.0) - mean) * factor + beta
+    fake = weight_node.meta["val"]
+    with fake.fake_mode:
+        fake_bias = torch.empty(channels, dtype=weight.dtype)
+    made = add_constant(program, "_folded_weight", _as_value(new_weight, fake), fake, source)
+    bias = add_constant(program, "_folded_bias", offset.to(weight.dtype).contiguous(), fake_bias, source)
+    _give_weights(source, layer, made, bias)
+    for user in list(node.users):
+        replace_by(user, source)
+    program.graph.erase_node(node)
+    if weight_node.op == "call_function":
+        program.graph.erase_node(weight_node)
+
+
+def _as_value(tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """`tensor` in the dim order of the fake tensor that stands for it."""
+    order = list(value.dim_order())
+    back = [order.index(dim) for dim in range(len(order))]
+    return tensor.permute(order).contiguous().permute(back)
+
+
+def _give_weights(source: fx.Node, layer: _Layer, weight: fx.Node, bias: fx.Node) -> None:
+    if layer.bias is None:  # a product without a bias becomes one with it
+        retarget(source, exir_ops.edge.aten.addmm.default, (bias, source.args[0], weight), {})
+        return
+    args = list(source.args)
+    args[layer.weight], args[layer.bias] = weight, bias
+    source.args = tuple(args)

@@ -1,0 +1,156 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Computes ahead of time what depends on constants alone, above all the transposed weights of linear layers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+from torch.fx.node import map_arg
+
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.passes.state.external_constants_pass import delegate_file
+from executorch.exir.rewrite.node_rewrite import same_layout
+from executorch.exir.rewrite.program_constants import add_constant, constant_tensors, drop_unused_constants
+
+# A folded constant may be larger than what it is computed from up to this many bytes.
+FREE_GROWTH = 64 * 1024
+# The same for what a backend reads as a constant, and would leave outside with all that depends on it.
+_FREE_GROWTH_FOR_BACKENDS = 1024 * 1024
+# Quantizing makes a constant shorter: what a flow left to be quantized while running is stored as its integers.
+_FOLDED_FOR_BACKENDS = ("aten::", "dim_order_ops::", "quantized_decomposed::quantize_per_")
+_CONVERSIONS = ("aten::_to_copy", "dim_order_ops::_to_dim_order_copy")
+
+
+def fold_for_backends(program: ExportedProgram) -> None:
+    """Makes constants of weights that are computed from parameters, of masks, places and tables read at fixed places,
+    in place, before anything is partitioned: backends take weights that are constants. How weights are stored is left
+    to them: quantized, or as shorter floats. Weights that the graph quantizes become integers."""
+    nodes = [node for node in program.graph.nodes if isinstance(node.target, (OpOverload, EdgeOpOverload))]
+    others = {node.target for node in nodes if not node.target._schema.name.startswith(_FOLDED_FOR_BACKENDS)}
+    fold_constants(program, others, _FREE_GROWTH_FOR_BACKENDS)
+
+
+def fold_constants(
+    program: ExportedProgram, skipped: Collection[Any] = (), free_growth: int | None = FREE_GROWTH
+) -> None:
+    """Replaces deterministic calls on constants by their results, as new constants, in place.
+
+    A call whose result is larger than the constants that it depends on and than `free_growth` bytes stays, so that
+    files do not grow; None folds every call that has inputs. Nor do those grow that the program stores in shorter
+    types than it computes in. Calls of operators in `skipped` stay.
+    """
+    known = constant_tensors(program)
+    sources = _sources(program, known, skipped)
+    chosen = _chosen(program, sources, free_growth)
+    values: dict[fx.Node, Any] = {node: known[node.name] for node in program.graph.nodes if node.name in known}
+    for node in _depended_on(chosen):
+        if node not in values:
+            values[node] = _run(node, values)
+    for node in chosen:
+        result = values[node]
+        if isinstance(result, torch.Tensor) and _same_kind(result, node.meta["val"]):
+            constant = add_constant(program, "_prop_tensor_constant", result.contiguous(), node.meta["val"], node)
+            node.replace_all_uses_with(constant)
+    for node in reversed(sources):
+        if node.op == "call_function" and not node.users:
+            program.graph.erase_node(node)
+    drop_unused_constants(program)
+
+
+def _sources(
+    program: ExportedProgram, known: Collection[str], skipped: Collection[Any]
+) -> dict[fx.Node, frozenset[fx.Node]]:
+    """The constants that each call depends on that can be computed ahead, in graph order; of a constant, itself."""
+    found: dict[fx.Node, frozenset[fx.Node]] = {}
+    outputs = set(program.graph.output_node().all_input_nodes)
+    for node in program.graph.nodes:
+        if node.name in known and delegate_file(node) is None:  # what is in a file beside the program may be exchanged
+            found[node] = frozenset([node])
+        elif node not in outputs and node.target not in skipped and _foldable(node, found):
+            found[node] = frozenset().union(*(found[held] for held in node.all_input_nodes))
+    return found
+
+
+def _chosen(
+    program: ExportedProgram, sources: dict[fx.Node, frozenset[fx.Node]], free_growth: int | None
+) -> list[fx.Node]:
+    """The calls whose results become constants: those that something else reads, where they are not too large."""
+    stored: set[fx.Node] = set()
+    for node in sources:
+        if _lengthens(node, sources[node]) or not stored.isdisjoint(node.all_input_nodes):
+            stored.add(node)
+    chosen, folded = [], set()
+    for node in reversed(sources):
+        if node.op == "placeholder":
+            continue
+        if not all(user in folded for user in node.users):
+            free = FREE_GROWTH if free_growth is None else 0 if node in stored else free_growth
+            limit = max(free, sum(_bytes(source) for source in sources[node]))
+            any_size = free_growth is None and sources[node]
+            if not isinstance(node.meta["val"], torch.Tensor) or not (any_size or _bytes(node) <= limit):
+                continue
+            chosen.append(node)
+        folded.add(node)
+    return chosen[::-1]
+
+
+def _bytes(node: fx.Node) -> int:
+    return int(node.meta["val"].nbytes)
+
+
+def _lengthens(node: fx.Node, sources: Collection[fx.Node]) -> bool:
+    """Whether a call converts what constants hold in a short type of numbers to a longer one."""
+    if node.op != "call_function" or node.target is operator.getitem or node.target._schema.name not in _CONVERSIONS:  # type: ignore[union-attr]
+        return False
+    (read,), made = node.all_input_nodes, node.meta["val"]
+    short = read.meta["val"].dtype
+    is_held = any(source.meta["val"].dtype == short for source in sources)
+    return is_held and short != torch.bool and short.itemsize < made.dtype.itemsize
+
+
+def _depended_on(nodes: Iterable[fx.Node]) -> list[fx.Node]:
+    """The nodes and all that they depend on, in an order in which they can be computed."""
+    found: dict[fx.Node, None] = {}
+    waiting = [(node, False) for node in reversed(list(nodes))]
+    while waiting:
+        node, is_ready = waiting.pop()
+        if is_ready:
+            found[node] = None
+        elif node not in found:
+            waiting.append((node, True))
+            waiting += [(held, False) for held in node.all_input_nodes]
+    return list(found)
+
+
+def _foldable(node: fx.Node, known: Collection[fx.Node]) -> bool:
+    if node.op != "call_function" or not all(held in known for held in node.all_input_nodes):
+        return False
+    if node.target is operator.getitem:
+        return True
+    if not isinstance(node.target, (OpOverload, EdgeOpOverload)):
+        return False
+    values = node.meta.get("val")
+    for value in values if isinstance(values, (tuple, list)) else (values,):
+        if not isinstance(value, torch.Tensor) or not all(isinstance(size, int) for size in value.shape):
+            return False
+    name, tags = node.target._schema.name, node.target.tags
+    random = torch.Tag.nondeterministic_seeded in tags
+    return not (node.target._schema.is_mutable or random or "empty" in name or node.meta.get("unbacked_bindings"))
+
+
+def _run(node: fx.Node, values: dict[fx.Node, Any]) -> Any:
+    target: Any = node.target
+    place = lambda held: values[held].detach() if isinstance(values[held], torch.Tensor) else values[held]  # noqa: E731
+    with torch.no_grad():
+        return target(*map_arg(node.args, place), **map_arg(node.kwargs, place))
+
+
+def _same_kind(result: torch.Tensor, value: torch.Tensor) -> bool:
+    """Whether the result is what the graph says, in row-major order: others stay as they are."""
+    return result.dtype == value.dtype and same_layout(result.contiguous(), value)

@@ -1,0 +1,127 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Removes calls that return what they are given: copies, conversions, expands and views that change nothing."""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.rewrite.node_rewrite import argument, replace_by, same_layout, with_values
+
+# Equal layouts of first argument and result make a call of these a no-op.
+_COPIES = frozenset(
+    {
+        "aten::clone",
+        "aten::_to_copy",
+        "aten::expand_copy",
+        "aten::view_copy",
+        "aten::alias_copy",
+        "aten::detach_copy",
+        "aten::lift_fresh_copy",
+        "aten::unsqueeze_copy",
+        "aten::squeeze_copy.dims",
+        "aten::squeeze_copy.dim",
+        "aten::constant_pad_nd",
+        "aten::cat",
+        "dim_order_ops::_to_dim_order_copy",
+        "dim_order_ops::_clone_dim_order",
+    }
+)
+
+
+def _source(node: fx.Node) -> fx.Node | None:
+    """The tensor that a call returns if it is a no-op: its first operand, or all that it concatenates."""
+    first = node.args[0] if node.args else None
+    if isinstance(first, (list, tuple)) and len(first) == 1:
+        first = first[0]
+    return first if isinstance(first, fx.Node) else None
+
+
+def _is_identity(node: fx.Node, name: str) -> bool:
+    source = _source(node)
+    if source is None or not same_layout(source.meta.get("val"), node.meta.get("val")):
+        return False
+    if name == "aten::constant_pad_nd":
+        pads = argument(node, "pad")
+        return all(isinstance(pad, int) and pad == 0 for pad in pads)
+    return isinstance(node.meta["val"], torch.Tensor)
+
+
+def _is_full_slice(node: fx.Node, name: str) -> bool:
+    """A slice that takes everything: it returns as many elements of the dimension as there are, in steps of one."""
+    return name == "aten::slice_copy.Tensor" and argument(node, "step") == 1 and _is_identity(node, name)
+
+
+def _is_view_in_order(node: fx.Node, name: str) -> bool:
+    """A view by strides that reads all of its operand as it lies: average pooling to one number ends in one."""
+    if name != "aten::as_strided_copy" or argument(node, "storage_offset") not in (None, 0):
+        return False
+    if not _is_identity(node, name):
+        return False
+    value = node.args[0].meta["val"]  # type: ignore[union-attr]
+    lying = zip(value.shape, with_values(argument(node, "stride")), value.stride(), strict=True)
+    return all(str(size) == "1" or str(wanted) == str(stride) for size, wanted, stride in lying)
+
+
+def _is_identity_permute(node: fx.Node, name: str) -> bool:
+    return name == "aten::permute_copy" and list(argument(node, "dims")) == list(range(len(argument(node, "dims"))))
+
+
+class RemoveNoopPass(PassBase):
+    """Removes no-ops, but never one between an input (or constant) and an output: the two must not share memory."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            outputs = set(held.graph.output_node().all_input_nodes)
+            for node in list(held.graph.nodes):
+                target = node.target
+                name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
+                noop = (name in _COPIES and _is_identity(node, name)) or _is_full_slice(node, name)
+                source = _source(node)
+                if source is None or not (noop or _is_view_in_order(node, name) or _is_identity_permute(node, name)):
+                    continue
+                if node in outputs and (source.op != "call_function" or source in outputs):
+                    continue
+                if node in outputs:
+                    outputs.add(source)
+                replace_by(node, source)
+                modified = True
+        return PassResult(graph_module, modified)
+
+
+class RemoveToCopyPass(PassBase):
+    """Removes `_to_copy` that changes nothing, in graphs of ATen and edge operators."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in list(held.graph.nodes):
+                target = node.target
+                name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
+                if name == "aten::_to_copy" and _is_identity(node, name):
+                    replace_by(node, node.args[0])
+                    modified = True
+        return PassResult(graph_module, modified)
+
+
+def eliminate_dq_q(graph_module: fx.GraphModule, dequant_nodes: list[fx.Node]) -> None:
+    """Connects readers of quantizations of `dequant_nodes` with equal arguments to the integers, in place. Nodes of the
+    list that are no dequantizations are left alone; the calls that nothing reads any more stay.
+    """
+    for node in dequant_nodes:
+        kind = _quantization_kind(node, "dequantize_per_")
+        for user in list(node.users):
+            equal = (user.args[1:], user.kwargs) == (node.args[1:], node.kwargs)
+            if kind and equal and _quantization_kind(user, "quantize_per_") == kind:
+                user.replace_all_uses_with(node.args[0])  # type: ignore[arg-type]
+
+
+def _quantization_kind(node: fx.Node, name: str) -> str:
+    """ "tensor", "channel" … of an operator that quantizes or dequantizes by it; empty for any other node."""
+    called = getattr(node.target, "name", None)
+    text = str(called()) if node.op == "call_function" and callable(called) else ""
+    prefix = f"quantized_decomposed::{name}"
+    return text.removeprefix(prefix) if text.startswith(prefix) else ""

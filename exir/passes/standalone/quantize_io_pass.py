@@ -1,0 +1,319 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Programs that take and give quantized tensors: the first quantize and the last dequantize move to the caller.
+
+What the caller needs to know (scale, zero point, limits, dtype) becomes constant methods of the program. The passes
+stand before delegation, as what a delegate took in is quantized inside of it: the functions also take what
+`torch.export` gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.delegate import executorch_call_delegate
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.error import ExportError, operator_name
+from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
+from executorch.exir.scalar_type import to_scalar_type
+
+_INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.uint16, torch.int32)
+
+
+class QuantizationParameters(NamedTuple):
+    """What an input or output is quantized with, in the order in which the operators take it."""
+
+    scale: float
+    zp: int
+    quant_min: int
+    quant_max: int
+    dtype: torch.dtype
+
+    def is_as(self, other: QuantizationParameters) -> bool:
+        """Whether integers stand for the same numbers."""
+        return math.isclose(self.scale, other.scale, rel_tol=1e-5) and (self.zp, self.dtype) == (other.zp, other.dtype)
+
+
+def get_config_method_name(
+    prefix: str | None = "forward", arg_type: str = "input", index: int = 0, key: str = "scale"
+) -> str:
+    """Name of the constant method with a parameter: `forward_input0_scale`, or `input0_scale` without prefix."""
+    return f"{prefix}_{arg_type}{index}_{key}" if prefix else f"{arg_type}{index}_{key}"
+
+
+def _fault(why: str, node: fx.Node | None = None) -> ExportError:
+    return ExportError("quantize inputs and outputs", node, why)
+
+
+def _input_position(program: ExportedProgram, index: int) -> int:
+    specs = program.graph_signature.input_specs
+    positions = [place for place, spec in enumerate(specs) if spec.kind is InputKind.USER_INPUT]
+    if not 0 <= index < len(positions):
+        raise _fault(f"input {index} does not exist: the program has {len(positions)} inputs")
+    return positions[index]
+
+
+def _output_position(program: ExportedProgram, index: int) -> int:
+    specs = program.graph_signature.output_specs
+    positions = [place for place, spec in enumerate(specs) if spec.kind is OutputKind.USER_OUTPUT]
+    if not 0 <= index < len(positions):
+        raise _fault(f"output {index} does not exist: the program has {len(positions)} outputs")
+    return positions[index]
+
+
+def _is(node: fx.Node, name: str) -> bool:
+    """Whether a call is `quantized_decomposed::…_per_tensor`, before edge or in it."""
+    return node.op == "call_function" and operator_name(node.target) == f"quantized_decomposed::{name}_per_tensor"
+
+
+def _parameters(node: fx.Node) -> QuantizationParameters:
+    return QuantizationParameters(*node.args[1:6])  # type: ignore[arg-type]
+
+
+def _given(parameters: Mapping[str, Any], placeholder: fx.Node) -> QuantizationParameters:
+    missing = [name for name in ("scale", "zp", "dtype") if name not in parameters]
+    if missing:
+        raise _fault(f"expected scale, zp and dtype of the input, found no {' and no '.join(missing)}", placeholder)
+    dtype = parameters["dtype"]
+    if dtype not in _INTEGERS:
+        raise _fault(f"expected one of {', '.join(map(str, _INTEGERS))} for the input, found {dtype}", placeholder)
+    limits = torch.iinfo(dtype)
+    least, most = parameters.get("quant_min", limits.min), parameters.get("quant_max", limits.max)
+    return QuantizationParameters(float(parameters["scale"]), int(parameters["zp"]), least, most, dtype)
+
+
+def _as_integers(placeholder: fx.Node, dtype: torch.dtype) -> None:
+    placeholder.meta["val"] = placeholder.meta["val"].to(dtype)
+    placeholder.meta.pop("tensor_meta", None)
+
+
+def _quantize_placeholder(placeholder: fx.Node, wanted: Mapping[str, Any] | None) -> QuantizationParameters:
+    given = None if wanted is None else _given(wanted, placeholder)
+    users = list(placeholder.users)
+    readers = [_parameters(user) for user in users if _is(user, "quantize")]
+    if given is not None and not (readers and len(readers) == len(users) and all(map(given.is_as, readers))):
+        return _dequantize_inside(placeholder, given)
+    if not users or len(readers) < len(users):
+        found = [str(user.target) for user in users]
+        why = f"expected quantize_per_tensor as the only reader of the input; found {found}{_delegation(users)}"
+        raise _fault(why, placeholder)
+    if any(each != readers[0] for each in readers):
+        raise _fault("the input is quantized in more than one way", placeholder)
+    _as_integers(placeholder, readers[0].dtype)
+    for user in users:
+        replace_by(user, placeholder)
+    return readers[0]
+
+
+def _dequantize_inside(placeholder: fx.Node, given: QuantizationParameters) -> QuantizationParameters:
+    """Takes integers with the caller's parameters, where nothing quantizes the input, or it is done otherwise."""
+    value, users = placeholder.meta["val"], list(placeholder.users)
+    first = placeholder.next
+    while first.op == "placeholder":
+        first = first.next
+    calls = [node.target for node in placeholder.graph.nodes if node.op == "call_function"]
+    is_edge = not any(isinstance(target, torch._ops.OpOverload) for target in calls)
+    dequantize = (exir_ops.edge if is_edge else torch.ops).quantized_decomposed.dequantize_per_tensor.default
+    real = insert_before(first, dequantize, (placeholder, *given), {}, value, placeholder)
+    for user in users:
+        user.replace_input_with(placeholder, real)
+    _as_integers(placeholder, given.dtype)
+    return given
+
+
+def _quantize_result(output: fx.Node, position: int) -> QuantizationParameters:
+    results: list[Any] = list(output.args[0])  # type: ignore[arg-type]
+    node = results[position]
+    if not isinstance(node, fx.Node) or not _is(node, "dequantize"):
+        hint = _delegation(node.all_input_nodes) if isinstance(node, fx.Node) else ""
+        raise _fault(f"expected dequantize_per_tensor as what makes the output; found {node}{hint}", output)
+    results[position] = node.args[0]
+    output.args = (tuple(results),)
+    output.meta.pop("val", None)
+    parameters = _parameters(node)
+    if not node.users:
+        node.graph.erase_node(node)
+    return parameters
+
+
+def _delegation(nodes: Sequence[fx.Node]) -> str:
+    """What to do, if one of the calls is a delegate's."""
+    is_delegated = any(node.target is executorch_call_delegate for node in nodes)
+    order = "quantize_input, quantize_output of the exported program, then to_edge_transform_and_lower(…)"
+    return f". A delegate quantizes inside of it: {order}" if is_delegated else ""
+
+
+def quantize_input(
+    exported_program: ExportedProgram, input_index: int, qparams: Mapping[str, Any] | None = None
+) -> QuantizationParameters:
+    """Makes the user's input a quantized tensor, in place; returns scale, zp, quant_min, quant_max and dtype.
+
+    qparams: None: those of the quantize that reads it, which is removed; else scale, zp, dtype (and limits): where the
+    input is not quantized like that, it is dequantized first. Raises `ExportError`.
+    """
+    placeholder = _placeholder(exported_program.graph, _input_position(exported_program, input_index))
+    return _quantize_placeholder(placeholder, qparams)
+
+
+def quantize_output(exported_program: ExportedProgram, output_index: int) -> QuantizationParameters:
+    """Makes the user's output a quantized tensor, in place: the dequantize that makes it is removed, its parameters
+    are returned. Raises `ExportError`.
+    """
+    position = _output_position(exported_program, output_index)
+    found = _quantize_result(exported_program.graph.output_node(), position)
+    spec = exported_program.graph_signature.output_specs[position]
+    spec.arg.name = exported_program.graph.output_node().args[0][position].name
+    return found
+
+
+def _placeholder(graph: fx.Graph, position: int) -> fx.Node:
+    found: fx.Node = list(graph.find_nodes(op="placeholder"))[position]
+    return found
+
+
+class _QuantizePass(PassBase):
+    """What both passes share: whose inputs and outputs are counted and changed, and where the parameters go.
+
+    Documented scripts go on with the manager that a pass was made for, not with the one that `transform` gives: it
+    changes as well.
+    """
+
+    kind: str
+
+    def __init__(self, manager: Any, method_name: str | None, exported_program: ExportedProgram | None) -> None:
+        if manager is None and exported_program is None:
+            raise _fault("expected an EdgeProgramManager or an exported_program")
+        self.edge_program_manager = manager
+        self.method_name = method_name
+        self._own = exported_program
+
+    @property
+    def program(self) -> ExportedProgram:
+        """The program whose inputs and outputs are counted."""
+        if self._own is not None:
+            return self._own
+        found: ExportedProgram = self.edge_program_manager.exported_program(self.method_name or "forward")
+        return found
+
+    def publish(self, index: int, parameters: QuantizationParameters) -> None:
+        """Adds the constant methods, to the manager that the pass was made for."""
+        if self.edge_program_manager is None:
+            return
+        for key, value in parameters._asdict().items():
+            shown = to_scalar_type(value) if isinstance(value, torch.dtype) else value
+            name = get_config_method_name(self.method_name, self.kind, index, key)
+            self.edge_program_manager._config_methods[name] = shown
+
+
+class QuantizeInputs(_QuantizePass):
+    """`quantize_input` for the inputs of these numbers: `manager.transform([QuantizeInputs(manager, [0, 1])])`.
+
+    quantized_inputs_idx: numbers, or number → parameters. method_name: None: "forward", and no prefix in the names of
+    the constant methods. exported_program: instead of the manager's, which may be None then. quant_args: number →
+    parameters, when it has run.
+    """
+
+    kind = "input"
+
+    def __init__(
+        self,
+        edge_program_manager: Any,
+        quantized_inputs_idx: Mapping[int, Mapping[str, Any]] | Sequence[int],
+        method_name: str | None = None,
+        exported_program: ExportedProgram | None = None,
+    ) -> None:
+        super().__init__(edge_program_manager, method_name, exported_program)
+        given = quantized_inputs_idx
+        self.wanted = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+        self.quant_args: dict[int, QuantizationParameters] = {}
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        program = self.program
+        for index, parameters in self.wanted.items():
+            placeholder = _placeholder(graph_module.graph, _input_position(program, index))
+            self.quant_args[index] = _quantize_placeholder(placeholder, parameters)
+            if program.graph_module is not graph_module:
+                quantize_input(program, index, parameters)
+            self.publish(index, self.quant_args[index])
+        return PassResult(graph_module, bool(self.wanted))
+
+
+class QuantizeOutputs(_QuantizePass):
+    """`quantize_output` for the outputs of these numbers; the arguments are as those of `QuantizeInputs`.
+
+    dequant_args: number → parameters, when it has run.
+    """
+
+    kind = "output"
+
+    def __init__(
+        self,
+        edge_program_manager: Any,
+        quantized_outputs_idx_list: Sequence[int],
+        method_name: str | None = None,
+        exported_program: ExportedProgram | None = None,
+    ) -> None:
+        super().__init__(edge_program_manager, method_name, exported_program)
+        self.wanted = list(quantized_outputs_idx_list)
+        self.dequant_args: dict[int, QuantizationParameters] = {}
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        output, program = graph_module.graph.output_node(), self.program
+        for index in self.wanted:
+            self.dequant_args[index] = _quantize_result(output, _output_position(program, index))
+            if program.graph_module is not graph_module:
+                quantize_output(program, index)
+            self.publish(index, self.dequant_args[index])
+        return PassResult(graph_module, bool(self.wanted))
+
+
+def extract_io_quant_params(
+    edge_prog: Any, *, input_idxs: Sequence[int] = (0,), output_idxs: Sequence[int] = (0,)
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """How the method "forward" quantizes inputs and outputs, by the nodes' names. They are quantized tensors then, as
+    by `QuantizeInputs` and `QuantizeOutputs`: copy.deepcopy the manager first to keep it.
+
+    {"inputs": {name: parameters}, "outputs": {…}}, with scale, zero_point, quant_min, quant_max and dtype (a
+    `ScalarType`). Inputs and outputs that are not quantized per tensor are left out, and as they were.
+    """
+    program: ExportedProgram = edge_prog.exported_program()
+    found: dict[str, dict[str, dict[str, Any]]] = {"inputs": {}, "outputs": {}}
+    for index in input_idxs:
+        node = _placeholder(program.graph, _input_position(program, index))
+        if node.users and all(_is(user, "quantize") for user in node.users):
+            parameters = quantize_input(program, index)
+            QuantizeInputs(edge_prog, [index]).publish(index, parameters)
+            found["inputs"][node.name] = _described(parameters)
+    for index in output_idxs:
+        results: Any = program.graph.output_node().args[0]
+        made = results[_output_position(program, index)]
+        if isinstance(made, fx.Node) and _is(made, "dequantize"):
+            source: Any = made.args[0]
+            parameters = quantize_output(program, index)
+            QuantizeOutputs(edge_prog, [index]).publish(index, parameters)
+            found["outputs"][source.name] = _described(parameters)
+    return found
+
+
+def _described(parameters: QuantizationParameters) -> dict[str, Any]:
+    scale, zero_point, least, most, dtype = parameters
+    limits = {"quant_min": least, "quant_max": most}
+    return {"scale": scale, "zero_point": zero_point, **limits, "dtype": to_scalar_type(dtype)}
+
+
+__all__ = [
+    "QuantizationParameters",
+    "QuantizeInputs",
+    "QuantizeOutputs",
+    "extract_io_quant_params",
+    "get_config_method_name",
+    "quantize_input",
+    "quantize_output",
+]

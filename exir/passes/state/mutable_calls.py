@@ -1,0 +1,111 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators of users' own that write to their arguments are called as they are again; export had made them functional.
+
+nothing, new = auto_functionalized_v2(own, x, base=[state])            own(state, x)
+… new …                                                          →     … state …
+copy_(state, new)
+
+Where somebody still reads the old value, or holds it, the operator writes to a copy. A part of a tensor is copied,
+written, and put into what it is a part of (`slice_writes`); lists of tensors are written one by one.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.memory.specs import written_placeholder_names
+from executorch.exir.operator.convert import is_written_argument
+from executorch.exir.passes.state.reinplace import later_readers, may_be_written, returned_to_the_user
+from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
+from executorch.exir.rewrite.slice_writes import Place, check_disjoint, copy_part, place_of, put_part
+
+_FUNCTIONALIZED = torch.ops.higher_order.auto_functionalized_v2
+_CLONE = exir_ops.edge.dim_order_ops._clone_dim_order.default
+
+
+def restore_mutable_calls(program: ExportedProgram) -> None:
+    """Rewrites every such call in place. Raises `ExportError` where one call writes to the same elements twice."""
+    for held in all_graph_modules(program.graph_module):
+        outermost = held is program.graph_module
+        calls = held.graph.find_nodes(op="call_function", target=_FUNCTIONALIZED)
+        mutable = written_placeholder_names(program.graph_signature) if outermost and calls else set()
+        kept = returned_to_the_user(program) if outermost else set(held.graph.output_node().all_input_nodes)
+        for call in calls:
+            _restore(call, mutable, kept)
+
+
+def _restore(call: fx.Node, mutable: set[str], kept: set[fx.Node]) -> None:
+    op: Any = call.args[0]
+    results: dict[Any, fx.Node] = {user.args[1]: user for user in call.users if user.target is operator.getitem}
+    first_base = max(len(op._schema.returns), 1)
+    bases: Any = call.kwargs["_all_bases"]
+    places = _places(op, call)
+    check_disjoint(call, bases, places)
+    written: list[fx.Node] = []
+    for i, base in enumerate(bases):
+        in_place = may_be_written(base, mutable) and results.get(first_base + i) not in kept
+        only_parts = all(place.part is not None for place in places.values() if place.base == i)
+        # Parts are copies already: what they are parts of stays as it is until they are put into it.
+        written.append(base if only_parts or (in_place and not later_readers(base, call)) else _copied(base, call))
+    given = {key: copy_part(call, written[place.base], place) for key, place in places.items()}
+    value = _returned_value(op, call)
+    made = insert_before(call, op, _arguments(op, call, given), {}, value, call)
+    for key, place in places.items():
+        written[place.base] = put_part(call, written[place.base], given[key], place)
+    for index, result in results.items():
+        if index >= first_base:
+            replace_by(result, written[index - first_base])
+        elif len(op._schema.returns) == 1:
+            replace_by(result, made)
+        else:
+            result.args = (made, index)
+    call.graph.erase_node(call)
+
+
+def _returned_value(op: OpOverload, call: fx.Node) -> Any:
+    values: Any = call.meta["val"][: len(op._schema.returns)]
+    return None if not values else values[0] if len(values) == 1 else tuple(values)
+
+
+def _copied(base: fx.Node, call: fx.Node) -> fx.Node:
+    value = base.meta["val"]
+    return insert_before(call, _CLONE, (base,), {"dim_order": list(value.dim_order())}, value, call)
+
+
+def _written_arguments(op: OpOverload) -> list[str]:
+    return [item.name for item in op._schema.arguments if is_written_argument(item)]
+
+
+def _places(op: OpOverload, call: fx.Node) -> dict[str, Place]:
+    """What a call writes: by the prefix of its facts, `_x` for argument x and `_x_0` for the first tensor of a list."""
+    found: dict[str, Place] = {}
+    for name in _written_arguments(op):
+        length: Any = call.kwargs.get(f"_{name}_length")
+        prefixes = [f"_{name}"] if length is None else [f"_{name}_{i}" for i in range(length)]
+        for prefix in prefixes:
+            place = place_of(call, prefix)
+            if place is not None:
+                found[prefix] = place
+    return found
+
+
+def _arguments(op: OpOverload, call: fx.Node, given: dict[str, fx.Node]) -> tuple[Any, ...]:
+    made: list[Any] = []
+    written = _written_arguments(op)
+    for item in op._schema.arguments:
+        length: Any = call.kwargs.get(f"_{item.name}_length")
+        if item.name not in written:
+            made.append(call.kwargs.get(item.name, item.default_value))
+        elif length is None:
+            made.append(given.get(f"_{item.name}"))
+        else:
+            made.append([given.get(f"_{item.name}_{i}") for i in range(length)])
+    return tuple(made)

@@ -1,0 +1,49 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Views become copies (`view` → `view_copy`): the edge dialect has no aliasing. What can be a view is decided later."""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.operator.convert import is_view, to_copy_variant
+from executorch.exir.rewrite.fake_values import refresh_values
+from executorch.exir.rewrite.node_rewrite import replace_by, retarget
+
+_aten = torch.ops.aten
+
+# Views of everything: they say nothing to an ahead-of-time compiler.
+_IDENTITIES = (_aten.alias.default, _aten.detach.default, _aten.lift_fresh.default, _aten.lift_fresh_copy.default)
+# Operators that are a view in all but name, or views that another one says as well → the copying operator.
+_SPECIAL = {
+    _aten._unsafe_view.default: _aten.view_copy.default,
+    _aten._reshape_alias.default: _aten.view_copy.default,
+    _aten.reshape.default: _aten.view_copy.default,
+}
+
+
+class FunctionalViewsPass(PassBase):
+    """Replaces every view by the copying operator of the same name, and removes views that show all of their input."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            changed: set[fx.Node] = set()
+            for node in list(held.graph.nodes):
+                if node.op != "call_function" or not isinstance(node.target, OpOverload):
+                    continue
+                if node.target in _IDENTITIES:
+                    replace_by(node, node.args[0])
+                    modified = True
+                    continue
+                copying = _SPECIAL.get(node.target) or (to_copy_variant(node.target) if is_view(node.target) else None)
+                if copying is not None:
+                    retarget(node, copying, node.args[:2] if node.target in _SPECIAL else node.args)
+                    changed.add(node)
+            if changed:
+                refresh_values(held, changed)
+                modified = True
+        return PassResult(graph_module, modified)

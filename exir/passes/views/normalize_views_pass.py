@@ -1,0 +1,88 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Operators that only change sizes are written as `view_copy`, so that one pass can turn all of them into views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.rewrite.node_rewrite import retarget
+from executorch.exir.tensor import contiguous_stride_from_shape
+
+_VIEW = exir_ops.edge.aten.view_copy.default
+_RESHAPING = frozenset(
+    {
+        "aten::unsqueeze_copy",
+        "aten::squeeze_copy",
+        "aten::squeeze_copy.dim",
+        "aten::squeeze_copy.dims",
+        "aten::_unsafe_view",
+    }
+)
+
+
+def is_contiguous(value: Any) -> bool:
+    """Whether a fake tensor is row-major; dimensions of size 1 do not matter."""
+    if not isinstance(value, torch.Tensor):
+        return False
+    expected = contiguous_stride_from_shape(list(value.shape))
+    return all(
+        (isinstance(size, int) and size == 1) or str(found) == str(wanted)
+        for size, found, wanted in zip(value.shape, value.stride(), expected, strict=True)
+    )
+
+
+def _moves_nothing(source: torch.Tensor, dims: list[int]) -> bool:
+    """Whether a permutation only moves dimensions of size 1: the elements stay in their order."""
+    moved = [dim for dim in dims if not (isinstance(source.shape[dim], int) and source.shape[dim] == 1)]
+    return moved == sorted(moved)
+
+
+def _single_expand(source: torch.Tensor, result: torch.Tensor) -> bool:
+    """Whether an expand only adds leading dimensions of size 1."""
+    return _without_ones(result) == _without_ones(source)
+
+
+def _without_ones(value: torch.Tensor) -> list[str]:
+    """The sizes but those that are known to be 1, as expressions: comparing symbols themselves adds guards."""
+    return [str(size) for size in value.shape if not (isinstance(size, int) and size == 1)]
+
+
+class NormalizeViewsPass(PassBase):
+    """squeeze, unsqueeze, permutes that move only dimensions of size 1, expands that add only such → `view_copy`."""
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            for node in held.graph.nodes:
+                target = node.target
+                name = target.name() if node.op == "call_function" and callable(getattr(target, "name", None)) else ""
+                if self._only_reshapes(node, name) and _at_most_one_unknown(node.meta["val"]):
+                    sizes = [size if isinstance(size, int) else -1 for size in node.meta["val"].shape]
+                    retarget(node, _VIEW, (node.args[0], sizes), {})
+                    modified = True
+        return PassResult(graph_module, modified)
+
+    def _only_reshapes(self, node: fx.Node, name: str) -> bool:
+        if name in _RESHAPING:
+            both = node.args[0].meta["val"], node.meta["val"]  # type: ignore[union-attr]
+            return all(is_contiguous(value) for value in both)
+        if name == "aten::permute_copy":
+            source = node.args[0].meta["val"]  # type: ignore[union-attr]
+            dims = [dim % source.dim() for dim in node.args[1]]  # type: ignore[union-attr]
+            return is_contiguous(source) and _moves_nothing(source, dims)
+        if name == "aten::expand_copy":
+            source = node.args[0].meta["val"]  # type: ignore[union-attr]
+            return (
+                is_contiguous(source) and is_contiguous(node.meta["val"]) and _single_expand(source, node.meta["val"])
+            )
+        return False
+
+
+def _at_most_one_unknown(value: torch.Tensor) -> bool:
+    return sum(not isinstance(size, int) for size in value.shape) <= 1

@@ -1,0 +1,102 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Keeps the `val` of nodes right while a graph is rewritten: recomputes only what a change reaches."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import fx
+from torch._dispatch.python import enable_python_dispatcher
+from torch._ops import HigherOrderOperator, OpOverload
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.graph_module import all_graph_modules, get_control_flow_submodules
+from executorch.exir.pass_base import fake_mode_of
+from executorch.exir.rewrite.node_rewrite import same_layout, with_values
+
+
+def _is_recomputable(node: fx.Node) -> bool:
+    if node.op != "call_function" or "val" not in node.meta:
+        return False
+    if node.target is operator.getitem:
+        return True
+    if not isinstance(node.target, (OpOverload, EdgeOpOverload)):
+        return False
+    return bool(not node.meta.get("unbacked_bindings")) and not node.target._schema.is_mutable
+
+
+def computed_value(mode: FakeTensorMode, node: fx.Node) -> Any:
+    """What a call node's `val` is, by the `val`s of its arguments."""
+    target: Callable[..., Any] = node.target  # type: ignore[assignment]
+    with enable_python_dispatcher(), mode, torch.no_grad():  # the dispatcher keeps symbolic sizes symbolic
+        return target(*with_values(node.args), **with_values(node.kwargs))
+
+
+def give_missing_values(graph_module: fx.GraphModule) -> None:
+    """Computes the `val` of operator calls that have none: torch.fx's pattern replacement makes such nodes."""
+    for held in all_graph_modules(graph_module):
+        missing = [node for node in held.graph.nodes if "val" not in node.meta and _returns(node)]
+        mode = fake_mode_of(held) if missing else None
+        for node in missing:
+            if mode is not None and all("val" in source.meta for source in node.all_input_nodes):
+                node.meta["val"] = computed_value(mode, node)
+
+
+def _returns(node: fx.Node) -> bool:
+    operators = (OpOverload, EdgeOpOverload)
+    return node.op == "call_function" and isinstance(node.target, operators) and bool(node.target._schema.returns)
+
+
+def refresh_values(graph_module: fx.GraphModule, changed: set[fx.Node]) -> None:
+    """Recomputes the values of `changed` and of all that reads a value which came out different.
+
+    A node whose layout comes out as it was keeps its value object, and with it its symbols. Graphs of control flow are
+    given the new layouts of their operands.
+    """
+    mode = fake_mode_of(graph_module)
+    dirty = set(changed)
+    for node in graph_module.graph.nodes:
+        if node not in dirty:
+            continue
+        if isinstance(node.target, HigherOrderOperator):
+            _refresh_inner_graphs(graph_module, node)
+            continue
+        if not _is_recomputable(node):
+            continue
+        value = computed_value(mode, node)
+        if same_layout(value, node.meta["val"]):
+            continue
+        node.meta["val"] = value
+        node.meta.pop("tensor_meta", None)
+        dirty.update(node.users)
+
+
+def _refresh_inner_graphs(graph_module: fx.GraphModule, call: fx.Node) -> None:
+    """Gives the placeholders of the graphs that `call` runs dense layouts: operands as they are, slices contiguous."""
+    operands = [
+        held
+        for arg in call.args
+        for held in (arg if isinstance(arg, (list, tuple)) else [])
+        if isinstance(held, fx.Node)
+    ]
+    for _, inner, node in get_control_flow_submodules(graph_module):
+        if node is not call:
+            continue
+        mode = fake_mode_of(inner)
+        placeholders = [held for held in inner.graph.nodes if held.op == "placeholder"]
+        touched: set[fx.Node] = set()
+        for operand, placeholder in zip(operands, placeholders, strict=False):
+            new, old = operand.meta.get("val"), placeholder.meta.get("val")
+            if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
+                continue
+            if new.dim() != old.dim():
+                with mode:
+                    new = torch.empty(old.shape, dtype=old.dtype, device=old.device)
+            if not same_layout(new, old):
+                placeholder.meta["val"] = new
+                touched.update(placeholder.users)
+        refresh_values(inner, touched)

@@ -1,0 +1,97 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Constants of a program: reading them, adding them as lifted inputs, dropping those that nothing uses."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
+
+from executorch.exir.rewrite.node_rewrite import origin_of
+
+_CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+
+
+def constant_tensors(program: ExportedProgram) -> dict[str, torch.Tensor]:
+    """Placeholder name → tensor, for parameters, constants and buffers that the program never writes to."""
+    written = set(program.graph_signature.buffers_to_mutate.values())
+    found: dict[str, torch.Tensor] = {}
+    for spec in program.graph_signature.input_specs:
+        if spec.kind not in _CONSTANT_KINDS or spec.target is None or spec.target in written:
+            continue
+        value = program.state_dict.get(spec.target, program.constants.get(spec.target))
+        if isinstance(value, torch.Tensor):
+            found[spec.arg.name] = value
+    return found
+
+
+def _end_of_constants(program: ExportedProgram) -> tuple[int, fx.Node]:
+    """The first input that is not a constant: its position in the signature, and its node (or the first call)."""
+    specs = program.graph_signature.input_specs
+    position = next((i for i, spec in enumerate(specs) if spec.kind not in _CONSTANT_KINDS), len(specs))
+    node: fx.Node = next(islice(program.graph.nodes, position, None))
+    return position, node
+
+
+def add_constant(
+    program: ExportedProgram, stem: str, tensor: torch.Tensor, value: torch.Tensor, origin: fx.Node | None = None
+) -> fx.Node:
+    """Adds `tensor` to the program's constants and a placeholder for it in front of the user's inputs.
+
+    stem: beginning of its name. value: the fake tensor that stands for it in the graph.
+    """
+    taken = {spec.target for spec in program.graph_signature.input_specs} | set(program.constants)
+    index = 0
+    while f"{stem}{index}" in taken:
+        index += 1
+    name = f"{stem}{index}"
+    position, where = _end_of_constants(program)
+    with program.graph.inserting_before(where):
+        node = program.graph.placeholder(name)
+    node.meta = origin_of(origin) if origin is not None else {}
+    node.meta["val"] = value
+    spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=node.name), target=name, persistent=None)
+    program.graph_signature.input_specs.insert(position, spec)
+    program.constants[name] = tensor
+    made: fx.Node = node
+    return made
+
+
+def _placeholders(program: ExportedProgram) -> list[fx.Node]:
+    return [node for node in program.graph.nodes if node.op == "placeholder"]
+
+
+def drop_unused_constants(program: ExportedProgram) -> None:
+    """Removes parameters, buffers and constants that no node reads and the program does not write."""
+    signature = program.graph_signature
+    written = set(signature.buffers_to_mutate.values()) | set(signature.parameters_to_mutate.values())
+    unused = {node.name: node for node in _placeholders(program) if not node.users}
+    kept = []
+    for spec in signature.input_specs:
+        node = unused.get(getattr(spec.arg, "name", ""))
+        if node is None or spec.kind not in _CONSTANT_KINDS or spec.target in written:
+            kept.append(spec)
+            continue
+        program.graph.erase_node(node)
+    signature.input_specs[:] = kept
+    used = {spec.target for spec in kept}
+    for store in (program._state_dict, program._constants):
+        for name in [name for name in store if name not in used]:
+            del store[name]
+
+
+def lift_tensor_attributes(program: ExportedProgram) -> None:
+    """Turns tensors that the graph reads as attributes (made by users' passes) into lifted constants."""
+    module = program.graph_module
+    for node in [node for node in module.graph.nodes if node.op == "get_attr"]:
+        held = module
+        for part in str(node.target).split("."):
+            held = getattr(held, part)
+        if not isinstance(held, torch.Tensor):
+            continue
+        lifted = add_constant(program, "_lifted_tensor_constant", held.detach(), node.meta["val"], node)
+        node.replace_all_uses_with(lifted)
+        module.graph.erase_node(node)

@@ -1,0 +1,181 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Numbers in a graph that stand for 8-bit integers: what dequantize made, and what only moves such numbers.
+
+uint8 is told as the int8 that is 128 less, with a zero point that is 128 less: the same numbers, to the bit.
+"""
+
+from __future__ import annotations
+
+import operator as python
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import torch
+from torch import fx
+from torch.utils._pytree import tree_leaves
+
+from executorch.exir.dialects._ops import ops
+from executorch.exir.rewrite.node_rewrite import argument, insert_before
+
+_LIBRARY = "quantized_decomposed::"
+aten: Any = ops.edge.aten
+
+# Each takes a tensor first, moves its elements, and gives the integers of the moved numbers when it moves integers.
+MOVES = (
+    aten.alias_copy.default,
+    aten.expand_copy.default,
+    aten.flip.default,
+    aten.index_select.default,
+    aten.permute_copy.default,
+    aten.pixel_shuffle.default,
+    aten.pixel_unshuffle.default,
+    *(aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default),
+    aten.repeat.default,
+    *(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default),
+    aten.roll.default,
+    aten.select_copy.int,
+    aten.slice_copy.Tensor,
+    aten.squeeze_copy.dims,
+    aten.unsqueeze_copy.default,
+    aten.view_copy.default,
+    ops.edge.dim_order_ops._clone_dim_order.default,
+)
+
+# Each repeats the rows and columns of images.
+_ENLARGES = (aten.upsample_nearest2d.vec, aten.upsample_nearest2d.default)
+
+UNSIGNED = 128
+"""What uint8 is more than the int8 that it is told as."""
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """number = (integer - zero) * scale; integers from `least` to `most` are made."""
+
+    scale: float
+    zero: int
+    least: int
+    most: int
+
+    def integers(self, numbers: torch.Tensor) -> torch.Tensor:
+        """int8 of numbers, as the graph's quantize gives them."""
+        decomposed = torch.ops.quantized_decomposed
+        made: torch.Tensor = decomposed.quantize_per_tensor(
+            numbers, self.scale, self.zero, self.least, self.most, torch.int8
+        )
+        return made
+
+    def numbers(self, integers: torch.Tensor) -> torch.Tensor:
+        """float32 of int8, as the graph's dequantize gives them."""
+        decomposed = torch.ops.quantized_decomposed
+        made: torch.Tensor = decomposed.dequantize_per_tensor(integers, self.scale, self.zero, -128, 127, torch.int8)
+        return made
+
+    def within(self, least: float | None, most: float | None) -> Quantization:
+        """The same for numbers that are clamped before: the limits are integers' then."""
+        low, high = (None if each is None else int(self.integers(torch.tensor(float(each)))) for each in (least, most))
+        return replace(
+            self,
+            least=self.least if low is None else max(self.least, low),
+            most=self.most if high is None else min(self.most, high),
+        )
+
+    def stands_for_the_same(self, other: Quantization) -> bool:
+        return (self.scale, self.zero) == (other.scale, other.zero)
+
+
+def operator(node: Any) -> str:
+    """The qualified name of the operator that a node calls ("aten::add.Tensor"), or ""."""
+    target = getattr(node, "target", None)
+    if getattr(node, "op", "") != "call_function" or not callable(getattr(target, "name", None)):
+        return ""
+    return str(target.name())  # type: ignore[union-attr]
+
+
+def is_quantize(node: Any) -> bool:
+    return operator(node).startswith(f"{_LIBRARY}quantize_per_tensor")
+
+
+def is_dequantize(node: Any) -> bool:
+    return operator(node).startswith(f"{_LIBRARY}dequantize_per_")
+
+
+def quantization_of(node: fx.Node) -> Quantization | str:
+    """The parameters of a call that quantizes or dequantizes a tensor of int8 or uint8; else why there are none."""
+    if not operator(node).endswith(("quantize_per_tensor.default", "quantize_per_tensor")):
+        return "its scales are found while running, or are of channels or groups"
+    dtype = argument(node, "dtype")
+    if dtype not in (torch.int8, torch.uint8):
+        return f"its integers are {dtype}, and fused operators take torch.int8 and torch.uint8"
+    if is_dequantize(node) and node.meta["val"].dtype is not torch.float32:
+        return f"it computes in {node.meta['val'].dtype}, not in torch.float32"
+    scale, *rest = (argument(node, name) for name in ("scale", "zero_point", "quant_min", "quant_max"))
+    zero, least, most = (int(each) for each in rest)
+    limits = torch.iinfo(dtype)
+    if not (limits.min <= least <= most <= limits.max and limits.min <= zero <= limits.max):
+        return f"its zero point and limits {zero}, {least}, {most} are beyond {dtype}"
+    less = UNSIGNED if dtype is torch.uint8 else 0
+    return Quantization(float(scale), zero - less, least - less, most - less)
+
+
+def _parts(node: fx.Node) -> list[int] | None:
+    """The sizes of the parts if a node is one of a tensor that is split; else None."""
+    split: Any = node.args[0] if node.target is python.getitem else None
+    if getattr(split, "target", None) is not aten.split_with_sizes_copy.default:
+        return None
+    sizes = list(argument(split, "split_sizes"))
+    return sizes if all(isinstance(each, int) for each in sizes) else None
+
+
+def picked_by(node: fx.Node) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """The rows and columns, maybe several times, that a call takes of contiguous images of fixed sizes; else None."""
+    source: Any = node.args[0] if node.target in _ENLARGES else None
+    if source is None or list(source.meta["val"].dim_order()) != [0, 1, 2, 3]:
+        return None
+    sizes = list(source.meta["val"].shape[2:])
+    rest = tree_leaves((node.args[1:], dict(node.kwargs)))
+    if any(isinstance(each, (fx.Node, torch.SymInt)) for each in (*sizes, *rest)):
+        return None
+    rows, columns = (torch.arange(float(size)) for size in sizes)
+    with torch.no_grad():
+        grid = torch.stack(torch.meshgrid(rows, columns, indexing="ij"))[None]
+        picked: torch.Tensor = node.target(grid, *node.args[1:], **node.kwargs)  # type: ignore[operator]
+    return picked[0, 0, :, 0].long(), picked[0, 1, 0].long()
+
+
+def moved_by(node: Any) -> fx.Node | None:
+    """What a call only moves elements of; None for another node."""
+    if not isinstance(node, fx.Node) or node.op != "call_function":
+        return None
+    source: Any = node.args[0] if node.target in MOVES or picked_by(node) is not None else None
+    if _parts(node) is not None:
+        source = cast(fx.Node, node.args[0]).args[0]
+    return source if isinstance(source, fx.Node) else None
+
+
+def source_of(value: Any) -> fx.Node | str:
+    """The call that dequantized what `value` has, maybe moved since; else why there is none."""
+    while (moved := moved_by(value)) is not None:
+        value = moved
+    if not is_dequantize(value):
+        return "an operand is not quantized"
+    assert isinstance(value, fx.Node)
+    return value
+
+
+def operand(value: Any) -> Quantization | str:
+    """The parameters of an operand's integers."""
+    source = source_of(value)
+    return source if isinstance(source, str) else quantization_of(source)
+
+
+def move(integers: fx.Node, like: fx.Node, where: fx.Node) -> fx.Node:
+    """What `like` does to numbers, done to integers, in front of `where`."""
+    value = like.meta["val"].to(torch.int8)
+    sizes = _parts(like)
+    if sizes is None:
+        return insert_before(where, like.target, (integers, *like.args[1:]), dict(like.kwargs), value, like)
+    split, index = (cast(Any, each) for each in like.args)
+    before = sum(sizes[:index])
+    part = (argument(split, "dim"), before, before + sizes[index])
+    return insert_before(where, aten.slice_copy.Tensor, (integers, *part), {}, value, like)

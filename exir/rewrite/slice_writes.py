@@ -1,0 +1,98 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Parts of tensors that an operator writes to.
+
+own(x[1:], y)      →      part = slice_copy(x, 0, 1, n);  own(part, y);  x = slice_scatter(x, part, 0, 1, n)
+
+What is no slice is a part by its strides (`as_strided_copy`, `as_strided_scatter`). The facts are those that torch
+writes on `auto_functionalized_v2`, below a prefix for each tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.error import ExportError
+from executorch.exir.rewrite.node_rewrite import insert_before, with_values
+
+_aten = exir_ops.edge.aten
+# What follows a tensor's prefix, the operator that copies such a part, and the one that puts it back.
+_FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
+    (("_slice_dim", "_slice_start", "_slice_end"), _aten.slice_copy.Tensor, _aten.slice_scatter.default),
+    (("_size", "_stride", "_storage_offset"), _aten.as_strided_copy.default, _aten.as_strided_scatter.default),
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """copy(base, *arguments) reads a part, put(base, part, *arguments) gives the base with another one."""
+
+    copy: Any
+    put: Any
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """base: number of the tensor that is written; part: which part of it, None for all."""
+
+    base: int
+    part: Part | None
+
+
+def place_of(call: fx.Node, prefix: str) -> Place | None:
+    """Where a tensor of an `auto_functionalized_v2` call lies; None if the call is given no tensor there."""
+    base: Any = call.kwargs.get(f"{prefix}_base_index")
+    if base is None:
+        return None
+    for suffixes, copy, put in _FORMS:
+        names = [prefix + suffix for suffix in suffixes]
+        if names[0] in call.kwargs:
+            return Place(base, Part(copy, put, tuple(call.kwargs[name] for name in names)))
+    return Place(base, None)
+
+
+def copy_part(call: fx.Node, base: fx.Node, place: Place) -> fx.Node:
+    """A copy of the part, made before `call`; the base itself where all of it is written."""
+    return base if place.part is None else _called(call, place.part.copy, (base, *place.part.arguments))
+
+
+def put_part(call: fx.Node, base: fx.Node, part: fx.Node, place: Place) -> fx.Node:
+    """The base with a part replaced; the base itself where all of it was written."""
+    return base if place.part is None else _called(call, place.part.put, (base, part, *place.part.arguments))
+
+
+def _called(call: fx.Node, target: Any, args: tuple[Any, ...]) -> fx.Node:
+    return insert_before(call, target, args, {}, target._op(*with_values(args)), call)
+
+
+def check_disjoint(call: fx.Node, bases: Sequence[fx.Node], places: Mapping[str, Place]) -> None:
+    """Raises `ExportError` unless the parts of one tensor that `call` writes are known to have no element in common:
+    each is written in a copy of its own."""
+    for i, base in enumerate(bases):
+        parts = {key: place for key, place in places.items() if place.base == i}
+        if len(parts) < 2 or all(place.part is None for place in parts.values()):
+            continue
+        if not _known_disjoint(base.meta["val"], [place.part for place in parts.values()]):
+            names = ", ".join(repr(key.removeprefix("_")) for key in parts)
+            why = f"{call.args[0]} writes to {names}, which may be parts of one tensor with elements in common"
+            raise ExportError("mutable calls", call, f"{why}: not supported; write to one at a time")
+
+
+def _known_disjoint(base: torch.Tensor, parts: Sequence[Part | None]) -> bool:
+    if not all(isinstance(each, int) for part in parts if part is not None for each in _flat(part.arguments)):
+        return False
+    if not all(isinstance(size, int) for size in base.shape) or None in parts:
+        return False
+    elements = torch.arange(base.numel()).as_strided(base.shape, base.stride())
+    taken = [part.copy._op(elements, *part.arguments).reshape(-1) for part in parts if part is not None]
+    return int(torch.bincount(torch.cat(taken)).max()) < 2
+
+
+def _flat(arguments: Sequence[Any]) -> list[Any]:
+    return [each for held in arguments for each in (held if isinstance(held, (list, tuple)) else [held])]
