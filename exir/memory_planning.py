@@ -8,24 +8,24 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from executorch.exir.memory.apply import apply_algo, update_all_tensors_lifetime
+from executorch.exir.memory.check.validator import validate_plan
+from executorch.exir.memory.check.verifier import Verifier
 from executorch.exir.memory.errors import MemoryPlanningError
-from executorch.exir.memory.exact import exact
-from executorch.exir.memory.greedy import greedy
-from executorch.exir.memory.hierarchy import MemoryHierarchy
-from executorch.exir.memory.liveness import Liveness, find_lifetimes
-from executorch.exir.memory.naive import naive
-from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
-from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
-from executorch.exir.memory.specs import (
+from executorch.exir.memory.lifetimes.liveness import Liveness, find_lifetimes
+from executorch.exir.memory.lifetimes.specs import (
     collect_specs_from_nodes,
     get_graph_input_tensors,
     get_graph_output_tensors,
     get_node_tensor_specs,
 )
+from executorch.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
+from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
+from executorch.exir.memory.sizes.unbound import insert_calls_to_free
+from executorch.exir.memory.solve.exact import exact
+from executorch.exir.memory.solve.greedy import greedy
+from executorch.exir.memory.solve.hierarchy import MemoryHierarchy
+from executorch.exir.memory.solve.naive import naive
 from executorch.exir.memory.suite import MemoryPlanningAlgorithmSuite
-from executorch.exir.memory.unbound import insert_calls_to_free
-from executorch.exir.memory.validator import validate_plan
-from executorch.exir.memory.verifier import Verifier
 
 __all__ = [
     "Arena",

@@ -13,7 +13,7 @@ import torch
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory import alloc
-from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
 from executorch.exir.report.temp_peak import TempPeak
 from executorch.exir.report.verdict import DelegateVerdict, Fallback
 from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall, Tensor, TensorShapeDynamism

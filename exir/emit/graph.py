@@ -19,7 +19,7 @@ from executorch.exir.emit.delegates import emit_delegate
 from executorch.exir.emit.state import MethodState, Ref
 from executorch.exir.emit.tensors import constant_tensor, is_planned, tensor_value
 from executorch.exir.error import ExportError
-from executorch.exir.memory.specs import out_arguments
+from executorch.exir.memory.lifetimes.specs import out_arguments
 from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.schema import Bool, Double, FreeCall, Int, KernelTypes, TensorList
 from executorch.exir.tensor import TensorSpec

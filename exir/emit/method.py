@@ -14,7 +14,7 @@ from executorch.exir.emit.graph import GraphEmitter, blank
 from executorch.exir.emit.state import MethodState, Ref
 from executorch.exir.emit.tensors import constant_tensor, external_tensor, mutable_tensor, tensor_value
 from executorch.exir.error import ExportError
-from executorch.exir.memory.specs import mutable_buffer_names
+from executorch.exir.memory.lifetimes.specs import mutable_buffer_names
 from executorch.exir.schema import Chain, ContainerMetadata, ExecutionPlan, Null
 from executorch.exir.tensor import TensorSpec
 

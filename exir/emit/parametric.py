@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from executorch.exir.emit.state import Ref
 from executorch.exir.emit.tensors import is_planned
-from executorch.exir.memory.parametric import PARAMETRIC_ARENA, ParametricPlan
+from executorch.exir.memory.sizes.parametric import PARAMETRIC_ARENA, ParametricPlan
 from executorch.exir.tensor import TensorSpec
 
 KEY_PREFIX = "executorch.plan."

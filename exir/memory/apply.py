@@ -5,14 +5,11 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.memory.exact import IN_PLACE
-from executorch.exir.memory.in_place import end_overwritten, find_in_place
-from executorch.exir.memory.liveness import Liveness, find_lifetimes
-from executorch.exir.memory.parametric import PARAMETRIC_PLAN, keep_apart, make_parametric
-from executorch.exir.memory.plan import MEMORY_PLAN, describe_plan
-from executorch.exir.memory.replay import replay
-from executorch.exir.memory.result import MemoryAlgoResult, MemoryPlanningAlgorithm
-from executorch.exir.memory.specs import (
+from executorch.exir.memory.check.replay import replay
+from executorch.exir.memory.check.validator import validate_plan
+from executorch.exir.memory.lifetimes.in_place import end_overwritten, find_in_place
+from executorch.exir.memory.lifetimes.liveness import Liveness, find_lifetimes
+from executorch.exir.memory.lifetimes.specs import (
     constant_names,
     get_graph_input_tensors,
     get_graph_output_tensors,
@@ -22,8 +19,11 @@ from executorch.exir.memory.specs import (
     share_specs_of_written_tensors,
     written_placeholder_names,
 )
-from executorch.exir.memory.subgraphs import bind_subgraphs, placeholders
-from executorch.exir.memory.validator import validate_plan
+from executorch.exir.memory.lifetimes.subgraphs import bind_subgraphs, placeholders
+from executorch.exir.memory.plan import MEMORY_PLAN, describe_plan
+from executorch.exir.memory.result import MemoryAlgoResult, MemoryPlanningAlgorithm
+from executorch.exir.memory.sizes.parametric import PARAMETRIC_PLAN, keep_apart, make_parametric
+from executorch.exir.memory.solve.exact import IN_PLACE
 from executorch.exir.tensor import TensorSpec
 
 
@@ -106,6 +106,6 @@ def update_all_tensors_lifetime(
 ) -> set[TensorSpec]:
     """Sets `lifetime` of every tensor's spec, [first, last] step, and returns the specs: for planners that users write.
 
-    The steps are those of `executorch.exir.memory.liveness`. The graph is one of out variants, with specs.
+    The steps are those of `executorch.exir.memory.lifetimes.liveness`. The graph is one of out variants, with specs.
     """
     return set(prepare(graph_module, graph_signature).names)

@@ -11,9 +11,9 @@ from torch.fx import GraphModule, Node
 from executorch.exir.error import module_name
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.functions import alloc
-from executorch.exir.memory.in_place import takes_over
-from executorch.exir.memory.packing import Block, lower_bound
-from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.memory.lifetimes.in_place import takes_over
+from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
+from executorch.exir.memory.solve.packing import Block, lower_bound
 from executorch.exir.tensor import TensorSpec
 
 MEMORY_PLAN = "memory_plan"

@@ -7,8 +7,8 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
 from executorch.exir.memory.errors import MemoryPlanningError
-from executorch.exir.memory.exact import exact
 from executorch.exir.memory.result import MemoryAlgoResult
+from executorch.exir.memory.solve.exact import exact
 from executorch.exir.tensor import TensorSpec
 
 

@@ -19,7 +19,7 @@ from executorch.exir.error import VerificationError, module_path, source_line
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.installed_runtime import installed_runtime
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
-from executorch.exir.memory.unbound import unbounded_tensors
+from executorch.exir.memory.sizes.unbound import unbounded_tensors
 from executorch.exir.named_data import NamedDataStoreOutput
 from executorch.exir.program.target import installed_kernels, operators_of, operators_to_link
 from executorch.exir.report.cost import Cost, cost_of

@@ -55,8 +55,8 @@ def measured(python: str, name: str) -> dict[str, Any]:
 
 def planning_seconds(count: int) -> tuple[float, float]:
     """Seconds of the default planner for ``count`` tensors of chance, and the gap it leaves."""
-    from executorch.exir.memory.packing import Block
-    from executorch.exir.memory.search import search
+    from executorch.exir.memory.solve.packing import Block
+    from executorch.exir.memory.solve.search import search
 
     chance = random.Random(3)
     starts = (random.Random(5).randrange(count) for _ in range(count))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from executorch.codegen.binding import Library, bind_kernels, portable_rows
 from executorch.codegen.source_table import KERNELS
-from executorch.exir.memory.in_place import WORKS_IN_PLACE
+from executorch.exir.memory.lifetimes.in_place import WORKS_IN_PLACE
 from executorch.exir.passes.state.reinplace import DEFAULT_INPLACEABLE_OPS
 
 TABLE = json.loads((KERNELS / "in_place.json").read_text())

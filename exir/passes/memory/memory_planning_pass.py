@@ -6,14 +6,14 @@ from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.memory.apply import apply_algo
-from executorch.exir.memory.arenas import unit
-from executorch.exir.memory.concurrency import CONCURRENT
-from executorch.exir.memory.concurrency import concurrent as plan_apart
 from executorch.exir.memory.errors import MemoryPlanningError
+from executorch.exir.memory.lifetimes.specs import mutable_buffer_names, placeholder_specs
 from executorch.exir.memory.result import MemoryPlanningAlgorithm
-from executorch.exir.memory.specs import mutable_buffer_names, placeholder_specs
+from executorch.exir.memory.sizes.unbound import insert_calls_to_free
+from executorch.exir.memory.solve.arenas import unit
+from executorch.exir.memory.solve.concurrency import CONCURRENT
+from executorch.exir.memory.solve.concurrency import concurrent as plan_apart
 from executorch.exir.memory.suite import MemoryPlanningAlgorithmSuite
-from executorch.exir.memory.unbound import insert_calls_to_free
 from executorch.exir.tensor import ALIGNMENT, TensorSpec
 
 # Where buffers shared between methods are: behind the methods' own arena.
@@ -30,8 +30,8 @@ class MemoryPlanningPass(PassBase):
     parametric: the plan is a function of the inputs' sizes, which the runtime evaluates for each execution; what is
     stated for the largest sizes is the limit (docs/memory-planning.md). Planned inputs and state have arena 2 then.
     concurrent: what is independent in the method may run at the same time (`execute_async`): the default algorithm is
-    `exir.memory.concurrency.concurrent`, and a plan that makes independent instructions wait is refused when it is
-    emitted. Not together with parametric.
+    `exir.memory.solve.concurrency.concurrent`, and a plan that makes independent instructions wait is refused when it
+    is emitted. Not together with parametric.
     A subclass may set mem_id of specs in `run` before calling it here: arenas are the user's to choose
     (`executorch.exir.memory_planning.MemoryHierarchy` chooses them by a rule).
     """

@@ -21,7 +21,7 @@ from torch.export import ExportedProgram
 
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.memory.specs import written_placeholder_names
+from executorch.exir.memory.lifetimes.specs import written_placeholder_names
 from executorch.exir.operator.convert import is_written_argument
 from executorch.exir.passes.state.reinplace import later_readers, may_be_written, returned_to_the_user
 from executorch.exir.rewrite.node_rewrite import insert_before, replace_by

@@ -22,7 +22,7 @@ from torch.export.graph_signature import OutputKind
 
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
-from executorch.exir.memory.specs import written_argument, written_placeholder_names
+from executorch.exir.memory.lifetimes.specs import written_argument, written_placeholder_names
 from executorch.exir.operator.convert import is_written_argument
 
 _aten = exir_ops.edge.aten

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils._sympy.functions import CleanDiv, FloorDiv, Max, Min, Mod, PythonMod
 
-from executorch.exir.memory.size_steps import NotExpressible, Operation, SizeSteps
+from executorch.exir.memory.sizes.size_steps import NotExpressible, Operation, SizeSteps
 
 A, B = sympy.symbols("a b", integer=True, positive=True)
 EXPRESSIONS = [

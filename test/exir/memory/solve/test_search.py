@@ -7,9 +7,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executorch.exir.memory.branch_and_bound import Answer, fits_below
-from executorch.exir.memory.packing import Block, Packing, lower_bound, pack
-from executorch.exir.memory.search import search
+from executorch.exir.memory.solve.branch_and_bound import Answer, fits_below
+from executorch.exir.memory.solve.packing import Block, Packing, lower_bound, pack
+from executorch.exir.memory.solve.search import search
 
 
 def blocks(count: int, sizes: int, steps: int, length: int) -> st.SearchStrategy[list[Block]]:

@@ -26,7 +26,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from executorch.exir.memory.packing import Block
+from executorch.exir.memory.solve.packing import Block
 
 _Ints = NDArray[np.int64]
 _FAR = np.iinfo(np.int64).max // 2

@@ -19,8 +19,8 @@ from torch.utils._pytree import tree_leaves
 from executorch.exir.graph_module import get_control_flow_submodules
 from executorch.exir.memory.errors import MemoryPlanningError
 from executorch.exir.memory.functions import alloc, free, view
-from executorch.exir.memory.specs import get_node_tensor_specs
-from executorch.exir.memory.subgraphs import hop, placeholders
+from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
+from executorch.exir.memory.lifetimes.subgraphs import hop, placeholders
 from executorch.exir.tensor import TensorSpec
 
 _ITERATIONS = 2

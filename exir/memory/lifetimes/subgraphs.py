@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import get_control_flow_submodules
-from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 hop = torch.ops.higher_order

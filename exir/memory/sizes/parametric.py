@@ -20,10 +20,10 @@ import torch
 from torch.export.graph_signature import ExportGraphSignature, InputKind
 from torch.fx import GraphModule
 
+from executorch.exir.memory.check.validator import validate_plan
 from executorch.exir.memory.errors import MemoryPlanningError
-from executorch.exir.memory.in_place import takes_over
-from executorch.exir.memory.size_steps import NotExpressible, Operation, SizeSteps
-from executorch.exir.memory.validator import validate_plan
+from executorch.exir.memory.lifetimes.in_place import takes_over
+from executorch.exir.memory.sizes.size_steps import NotExpressible, Operation, SizeSteps
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 PARAMETRIC_PLAN = "parametric_plan"

@@ -5,7 +5,11 @@ from torch.fx import GraphModule, Node
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.functions import alloc, free
-from executorch.exir.memory.specs import get_graph_input_tensors, get_graph_output_tensors, get_node_tensor_specs
+from executorch.exir.memory.lifetimes.specs import (
+    get_graph_input_tensors,
+    get_graph_output_tensors,
+    get_node_tensor_specs,
+)
 from executorch.exir.tensor import TensorSpec
 
 

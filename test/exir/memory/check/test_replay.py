@@ -16,8 +16,8 @@ from torch.export import ExportedProgram, export
 
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.exir.graph_module import all_graph_modules
-from executorch.exir.memory.liveness import find_lifetimes
-from executorch.exir.memory.replay import replay
+from executorch.exir.memory.check.replay import replay
+from executorch.exir.memory.lifetimes.liveness import find_lifetimes
 from executorch.exir.memory_planning import MemoryPlanningError, get_node_tensor_specs, naive
 from executorch.exir.passes.memory.memory_planning_pass import MemoryPlanningPass
 from executorch.exir.program.executorch_manager import ExecutorchProgramManager

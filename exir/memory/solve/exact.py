@@ -6,9 +6,9 @@ from collections.abc import Collection
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
-from executorch.exir.memory.arenas import plan_arenas
 from executorch.exir.memory.result import MemoryAlgoResult
-from executorch.exir.memory.search import search
+from executorch.exir.memory.solve.arenas import plan_arenas
+from executorch.exir.memory.solve.search import search
 from executorch.exir.tensor import TensorSpec
 
 IN_PLACE = "in_place_candidates"

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
-from executorch.exir.memory.arenas import plan_arenas
-from executorch.exir.memory.packing import pack, pack_whole
 from executorch.exir.memory.result import MemoryAlgoResult
+from executorch.exir.memory.solve.arenas import plan_arenas
+from executorch.exir.memory.solve.packing import pack, pack_whole
 from executorch.exir.tensor import TensorSpec
 
 

@@ -21,11 +21,11 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule, Node
 
 from executorch.exir.graph_module import all_graph_modules, get_control_flow_submodules
-from executorch.exir.memory.arenas import by_arena, plan_arenas
 from executorch.exir.memory.functions import alloc, view
-from executorch.exir.memory.packing import Block, Packing, lower_bound, lowest_gap
+from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
 from executorch.exir.memory.result import MemoryAlgoResult
-from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.memory.solve.arenas import by_arena, plan_arenas
+from executorch.exir.memory.solve.packing import Block, Packing, lower_bound, lowest_gap
 from executorch.exir.tensor import TensorSpec
 
 CONCURRENT = "concurrent"

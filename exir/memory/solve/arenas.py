@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from executorch.exir.memory.errors import MemoryPlanningError
-from executorch.exir.memory.packing import Block, Packing, lower_bound
 from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
+from executorch.exir.memory.solve.packing import Block, Packing, lower_bound
 from executorch.exir.tensor import TensorSpec
 
 Packer = Callable[[Sequence[Block]], Packing]

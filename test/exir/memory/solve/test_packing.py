@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executorch.exir.memory.packing import Block, Packing, lower_bound, pack, pack_whole
+from executorch.exir.memory.solve.packing import Block, Packing, lower_bound, pack, pack_whole
 
 blocks = st.lists(
     st.builds(

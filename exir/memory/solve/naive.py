@@ -6,8 +6,8 @@ from collections.abc import Collection
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
-from executorch.exir.memory.arenas import by_arena, unit
 from executorch.exir.memory.result import MemoryAlgoResult, SpecAllocResult
+from executorch.exir.memory.solve.arenas import by_arena, unit
 from executorch.exir.tensor import TensorSpec
 
 

@@ -19,11 +19,11 @@ from torch.fx import GraphModule, Node
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.functions import alloc
-from executorch.exir.memory.liveness import Liveness
-from executorch.exir.memory.specs import out_arguments, placeholder_specs, written_placeholder_names
+from executorch.exir.memory.lifetimes.liveness import Liveness
+from executorch.exir.memory.lifetimes.specs import out_arguments, placeholder_specs, written_placeholder_names
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
-_TABLE = Path(__file__).resolve().parents[2] / "kernels" / "in_place.json"
+_TABLE = Path(__file__).resolve().parents[3] / "kernels" / "in_place.json"
 
 WORKS_IN_PLACE = frozenset(json.loads(_TABLE.read_text())["any operand"])
 """Out variants, named as in `kernels/*/functions.yaml`, whose output may be any operand of its shape and width."""

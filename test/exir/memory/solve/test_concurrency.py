@@ -12,8 +12,8 @@ from torch.export import export
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.exir.emit.order import KEY_PREFIX
 from executorch.exir.error import ExportError
-from executorch.exir.memory.greedy import greedy
-from executorch.exir.memory.replay import replay
+from executorch.exir.memory.check.replay import replay
+from executorch.exir.memory.solve.greedy import greedy
 from executorch.exir.passes import MemoryPlanningPass
 
 

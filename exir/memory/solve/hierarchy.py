@@ -13,10 +13,10 @@ from torch.fx import GraphModule
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.memory.errors import MemoryPlanningError
-from executorch.exir.memory.exact import IN_PLACE, exact
 from executorch.exir.memory.functions import alloc, free, view
+from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs
 from executorch.exir.memory.result import MemoryAlgoResult
-from executorch.exir.memory.specs import get_node_tensor_specs
+from executorch.exir.memory.solve.exact import IN_PLACE, exact
 from executorch.exir.tensor import TensorSpec
 
 _MOVES_NOTHING = (alloc, free, view, operator.getitem)

@@ -11,7 +11,7 @@ from torch import nn
 from torch.export import Dim, export
 
 from executorch.exir import to_edge
-from executorch.exir.memory.in_place import WORKS_IN_PLACE
+from executorch.exir.memory.lifetimes.in_place import WORKS_IN_PLACE
 from executorch.exir.memory_planning import MemoryPlan
 
 # Odd, so that vectorized loops have a rest, and long enough for several blocks.

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from executorch.exir.memory.branch_and_bound import Answer, fits_below
-from executorch.exir.memory.packing import Block, Packing, pack
+from executorch.exir.memory.solve.branch_and_bound import Answer, fits_below
+from executorch.exir.memory.solve.packing import Block, Packing, pack
 
 # Partial packings that the exact search may look at in all: about a second, if they are of up to _BLOCKS blocks.
 EFFORT = 20_000

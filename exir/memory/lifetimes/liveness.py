@@ -16,8 +16,8 @@ from torch.utils._pytree import tree_leaves
 
 from executorch.exir.graph_module import get_control_flow_submodules
 from executorch.exir.memory.functions import alloc
-from executorch.exir.memory.specs import get_node_tensor_specs, placeholder_specs, written_placeholder_names
-from executorch.exir.memory.subgraphs import hop, placeholders, result_specs, subgraph_inputs
+from executorch.exir.memory.lifetimes.specs import get_node_tensor_specs, placeholder_specs, written_placeholder_names
+from executorch.exir.memory.lifetimes.subgraphs import hop, placeholders, result_specs, subgraph_inputs
 from executorch.exir.tensor import TensorSpec, ViewSpec
 
 

@@ -7,7 +7,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import GraphModule
 
 from executorch.exir.memory.errors import MemoryPlanningError
-from executorch.exir.memory.specs import (
+from executorch.exir.memory.lifetimes.specs import (
     collect_specs_from_nodes,
     get_graph_input_tensors,
     get_graph_output_tensors,
