@@ -19,7 +19,7 @@ from executorch.exir import (
     to_edge,
     to_edge_transform_and_lower,
 )
-from executorch.exir.backend.delegation_info import DelegationInfo, get_delegation_info
+from executorch.exir.backend.delegate.delegation_info import DelegationInfo, get_delegation_info
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.pass_manager import PassManager
 from executorch.export.quantization import quantize_pt2e, quantize_source

@@ -17,7 +17,7 @@ from executorch.backends.xnnpack.operators.table import refusal, rule_of
 from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.delegate_mapping import debug_handles
+from executorch.exir.backend.delegate.delegate_mapping import debug_handles
 from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.named_data import NamedDataStore
 from executorch.exir.passes.state.external_constants_pass import delegate_file

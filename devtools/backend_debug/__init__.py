@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of the report on delegation; it lives in `executorch.exir.backend.delegation_info`."""
+"""Documented import path of the report on delegation, `executorch.exir.backend.delegate.delegation_info`."""
 
-from executorch.exir.backend.delegation_info import (
+from executorch.exir.backend.delegate.delegation_info import (
     DelegationBreakdown,
     DelegationInfo,
     get_delegation_info,

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The documented import path of the report on delegation; it lives in `executorch.exir.backend.delegation_info`."""
+"""Documented import path of the report on delegation, `executorch.exir.backend.delegate.delegation_info`."""
 
 from executorch.devtools.backend_debug import (
     DelegationBreakdown,

@@ -79,7 +79,7 @@ class ETRecord:
 
     def add_edge_dialect_program(self, edge_dialect_program: EdgeProgramManager | ExportedProgram) -> None:
         """Adds the edge programs, copied: later steps do not change them. Raises RuntimeError if there are some."""
-        from executorch.exir.backend.program_copy import copy_program
+        from executorch.exir.backend.delegate.program_copy import copy_program
 
         if self.edge_dialect_program is not None:
             raise RuntimeError("the record has an edge program already")

@@ -16,8 +16,8 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from executorch.devtools.quantization.noise import CallKey, calls_by_key, noise_of_calls, operator_name
-from executorch.exir.backend.fallback import FALLBACK
-from executorch.exir.backend.in_float import IN_FLOAT
+from executorch.exir.backend.partition.fallback import FALLBACK
+from executorch.exir.backend.partition.float_fallback import IN_FLOAT
 from executorch.exir.error import module_name
 from executorch.exir.error import operator_name as edge_name
 from executorch.exir.graph_module import all_graph_modules

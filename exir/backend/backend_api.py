@@ -15,15 +15,15 @@ from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import PreprocessResult, find_backend
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.delegate_call import insert_delegate_calls
-from executorch.exir.backend.fallback import NodeKey, keep_fallbacks, reasons_collected
-from executorch.exir.backend.graph_identity import first_difference
-from executorch.exir.backend.partition_error import PartitionError
-from executorch.exir.backend.partition_program import make_partition_program
+from executorch.exir.backend.delegate.delegate_call import insert_delegate_calls
+from executorch.exir.backend.delegate.graph_identity import first_difference
+from executorch.exir.backend.delegate.program_copy import copy_program
+from executorch.exir.backend.partition.fallback import NodeKey, keep_fallbacks, reasons_collected
+from executorch.exir.backend.partition.partition_error import PartitionError
+from executorch.exir.backend.partition.partition_program import make_partition_program
+from executorch.exir.backend.partition.tagged_partitions import TaggedPartition, find_partitions
+from executorch.exir.backend.partition.validation import disable_validation, validation_disabled, validation_enabled
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from executorch.exir.backend.program_copy import copy_program
-from executorch.exir.backend.tagged_partitions import TaggedPartition, find_partitions
-from executorch.exir.backend.validation import disable_validation, validation_disabled, validation_enabled
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 
 __all__ = [

@@ -2,25 +2,25 @@
 """The documented import path of what partitioners, backends and readers of delegated graphs need. Nothing lives
 here."""
 
-from executorch.exir.backend.constant_tagging import is_constant_data, tag_constant_data, tag_mutated_buffer
-from executorch.exir.backend.delegate_mapping import DelegateMappingBuilder
-from executorch.exir.backend.delegated_graph import (
+from executorch.exir.backend.delegate.delegate_mapping import DelegateMappingBuilder
+from executorch.exir.backend.delegate.delegated_graph import (
     format_delegated_graph,
     get_delegated_payload,
     get_delegates,
     get_non_lowered_nodes,
     print_delegated_graph,
 )
-from executorch.exir.backend.delegation_info import (
+from executorch.exir.backend.delegate.delegation_info import (
     DelegationBreakdown,
     DelegationInfo,
     get_delegation_info,
     print_delegation_info,
 )
-from executorch.exir.backend.graph_identity import is_identical_graph
-from executorch.exir.backend.partition_report import ReportRejected, WhyNoPartition, WhyNoPartitionReporter
-from executorch.exir.backend.shape_dynamism import is_shape_dynamic
-from executorch.exir.backend.subgraph_programs import programs_of
+from executorch.exir.backend.delegate.graph_identity import is_identical_graph
+from executorch.exir.backend.partition.constant_tagging import is_constant_data, tag_constant_data, tag_mutated_buffer
+from executorch.exir.backend.partition.partition_report import ReportRejected, WhyNoPartition, WhyNoPartitionReporter
+from executorch.exir.backend.partition.shape_dynamism import is_shape_dynamic
+from executorch.exir.backend.partition.subgraph_programs import programs_of
 
 __all__ = [
     "DelegateMappingBuilder",

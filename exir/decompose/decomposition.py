@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
 from torch.export.graph_signature import InputKind
 
-from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.decompose.affine_operators import affine_decompositions
 from executorch.exir.decompose.aliased_constants import use_buffers_for_aliased_constants
 from executorch.exir.decompose.attention import ATTENTION_DECOMPOSITION

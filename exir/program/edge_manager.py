@@ -104,7 +104,7 @@ class EdgeProgramManager:
         a copy of the program, unless one was made for the program itself (`Pass(manager.exported_program())`): it may
         add constants to that program, which is changed in place.
         """
-        from executorch.exir.backend.program_copy import copy_program
+        from executorch.exir.backend.delegate.program_copy import copy_program
 
         by_method = passes if isinstance(passes, Mapping) else dict.fromkeys(self._edge_programs, passes)
         unknown = sorted(set(by_method) - self.methods)

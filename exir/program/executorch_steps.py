@@ -9,7 +9,7 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
-from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.capture import ExecutorchBackendConfig
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules

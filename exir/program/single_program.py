@@ -9,7 +9,7 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
-from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.passes.edge.memory_format_ops_pass import MemoryFormatOpsPass
 from executorch.exir.passes.edge.remove_graph_asserts_pass import RemoveGraphAssertsPass

@@ -13,7 +13,7 @@ from pathlib import Path
 from torch import fx
 from torch._ops import OpOverload
 
-from executorch.exir.backend.dry_build import dry_build_error
+from executorch.exir.backend.delegate.dry_build import dry_build_error
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.dialects.legal_dtypes import call_dtypes, refusal, tensors_in
 from executorch.exir.dialects.operator_table import Operator, OperatorTable, edge_operators

@@ -15,8 +15,8 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from executorch.exir import memory
-from executorch.exir.backend.fallback import FALLBACK, NOT_DELEGATED
-from executorch.exir.backend.subgraph_constants import CONSTANT_KINDS, constants_in_subgraphs
+from executorch.exir.backend.partition.fallback import FALLBACK, NOT_DELEGATED
+from executorch.exir.backend.partition.subgraph_constants import CONSTANT_KINDS, constants_in_subgraphs
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.error import module_path, operator_name, source_line

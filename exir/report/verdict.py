@@ -13,8 +13,8 @@ from typing import Any
 from torch import fx
 from torch.export import ExportedProgram
 
-from executorch.exir.backend.dry_build import can_dry_build
-from executorch.exir.backend.fallback import FALLBACK
+from executorch.exir.backend.delegate.dry_build import can_dry_build
+from executorch.exir.backend.partition.fallback import FALLBACK
 from executorch.exir.error import VerificationError, module_path, source_line
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.installed_runtime import installed_runtime

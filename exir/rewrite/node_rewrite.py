@@ -19,7 +19,7 @@ ORIGIN_KEYS = (
     "seq_nr",
     "custom",
     "debug_handle",
-    "fallback",  # which partitioners left it (backend/fallback.py)
+    "fallback",  # which partitioners left it (backend/partition/fallback.py)
 )
 
 

@@ -12,8 +12,8 @@ from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.constant_tagging import tag_constant_data, tag_mutated_buffer
-from executorch.exir.backend.delegate_mapping import debug_handles, one_to_one
+from executorch.exir.backend.delegate.delegate_mapping import debug_handles, one_to_one
+from executorch.exir.backend.partition.constant_tagging import tag_constant_data, tag_mutated_buffer
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.backend_with_compiler_demo import NAMES
 from executorch.exir.backend.test.demo_payload import encode

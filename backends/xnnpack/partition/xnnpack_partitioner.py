@@ -20,11 +20,11 @@ from executorch.backends.xnnpack.partition.why_in_float import why_in_float
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.constant_tagging import is_constant_data, tag_constant_data
-from executorch.exir.backend.in_float import note_in_float
-from executorch.exir.backend.partition_report import WhyNoPartition
+from executorch.exir.backend.partition.constant_tagging import is_constant_data, tag_constant_data
+from executorch.exir.backend.partition.float_fallback import note_in_float
+from executorch.exir.backend.partition.partition_report import WhyNoPartition
+from executorch.exir.backend.partition.subgraph_programs import programs_of
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from executorch.exir.backend.subgraph_programs import programs_of
 
 _WHOLE = [
     torch.ops.aten.linear.default,

@@ -7,7 +7,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.constant_tagging import is_constant_data
+from executorch.exir.backend.partition.constant_tagging import is_constant_data
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 
 __all__ = ["AllNodePartitioner", "is_non_tensor_placeholder"]

@@ -15,9 +15,9 @@ from torch.fx.passes.infra.partitioner import Partition
 from executorch.exir.backend.canonical_partitioners.pattern_op_partitioner import (
     generate_grouped_partitions_from_list_of_nodes,
 )
-from executorch.exir.backend.constant_tagging import is_constant_data
+from executorch.exir.backend.partition.constant_tagging import is_constant_data
+from executorch.exir.backend.partition.subgraph_programs import programs_of
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from executorch.exir.backend.subgraph_programs import programs_of
 
 __all__ = ["ConfigerationBasedPartitioner", "PartitionerConfig", "format_target_name", "is_constant_data"]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from torch.export import ExportedProgram
 from torch.export.graph_signature import TensorArgument
 
-from executorch.exir.backend.constant_tagging import is_constant_data
+from executorch.exir.backend.partition.constant_tagging import is_constant_data
 from executorch.exir.rewrite.node_rewrite import origin_of
 
 __all__ = ["duplicate_constant_node"]

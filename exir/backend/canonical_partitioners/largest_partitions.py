@@ -17,8 +17,8 @@ from typing import Any
 
 from torch.fx import Graph, Node
 
-from executorch.exir.backend.partition_order import contracted_order
-from executorch.exir.backend.strong_components import strong_components
+from executorch.exir.backend.partition.partition_order import contracted_order
+from executorch.exir.backend.partition.strong_components import strong_components
 
 __all__ = ["largest_partitions"]
 

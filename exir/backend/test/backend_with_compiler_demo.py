@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.delegate_mapping import debug_handles, one_to_one
+from executorch.exir.backend.delegate.delegate_mapping import debug_handles, one_to_one
 from executorch.exir.backend.test.demo_payload import encode
 
 # What the compiler takes, and the payload's name for it. The last two are there to show that a partitioner can keep

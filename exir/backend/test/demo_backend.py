@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.delegate_mapping import debug_handles
+from executorch.exir.backend.delegate.delegate_mapping import debug_handles
 
 
 @final

@@ -12,7 +12,7 @@ from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase, any_chain
 
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.constant_tagging import tag_constant_data, tag_mutated_buffer
+from executorch.exir.backend.partition.constant_tagging import tag_constant_data, tag_mutated_buffer
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
 from executorch.exir.backend.test.demo_payload import operator_of

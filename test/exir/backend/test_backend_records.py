@@ -10,6 +10,7 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from executorch.exir._serialize._named_data_store import NamedDataStore
+from executorch.exir.backend.partition.validation import validation_disabled, validation_enabled
 from executorch.exir.backend.utils import (
     DelegateMappingBuilder,
     WhyNoPartition,
@@ -17,7 +18,6 @@ from executorch.exir.backend.utils import (
     is_identical_graph,
     is_shape_dynamic,
 )
-from executorch.exir.backend.validation import validation_disabled, validation_enabled
 from executorch.exir.scalar_type import ScalarType
 
 

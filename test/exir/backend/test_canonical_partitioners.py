@@ -34,8 +34,8 @@ from executorch.exir.backend.operator_support import (
     any_chain,
     chain,
 )
-from executorch.exir.backend.partition_error import PartitionError
-from executorch.exir.backend.partition_order import contracted_order
+from executorch.exir.backend.partition.partition_error import PartitionError
+from executorch.exir.backend.partition.partition_order import contracted_order
 from executorch.exir.backend.partitioner import DelegationSpec
 from executorch.exir.backend.test.demo_backend import DemoBackend
 from executorch.exir.backend.test.demo_payload import operator_of

@@ -12,7 +12,7 @@ from torch.export import export
 from executorch.exir import EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.backend_api import to_backend
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.delegation_info import get_delegation_info
+from executorch.exir.backend.delegate.delegation_info import get_delegation_info
 from executorch.exir.backend.test.backend_with_named_data_map import BackendWithNDMPartitioner
 from executorch.exir.backend.test.op_partitioner_demo import (
     AddAttributePartitionerDemo,

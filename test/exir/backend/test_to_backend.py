@@ -15,9 +15,9 @@ from torch.fx import Node
 from executorch.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend, validation_disabled
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.constant_tagging import tag_constant_data, tag_mutated_buffer
-from executorch.exir.backend.delegated_graph import get_delegates, get_non_lowered_nodes
-from executorch.exir.backend.partition_error import PartitionError
+from executorch.exir.backend.delegate.delegated_graph import get_delegates, get_non_lowered_nodes
+from executorch.exir.backend.partition.constant_tagging import tag_constant_data, tag_mutated_buffer
+from executorch.exir.backend.partition.partition_error import PartitionError
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
 from executorch.exir.backend.test.backend_with_named_data_map import BackendWithNDMPartitioner

@@ -16,7 +16,7 @@ from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
-from executorch.exir.backend.program_copy import copy_program
+from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.program import pipeline

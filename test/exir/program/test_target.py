@@ -14,7 +14,7 @@ from torch import nn
 from torch.export import export
 
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
-from executorch.exir.backend.dry_build import register_dry_build, unregister_dry_build
+from executorch.exir.backend.delegate.dry_build import register_dry_build, unregister_dry_build
 from executorch.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
 from executorch.exir.error import VerificationError
 from executorch.exir.program.target import installed_kernels, target_operators, unsupported_calls

@@ -14,7 +14,7 @@ from torch.export import export
 from torch.utils.flop_counter import FlopCounterMode
 
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
-from executorch.exir.backend.dry_build import register_dry_build, unregister_dry_build
+from executorch.exir.backend.delegate.dry_build import register_dry_build, unregister_dry_build
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
 from executorch.exir.backend.utils import WhyNoPartition

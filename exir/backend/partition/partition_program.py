@@ -22,8 +22,8 @@ from torch.export.graph_signature import (
 from torch.fx import Graph, Node
 from torch.utils import _pytree as pytree
 
-from executorch.exir.backend.partition_error import PartitionError, node_and_source
-from executorch.exir.backend.tagged_partitions import TaggedPartition
+from executorch.exir.backend.partition.partition_error import PartitionError, node_and_source
+from executorch.exir.backend.partition.tagged_partitions import TaggedPartition
 
 __all__ = ["argument_spec", "flat_call", "make_partition_program"]
 

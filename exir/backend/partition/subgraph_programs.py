@@ -10,8 +10,8 @@ from torch.export.graph_signature import ExportGraphSignature, InputKind, InputS
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
-from executorch.exir.backend.partition_program import argument_spec, flat_call
-from executorch.exir.backend.subgraph_constants import constants_in_subgraphs
+from executorch.exir.backend.partition.partition_program import argument_spec, flat_call
+from executorch.exir.backend.partition.subgraph_constants import constants_in_subgraphs
 from executorch.exir.graph_module import all_graph_modules
 
 __all__ = ["programs_of"]

@@ -10,8 +10,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 from torch.fx import Node
 
-from executorch.exir.backend.subgraph_constants import CONSTANT_KINDS
-from executorch.exir.backend.subgraph_programs import programs_of
+from executorch.exir.backend.partition.subgraph_constants import CONSTANT_KINDS
+from executorch.exir.backend.partition.subgraph_programs import programs_of
 
 __all__ = ["is_constant_data", "tag_constant_data", "tag_mutated_buffer"]
 

@@ -12,10 +12,10 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec, OutputKind, OutputSpec
 from torch.fx import GraphModule, Node
 
-from executorch.exir.backend.partition_error import PartitionError, node_and_source
-from executorch.exir.backend.partition_order import contracted_order
+from executorch.exir.backend.partition.partition_error import PartitionError, node_and_source
+from executorch.exir.backend.partition.partition_order import contracted_order
+from executorch.exir.backend.partition.subgraph_constants import CONSTANT_KINDS, constants_in_subgraphs
 from executorch.exir.backend.partitioner import DelegationSpec
-from executorch.exir.backend.subgraph_constants import CONSTANT_KINDS, constants_in_subgraphs
 from executorch.exir.graph_module import get_control_flow_submodules
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 

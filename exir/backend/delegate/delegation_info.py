@@ -9,7 +9,7 @@ from typing import Any
 
 from torch.fx import GraphModule, Node
 
-from executorch.exir.backend.delegated_graph import get_non_lowered_nodes
+from executorch.exir.backend.delegate.delegated_graph import get_non_lowered_nodes
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
 

@@ -10,7 +10,7 @@ import torch
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from executorch.exir.backend.fallback import tell_reason
+from executorch.exir.backend.partition.fallback import tell_reason
 from executorch.exir.error import operator_name
 
 __all__ = ["ReportRejected", "WhyNoPartition", "WhyNoPartitionReporter"]

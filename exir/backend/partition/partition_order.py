@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from torch.fx import Graph, Node
 
-from executorch.exir.backend.partition_error import PartitionError, node_and_source
+from executorch.exir.backend.partition.partition_error import PartitionError, node_and_source
 
 __all__ = ["contracted_order"]
 
