@@ -16,16 +16,16 @@ from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
 from torch.export.graph_signature import InputKind
 
 from executorch.exir.backend.delegate.program_copy import copy_program
-from executorch.exir.decompose.affine_operators import affine_decompositions
 from executorch.exir.decompose.aliased_constants import use_buffers_for_aliased_constants
-from executorch.exir.decompose.attention import ATTENTION_DECOMPOSITION
-from executorch.exir.decompose.beyond_core import IN_PLACE_OF_PYTORCHS, decompositions_beyond_core
 from executorch.exir.decompose.call_body import Table
 from executorch.exir.decompose.free_layouts import free_strided, free_views
 from executorch.exir.decompose.graph_decomposition import decompose_graph, has_fixed_sizes
-from executorch.exir.decompose.grouped_products import grouped_decompositions
-from executorch.exir.decompose.linalg_checks import check_in_kernels
-from executorch.exir.decompose.recurrent_layers import RECURRENT_DECOMPOSITIONS
+from executorch.exir.decompose.operators.affine_operators import affine_decompositions
+from executorch.exir.decompose.operators.attention import ATTENTION_DECOMPOSITION
+from executorch.exir.decompose.operators.extra_decompositions import IN_PLACE_OF_PYTORCHS, extra_decompositions
+from executorch.exir.decompose.operators.grouped_products import grouped_decompositions
+from executorch.exir.decompose.operators.linalg_checks import check_in_kernels
+from executorch.exir.decompose.operators.recurrent_layers import RECURRENT_DECOMPOSITIONS
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 
@@ -39,7 +39,7 @@ _TORCH_CANNOT_TRACE = ("FunctionalTensor on its own", "is not in the state dict"
 def _tables() -> tuple[dict[Any, Any], dict[Any, Any]]:
     """PyTorch's table to Core ATen, and ours that are added to it or replace what is there."""
     of_pytorch = dict(torch.export.default_decompositions().items())
-    added = {op: made for op, made in decompositions_beyond_core().items() if op not in of_pytorch}
+    added = {op: made for op, made in extra_decompositions().items() if op not in of_pytorch}
     return of_pytorch, {**added, **IN_PLACE_OF_PYTORCHS, **ATTENTION_DECOMPOSITION, **RECURRENT_DECOMPOSITIONS}
 
 

@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from executorch.exir import EdgeCompileConfig, to_edge
-from executorch.exir.decompose.recurrent_layers import sequences_of_any_length
+from executorch.exir.decompose.operators.recurrent_layers import sequences_of_any_length
 from executorch.exir.report.cost import cost_of
 from executorch.runtime import Runtime
 

@@ -17,13 +17,13 @@ from torch._decomp import global_decomposition_table
 from torch._ops import OpOverload
 from torch._prims_common import type_to_dtype
 
-from executorch.exir.decompose.complex_numbers import COMPLEX_DECOMPOSITIONS
-from executorch.exir.decompose.fake_quantization import FAKE_QUANTIZATION_DECOMPOSITIONS
-from executorch.exir.decompose.fractional_pooling import FRACTIONAL_POOLING_DECOMPOSITIONS
-from executorch.exir.decompose.linear_algebra import LINEAR_ALGEBRA_DECOMPOSITIONS
-from executorch.exir.decompose.polynomials import POLYNOMIAL_DECOMPOSITIONS
-from executorch.exir.decompose.randomness import RANDOM_DECOMPOSITIONS
-from executorch.exir.decompose.windows import WINDOW_DECOMPOSITIONS
+from executorch.exir.decompose.operators.complex_numbers import COMPLEX_DECOMPOSITIONS
+from executorch.exir.decompose.operators.fake_quantization import FAKE_QUANTIZATION_DECOMPOSITIONS
+from executorch.exir.decompose.operators.fractional_pooling import FRACTIONAL_POOLING_DECOMPOSITIONS
+from executorch.exir.decompose.operators.linear_algebra import LINEAR_ALGEBRA_DECOMPOSITIONS
+from executorch.exir.decompose.operators.polynomials import POLYNOMIAL_DECOMPOSITIONS
+from executorch.exir.decompose.operators.randomness import RANDOM_DECOMPOSITIONS
+from executorch.exir.decompose.operators.windows import WINDOW_DECOMPOSITIONS
 from executorch.exir.program.training_mode import batch_norm_by_the_batch
 
 _aten: Any = torch.ops.aten
@@ -188,7 +188,7 @@ IN_PLACE_OF_PYTORCHS: dict[OpOverload, Decomposition] = {
 
 
 @cache
-def decompositions_beyond_core() -> dict[OpOverload, Decomposition]:
+def extra_decompositions() -> dict[OpOverload, Decomposition]:
     """Decompositions by operator, none of an operator that the edge dialect has."""
     known = global_decomposition_table["post_autograd"]
     overloads = (name.split(".") for name in _OF_PYTORCH)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from executorch.exir.decompose.package_operators import rules_of_package
+from executorch.exir.decompose.operators.package_operators import rules_of_package
 from executorch.exir.error import ExportError
 
 _NAMESPACE = "torchao"

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from executorch.exir.decompose.package_operators import rules_of_package
+from executorch.exir.decompose.operators.package_operators import rules_of_package
 from executorch.exir.dialects import grouped_ops  # noqa: F401  # defines grouped::grouped_mm
 
 
