@@ -8,10 +8,10 @@
 #include <mutex>
 
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
-#include <executorch/extension/pybindings/gil.h>
-#include <executorch/extension/pybindings/log_capture.h>
-#include <executorch/extension/pybindings/python_text.h>
-#include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/pybindings/interpreter/gil.h>
+#include <executorch/extension/pybindings/interpreter/log_capture.h>
+#include <executorch/extension/pybindings/interpreter/python_text.h>
+#include <executorch/extension/pybindings/interpreter/raise.h>
 
 namespace py = pybind11;
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <executorch/extension/pybindings/raise.h>
+#include <executorch/extension/pybindings/interpreter/raise.h>
 
 namespace py = pybind11;
 

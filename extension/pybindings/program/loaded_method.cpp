@@ -1,0 +1,446 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/pybindings/program/loaded_method.h>
+
+#include <atomic>
+#include <sstream>
+#include <utility>
+
+#include <executorch/extension/pybindings/interpreter/log_capture.h>
+#include <executorch/extension/pybindings/interpreter/python_text.h>
+#include <executorch/extension/pybindings/interpreter/raise.h>
+#include <executorch/extension/pybindings/interpreter/signals.h>
+#include <executorch/extension/threadpool/threadpool_guard.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
+
+namespace py = pybind11;
+
+namespace executorch::extension::pybindings {
+
+using runtime::Error;
+using runtime::EValue;
+using runtime::Result;
+using runtime::Tag;
+
+namespace {
+
+// What is smaller is copied sooner than memory is found for it.
+constexpr size_t kWorthLending = size_t{64} << 10;
+// Whether an input or output stands alone is found by going through the whole method: a program
+// with many of them must not be slow to load.
+constexpr size_t kMostLooks = 64;
+
+}  // namespace
+
+/// The right to use a method, of one thread at a time. It is waited for without the GIL, so that
+/// whoever has it may wait for the GIL.
+class LoadedMethod::Turn final {
+ public:
+  explicit Turn(LoadedMethod& method) : method_(method) {
+    if (method.turns_->running_in.load() == std::this_thread::get_id()) {
+      raise_error(Error::InvalidState,
+                  method.name_ +
+                      "(), or a method that shares its memory, is running in this thread "
+                      "already (called back from Python)");
+    }
+    lock_with_signals(method.turns_->mutex);
+    method.turns_->running_in.store(std::this_thread::get_id());
+    if (method.is_elsewhere_) {
+      release();
+      raise_error(
+          Error::InvalidState,
+          method.name_ + "() is being executed by execute_async(): take its result() first");
+    }
+  }
+  ~Turn() { release(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  void release() {
+    method_.turns_->running_in.store(std::thread::id());
+    method_.turns_->mutex.unlock();
+  }
+
+  LoadedMethod& method_;
+  const LogCapture capture_;
+};
+
+std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> program,
+                                                 const std::string& name,
+                                                 std::shared_ptr<threadpool::ThreadPool> pool,
+                                                 std::optional<Limits> limits) {
+  const LogCapture capture;
+  const runtime::MethodMeta meta = program->method_meta(name);
+  const Limits its_limits = limits.value_or(program->limits());
+  std::shared_ptr<LoadedMethod> method(new LoadedMethod(std::move(program), name, std::move(pool)));
+  Error error = Error::Ok;
+  std::unique_lock<LoadedProgram::Turns::Mutex> turn;
+  if (method->program_->records_events()) {
+    lock_with_signals(method->turns_->mutex);
+    turn = {method->turns_->mutex, std::adopt_lock};
+  }
+  {
+    const GilRelease release;
+    const threadpool::ThreadPoolScope scope(method->pool_.get());
+    MethodMemory::Given given;
+    given.arenas = method->program_->arenas();
+    given.max_planned_bytes = its_limits.max_planned_bytes;
+    Result<std::unique_ptr<MethodMemory>> memory = MethodMemory::allocate(meta, given);
+    error = memory.error();
+    if (memory.ok()) {
+      method->memory_ = std::move(*memory);
+      Result<runtime::Method> loaded = method->program_->program().load_method(
+          name.c_str(), method->memory_->manager(), method->program_->tracer(),
+          method->program_->data_map(), method->program_->backend_options());
+      error = loaded.error();
+      if (loaded.ok()) {
+        method->method_.emplace(std::move(*loaded));
+        method->method_->set_instruction_budget(its_limits.instruction_budget);
+      }
+    }
+  }
+  if (error != Error::Ok) {
+    raise_error(error, "cannot load the method '" + name + "' of the program from " +
+                           method->program_->source());
+  }
+  method->prepare(meta);
+  return method;
+}
+
+LoadedMethod::~LoadedMethod() {
+  // A tensor that shows the method's memory may be the last to go, in a thread without the GIL.
+  if (Py_IsInitialized() != 0) {
+    const GilHold gil;
+    slots_.clear();
+    output_kind_ = OutputKind();
+  }
+}
+
+void LoadedMethod::prepare(const runtime::MethodMeta& meta) {
+  size_t looks = 0;
+  slots_.reserve(meta.num_inputs());
+  for (size_t i = 0; i < meta.num_inputs(); ++i) {
+    slots_.emplace_back(meta, i, method_->get_input(i));
+    const Result<Tag> tag = meta.input_tag(i);
+    const bool is_large =
+        tag.ok() && *tag == Tag::Tensor && meta.input_tensor_meta(i)->nbytes() >= kWorthLending;
+    can_lend_.push_back(is_large && looks++ < kMostLooks && method_->input_stands_alone(i));
+  }
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    const Result<Tag> tag = meta.output_tag(i);
+    if (!tag.ok() || *tag != Tag::Tensor) {
+      continue;
+    }
+    const Result<runtime::TensorInfo> info = meta.output_tensor_meta(i);
+    if (info.ok() && info->nbytes() >= kWorthLending && looks++ < kMostLooks &&
+        method_->output_stands_alone(i)) {
+      large_outputs_.push_back({i, info->nbytes(), nullptr, nullptr});
+    }
+    if (!info.ok() || info->is_memory_planned()) {
+      continue;
+    }
+    Result<HeapBlock> block = HeapBlock::allocate(info->nbytes());
+    Error error = block.error();
+    if (block.ok()) {
+      error = method_->set_output_data_ptr(block->bytes().data(), info->nbytes(), i);
+      output_blocks_.push_back(std::move(*block));
+    }
+    if (error != Error::Ok) {
+      raise_error(error, name_ + "(): no memory of " + std::to_string(info->nbytes()) +
+                             " bytes for output " + std::to_string(i));
+    }
+  }
+}
+
+py::list LoadedMethod::call(py::handle inputs, bool clone_outputs) {
+  const Turn turn(*this);
+  struct ReleaseInputs {
+    LoadedMethod& method;
+    ~ReleaseInputs() { method.release_inputs(); }
+  } release{*this};
+  take_inputs(inputs, /*lends=*/true);
+  lend_outputs(/*all=*/clone_outputs);
+  run();
+  return collect_outputs(clone_outputs ? Leave::HandOut : Leave::Show);
+}
+
+void LoadedMethod::lend_outputs(bool all) {
+  for (LargeOutput& output : large_outputs_) {
+    const bool is_handed_out = output.memory.use_count() > 1;
+    if (!is_handed_out && (output.memory != nullptr || !all)) {
+      // Whoever had it has done with it.
+      std::atomic_thread_fence(std::memory_order_acquire);
+      continue;
+    }
+    std::shared_ptr<void> memory = std::move(output.memory_before);
+    if (memory.use_count() == 1) {
+      std::atomic_thread_fence(std::memory_order_acquire);
+    } else {
+      memory = output_memory(output.nbytes);
+    }
+    const Error error = method_->replace_output_data_ptr(memory.get(), output.nbytes, output.index);
+    if (error != Error::Ok) {
+      raise_error(error, name_ + "(): output " + std::to_string(output.index) +
+                             " cannot be written to memory of its own");
+    }
+    output.memory_before = std::exchange(output.memory, std::move(memory));
+  }
+}
+
+void LoadedMethod::set_inputs(py::handle inputs) {
+  const Turn turn(*this);
+  take_inputs(inputs, /*lends=*/false);
+}
+
+void LoadedMethod::execute() {
+  const Turn turn(*this);
+  run();
+}
+
+py::list LoadedMethod::outputs(bool clone_outputs) {
+  const Turn turn(*this);
+  if (!has_run_) {
+    raise_error(Error::InvalidState, name_ + "() has not run: there are no outputs");
+  }
+  return collect_outputs(clone_outputs ? Leave::Copy : Leave::Show);
+}
+
+runtime::Execution LoadedMethod::start_async(py::handle inputs, runtime::TaskPool& pool) {
+  const Turn turn(*this);
+  if (program_->arenas() != nullptr) {
+    raise_error(Error::NotSupported,
+                name_ + "(): a method whose arenas others share is executed by the calling thread");
+  }
+  take_inputs(inputs, /*lends=*/false);
+  lend_outputs(/*all=*/false);
+  runtime::Result<runtime::Execution> execution = method_->execute_async(pool);
+  if (!execution.ok()) {
+    release_inputs();
+    raise_error(execution.error(), name_ + "() cannot be executed on other threads");
+  }
+  is_elsewhere_ = true;
+  return std::move(*execution);
+}
+
+void LoadedMethod::end_async() {
+  release_inputs();
+  is_elsewhere_ = false;
+}
+
+std::vector<size_t> LoadedMethod::planned_buffer_sizes() {
+  const Turn turn(*this);
+  std::vector<size_t> sizes(method_->method_meta().num_memory_planned_buffers());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Result<size_t> size = method_->memory_planned_buffer_size(i);
+    if (!size.ok()) {
+      raise_error(size.error(), name_ + "(): no plan for inputs of these sizes");
+    }
+    sizes[i] = *size;
+  }
+  return sizes;
+}
+
+void LoadedMethod::set_case_inputs(const bundled_program::TestCase& test_case) {
+  const Turn turn(*this);
+  release_inputs();
+  output_kind_ = OutputKind();
+  Result<bundled_program::InputMemory> inputs = bundled_program::set_inputs(*method_, test_case);
+  if (!inputs.ok()) {
+    raise_error(inputs.error(), name_ + "(): the test case's inputs do not fit");
+  }
+  case_inputs_ = std::move(*inputs);
+  inputs_are_set_ = true;
+}
+
+void LoadedMethod::compare_outputs(const bundled_program::TestCase& test_case,
+                                   const bundled_program::Tolerances& tolerances,
+                                   const std::string& place) {
+  const Turn turn(*this);
+  const Result<bundled_program::OutputError> error =
+      bundled_program::output_error(*method_, test_case, tolerances);
+  if (!error.ok()) {
+    raise_error(error.error(), place + ": the outputs are not comparable with those expected");
+  }
+  if (error->beyond != 0) {
+    std::ostringstream text;
+    text << place << ": " << error->beyond << " of " << error->count
+         << " numbers are further from what is expected than " << tolerances.absolute << " + "
+         << tolerances.relative << " * |expected|; the largest error is " << error->max_absolute;
+    raise_error(Error::InvalidArgument, text.str());
+  }
+}
+
+void LoadedMethod::release_inputs() {
+  inputs_are_set_ = false;
+  case_inputs_.clear();
+  for (InputSlot& slot : slots_) {
+    slot.release();
+  }
+}
+
+void LoadedMethod::take_inputs(py::handle inputs, bool lends) {
+  release_inputs();
+  output_kind_ = OutputKind();
+  // One tensor stands for a sequence of it.
+  const bool is_tensor = tensor_type(Py_TYPE(inputs.ptr())).access != TensorAccess::None;
+  const py::object sequence =
+      is_tensor ? py::object(py::make_tuple(inputs))
+                : py::reinterpret_steal<py::object>(PySequence_Fast(inputs.ptr(), "inputs"));
+  if (!sequence || PyUnicode_Check(inputs.ptr())) {
+    PyErr_Clear();
+    raise_error(Error::InvalidType, name_ + "(): expected a list or tuple of inputs, found " +
+                                        Py_TYPE(inputs.ptr())->tp_name);
+  }
+  const size_t count = static_cast<size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
+  if (count != slots_.size()) {
+    raise_error(Error::InvalidArgument, name_ + "(): expected " + std::to_string(slots_.size()) +
+                                            " inputs, found " + std::to_string(count));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const ArgumentPlace place{name_, i};
+    // Reading an input may run Python code, which may change a list.
+    if (PySequence_Fast_GET_SIZE(sequence.ptr()) != static_cast<ssize_t>(count)) {
+      raise_error(Error::InvalidArgument, name_ + "(): the list of inputs changed meanwhile");
+    }
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.ptr(), static_cast<ssize_t>(i));
+    InputSlot& slot = slots_[i];
+    const runtime::EValue value = slot.read(item, place, output_kind_, lends && can_lend_[i]);
+    const Error error =
+        slot.is_lent_planned() ? method_->lend_input(value, i) : method_->set_input(value, i);
+    if (error != Error::Ok) {
+      raise_error(error,
+                  place.text() + ": expected " + slot.expected() + ", found " + slot.found());
+    }
+  }
+  inputs_are_set_ = true;
+}
+
+void LoadedMethod::run() {
+  if (!inputs_are_set_ && !slots_.empty()) {
+    raise_error(Error::InvalidState, name_ + "(): the inputs are not set");
+  }
+  lend_outputs(/*all=*/false);
+  Error error = Error::Ok;
+  {
+    const GilRelease released;
+    SignalCheck signals(released);
+    method_->set_interrupt_check(
+        [](void* check) { return static_cast<SignalCheck*>(check)->interrupts(); }, &signals);
+    const threadpool::ThreadPoolScope scope(pool_.get());
+    error = method_->execute();
+    method_->set_interrupt_check(nullptr, nullptr);
+  }
+  has_run_ = error == Error::Ok;
+  if (!has_run_ && PyErr_Occurred() != nullptr) {
+    LogCapture::take();  // the exception says it
+    throw py::error_already_set();
+  }
+  if (!has_run_) {
+    raise_execution_error(error);
+  }
+}
+
+void LoadedMethod::raise_execution_error(Error error) const {
+  if (method_->instruction_budget_is_used_up()) {
+    raise_budget_used_up(name_ + "() runs longer than its instruction budget allows");
+  }
+  raise_error(error, name_ + "() failed");
+}
+
+py::list LoadedMethod::collect_outputs(Leave leave) {
+  const size_t count = method_->outputs_size();
+  py::list outputs(count);
+  for (size_t i = 0; i < count; ++i) {
+    PyList_SET_ITEM(outputs.ptr(), static_cast<ssize_t>(i),
+                    to_python(method_->get_output(i), leave).release().ptr());
+  }
+  return outputs;
+}
+
+template <typename Items, typename Convert>
+py::list list_of(const Items& items, Convert&& convert) {
+  py::list list;
+  for (const auto& item : items) {
+    list.append(convert(item));
+  }
+  return list;
+}
+
+py::object LoadedMethod::to_python(const EValue& value, Leave leave) {
+  const auto convert_tensor = [&](const executorch::aten::Tensor& tensor) {
+    return tensor_to_python(tensor, leave);
+  };
+  switch (value.tag) {
+    case Tag::Tensor:
+      return convert_tensor(value.toTensor());
+    case Tag::None:
+      return py::none();
+    case Tag::Int:
+      return py::int_(value.toInt());
+    case Tag::Double:
+      return py::float_(value.toDouble());
+    case Tag::Bool:
+      return py::bool_(value.toBool());
+    case Tag::String:
+      return python_text(value.toString());
+    case Tag::ListInt:
+      return list_of(value.toIntList(), [](int64_t item) { return py::int_(item); });
+    case Tag::ListDouble:
+      return list_of(value.toDoubleList(), [](double item) { return py::float_(item); });
+    case Tag::ListBool:
+      return list_of(value.toBoolList(), [](bool item) { return py::bool_(item); });
+    case Tag::ListTensor:
+      return list_of(value.toTensorList(), convert_tensor);
+    case Tag::ListOptionalTensor:
+      return list_of(value.toListOptionalTensor(), [&](const auto& item) -> py::object {
+        return item.has_value() ? convert_tensor(*item) : py::none();
+      });
+    default:
+      raise_error(Error::NotSupported, name_ + "(): an output is of a kind unknown to Python");
+  }
+}
+
+py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor, Leave leave) {
+  StridedView view;
+  view.type = element_type(tensor.scalar_type());
+  if (view.type == nullptr) {
+    raise_error(Error::NotSupported, name_ + "(): an output is a tensor of " +
+                                         element_type_name(tensor.scalar_type()) +
+                                         ", which no Python tensor can hold");
+  }
+  view.data = static_cast<const uint8_t*>(tensor.const_data_ptr());
+  view.rank = static_cast<size_t>(tensor.dim());
+  std::copy(tensor.sizes().begin(), tensor.sizes().end(), view.sizes.begin());
+  uint8_t dim_order[kMaxRank];
+  if (runtime::get_dim_order(tensor, dim_order, view.rank) != Error::Ok) {
+    raise_error(Error::Internal, name_ + "(): an output tensor has no dim order");
+  }
+  set_dense_strides(view, dim_order);
+  if (view.data == nullptr && view.count() != 0) {
+    raise_error(Error::Internal, name_ + "(): an output tensor has no memory");
+  }
+  for (const LargeOutput& output : large_outputs_) {
+    if (leave != Leave::Copy && output.memory != nullptr && output.memory.get() == view.data) {
+      return output_kind_.make_view(SharedTensor{view, output.memory});
+    }
+  }
+  // A view may show the method's memory, which it keeps alive, but not that of an input, nor memory
+  // that the next call gives back.
+  bool clone = leave != Leave::Show || ET_RUNTIME_NAMESPACE::internal::has_growing_memory(tensor);
+  for (size_t i = 0; !clone && i < slots_.size(); ++i) {
+    clone = slots_[i].lends(view.data);
+  }
+  return clone ? output_kind_.make_copy(view)
+               : output_kind_.make_view(SharedTensor{view, shared_from_this()});
+}
+
+py::object LoadedMethod::attribute(const std::string& name) {
+  const Turn turn(*this);
+  const Result<executorch::aten::Tensor> tensor = method_->get_attribute(name);
+  if (!tensor.ok()) {
+    raise_error(tensor.error(), name_ + "() has no attribute '" + name + "'");
+  }
+  return tensor_to_python(*tensor, Leave::Show);
+}
+
+}  // namespace executorch::extension::pybindings

@@ -1,0 +1,121 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <executorch/extension/module/data_files.h>
+#include <executorch/extension/module/method_memory.h>
+#include <executorch/extension/pybindings/interpreter/python_reference.h>
+#include <executorch/extension/pybindings/program/backend_choices.h>
+#include <executorch/extension/pybindings/program/event_record.h>
+#include <executorch/extension/threadpool/threadpool.h>
+#include <executorch/runtime/core/data_loader.h>
+#include <executorch/runtime/executor/program.h>
+
+namespace executorch::extension::pybindings {
+
+/// Limits of a method; 0: no limit.
+struct Limits {
+  size_t max_planned_bytes = default_max_planned_bytes();
+  size_t instruction_budget = 0;
+};
+
+/// A program with all that it needs to live: methods, metadata and views share it.
+class LoadedProgram final {
+ public:
+  /// Maps the file. Raises AccessError if it cannot be read, InvalidProgramError if it is none.
+  static std::shared_ptr<LoadedProgram> from_file(const std::string& path,
+                                                  runtime::Program::Verification verification);
+
+  /// Adds the weights of a .ptd file, before any method is loaded: maps the file, or uses the
+  /// memory of `bytes` and keeps it alive. Raises AccessError or InvalidExternalDataError.
+  void add_data_file(const std::string& path);
+  void add_data_bytes(pybind11::bytes bytes);
+
+  /// Null without data files.
+  const ET_RUNTIME_NAMESPACE::NamedDataMap* data_map() const {
+    return data_ == nullptr ? nullptr : data_->map();
+  }
+
+  /// Uses the memory of `bytes`, which cannot change, and keeps it alive.
+  static std::shared_ptr<LoadedProgram> from_bytes(pybind11::bytes bytes,
+                                                   runtime::Program::Verification verification);
+  /// Uses `bytes`, which lie in what `owner` keeps alive. `source` names them in messages.
+  static std::shared_ptr<LoadedProgram> from_memory(pybind11::object owner,
+                                                    runtime::Span<const uint8_t> bytes,
+                                                    std::string source,
+                                                    runtime::Program::Verification verification);
+
+  const runtime::Program& program() const { return *program_; }
+
+  /// The right to execute: of one method, or of all that share something.
+  struct Turns {
+    using Mutex = std::timed_mutex;
+    Mutex mutex;
+    std::atomic<std::thread::id> running_in{};
+  };
+  /// Makes methods that are loaded from now on share arenas (see SharedArenas).
+  void share_arenas();
+  /// Null if methods do not share them.
+  const SharedArenas* arenas() const { return arenas_.has_value() ? &*arenas_ : nullptr; }
+  /// One for each method, or the same for all that share arenas or a record of events.
+  std::shared_ptr<Turns> turns() const {
+    return shared_turns_ != nullptr ? shared_turns_ : std::make_shared<Turns>();
+  }
+  /// The threads of methods that are loaded from now on; null: the process's default pool.
+  void use_threads(std::shared_ptr<threadpool::ThreadPool> pool) { pool_ = std::move(pool); }
+  const std::shared_ptr<threadpool::ThreadPool>& pool() const { return pool_; }
+  /// What backends are told when methods are loaded from now on.
+  void use_backend_options(const std::map<std::string, OptionValues>& choices) {
+    choices_ = BackendChoices(choices);
+  }
+  const runtime::LoadBackendOptionsMap* backend_options() const { return choices_.map(); }
+  /// Limits for methods that are loaded from now on without limits of their own.
+  void set_limits(const Limits& limits) { limits_ = limits; }
+  const Limits& limits() const { return limits_; }
+  /// Records what happens in methods that are loaded from now on, which take turns then. Raises as
+  /// EventRecord.
+  void record_events(size_t debug_buffer_size);
+  bool records_events() const { return events_ != nullptr; }
+  runtime::EventTracer* tracer() const { return events_ == nullptr ? nullptr : events_->tracer(); }
+  /// Writes what is recorded so far, when no method is running. Raises InvalidStateError if nothing
+  /// is, AccessError if a file cannot be written.
+  void write_events(const std::string& path, const std::optional<std::string>& debug_buffer_path);
+
+  /// For messages: the file's path, or what was loaded instead.
+  const std::string& source() const { return source_; }
+
+  /// Raises MethodNotFoundError, naming the methods that there are.
+  runtime::MethodMeta method_meta(const std::string& method) const;
+  std::vector<std::string> method_names() const;
+
+ private:
+  LoadedProgram(std::string source, PythonReference memory,
+                std::unique_ptr<runtime::DataLoader> loader)
+      : source_(std::move(source)), memory_(std::move(memory)), loader_(std::move(loader)) {}
+
+  void load(runtime::Program::Verification verification);
+  void load_data(std::unique_ptr<runtime::DataLoader> loader, const std::string& source);
+
+  std::string source_;
+  PythonReference memory_;
+  std::unique_ptr<runtime::DataLoader> loader_;
+  std::optional<runtime::Program> program_;
+  PythonReference data_memory_;
+  std::unique_ptr<DataFiles> data_;
+  std::optional<SharedArenas> arenas_;
+  std::unique_ptr<EventRecord> events_;
+  std::shared_ptr<Turns> shared_turns_;
+  std::shared_ptr<threadpool::ThreadPool> pool_;
+  BackendChoices choices_;
+  Limits limits_;
+};
+
+}  // namespace executorch::extension::pybindings

@@ -1,0 +1,62 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+
+#include <executorch/extension/async/execution.h>
+#include <executorch/extension/async/task_threads.h>
+#include <executorch/extension/pybindings/interpreter/log_capture.h>
+#include <executorch/extension/pybindings/program/loaded_method.h>
+
+namespace executorch::extension::pybindings {
+
+/// The future of one execution on other threads. Functions need the GIL; they free it to wait.
+class RunningMethod final {
+ public:
+  /// Sets the inputs and starts. Raises InvalidStateError if another execution's result has not
+  /// been taken, and what LoadedMethod::call() raises for inputs.
+  static std::shared_ptr<RunningMethod> start(std::shared_ptr<LoadedMethod> method,
+                                              pybind11::handle inputs, size_t threads,
+                                              bool clone_outputs);
+  ~RunningMethod();
+
+  bool done() const;
+  void cancel();
+  size_t task_count() const { return task_count_; }
+  /// Waits, at most `timeout` seconds if there is a number: raises TimeoutError then. Returns the
+  /// outputs, or raises as LoadedMethod::call(), or what a signal's handler raises; of a cancelled
+  /// execution, CancelledError; in a process that was forked meanwhile, InvalidStateError.
+  pybind11::list result(std::optional<double> timeout);
+
+ private:
+  class Pool;
+
+  RunningMethod(std::shared_ptr<LoadedMethod> method, bool clone_outputs);
+  /// Waits for the end, at most `timeout` seconds if there is a number; whether it came. Throws
+  /// what a signal's handler raises; the execution goes on then.
+  bool wait(std::optional<double> timeout);
+  /// Cancels, waits, and gives the method free.
+  void end();
+
+  std::shared_ptr<LoadedMethod> method_;
+  const bool clone_outputs_;
+  const pid_t process_;
+  std::shared_ptr<SharedLog> log_;
+  std::unique_ptr<Pool> pool_;
+  std::optional<runtime::Execution> execution_;
+  size_t task_count_ = 0;
+  /// Threads within result().
+  size_t waiting_ = 0;
+  pybind11::object outputs_;
+  std::optional<runtime::Error> error_;
+  bool was_cancelled_ = false;
+};
+
+/// ExecuTorchExecution and ExecuTorchMethod.execute_async.
+void bind_running_method(pybind11::module_& module);
+
+}  // namespace executorch::extension::pybindings

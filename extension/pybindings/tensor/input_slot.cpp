@@ -1,0 +1,283 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+#include <executorch/extension/pybindings/tensor/input_slot.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include <executorch/extension/pybindings/interpreter/raise.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
+
+namespace py = pybind11;
+
+namespace executorch::extension::pybindings {
+namespace {
+
+using runtime::EValue;
+using runtime::Tag;
+
+struct TagName {
+  Tag tag;
+  const char* name;
+};
+
+constexpr TagName kTagNames[] = {
+    {Tag::None, "None"},      {Tag::Tensor, "a tensor"}, {Tag::String, "a str"},
+    {Tag::Double, "a float"}, {Tag::Int, "an int"},      {Tag::Bool, "a bool"},
+};
+
+/// `unbounded`: a size of 0 is none.
+template <typename Sizes>
+std::string in_brackets(const Sizes& sizes, size_t rank, bool unbounded) {
+  std::string text = "[";
+  for (size_t i = 0; i < rank; ++i) {
+    text += i == 0 ? "" : ", ";
+    text += unbounded && sizes[i] == 0 ? "any" : std::to_string(sizes[i]);
+  }
+  return text + "]";
+}
+
+std::string type_name_of(py::handle object) {
+  return py::str(py::type::handle_of(object).attr("__qualname__"));
+}
+
+[[noreturn]] void refuse(runtime::Error error, const ArgumentPlace& place,
+                         const std::string& expected, const std::string& found) {
+  raise_error(error, place.text() + ": expected " + expected + ", found " + found);
+}
+
+/// A number as Python writes it, or nothing for what is no number.
+std::string text_of(const EValue& value) {
+  switch (value.tag) {
+    case Tag::Int:
+      return py::repr(py::int_(value.toInt()));
+    case Tag::Double:
+      return py::repr(py::float_(value.toDouble()));
+    case Tag::Bool:
+      return py::repr(py::bool_(value.toBool()));
+    default:
+      return "";
+  }
+}
+
+/// Whether the object is a bool of Python's or numpy's, which are the same in name only.
+bool is_bool(py::handle object) {
+  if (PyBool_Check(object.ptr())) {
+    return true;
+  }
+  const std::string name = Py_TYPE(object.ptr())->tp_name;
+  return name == "numpy.bool" || name == "numpy.bool_";
+}
+
+/// The number of elements, or nothing if it is more than a tensor can have.
+std::optional<int64_t> checked_count(const StridedView& view) {
+  int64_t count = 1;
+  for (size_t i = 0; i < view.rank; ++i) {
+    if (view.sizes[i] < 0 || view.sizes[i] > std::numeric_limits<int32_t>::max() ||
+        __builtin_mul_overflow(count, view.sizes[i], &count)) {
+      return std::nullopt;
+    }
+  }
+  return count;
+}
+
+/// Whether what lies behind the memory is there too: delegates may load whole vectors.
+bool may_be_read_beyond(const uint8_t* data, size_t bytes) {
+  constexpr uintptr_t kPage = 4096, kMostBeyond = 256;
+  return (reinterpret_cast<uintptr_t>(data) + bytes - 1) % kPage + kMostBeyond < kPage;
+}
+
+}  // namespace
+
+InputSlot::InputSlot(const runtime::MethodMeta& meta, size_t index, const EValue& unset) {
+  const auto tag = meta.input_tag(index);
+  if (!tag.ok()) {
+    raise_error(tag.error(), std::string("cannot describe input ") + std::to_string(index) +
+                                 " of the method '" + meta.name() + "'");
+  }
+  tag_ = *tag;
+  if (tag_ != Tag::Tensor) {
+    constant_ = text_of(unset);
+    return;
+  }
+  const auto info = meta.input_tensor_meta(index);
+  if (!info.ok()) {
+    raise_error(info.error(), std::string("cannot describe input ") + std::to_string(index) +
+                                  " of the method '" + meta.name() + "'");
+  }
+  type_ = element_type(info->scalar_type());
+  type_name_ = element_type_name(info->scalar_type());
+  is_planned_ = info->is_memory_planned();
+  is_dynamic_ = unset.isTensor() && runtime::may_resize(unset.toTensor());
+  is_unbounded_ = info->is_unbounded();
+  rank_ = info->sizes().size();
+  for (size_t i = 0; i < rank_; ++i) {
+    largest_sizes_[i] = info->sizes()[i];
+    largest_count_ *= largest_sizes_[i];
+    dim_order_[i] = info->dim_order()[i];
+  }
+}
+
+std::string InputSlot::expected() const {
+  if (tag_ == Tag::Tensor) {
+    return "a " + type_name_ + " tensor " + (is_dynamic_ ? "of at most " : "") +
+           in_brackets(largest_sizes_, rank_, is_unbounded_);
+  }
+  for (const TagName& row : kTagNames) {
+    if (row.tag == tag_) {
+      return constant_.empty() ? row.name : row.name + (" of " + constant_);
+    }
+  }
+  return "a list";
+}
+
+std::string InputSlot::found() const {
+  if (view_.type != nullptr) {
+    return "a " + view_.describe();
+  }
+  if (!object_) {
+    return "nothing";
+  }
+  return constant_.empty() ? type_name_of(object_)
+                           : type_name_of(object_) + " " + std::string(py::repr(object_));
+}
+
+bool InputSlot::lends(const void* address) const {
+  if (!is_lent_ || view_.data == nullptr) {
+    return false;
+  }
+  const auto* byte = static_cast<const uint8_t*>(address);
+  return byte >= view_.data && byte < view_.data + view_.count() * view_.type->size;
+}
+
+EValue InputSlot::read(py::handle object, const ArgumentPlace& place, OutputKind& kind,
+                       bool lends_planned) {
+  object_ = py::reinterpret_borrow<py::object>(object);
+  view_.type = nullptr;
+  if (tag_ == Tag::Tensor) {
+    const TensorType type = tensor_type(Py_TYPE(object.ptr()));
+    if (type.access == TensorAccess::None && rank_ == 0 && is_number(object)) {
+      return number_value(place);
+    }
+    if (type.access == TensorAccess::None) {
+      refuse(runtime::Error::InvalidType, place, expected(), type_name_of(object));
+    }
+    kind.saw_input(object, type);
+    view_ = view_tensor(object, type, place, keep_alive_);
+    return tensor_value(place, lends_planned);
+  }
+  return scalar_value(place);
+}
+
+bool InputSlot::is_number(py::handle object) const {
+  switch (type_->type) {
+    case executorch::aten::ScalarType::Bool:
+      return is_bool(object);
+    case executorch::aten::ScalarType::Long:
+      return PyLong_Check(object.ptr()) && !is_bool(object);
+    case executorch::aten::ScalarType::Double:
+      return PyFloat_Check(object.ptr());
+    default:
+      return false;
+  }
+}
+
+EValue InputSlot::number_value(const ArgumentPlace& place) {
+  copy_.resize(type_->size);
+  switch (type_->type) {
+    case executorch::aten::ScalarType::Bool:
+      copy_[0] = PyObject_IsTrue(object_.ptr()) == 1 ? 1 : 0;
+      break;
+    case executorch::aten::ScalarType::Long: {
+      int overflow = 0;
+      const int64_t number = PyLong_AsLongLongAndOverflow(object_.ptr(), &overflow);
+      if (overflow != 0) {
+        refuse(runtime::Error::InvalidArgument, place, "an int of 64 bits", py::repr(object_));
+      }
+      std::memcpy(copy_.data(), &number, sizeof(number));
+      break;
+    }
+    default: {
+      const double number = PyFloat_AsDouble(object_.ptr());
+      std::memcpy(copy_.data(), &number, sizeof(number));
+    }
+  }
+  is_lent_ = false;
+  return tensor_over(copy_.data(), 0, copy_.size());
+}
+
+EValue InputSlot::tensor_over(const uint8_t* data, size_t rank, size_t bytes) {
+  ET_RUNTIME_NAMESPACE::internal::describe_tensor(type_->type, rank, sizes_.data(),
+                                                  dim_order_.data(), strides_.data(),
+                                                  const_cast<uint8_t*>(data), bytes, &tensor_);
+  return EValue(ET_RUNTIME_NAMESPACE::internal::tensor_in(*tensor_));
+}
+
+EValue InputSlot::tensor_value(const ArgumentPlace& place, bool lends_planned) {
+  if (type_ != view_.type || view_.rank != rank_) {
+    refuse(runtime::Error::InvalidArgument, place, expected(), found());
+  }
+  const std::optional<int64_t> count = checked_count(view_);
+  if (!count || (*count > largest_count_ && !is_unbounded_)) {
+    refuse(runtime::Error::InvalidArgument, place, expected(), found());
+  }
+  executorch::aten::StridesType step = 1;
+  for (size_t i = rank_; i-- > 0;) {
+    const size_t dim = dim_order_[i];
+    sizes_[dim] = static_cast<executorch::aten::SizesType>(view_.sizes[dim]);
+    strides_[dim] = step;
+    step *= sizes_[dim] > 1 ? sizes_[dim] : 1;
+  }
+  const size_t bytes = static_cast<size_t>(*count) * type_->size;
+  // Memory that must not be written is not lent: a program may update its inputs in place.
+  is_lent_ = (!is_planned_ || (lends_planned && may_be_read_beyond(view_.data, bytes))) &&
+             !view_.read_only && is_dense(view_, dim_order_.data());
+  const uint8_t* data = view_.data;
+  if (!is_lent_ && (!is_planned_ || !is_dense(view_, dim_order_.data()))) {
+    copy_.resize(bytes);
+    copy_dense(view_, dim_order_.data(), copy_.data());
+    data = copy_.data();
+  }
+  return tensor_over(data, rank_, bytes);
+}
+
+EValue InputSlot::scalar_value(const ArgumentPlace& place) {
+  PyObject* const object = object_.ptr();
+  if (tag_ == Tag::None && object_.is_none()) {
+    return EValue();
+  }
+  if (tag_ == Tag::Bool && is_bool(object_)) {
+    return EValue(PyObject_IsTrue(object) == 1);
+  }
+  if (tag_ == Tag::Int && PyIndex_Check(object) != 0 && !is_bool(object_)) {
+    const py::object integer = py::reinterpret_steal<py::object>(PyNumber_Index(object));
+    int overflow = 0;
+    const int64_t value = integer ? PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow) : -1;
+    if (overflow != 0) {
+      refuse(runtime::Error::InvalidArgument, place, "an int of 64 bits", py::repr(object_));
+    }
+    if (PyErr_Occurred() == nullptr) {
+      return EValue(value);
+    }
+    raise_from_python(place.text() + " is no int");
+  }
+  if (tag_ == Tag::Double && PyNumber_Check(object) != 0 && !is_bool(object_)) {
+    const double value = PyFloat_AsDouble(object);
+    if (PyErr_Occurred() != nullptr) {
+      raise_from_python(place.text() + " is no float");
+    }
+    return EValue(value);
+  }
+  if (tag_ == Tag::String && PyUnicode_Check(object)) {
+    ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+    if (text == nullptr) {
+      raise_from_python(place.text() + " has no UTF-8 form");
+    }
+    text_.emplace(const_cast<char*>(text), static_cast<size_t>(size));
+    return EValue(&*text_);
+  }
+  refuse(runtime::Error::InvalidType, place, expected(), found());
+}
+
+}  // namespace executorch::extension::pybindings
