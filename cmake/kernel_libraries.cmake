@@ -102,13 +102,13 @@ function(executorch_kernel_options target)
     check_cxx_source_compiles("#if defined(__x86_64__) && !defined(__FMA__)\nint main() {}\n#endif"
                               EXECUTORCH_FMA_IS_CHOSEN)
   endif()
-  set(unfused_sources "portable/(random|normalize_backward)|quantized/.*")
+  set(unfused_sources "portable/(random/random|normalize/backward)|quantized/.*")
   if(EXECUTORCH_FMA_IS_CHOSEN)
     set(unfused_sources "(portable|loops|quantized)/.*")
   endif()
   get_target_property(unfused ${target} SOURCES)
   list(FILTER unfused INCLUDE REGEX "[/]kernels/(${unfused_sources})\\.cpp$")
-  list(FILTER unfused EXCLUDE REGEX "[/]kernels/portable/(gemm|recurrent)/")  # sums whose last bits may differ
+  list(FILTER unfused EXCLUDE REGEX "[/]kernels/portable/(gemm/gemm|recurrent/layers)\\.cpp$")  # sums whose last bits may differ
   foreach(source ${unfused})
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     if(NOT options MATCHES "-ffp-contract=off")  # several libraries of a folder may have it

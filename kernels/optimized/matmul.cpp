@@ -3,7 +3,7 @@
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/kernel_threads.h>
 #include <executorch/kernels/optimized/product.h>
-#include <executorch/kernels/portable/matmul.h>
+#include <executorch/kernels/portable/gemm/matmul.h>
 
 namespace executorch::kernels::optimized {
 namespace {

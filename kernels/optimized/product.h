@@ -2,7 +2,7 @@
 // Products of float32 by the engine.
 #pragma once
 
-#include <executorch/kernels/portable/matmul.h>
+#include <executorch/kernels/portable/gemm/matmul.h>
 
 namespace executorch::kernels::optimized {
 

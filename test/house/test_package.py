@@ -64,7 +64,7 @@ def test_the_wheel_holds_the_packages_the_programs_the_headers_and_the_libraries
         "executorch/data/bin/executor_runner",
         "executorch/include/executorch/extension/module/module.h",
         "executorch/include/executorch/kernels/portable/Functions.h",
-        "executorch/kernels/portable/convolution.cpp",
+        "executorch/kernels/portable/conv/forward.cpp",
         "executorch/lib/cmake/ExecuTorch/kernel_libraries.cmake",
         "executorch/lib/libexecutorch_core.a",
         "executorch/share/cmake/executorch-config.cmake",

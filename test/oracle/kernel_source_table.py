@@ -18,12 +18,8 @@ from pathlib import Path
 
 from executorch.codegen.binding import KERNELS, Library, read_rows
 
-_FOLDERS = {
-    "portable_kernels": ("portable",),
-    "kernel_engine": ("loops",),
-    "quantized_kernels": ("quantized",),
-}
-"""Of the sources of each library."""
+_FOLDERS = {"portable_kernels": "portable", "kernel_engine": "loops", "quantized_kernels": "quantized"}
+"""Folder below kernels/ with the sources of each library."""
 
 
 def newest_build() -> Path:
@@ -49,10 +45,8 @@ def source_table(build: Path) -> dict[str, dict[str, object]]:
     strong: dict[str, str] = {}
     weak: dict[str, set[str]] = defaultdict(set)
     asked: dict[str, set[str]] = {}
-    for library, folders in _FOLDERS.items():
-        sources = {path.name: path for folder in folders for path in (KERNELS / folder).rglob("*.cpp")}
-        for member, kind, symbol in _symbols(build / "kernels" / f"lib{library}.a"):
-            source = sources[member.removesuffix(".o")].relative_to(KERNELS).as_posix()
+    for library, folder in _FOLDERS.items():
+        for source, kind, symbol in _symbols(build / "kernels" / "CMakeFiles" / f"{library}.dir", folder):
             asked.setdefault(source, set())
             if kind == "U":
                 asked[source].add(symbol)
@@ -75,11 +69,16 @@ def source_table(build: Path) -> dict[str, dict[str, object]]:
     return {"kernels": dict(sorted(kernels.items())), "needs": needs}
 
 
-def _symbols(archive: Path) -> list[tuple[str, str, str]]:
-    """(member, nm's letter, demangled name) of all symbols that other files see."""
-    printed = subprocess.run(["nm", "-A", "-C", "-g", archive], check=True, capture_output=True, text=True).stdout
-    found = re.findall(r"^[^\n]*:([\w.]+\.o):[0-9a-f ]{16} (\w) (.+)$", printed, re.M)
-    return [(member, kind, symbol) for member, kind, symbol in found]
+def _symbols(objects: Path, folder: str) -> list[tuple[str, str, str]]:
+    """(source below kernels/, nm's letter, demangled name) of all symbols that other files see.
+
+    Reads the object files, since several members of the library may have one name. Objects of sources that were moved
+    stay in the build's folder, so only those of existing sources count.
+    """
+    sources = [path.relative_to(KERNELS).as_posix() for path in sorted((KERNELS / folder).rglob("*.cpp"))]
+    listing = ["nm", "-A", "-C", "-g", *(f"{source}.o" for source in sources)]
+    printed = subprocess.run(listing, cwd=objects, check=True, capture_output=True, text=True).stdout
+    return re.findall(r"^([^\n:]+)\.o:[0-9a-f ]{16} (\w) (.+)$", printed, re.M)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Decompositions of random operators to the few that the runtime draws itself.
 
 What is drawn at run time follows the same distributions as in eager mode, from a seeded generator of the runtime's own
-(kernels/portable/random.h); the numbers are others.
+(kernels/portable/random/random.h); the numbers are others.
 """
 
 from __future__ import annotations

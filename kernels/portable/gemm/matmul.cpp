@@ -6,8 +6,8 @@
 #include <executorch/kernels/loops/loop_nest.h>
 #include <executorch/kernels/loops/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
+#include <executorch/kernels/portable/gemm/matmul.h>
 #include <executorch/kernels/portable/gemm/matrix.h>
-#include <executorch/kernels/portable/matmul.h>
 #include <executorch/kernels/portable/recurrent/kernels.h>
 #include <executorch/runtime/kernel/parallel.h>
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/portable/random.h>
+#include <executorch/kernels/portable/random/random.h>
 
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/copy.h>

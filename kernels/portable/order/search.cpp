@@ -1,0 +1,194 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Positions of values in sorted sequences.
+//
+// Elements of any dtype are compared by their keys (loops/order_key.h).
+#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/number.h>
+#include <executorch/kernels/loops/order_key.h>
+#include <executorch/kernels/loops/positions.h>
+#include <executorch/kernels/portable/NativeFunctions.h>
+
+#include <cmath>
+#include <limits>
+
+namespace executorch::kernels::portable {
+namespace {
+
+// How many of n ascending keys come before `key`: where it would be put, to the left or right of
+// its equals. What is compared with a NaN in the sequence comes after it, as in eager.
+int64_t position_of(uint64_t key, const uint64_t* keys, int64_t n, bool floating, bool right) {
+  int64_t low = 0, high = n;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    const uint64_t found = keys[middle];
+    const bool nan = floating && found == kNanKey;
+    if (nan || (right ? found <= key : found < key)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+struct Search {
+  bool out_int32;
+  bool right;
+  const Tensor* sorter;
+};
+
+// The sequences' keys, one after the other, each in the order of its sorter if there is one.
+const uint64_t* keys_of(KernelRuntimeContext& ctx, const KeyReader& reader,
+                        const Strided& sequences, const Tensor* sorter) {
+  const int last = sequences.rank - 1;
+  const int64_t n = sequences.sizes[last], stride = sequences.strides[last];
+  const int64_t count = sequences.numel();
+  auto* const keys = allocate<uint64_t>(ctx, count);
+  if (keys == nullptr) return nullptr;
+  const Strided order = sorter != nullptr ? Strided(*sorter) : sequences;
+  const Strided rows = without(sequences, last), order_rows = without(order, last);
+  IndexWalk row(rows), order_row(order_rows);
+  for (int64_t first = 0; first < count; first += n) {
+    const char *const from = row.next(), *const picks = order_row.next();
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t at = i;
+      if (sorter != nullptr) {
+        at = load_index(reinterpret_cast<const int64_t*>(picks + i * order.strides[last]));
+        if (!ET_EXPECT(ctx, at >= 0 && at < n,
+                       "sorter holds %" PRId64 " for a sequence of %" PRId64 " elements", at, n)) {
+          return nullptr;
+        }
+      }
+      reader.read(from + at * stride, 0, 1, keys + first + i);
+    }
+  }
+  return keys;
+}
+
+bool expect_search(KernelRuntimeContext& ctx, const Tensor& sequence, const Strided& values,
+                   const Shape& shape, const Search& how, Tensor& out) {
+  const Shape sorted(sequence);
+  bool rows_match = sorted.rank == 1 || shape.rank == sorted.rank;
+  for (int d = 0; rows_match && d < sorted.rank - 1; ++d) {
+    rows_match = shape.sizes[d] == sorted.sizes[d];
+  }
+  if (!expect_number(ctx, "the sequence", sequence) ||
+      !ET_EXPECT(ctx, sequence.scalar_type() == values.dtype && sorted.rank > 0 && rows_match,
+                 "values of %s and shape %s cannot be placed in a sequence of %s and shape %s",
+                 name_of(values.dtype), ShapeText(shape).text, name_of(sequence.scalar_type()),
+                 ShapeText(sorted).text) ||
+      !expect_dtype(ctx, "out", out, how.out_int32 ? ScalarType::Int : ScalarType::Long)) {
+    return false;
+  }
+  return how.sorter == nullptr || (expect_dtype(ctx, "sorter", *how.sorter, ScalarType::Long) &&
+                                   ET_EXPECT(ctx, Shape(*how.sorter) == sorted,
+                                             "sorter must have the sequence's shape %s, found %s",
+                                             ShapeText(sorted).text, ShapeText(*how.sorter).text));
+}
+
+// The positions of `values`: rows of the same leading dimensions as the sequences, or anything in a
+// single sequence.
+void search(KernelRuntimeContext& ctx, const Tensor& sequence, const Strided& values,
+            const Shape& shape, const Search& how, Tensor& out) {
+  if (!expect_search(ctx, sequence, values, shape, how, out) || !resize(ctx, out, shape)) return;
+  const KeyReader reader(values.dtype);
+  const Strided sequences(sequence), to(out);
+  const uint64_t* const keys = keys_of(ctx, reader, sequences, how.sorter);
+  if (keys == nullptr) return;
+  const int64_t n = sequences.sizes[sequences.rank - 1];
+  const int64_t row = sequences.rank > 1 ? values.sizes[values.rank - 1] : values.numel() + 1;
+  IndexWalk source(values), target(to);
+  for (int64_t i = 0, count = values.numel(); i < count; ++i) {
+    uint64_t key;
+    reader.read(source.next(), 0, 1, &key);
+    const int64_t position =
+        position_of(key, keys + i / row * n, n, is_floating(values.dtype), how.right);
+    write<int64_t>(position, target.next(), to.dtype);
+  }
+}
+
+// The integer that has the number's place in a sequence of a dtype. A number outside
+// the dtype's range becomes the nearest limit and is placed before or after elements equal to it.
+Scalar among_integers(ScalarType dtype, Search* how, double number) {
+  const double whole = how->right ? std::floor(number) : std::ceil(number);
+  const bool is_bool = dtype == ScalarType::Bool;
+  if (is_bool ? whole == 0 || whole == 1
+              : fits(Scalar(whole), dtype) && std::fabs(whole) < 0x1p63) {
+    return Scalar(cast<int64_t>(whole));
+  }
+  how->right = !(whole < 0);  // NaN comes last.
+  if (is_bool) return Scalar(how->right);
+  const int bits = static_cast<int>(8 * size_of(dtype));
+  const bool is_below = !how->right;
+  if (is_unsigned(dtype)) return Scalar(int64_t(is_below ? 0 : -1));  // -1 wraps
+  const int64_t least = std::numeric_limits<int64_t>::min() >> (64 - bits);
+  return Scalar(is_below ? least : -(least + 1));
+}
+
+void search_number(KernelRuntimeContext& ctx, const Tensor& sequence, const Scalar& value,
+                   const Search& how, Tensor& out) {
+  alignas(8) char element[8];
+  Strided one;
+  one.data = element;
+  one.dtype = sequence.scalar_type();
+  if (!expect_number(ctx, "the sequence", sequence)) return;
+  Search place = how;
+  Scalar key = value;
+  const bool is_wider = value.isFloatingPoint() || one.dtype == ScalarType::Bool;
+  if (is_wider && is_integral(one.dtype)) key = among_integers(one.dtype, &place, as_double(value));
+  if (fill(ctx, one, key)) search(ctx, sequence, one, Shape(), place, out);
+}
+
+// `side` says the same as `right`, and must not contradict it.
+bool parse_side(KernelRuntimeContext& ctx, const std::optional<std::string_view>& side,
+                Search* how) {
+  if (!side.has_value()) return true;
+  if (!ET_EXPECT(ctx, *side == "right" || (*side == "left" && !how->right),
+                 "side must be left or right and not contradict right=%d, found %.*s", how->right,
+                 static_cast<int>(side->size()), side->data())) {
+    return false;
+  }
+  how->right = *side == "right";
+  return true;
+}
+
+}  // namespace
+
+Tensor& searchsorted_tensor_out(KernelRuntimeContext& ctx, const Tensor& sorted_sequence,
+                                const Tensor& self, bool out_int32, bool right,
+                                std::optional<std::string_view> side,
+                                const std::optional<Tensor>& sorter, Tensor& out) {
+  Search how{out_int32, right, sorter.has_value() ? &*sorter : nullptr};
+  if (parse_side(ctx, side, &how)) {
+    search(ctx, sorted_sequence, Strided(self), Shape(self), how, out);
+  }
+  return out;
+}
+Tensor& searchsorted_scalar_out(KernelRuntimeContext& ctx, const Tensor& sorted_sequence,
+                                const Scalar& self, bool out_int32, bool right,
+                                std::optional<std::string_view> side,
+                                const std::optional<Tensor>& sorter, Tensor& out) {
+  Search how{out_int32, right, sorter.has_value() ? &*sorter : nullptr};
+  if (parse_side(ctx, side, &how)) search_number(ctx, sorted_sequence, self, how, out);
+  return out;
+}
+Tensor& bucketize_tensor_out(KernelRuntimeContext& ctx, const Tensor& self,
+                             const Tensor& boundaries, bool out_int32, bool right, Tensor& out) {
+  if (ET_EXPECT(ctx, boundaries.dim() == 1, "boundaries must have rank 1, found %d",
+                static_cast<int>(boundaries.dim()))) {
+    search(ctx, boundaries, Strided(self), Shape(self), {out_int32, right, nullptr}, out);
+  }
+  return out;
+}
+Tensor& bucketize_scalar_out(KernelRuntimeContext& ctx, const Scalar& self,
+                             const Tensor& boundaries, bool out_int32, bool right, Tensor& out) {
+  if (ET_EXPECT(ctx, boundaries.dim() == 1, "boundaries must have rank 1, found %d",
+                static_cast<int>(boundaries.dim()))) {
+    search_number(ctx, boundaries, self, {out_int32, right, nullptr}, out);
+  }
+  return out;
+}
+
+}  // namespace executorch::kernels::portable
