@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 class Verification(enum.Enum):
-    """How much of a program is checked: always everything, whichever is chosen."""
+    """Accepted for compatibility: the runtime always checks the whole program."""
 
     Minimal = 0
     InternalConsistency = 1
 
 @final
 class Tensor:
-    """A tensor of an element type that numpy does not have, for whoever reads DLPack."""
+    """A tensor of an element type that numpy lacks; DLPack consumers can read it."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -34,7 +34,7 @@ class Tensor:
 
 @final
 class TensorInfo:
-    """What a program says of one of its tensors."""
+    """Metadata of an input, output or attribute tensor."""
 
     def sizes(self) -> tuple[int, ...]: ...
     def dim_order(self) -> tuple[int, ...]: ...
@@ -46,7 +46,7 @@ class TensorInfo:
 
 @final
 class MethodMeta:
-    """What a program says of one of its methods."""
+    """Metadata of a method, which need not be loaded."""
 
     def name(self) -> str: ...
     def num_inputs(self) -> int: ...
@@ -65,8 +65,8 @@ class MethodMeta:
 class ThreadPool:
     """Threads that methods run on.
 
-    Methods on one pool take turns with it, so that no more threads run than it has; methods on different pools run at
-    once. Without a number it has as many threads as the physical cores that the process may use.
+    Methods on one pool take turns, so that at most the pool's threads run; methods on different pools run at once. By
+    default a pool has one thread for each physical core that the process may use.
     """
 
     def __init__(self, num_threads: int | None = None) -> None: ...

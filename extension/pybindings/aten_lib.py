@@ -1,15 +1,16 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Programs with ATen's tensors and kernels: the interface of `portable_lib`, in ATen mode.
 
-Operators run on torch's own kernels, whatever torch has when a program is loaded (custom operators, too); what only the
-portable library has runs on that. Delegates are XNNPACK's, where it was built
-with XNNPACK. Tensors whose sizes have no bound, and everything else that programs can hold, are as in `portable_lib`.
+Operators run on torch's own kernels, custom operators included, as they are registered when a program is loaded;
+operators that torch lacks run on the portable library. XNNPACK delegates run if the extension was built with XNNPACK.
+Everything else, tensors without a size bound included, works as in `portable_lib`.
 
-The extension is built on request, because it is compiled against torch: from a checkout, in an environment with torch,
+The extension is built on request, because it is compiled against torch. To build it from a checkout, in an environment
+with torch:
 
     EXECUTORCH_CMAKE_ARGS=-DEXECUTORCH_BUILD_ATEN=ON pip install --no-build-isolation .
 
-Without it, importing this module raises ImportError, which says so.
+Without the extension, importing this module raises an ImportError with these instructions.
 """
 
 from executorch.extension.pybindings import portable_lib

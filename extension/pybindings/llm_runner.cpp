@@ -21,7 +21,7 @@ namespace {
 using llm::GenerationConfig;
 using llm::Stats;
 
-/// A runner whose calls take turns; stop() does not wait.
+/// A runner that serializes its calls, except for stop(), which does not wait.
 class PythonRunner {
  public:
   PythonRunner(const std::string& model_path, const std::string& tokenizer_path,

@@ -246,7 +246,7 @@ void bind_loading(py::module_& module) {
              py::arg("program_verification") = Verification::InternalConsistency);
   module.def("_load_for_executorch_from_bundled_program", load_module_from_bundle,
              py::arg("module"), data, etdump, debug_buffer);
-  // As documented; nothing is taken from a pool here.
+  // The pool's size is a documented argument; this runtime has no such pool.
   const auto load_bundle = [](py::bytes buffer, size_t) {
     return BundledModule(std::move(buffer));
   };
@@ -257,7 +257,7 @@ void bind_loading(py::module_& module) {
 }  // namespace
 }  // namespace executorch::extension::pybindings
 
-// The same sources are a module of each kind of tensors.
+// The same sources make one module for portable tensors and one for at::Tensor.
 #ifdef USE_ATEN_LIB
 PYBIND11_MODULE(_aten_lib, module) {
 #else
@@ -270,7 +270,7 @@ PYBIND11_MODULE(_portable_lib, module) {
                           "How much of a program is checked: always everything.")
       .value("Minimal", Verification::Minimal)
       .value("InternalConsistency", Verification::InternalConsistency)
-      // By default, pickle makes an object without a value first, which seal_types() refuses.
+      // pickle's default creates an object without a value first, which seal_types() forbids.
       .def("__reduce__", [](const py::object& self) {
         return py::make_tuple(py::type::of(self), py::make_tuple(py::int_(self)));
       });

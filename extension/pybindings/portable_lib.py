@@ -1,25 +1,24 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Loading and running programs with the C++ runtime; `executorch.runtime` is the interface above it.
 
-Inputs are a list or tuple (or one tensor): numpy arrays, objects with a buffer or with `__dlpack__` (torch tensors
-among them) for tensors, and `int`, `float`, `bool`, `str` or `None` where the method takes those. Tensors must have
-the method's dtype and rank; any layout is taken, and copied if it is not the method's own.
+Inputs are a list or tuple (or one tensor). Tensors are numpy arrays or objects with a buffer or `__dlpack__`, such as
+torch tensors; other inputs are `int`, `float`, `bool`, `str` or `None`. Tensors must have the method's dtype and rank;
+a tensor whose layout differs from the method's is copied.
 
-Output tensors are of the kind of the first input tensor: torch for torch, numpy for numpy and buffers, and for
-another library its own if it follows the array API standard. Without an input tensor they are torch's if `torch` has
-been imported, else numpy's. An element type that numpy lacks (bfloat16, without `ml_dtypes` imported) comes as a
-`Tensor`, which any reader of DLPack takes.
+Output tensors belong to the library of the first input tensor: torch for torch, numpy for numpy and buffers, and
+another library if it follows the array API standard. Without an input tensor they are torch tensors if `torch` has
+been imported, else numpy arrays. Where numpy lacks the element type (bfloat16, without `ml_dtypes` imported), the
+output is a `Tensor`, which DLPack consumers can read.
 
-With `clone_outputs=True` outputs have memory of their own. With `clone_outputs=False` they show the method's memory
-where that is possible: no copy is made, they stay valid memory after method, program and source are gone, and the next
-call of the method overwrites what they show.
+With `clone_outputs=True` outputs have memory of their own. With `clone_outputs=False` they are views of the method's
+memory where that is possible: nothing is copied, the next call of the method overwrites them, and their memory stays
+valid after method, program and source are gone.
 
 A bundled program (`.bpte`) is loaded by `_load_bundled_program_from_buffer`, its program by
 `_load_for_executorch_from_bundled_program`; `verify_result_with_bundled_expected_output` runs one of its test cases and
-raises `InvalidArgumentError` if an output is not within the tolerances.
+raises `InvalidArgumentError` if an output exceeds the tolerances.
 
-Names of the documented interface whose subject is not there (the old profiler) raise `NotSupportedError` when they are
-called.
+Documented functions of features that this build lacks (the old profiler) raise `NotSupportedError` when called.
 
 While a program loads or runs, other Python threads run. Errors are the classes of `executorch.runtime.errors`.
 """

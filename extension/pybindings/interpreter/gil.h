@@ -9,13 +9,13 @@
 
 namespace executorch::extension::pybindings {
 
-/// What `take` returns, which takes the GIL. A daemon thread never comes back from it once Python
-/// is being finalized: what lies above on its stack uses Python objects, so it must not be unwound.
+/// Returns take(), which acquires the GIL. Once Python is being finalized, this never returns in a
+/// daemon thread: the frames above use Python objects, so its stack must not be unwound.
 template <typename Take>
 auto take_gil(Take&& take) noexcept {
 #if PY_VERSION_HEX < 0x030E0000
-  // Before 3.14, Python ends such a thread by pthread_exit(), which unwinds the stack. Later ones
-  // stop it for ever, as here.
+  // Before 3.14, Python ends such a thread by pthread_exit(), which unwinds the stack. Later
+  // versions block it forever, as here.
   try {
     return take();
   } catch (...) {
@@ -28,7 +28,7 @@ auto take_gil(Take&& take) noexcept {
 #endif
 }
 
-/// Frees the GIL for a scope.
+/// Releases the GIL for a scope.
 class GilRelease final {
  public:
   GilRelease() : state_(PyEval_SaveThread()) {}
@@ -36,7 +36,7 @@ class GilRelease final {
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
 
-  /// What `body` returns, called with the GIL.
+  /// Returns body(), called with the GIL held.
   template <typename Body>
   auto with_gil(Body&& body) const {
     restore();
@@ -54,7 +54,7 @@ class GilRelease final {
   PyThreadState* const state_;
 };
 
-/// Has the GIL for a scope, in any thread.
+/// Holds the GIL for a scope, in any thread.
 class GilHold final {
  public:
   GilHold() : state_(take_gil([] { return PyGILState_Ensure(); })) {}

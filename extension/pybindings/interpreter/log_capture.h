@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The runtime's error messages of one call, for the exception that the call ends in.
+// Collects the runtime's error messages during a call, for the exception that the call raises.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace executorch::extension::pybindings {
 
-/// Puts our log sink in force. Error messages of a thread that is within a LogCapture go there; all
-/// others go where they went before.
+/// Installs the log sink of this module: a LogCapture takes the error messages of its thread, the
+/// previous sink all others.
 void install_log_sink();
 
-/// Error messages of several threads.
+/// A thread-safe list of error messages.
 class SharedLog final {
  public:
   void add(const char* message, size_t length) {
@@ -30,23 +30,23 @@ class SharedLog final {
   std::vector<std::string> lines_;
 };
 
-/// While it exists, collects the error messages logged by this thread. Those that no exception took
-/// are logged when it ends.
+/// Collects the error messages that this thread logs during the object's lifetime. The destructor
+/// logs those that take() did not return.
 class LogCapture final {
  public:
   LogCapture();
-  /// What this thread logs goes to `shared` as soon as it is logged.
+  /// Adds messages to `shared` as soon as they are logged.
   explicit LogCapture(std::shared_ptr<SharedLog> shared);
   ~LogCapture();
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
 
-  /// The messages of this thread's innermost capture, oldest first; they count as told.
+  /// Removes and returns the messages of this thread's innermost capture, oldest first.
   static std::vector<std::string> take();
 
-  /// Called by the sink, whose callers know no exceptions; false if there is no memory.
+  /// Adds a message; false if memory runs out. Does not throw, because the runtime calls the sink.
   bool add(const char* message, size_t length);
-  /// This thread's innermost capture; null if there is none.
+  /// Returns this thread's innermost capture, or null.
   static LogCapture* current();
 
  private:

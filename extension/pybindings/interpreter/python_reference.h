@@ -9,7 +9,7 @@
 
 namespace executorch::extension::pybindings {
 
-/// Keeps a Python object alive for something that any thread may destroy, with or without the GIL.
+/// Owns a reference to a Python object; any thread may destroy it, with or without the GIL.
 class PythonReference final {
  public:
   PythonReference() = default;
@@ -21,7 +21,7 @@ class PythonReference final {
     return *this;
   }
   ~PythonReference() {
-    // Without an interpreter there is nothing to give the object back to.
+    // After the interpreter is finalized, the object cannot be released.
     if (object_ != nullptr && Py_IsInitialized() != 0) {
       const GilHold gil;
       Py_DECREF(object_);

@@ -7,7 +7,7 @@
 
 namespace executorch::extension::pybindings {
 
-/// A str of text that may come from a file and so be anything: bytes that are no UTF-8 become \xff.
+/// Decodes text that may come from an untrusted file: bytes that are invalid UTF-8 become `\xff`.
 inline pybind11::str python_text(std::string_view text) {
   PyObject* const decoded =
       PyUnicode_DecodeUTF8(text.data(), static_cast<ssize_t>(text.size()), "backslashreplace");

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Faults as Python exceptions, of the classes in executorch.runtime.errors.
+// Raises the runtime's errors as the exceptions of executorch.runtime.errors.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace executorch::extension::pybindings {
 
-/// Raises the exception for `error` with what the runtime logged in this call. Needs the GIL.
+/// Raises the exception for `error`; its text includes the messages that the runtime logged in this
+/// call. Needs the GIL.
 [[noreturn]] void raise_error(runtime::Error error, const std::string& message);
 
 /// The same for a method that does not exist.
@@ -21,8 +22,8 @@ namespace executorch::extension::pybindings {
 /// Raises CancelledError.
 [[noreturn]] void raise_cancelled(const std::string& message);
 
-/// Replaces the Python exception that is set by an InvalidArgumentError that is caused by it and
-/// tells its first line.
+/// Raises an InvalidArgumentError whose cause is the current Python exception; the text includes
+/// the first line of the cause.
 [[noreturn]] void raise_from_python(const std::string& message);
 
 }  // namespace executorch::extension::pybindings

@@ -14,8 +14,8 @@ PyObject* refuse_new(PyTypeObject* type, PyObject*, PyObject*) {
   return nullptr;
 }
 
-/// As pybind11's own. Being another function, it is what `type(T).__call__` uses, and nothing else:
-/// Python refuses the `__new__` of a base whose function differs.
+/// Does what pybind11's own tp_new does. Only `type(T).__call__` uses it: because the function
+/// differs from that of the base, Python refuses `base.__new__(T)`.
 PyObject* make_new(PyTypeObject* type, PyObject*, PyObject*) {
   return py::detail::make_new_instance(type);
 }
@@ -37,7 +37,7 @@ void seal(py::handle type_object) {
   const auto make_static =
       py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyStaticMethod_Type));
   py::setattr(type_object, "__new__", make_static(py::cpp_function(refuse, py::name("__new__"))));
-  // After the attribute, which sets the slot as well.
+  // Setting the attribute `__new__` sets the slot as well, so the slot comes second.
   type->tp_new = is_constructible ? make_new : refuse_new;
   if (is_constructible) {
     type->tp_flags &= ~static_cast<unsigned long>(Py_TPFLAGS_BASETYPE);

@@ -5,9 +5,9 @@
 
 namespace executorch::extension::pybindings {
 
-/// Seals the types that the module has by now: no Python code gets an object of theirs whose C++
-/// value was not made, or is of another type. `T.__new__(T)`, subclasses of types with a
-/// constructor, assignments to `__class__` and to the types' attributes raise TypeError.
+/// Seals the types that the module has so far, so that every object of them has a C++ value of its
+/// type: `T.__new__(T)`, subclassing types with a constructor, and assignments to `__class__` or to
+/// the types' attributes raise TypeError.
 void seal_types(pybind11::module_& module);
 
 }  // namespace executorch::extension::pybindings

@@ -5,9 +5,9 @@
 namespace executorch::extension::pybindings {
 namespace {
 
-/// The most rounds of loops between two readings of the clock.
+/// Maximum number of checks between two readings of the clock.
 constexpr unsigned kMostSkipped = 255;
-/// Longer than a step of the coarse clock.
+/// Longer than a tick of the coarse clock.
 constexpr int64_t kLongMilliseconds = 10;
 
 int64_t milliseconds_now() {

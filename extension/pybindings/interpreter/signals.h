@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Python's signals while a thread works, or waits, without the GIL.
+// Handles Python's signals while a thread runs or waits without the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,17 +10,17 @@
 
 namespace executorch::extension::pybindings {
 
-/// How long a signal, such as that of Ctrl-C, waits for its handler.
+/// Longest delay between a signal, such as Ctrl-C's, and its handler.
 constexpr std::chrono::milliseconds kSignalPeriod{50};
 
-/// The interrupt check of an execution: runs the handlers of signals that came since it began. In
-/// threads other than the main one there are none.
+/// The interrupt check of an execution: runs the handlers of signals that arrived since it began.
+/// Python runs them in the main thread only.
 class SignalCheck final {
  public:
   explicit SignalCheck(const GilRelease& released) : released_(released) {}
 
-  /// Whether a handler raised an exception; Python's error indicator is set then. Takes the GIL
-  /// once in kSignalPeriod, and reads the clock only as often as that needs.
+  /// Returns whether a handler raised an exception, which then is Python's error indicator.
+  /// Acquires the GIL once in kSignalPeriod and reads the clock as rarely as that allows.
   bool interrupts();
 
  private:
@@ -31,8 +31,8 @@ class SignalCheck final {
   unsigned to_skip_ = 0;
 };
 
-/// Calls `wait(kSignalPeriod)` without the GIL until it returns true, with handlers of signals in
-/// between. Throws the exception of a handler.
+/// Calls `wait(kSignalPeriod)` without the GIL until it returns true, and runs signal handlers
+/// between the calls. Throws a handler's exception.
 template <typename Wait>
 void wait_with_signals(Wait&& wait) {
   bool has_raised = false;
@@ -47,7 +47,7 @@ void wait_with_signals(Wait&& wait) {
   }
 }
 
-/// Locks a timed mutex without the GIL, so that who has it may wait for the GIL.
+/// Locks a timed mutex without holding the GIL, because the mutex's owner may wait for the GIL.
 template <typename Mutex>
 void lock_with_signals(Mutex& mutex) {
   if (!mutex.try_lock()) {

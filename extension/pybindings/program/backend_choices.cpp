@@ -32,7 +32,7 @@ std::vector<BackendOption> options_of(const std::string& backend, const OptionVa
     } else if (const int* number = std::get_if<int>(&value)) {
       option.value = *number;
     } else {
-      // A number that an int does not hold: backends take its digits.
+      // Options hold an int at most; backends accept a larger number as text.
       const int64_t* large = std::get_if<int64_t>(&value);
       char text[runtime::kMaxOptionValueLength] = {};
       copy_text(large != nullptr ? std::to_string(*large) : std::get<std::string>(value),

@@ -13,21 +13,21 @@
 
 namespace executorch::extension::pybindings {
 
-/// A backend's options by their names, as Python has them.
+/// A backend's options by name, as Python passes them.
 using OptionValues = std::map<std::string, std::variant<bool, int, int64_t, std::string>>;
 
-/// Options of several backends, kept for programs to be loaded with.
+/// Options of several backends, for loading methods.
 class BackendChoices final {
  public:
   BackendChoices() = default;
-  /// Raises InvalidArgumentError for what is too long or too many.
+  /// Raises InvalidArgumentError for too many options and for names or values that are too long.
   explicit BackendChoices(const std::map<std::string, OptionValues>& choices);
   BackendChoices(const BackendChoices&) = delete;
   BackendChoices& operator=(const BackendChoices&) = delete;
   BackendChoices(BackendChoices&&) = default;
   BackendChoices& operator=(BackendChoices&&) = default;
 
-  /// Valid as long as this object.
+  /// Returns a map that is valid during this object's lifetime.
   const runtime::LoadBackendOptionsMap* map() const { return &map_; }
 
  private:
@@ -35,7 +35,7 @@ class BackendChoices final {
   runtime::LoadBackendOptionsMap map_;
 };
 
-/// Sets options of a backend for all that is loaded from now on. Raises NotFoundError,
+/// Sets a backend's options for methods that are loaded later. Raises NotFoundError or
 /// InvalidArgumentError.
 void set_backend_options(const std::string& backend, const OptionValues& values);
 

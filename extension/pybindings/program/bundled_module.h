@@ -15,15 +15,15 @@ namespace executorch::extension::pybindings {
 /// A verified .bpte file in memory that a Python object owns.
 class BundledModule final {
  public:
-  /// Raises NotSupportedError if the bytes are no bundled program, InvalidProgramError if they are
-  /// a damaged one.
+  /// Raises NotSupportedError if the bytes are not a bundled program, InvalidProgramError if the
+  /// bundled program is damaged.
   explicit BundledModule(pybind11::bytes bytes);
 
   /// The program in it, which keeps the bytes alive.
   std::shared_ptr<LoadedProgram> load_program() const;
 
-  /// Raises NotFoundError if the method has no test cases, InvalidArgumentError if it has not as
-  /// many.
+  /// Raises NotFoundError if the method lacks test cases, InvalidArgumentError if `index` is out of
+  /// range.
   bundled_program::TestCase test_case(const std::string& method, size_t index) const;
 
  private:
@@ -35,13 +35,13 @@ class BundledModule final {
 void load_bundled_input(LoadedModule& module, const BundledModule& bundle,
                         const std::string& method, size_t index);
 
-/// Runs the method on a test case; returns its outputs. Raises InvalidArgumentError if they are not
-/// within atol + rtol * |expected|.
+/// Runs the method on a test case and returns its outputs. Raises InvalidArgumentError if an output
+/// differs by more than atol + rtol * |expected|.
 pybind11::list verify_bundled_case(LoadedModule& module, const BundledModule& bundle,
                                    const std::string& method, size_t index, double rtol,
                                    double atol);
 
-/// The class.
+/// Binds BundledModule.
 void bind_bundled_module(pybind11::module_& module);
 
 }  // namespace executorch::extension::pybindings

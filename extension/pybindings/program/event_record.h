@@ -11,17 +11,18 @@
 
 namespace executorch::extension::pybindings {
 
-/// The events of a program's methods, which take turns with it, and the values that they compute.
+/// Records events of a program's methods, which take turns to run, and the values that they
+/// compute.
 class EventRecord final {
  public:
-  /// @param debug_buffer_size Bytes of values that are kept; 0: values are not recorded. Raises
-  ///     NotSupportedError if the runtime was built without events.
+  /// Raises NotSupportedError if the runtime was built without events.
+  /// @param debug_buffer_size Bytes for recorded values; 0 records events only.
   explicit EventRecord(size_t debug_buffer_size);
 
   runtime::EventTracer* tracer() { return &tracer_; }
 
   /// Writes the record so far. Raises AccessError if a file cannot be written.
-  /// @param debug_buffer_path For the values' bytes; without, they are not written.
+  /// @param debug_buffer_path File for the recorded values; nullopt writes events only.
   void write(const std::string& path, const std::optional<std::string>& debug_buffer_path);
 
  private:

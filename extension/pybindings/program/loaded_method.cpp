@@ -23,16 +23,16 @@ using runtime::Tag;
 
 namespace {
 
-// What is smaller is copied sooner than memory is found for it.
+// Below this size, copying is faster than allocating (bytes).
 constexpr size_t kWorthLending = size_t{64} << 10;
-// Whether an input or output stands alone is found by going through the whole method: a program
-// with many of them must not be slow to load.
+// The check whether an input or output is unaliased walks the whole method, so the number of checks
+// is limited to keep loading fast.
 constexpr size_t kMostLooks = 64;
 
 }  // namespace
 
-/// The right to use a method, of one thread at a time. It is waited for without the GIL, so that
-/// whoever has it may wait for the GIL.
+/// Exclusive use of a method by one thread. The wait for it does not hold the GIL, because the
+/// owner may wait for the GIL.
 class LoadedMethod::Turn final {
  public:
   explicit Turn(LoadedMethod& method) : method_(method) {
@@ -108,7 +108,7 @@ std::shared_ptr<LoadedMethod> LoadedMethod::load(std::shared_ptr<LoadedProgram> 
 }
 
 LoadedMethod::~LoadedMethod() {
-  // A tensor that shows the method's memory may be the last to go, in a thread without the GIL.
+  // The last owner may be a tensor over the method's memory, in a thread without the GIL.
   if (Py_IsInitialized() != 0) {
     const GilHold gil;
     slots_.clear();
@@ -168,7 +168,7 @@ void LoadedMethod::lend_outputs(bool all) {
   for (LargeOutput& output : large_outputs_) {
     const bool is_handed_out = output.memory.use_count() > 1;
     if (!is_handed_out && (output.memory != nullptr || !all)) {
-      // Whoever had it has done with it.
+      // The last reader has finished: order its reads before the next run's writes.
       std::atomic_thread_fence(std::memory_order_acquire);
       continue;
     }
@@ -200,7 +200,7 @@ void LoadedMethod::execute() {
 py::list LoadedMethod::outputs(bool clone_outputs) {
   const Turn turn(*this);
   if (!has_run_) {
-    raise_error(Error::InvalidState, name_ + "() has not run: there are no outputs");
+    raise_error(Error::InvalidState, name_ + "() must run before its outputs can be read");
   }
   return collect_outputs(clone_outputs ? Leave::Copy : Leave::Show);
 }
@@ -259,12 +259,12 @@ void LoadedMethod::compare_outputs(const bundled_program::TestCase& test_case,
   const Result<bundled_program::OutputError> error =
       bundled_program::output_error(*method_, test_case, tolerances);
   if (!error.ok()) {
-    raise_error(error.error(), place + ": the outputs are not comparable with those expected");
+    raise_error(error.error(), place + ": cannot compare the outputs with the expected ones");
   }
   if (error->beyond != 0) {
     std::ostringstream text;
     text << place << ": " << error->beyond << " of " << error->count
-         << " numbers are further from what is expected than " << tolerances.absolute << " + "
+         << " values differ from the expected ones by more than " << tolerances.absolute << " + "
          << tolerances.relative << " * |expected|; the largest error is " << error->max_absolute;
     raise_error(Error::InvalidArgument, text.str());
   }
@@ -281,7 +281,7 @@ void LoadedMethod::release_inputs() {
 void LoadedMethod::take_inputs(py::handle inputs, bool lends) {
   release_inputs();
   output_kind_ = OutputKind();
-  // One tensor stands for a sequence of it.
+  // A single tensor is the same as a sequence of that tensor.
   const bool is_tensor = tensor_type(Py_TYPE(inputs.ptr())).access != TensorAccess::None;
   const py::object sequence =
       is_tensor ? py::object(py::make_tuple(inputs))
@@ -424,8 +424,8 @@ py::object LoadedMethod::tensor_to_python(const executorch::aten::Tensor& tensor
       return output_kind_.make_view(SharedTensor{view, output.memory});
     }
   }
-  // A view may show the method's memory, which it keeps alive, but not that of an input, nor memory
-  // that the next call gives back.
+  // A view may refer to the method's memory, which it keeps alive, but neither to an input's memory
+  // nor to memory that the next call frees.
   bool clone = leave != Leave::Show || ET_RUNTIME_NAMESPACE::internal::has_growing_memory(tensor);
   for (size_t i = 0; !clone && i < slots_.size(); ++i) {
     clone = slots_[i].lends(view.data);

@@ -19,12 +19,12 @@
 
 namespace executorch::extension::pybindings {
 
-/// A method with the memory that it runs in. Calls from several threads take turns; while one runs,
-/// the GIL is free. All functions need the GIL.
+/// A method with the memory that it runs in. Calls from several threads take turns and release the
+/// GIL while the method runs. All functions need the GIL.
 class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
  public:
-  /// @param pool Its threads; null: those of the program.
-  /// @param limits Its limits; nullopt: those of the program.
+  /// @param pool The method's threads; null for the program's.
+  /// @param limits The method's limits; nullopt for the program's.
   static std::shared_ptr<LoadedMethod> load(std::shared_ptr<LoadedProgram> program,
                                             const std::string& name,
                                             std::shared_ptr<threadpool::ThreadPool> pool = nullptr,
@@ -35,19 +35,20 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   const std::shared_ptr<LoadedProgram>& program() const { return program_; }
 
   /// Sets the inputs, runs, and returns the outputs. With `clone_outputs` they have memory of their
-  /// own; without, tensors show the method's memory, which the next call overwrites, and keep it
-  /// alive.
+  /// own; without, tensors are views that keep the method's memory alive and that the next call
+  /// overwrites.
   pybind11::list call(pybind11::handle inputs, bool clone_outputs);
 
-  // The same in steps. The inputs are kept alive until others are set.
+  // call() in steps. The inputs are kept alive until others are set.
   void set_inputs(pybind11::handle inputs);
   void execute();
   pybind11::list outputs(bool clone_outputs);
 
   /// Sets the inputs to copies of a test case's.
   void set_case_inputs(const bundled_program::TestCase& test_case);
-  /// Raises InvalidArgumentError if an output of the last run is not within the tolerances of what
-  /// the case expects, other errors if they cannot be compared. `place` names the case.
+  /// Raises InvalidArgumentError if an output of the last run differs from the case's expected
+  /// output by more than the tolerances, other errors if they cannot be compared. `place` names the
+  /// case.
   void compare_outputs(const bundled_program::TestCase& test_case,
                        const bundled_program::Tolerances& tolerances, const std::string& place);
 
@@ -56,23 +57,24 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   pybind11::list async_outputs(bool clone_outputs) {
     return collect_outputs(clone_outputs ? Leave::Copy : Leave::Show);
   }
-  /// Raises what an execution that ended with `error` is to raise.
+  /// Raises the exception for an execution that ended with `error`.
   [[noreturn]] void raise_execution_error(runtime::Error error) const;
-  /// When the execution is gone.
+  /// Makes the method usable again after the execution was destroyed.
   void end_async();
-  /// Keeps threads that executed it for further executions.
+  /// Keeps the threads of an execution for later ones.
   void keep_threads(std::shared_ptr<TaskThreads> threads) { task_threads_ = std::move(threads); }
 
-  /// The bytes of each planned buffer that an execution with the inputs set last takes.
+  /// Returns the bytes of each planned buffer that an execution with the current inputs needs.
   std::vector<size_t> planned_buffer_sizes();
-  /// The most that its calls so far have taken of temporary memory, and for tensors without bound.
+  /// Peak bytes of temporary memory, and of memory for tensors without a size bound, in all calls
+  /// so far.
   size_t temp_memory_peak() const { return memory_->most_temp_bytes(); }
   size_t dynamic_memory_peak() const { return memory_->most_dynamic_bytes(); }
 
-  /// The bytes of working memory that its delegates took.
+  /// Bytes of working memory that its delegates allocated.
   size_t delegate_scratch_size() const { return method_->delegate_scratch_size(); }
 
-  /// The named tensor of the method's state, in memory that it shares with it.
+  /// Returns a named tensor of the method's state, as a view of the method's memory.
   pybind11::object attribute(const std::string& name);
 
  private:
@@ -85,17 +87,18 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
         turns_(program_->turns()),
         pool_(pool == nullptr ? program_->pool() : std::move(pool)) {}
 
-  /// Describes the inputs, and gives outputs memory that the plan does not.
+  /// Describes the inputs, and allocates outputs that the memory plan leaves out.
   void prepare(const runtime::MethodMeta& meta);
-  /// `lends`: they are there until the method has run, and may be read where they are.
+  /// With `lends`, the inputs stay alive until the method has run, so it may read them in place.
   void take_inputs(pybind11::handle inputs, bool lends);
   void release_inputs();
-  /// Sees to it that the next run does not write to memory that was handed out. `all`: and that the
-  /// memory of each large output can be.
+  /// Replaces the memory of large outputs that Python still holds, so that the next run does not
+  /// overwrite it. With `all`, also moves other large outputs out of planned memory, so that Python
+  /// can take them without a copy.
   void lend_outputs(bool all);
   void run();
-  /// How outputs leave: as copies, as the method's memory, or as what was lent for them (and
-  /// otherwise as copies).
+  /// How outputs reach Python: as copies, as views of the method's memory, or by handing out the
+  /// memory of large outputs (and copying the others).
   enum class Leave { Copy, Show, HandOut };
   pybind11::list collect_outputs(Leave leave);
   pybind11::object to_python(const runtime::EValue& value, Leave leave);
@@ -107,25 +110,25 @@ class LoadedMethod final : public std::enable_shared_from_this<LoadedMethod> {
   std::shared_ptr<threadpool::ThreadPool> pool_;
   std::shared_ptr<TaskThreads> task_threads_;
   std::unique_ptr<MethodMemory> memory_;
-  /// For outputs whose memory is the caller's to give.
+  /// Memory of outputs that the memory plan leaves out.
   std::vector<HeapBlock> output_blocks_;
-  /// Large outputs that could as well be written elsewhere, so that nothing is copied for the
-  /// caller: where they are written now, null while that is planned memory.
+  /// A large output that the method can write outside its planned memory, so that Python gets it
+  /// without a copy. `memory` is null while the output is in planned memory.
   struct LargeOutput {
     size_t index;
     size_t nbytes;
     std::shared_ptr<void> memory;
-    /// That of the call before: who keeps a result until the next one is there, as in a loop, has
-    /// done with it by then.
+    /// The previous call's memory, which is reused: a loop usually drops a result when it has the
+    /// next one.
     std::shared_ptr<void> memory_before;
   };
   std::vector<LargeOutput> large_outputs_;
-  /// Whether each input is large and could as well be read where it is.
+  /// For each input, whether it is large and the method can read it in place.
   std::vector<bool> can_lend_;
   std::optional<runtime::Method> method_;
 
   std::vector<InputSlot> slots_;
-  /// Instead of what the slots hold.
+  /// Inputs of a test case; they replace those of the slots.
   bundled_program::InputMemory case_inputs_;
   bool inputs_are_set_ = false;
   bool has_run_ = false;

@@ -27,10 +27,11 @@ struct Limits {
   size_t instruction_budget = 0;
 };
 
-/// A program with all that it needs to live: methods, metadata and views share it.
+/// A program and everything that it refers to. Methods, metadata and views share ownership.
 class LoadedProgram final {
  public:
-  /// Maps the file. Raises AccessError if it cannot be read, InvalidProgramError if it is none.
+  /// Maps the file. Raises AccessError if it cannot be read, InvalidProgramError if it is not a
+  /// program.
   static std::shared_ptr<LoadedProgram> from_file(const std::string& path,
                                                   runtime::Program::Verification verification);
 
@@ -44,10 +45,10 @@ class LoadedProgram final {
     return data_ == nullptr ? nullptr : data_->map();
   }
 
-  /// Uses the memory of `bytes`, which cannot change, and keeps it alive.
+  /// Uses the memory of `bytes`, which are immutable, and keeps it alive.
   static std::shared_ptr<LoadedProgram> from_bytes(pybind11::bytes bytes,
                                                    runtime::Program::Verification verification);
-  /// Uses `bytes`, which lie in what `owner` keeps alive. `source` names them in messages.
+  /// Uses `bytes`, which `owner` keeps alive. `source` names them in messages.
   static std::shared_ptr<LoadedProgram> from_memory(pybind11::object owner,
                                                     runtime::Span<const uint8_t> bytes,
                                                     std::string source,
@@ -55,44 +56,44 @@ class LoadedProgram final {
 
   const runtime::Program& program() const { return *program_; }
 
-  /// The right to execute: of one method, or of all that share something.
+  /// Lets one thread execute at a time: one method, or all methods that share memory or events.
   struct Turns {
     using Mutex = std::timed_mutex;
     Mutex mutex;
     std::atomic<std::thread::id> running_in{};
   };
-  /// Makes methods that are loaded from now on share arenas (see SharedArenas).
+  /// Makes methods that are loaded later share arenas (see SharedArenas).
   void share_arenas();
-  /// Null if methods do not share them.
+  /// Returns the shared arenas, or null.
   const SharedArenas* arenas() const { return arenas_.has_value() ? &*arenas_ : nullptr; }
-  /// One for each method, or the same for all that share arenas or a record of events.
+  /// Returns one for each method, or the same one if methods share arenas or an event record.
   std::shared_ptr<Turns> turns() const {
     return shared_turns_ != nullptr ? shared_turns_ : std::make_shared<Turns>();
   }
-  /// The threads of methods that are loaded from now on; null: the process's default pool.
+  /// Sets the threads of methods that are loaded later; null for the process's default pool.
   void use_threads(std::shared_ptr<threadpool::ThreadPool> pool) { pool_ = std::move(pool); }
   const std::shared_ptr<threadpool::ThreadPool>& pool() const { return pool_; }
-  /// What backends are told when methods are loaded from now on.
+  /// Sets the backend options of methods that are loaded later.
   void use_backend_options(const std::map<std::string, OptionValues>& choices) {
     choices_ = BackendChoices(choices);
   }
   const runtime::LoadBackendOptionsMap* backend_options() const { return choices_.map(); }
-  /// Limits for methods that are loaded from now on without limits of their own.
+  /// Sets the limits of methods that are loaded later without limits of their own.
   void set_limits(const Limits& limits) { limits_ = limits; }
   const Limits& limits() const { return limits_; }
-  /// Records what happens in methods that are loaded from now on, which take turns then. Raises as
-  /// EventRecord.
+  /// Records events of methods that are loaded later; these methods take turns. Raises the errors
+  /// of EventRecord's constructor.
   void record_events(size_t debug_buffer_size);
   bool records_events() const { return events_ != nullptr; }
   runtime::EventTracer* tracer() const { return events_ == nullptr ? nullptr : events_->tracer(); }
-  /// Writes what is recorded so far, when no method is running. Raises InvalidStateError if nothing
-  /// is, AccessError if a file cannot be written.
+  /// Waits until no method runs and writes the events recorded so far. Raises InvalidStateError if
+  /// the program does not record events, AccessError if a file cannot be written.
   void write_events(const std::string& path, const std::optional<std::string>& debug_buffer_path);
 
-  /// For messages: the file's path, or what was loaded instead.
+  /// For messages: the path of the file, or a name for the memory.
   const std::string& source() const { return source_; }
 
-  /// Raises MethodNotFoundError, naming the methods that there are.
+  /// Raises a MethodNotFoundError that lists the program's methods.
   runtime::MethodMeta method_meta(const std::string& method) const;
   std::vector<std::string> method_names() const;
 

@@ -19,7 +19,7 @@ namespace {
 using runtime::MethodMeta;
 using runtime::Result;
 
-/// The Python class TensorInfo, which lives without its program.
+/// The Python class TensorInfo. It does not refer to its program.
 struct TensorDescription {
   std::vector<int32_t> sizes;
   std::vector<int> dim_order;
@@ -101,7 +101,7 @@ TensorDescription tensor_at(const MethodDescription& method, size_t index) {
 }
 
 template <auto kFunction>
-auto ask(const MethodDescription& method) {
+auto query(const MethodDescription& method) {
   return (method.meta.*kFunction)();
 }
 
@@ -160,7 +160,7 @@ MethodDescription describe_method(std::shared_ptr<LoadedProgram> program, const 
 
 void bind_metadata(py::module_& module) {
   py::class_<TensorDescription>(module, "TensorInfo", py::module_local(),
-                                "What a program says of one of its tensors.")
+                                "Metadata of an input, output or attribute tensor.")
       .def(
           "sizes", [](const TensorDescription& self) { return py::tuple(py::cast(self.sizes)); },
           "The sizes, outermost first; those of a dynamic tensor are the largest it may have.")
@@ -186,13 +186,13 @@ void bind_metadata(py::module_& module) {
       .def("__repr__", &TensorDescription::text);
 
   py::class_<MethodDescription>(module, "MethodMeta", py::module_local(),
-                                "What a program says of one of its methods.")
+                                "Metadata of a method, which need not be loaded.")
       .def(
           "name", [](const MethodDescription& self) { return python_text(self.meta.name()); },
           "The method's name.")
-      .def("num_inputs", ask<&MethodMeta::num_inputs>, "How many inputs it takes.")
-      .def("num_outputs", ask<&MethodMeta::num_outputs>, "How many outputs it returns.")
-      .def("num_attributes", ask<&MethodMeta::num_attributes>, "How many named tensors it has.")
+      .def("num_inputs", query<&MethodMeta::num_inputs>, "How many inputs it takes.")
+      .def("num_outputs", query<&MethodMeta::num_outputs>, "How many outputs it returns.")
+      .def("num_attributes", query<&MethodMeta::num_attributes>, "How many named tensors it has.")
       .def("input_tensor_meta", tensor_at<kInputs>, py::arg("index"),
            "The input's TensorInfo; IndexError if there is none of that index.")
       .def("output_tensor_meta", tensor_at<kOutputs>, py::arg("index"),
@@ -201,9 +201,9 @@ void bind_metadata(py::module_& module) {
            "The named tensor's TensorInfo; IndexError if there is none of that index.")
       .def("memory_planned_buffer_sizes", planned_buffer_sizes,
            "The bytes of each buffer that tensors are planned into.")
-      .def("method_allocator_size", ask<&MethodMeta::method_allocator_size>,
+      .def("method_allocator_size", query<&MethodMeta::method_allocator_size>,
            "The bytes that the loaded method takes for itself; delegates take theirs in addition.")
-      .def("num_instructions", ask<&MethodMeta::num_instructions>, "How many steps it runs.")
+      .def("num_instructions", query<&MethodMeta::num_instructions>, "How many steps it runs.")
       .def("operators", operators, "The names of the operators it calls, as 'aten::add.out'.")
       .def("backends", backends, "The name of the backend of each of its delegates.")
       .def("__repr__", text_of);

@@ -10,7 +10,7 @@
 
 namespace executorch::extension::pybindings {
 
-/// The Python class MethodMeta: what a program says of a method, which need not be loaded.
+/// The Python class MethodMeta: metadata of a method, which need not be loaded.
 struct MethodDescription {
   std::shared_ptr<LoadedProgram> program;
   runtime::MethodMeta meta;

@@ -22,13 +22,13 @@ using runtime::Result;
 
 namespace {
 
-/// As good as no end: thirty years.
+/// Longest timeout that is passed to the wait: thirty years.
 constexpr double kMostSeconds = 1e9;
 
-/// Methods whose executions ask for as many threads share them, for as long as one of these methods
-/// is there.
+/// Returns `count` threads, which all methods that use as many threads share until the last of
+/// these methods is gone.
 std::shared_ptr<TaskThreads> threads_of_size(size_t count) {
-  // Of a process that fork() makes, as of any other, only the thread that holds the GIL goes on.
+  // The GIL protects the map, after fork() too: the child keeps only the thread that holds the GIL.
   static auto* known = new std::map<size_t, std::weak_ptr<TaskThreads>>();
   std::weak_ptr<TaskThreads>& place = (*known)[count];
   std::shared_ptr<TaskThreads> threads = place.lock();
@@ -45,7 +45,7 @@ std::shared_ptr<TaskThreads> threads_of_size(size_t count) {
 
 }  // namespace
 
-/// The threads, with error messages of what they run for this execution going to its log.
+/// Runs tasks on the threads; error messages of these tasks go to the execution's log.
 class RunningMethod::Pool final : public runtime::TaskPool, private runtime::TaskScope {
  public:
   Pool(std::shared_ptr<TaskThreads> threads, std::shared_ptr<SharedLog> log)
@@ -87,7 +87,8 @@ RunningMethod::~RunningMethod() {
   if (getpid() == process_) {
     end();
   } else {
-    // Its threads are the parent's: to wait for them, or to give back what they use, has no end.
+    // After fork() the threads exist only in the parent: waiting for them would hang, and so would
+    // freeing what they use. Leak both.
     (void)new std::optional<runtime::Execution>(std::move(execution_));
     (void)pool_.release();
   }
@@ -142,7 +143,7 @@ py::list RunningMethod::result(std::optional<double> timeout) {
       PyErr_SetString(PyExc_TimeoutError, (method_->name() + "() is still running").c_str());
       throw py::error_already_set();
     }
-    // Of several threads, the first takes what there is, and the last ends it.
+    // When several threads wait, the first collects the result and the last ends the execution.
     if (!error_.has_value()) {
       error_ = execution_->wait();
       was_cancelled_ = execution_->was_cancelled();

@@ -14,11 +14,11 @@
 
 namespace executorch::extension::pybindings {
 
-/// The future of one execution on other threads. Functions need the GIL; they free it to wait.
+/// The future of an execution on other threads. Functions need the GIL and release it to wait.
 class RunningMethod final {
  public:
-  /// Sets the inputs and starts. Raises InvalidStateError if another execution's result has not
-  /// been taken, and what LoadedMethod::call() raises for inputs.
+  /// Sets the inputs and starts. Raises InvalidStateError if another execution's result is pending,
+  /// and LoadedMethod::call()'s errors for wrong inputs.
   static std::shared_ptr<RunningMethod> start(std::shared_ptr<LoadedMethod> method,
                                               pybind11::handle inputs, size_t threads,
                                               bool clone_outputs);
@@ -27,19 +27,20 @@ class RunningMethod final {
   bool done() const;
   void cancel();
   size_t task_count() const { return task_count_; }
-  /// Waits, at most `timeout` seconds if there is a number: raises TimeoutError then. Returns the
-  /// outputs, or raises as LoadedMethod::call(), or what a signal's handler raises; of a cancelled
-  /// execution, CancelledError; in a process that was forked meanwhile, InvalidStateError.
+  /// Waits for the execution and returns its outputs. Raises the errors of LoadedMethod::call(),
+  /// TimeoutError after `timeout` seconds, CancelledError if the execution was cancelled,
+  /// InvalidStateError in a process that was forked after the start, and a signal handler's
+  /// exception.
   pybind11::list result(std::optional<double> timeout);
 
  private:
   class Pool;
 
   RunningMethod(std::shared_ptr<LoadedMethod> method, bool clone_outputs);
-  /// Waits for the end, at most `timeout` seconds if there is a number; whether it came. Throws
-  /// what a signal's handler raises; the execution goes on then.
+  /// Waits for the end, at most `timeout` seconds; returns whether the execution ended. Throws a
+  /// signal handler's exception, while the execution continues.
   bool wait(std::optional<double> timeout);
-  /// Cancels, waits, and gives the method free.
+  /// Cancels the execution, waits for its end, and makes the method usable again.
   void end();
 
   std::shared_ptr<LoadedMethod> method_;
@@ -49,14 +50,14 @@ class RunningMethod final {
   std::unique_ptr<Pool> pool_;
   std::optional<runtime::Execution> execution_;
   size_t task_count_ = 0;
-  /// Threads within result().
+  /// Number of threads in result().
   size_t waiting_ = 0;
   pybind11::object outputs_;
   std::optional<runtime::Error> error_;
   bool was_cancelled_ = false;
 };
 
-/// ExecuTorchExecution and ExecuTorchMethod.execute_async.
+/// Binds ExecuTorchExecution and _execute_async.
 void bind_running_method(pybind11::module_& module);
 
 }  // namespace executorch::extension::pybindings

@@ -13,7 +13,7 @@ namespace {
 using runtime::Error;
 using threadpool::ThreadPool;
 
-// More than any machine has; a mistyped number should not start a million threads.
+// Guards against a mistyped number that would start a million threads.
 constexpr int64_t kMostThreads = 4096;
 
 [[noreturn]] void refuse(int64_t count) {

@@ -12,14 +12,14 @@
 
 namespace executorch::extension::pybindings {
 
-/// How Python says which threads to use: a pool, how many threads, or nothing.
+/// Threads as Python specifies them: a pool, a number of threads, or nothing.
 using ThreadChoice = std::optional<std::variant<std::shared_ptr<threadpool::ThreadPool>, int64_t>>;
 
-/// The pool that is meant; null if nothing is. Raises InvalidArgumentError for less than one
-/// thread, NotSupportedError for more than this runtime can have.
+/// Returns the pool for `choice`, or null without one. Raises InvalidArgumentError for less than
+/// one thread, NotSupportedError for more threads than this runtime supports.
 std::shared_ptr<threadpool::ThreadPool> pool_of(const ThreadChoice& choice);
 
-/// ThreadPool, and the documented functions on the default pool.
+/// Binds ThreadPool and the documented functions on the default pool.
 void bind_thread_pools(pybind11::module_& module);
 
 }  // namespace executorch::extension::pybindings

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The binary interface of DLPack 1.x, as far as it is used here: how array libraries hand tensors
-// to each other. Layouts and numbers follow https://dmlc.github.io/dlpack/latest/c_api.html.
+// The part of DLPack 1.x's binary interface that is used here. Array libraries exchange tensors by
+// it. Layouts and numbers follow https://dmlc.github.io/dlpack/latest/c_api.html.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace executorch::extension::pybindings::dlpack {
 
 constexpr int32_t kDeviceCpu = 1;
 
-/// What DataType::code says.
+/// Values of DataType::code.
 enum Code : uint8_t {
   kInt = 0,
   kUInt = 1,
@@ -52,7 +52,7 @@ struct Tensor {
   uint64_t byte_offset;
 };
 
-/// The form before version 1, in capsules named "dltensor".
+/// The struct before version 1, in capsules named "dltensor".
 struct ManagedTensor {
   Tensor tensor;
   void* context;
@@ -61,7 +61,7 @@ struct ManagedTensor {
 
 constexpr uint64_t kReadOnly = 1;
 
-/// In capsules named "dltensor_versioned". The deleter may be called by any thread.
+/// The struct in capsules named "dltensor_versioned". Any thread may call the deleter.
 struct ManagedTensorVersioned {
   Version version;
   void* context;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The element types that cross the border to Python, and what each is called there.
+// Element types that can be passed to and from Python, with their names and codes there.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@ namespace executorch::extension::pybindings {
 
 struct ElementTypeInfo {
   executorch::aten::ScalarType type;
-  /// As numpy, torch and ml_dtypes call it.
+  /// The name in numpy, torch and ml_dtypes.
   const char* name;
   uint8_t size;
   dlpack::Code code;
-  /// numpy's type number, or -1 where numpy has no such type.
+  /// numpy's type number, or -1 if numpy lacks the type.
   int8_t numpy;
 
   dlpack::DataType dlpack_type() const { return {code, static_cast<uint8_t>(size * 8), 1}; }
 };
 
-// Each returns null for what does not cross.
+// Each returns null for a type that cannot be passed.
 const ElementTypeInfo* element_type(executorch::aten::ScalarType type);
 const ElementTypeInfo* element_type(dlpack::DataType type);
 const ElementTypeInfo* element_type_of_numpy(int type_number);
@@ -31,7 +31,7 @@ const ElementTypeInfo* element_type_named(std::string_view name);
 /// `format` as in Python's struct module, of one item of `item_size` bytes in native byte order.
 const ElementTypeInfo* element_type_of_buffer(const char* format, size_t item_size);
 
-/// For messages: "float32", or the name in the runtime of a type that does not cross ("QInt8").
+/// For messages: "float32", or the runtime's name of a type that cannot be passed ("QInt8").
 const char* element_type_name(executorch::aten::ScalarType type);
 
 }  // namespace executorch::extension::pybindings

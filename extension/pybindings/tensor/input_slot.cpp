@@ -26,7 +26,7 @@ constexpr TagName kTagNames[] = {
     {Tag::Double, "a float"}, {Tag::Int, "an int"},      {Tag::Bool, "a bool"},
 };
 
-/// `unbounded`: a size of 0 is none.
+/// With `unbounded`, a size of 0 means any size.
 template <typename Sizes>
 std::string in_brackets(const Sizes& sizes, size_t rank, bool unbounded) {
   std::string text = "[";
@@ -46,7 +46,7 @@ std::string type_name_of(py::handle object) {
   raise_error(error, place.text() + ": expected " + expected + ", found " + found);
 }
 
-/// A number as Python writes it, or nothing for what is no number.
+/// Returns a number in Python's notation, or "" for other values.
 std::string text_of(const EValue& value) {
   switch (value.tag) {
     case Tag::Int:
@@ -60,7 +60,7 @@ std::string text_of(const EValue& value) {
   }
 }
 
-/// Whether the object is a bool of Python's or numpy's, which are the same in name only.
+/// Whether the object is a Python bool or a numpy bool, which are unrelated types.
 bool is_bool(py::handle object) {
   if (PyBool_Check(object.ptr())) {
     return true;
@@ -69,7 +69,7 @@ bool is_bool(py::handle object) {
   return name == "numpy.bool" || name == "numpy.bool_";
 }
 
-/// The number of elements, or nothing if it is more than a tensor can have.
+/// Returns the number of elements, or nullopt if a tensor cannot have as many.
 std::optional<int64_t> checked_count(const StridedView& view) {
   int64_t count = 1;
   for (size_t i = 0; i < view.rank; ++i) {
@@ -81,7 +81,7 @@ std::optional<int64_t> checked_count(const StridedView& view) {
   return count;
 }
 
-/// Whether what lies behind the memory is there too: delegates may load whole vectors.
+/// Whether the bytes after the memory are readable: delegates may load whole vectors.
 bool may_be_read_beyond(const uint8_t* data, size_t bytes) {
   constexpr uintptr_t kPage = 4096, kMostBeyond = 256;
   return (reinterpret_cast<uintptr_t>(data) + bytes - 1) % kPage + kMostBeyond < kPage;
@@ -229,7 +229,7 @@ EValue InputSlot::tensor_value(const ArgumentPlace& place, bool lends_planned) {
     step *= sizes_[dim] > 1 ? sizes_[dim] : 1;
   }
   const size_t bytes = static_cast<size_t>(*count) * type_->size;
-  // Memory that must not be written is not lent: a program may update its inputs in place.
+  // A program may update its inputs in place, so it must not use read-only memory.
   is_lent_ = (!is_planned_ || (lends_planned && may_be_read_beyond(view_.data, bytes))) &&
              !view_.read_only && is_dense(view_, dim_order_.data());
   const uint8_t* data = view_.data;

@@ -18,51 +18,50 @@
 
 namespace executorch::extension::pybindings {
 
-/// One input of a method: what it must be, and the Python object that it is now. It does not move
-/// once it holds a value.
+/// An input of a method: its required type, and the Python object that is its current value. Must
+/// not be moved while it has a value.
 class InputSlot final {
  public:
-  /// `unset` is the method's own value for the input before any is set.
+  /// `unset` is the method's value of the input before it is set.
   InputSlot(const runtime::MethodMeta& meta, size_t index, const runtime::EValue& unset);
 
-  /// Makes a value of `object`, which is held until release(). Raises InvalidArgumentError (or
-  /// InvalidTypeError) that names `place`, what is expected and what was found.
-  /// `lends_planned`: the value may be the object's own memory although the plan has memory for it,
-  /// which is_lent_planned() says then.
+  /// Converts `object`, which the slot holds until release(). Raises an InvalidArgumentError or
+  /// InvalidTypeError that names `place`, the expected and the found type. With `lends_planned`,
+  /// the value may use the object's memory instead of planned memory; see is_lent_planned().
   runtime::EValue read(pybind11::handle object, const ArgumentPlace& place, OutputKind& kind,
                        bool lends_planned);
 
-  /// Whether the plan has memory for the input, and the value is the object's own memory.
+  /// Whether the value uses the object's memory although the input has planned memory.
   bool is_lent_planned() const { return is_planned_ && is_lent_; }
 
-  /// Lets go of the object.
+  /// Drops the references to the object.
   void release() {
     object_ = pybind11::object();
     keep_alive_ = pybind11::object();
     view_.data = nullptr;
   }
 
-  /// Whether `address` lies in memory that the object owns and the method uses as it is.
+  /// Whether `address` is in memory of the object that the method uses in place.
   bool lends(const void* address) const;
 
   /// For messages: "a float32 tensor [4, 8]", "a float32 tensor of at most [4, 8]", "an int of 3".
   std::string expected() const;
-  /// For messages: what the object is, "float32 tensor [3, 8]".
+  /// For messages, a description of the object: "float32 tensor [3, 8]".
   std::string found() const;
 
  private:
   runtime::EValue tensor_value(const ArgumentPlace& place, bool lends_planned);
-  /// The tensor of what the members say, over `data`.
+  /// Creates a tensor over `data` from sizes_, strides_ and the type.
   runtime::EValue tensor_over(const uint8_t* data, size_t rank, size_t bytes);
   runtime::EValue scalar_value(const ArgumentPlace& place);
-  /// Whether the object is a number of Python's that a tensor without dimensions takes as it is.
+  /// Whether the object is a Python number for an input that is a tensor without dimensions.
   bool is_number(pybind11::handle object) const;
   runtime::EValue number_value(const ArgumentPlace& place);
 
   runtime::Tag tag_;
   const ElementTypeInfo* type_ = nullptr;
   std::string type_name_;
-  /// The number that the program was exported with, as text, where it takes no other.
+  /// The number that the program was exported with, as text, if it accepts no other.
   std::string constant_;
   bool is_planned_ = false;
   bool is_dynamic_ = false;
@@ -75,11 +74,11 @@ class InputSlot final {
   pybind11::object object_;
   pybind11::object keep_alive_;
   StridedView view_;
-  /// Whether the method uses the object's own memory.
+  /// Whether the method uses the object's memory.
   bool is_lent_ = false;
   std::array<executorch::aten::SizesType, kMaxRank> sizes_;
   std::array<executorch::aten::StridesType, kMaxRank> strides_;
-  /// For objects whose layout is not the method's.
+  /// Elements of an object whose layout differs from the method's.
   std::vector<uint8_t> copy_;
   std::optional<ET_RUNTIME_NAMESPACE::internal::TensorSlot> tensor_;
   std::optional<executorch::aten::ArrayRef<char>> text_;

@@ -16,7 +16,8 @@ py::object imported_module(const char* name) {
   return module == nullptr ? py::object(py::none()) : py::reinterpret_borrow<py::object>(module);
 }
 
-/// numpy's type for the elements; none if numpy has none and no package that adds it is imported.
+/// Returns numpy's dtype for the elements, or a null object if neither numpy nor an imported
+/// package has one.
 py::object numpy_dtype(const ElementTypeInfo& type) {
   if (type.numpy >= 0) {
     return py::dtype(type.numpy);
@@ -60,7 +61,7 @@ void OutputKind::saw_input(py::handle object, TensorType type) {
     kind_ = Kind::Exchange;
     exchange_ = type.exchange;
   } else if (type.access == TensorAccess::Dlpack) {
-    // The array API standard's way to the library that an array belongs to.
+    // The array API standard defines this attribute as the array's library.
     py::object library = py::none();
     if (py::hasattr(object, "__array_namespace__")) {
       library = object.attr("__array_namespace__")();

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What Python objects the output tensors of a call become: the kind that its inputs are of.
+// Selects the Python type of a call's output tensors: that of its inputs.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,17 +9,17 @@
 
 namespace executorch::extension::pybindings {
 
-/// Starts unknown; the first tensor among the inputs decides. Without one it is torch if the caller
-/// has imported that, else numpy.
+/// Unknown at first; the first input tensor decides. Without input tensors it is torch if torch has
+/// been imported, else numpy.
 class OutputKind final {
  public:
-  /// Tells of an input tensor. `type` is its type.
+  /// Records an input tensor and its type.
   void saw_input(pybind11::handle object, TensorType type);
 
-  /// A Python tensor with memory of its own that holds what `view`, which is dense, shows.
+  /// Returns a Python tensor with a copy of `view`, which must be dense.
   pybind11::object make_copy(const StridedView& view);
 
-  /// A Python tensor over the memory that `tensor` shares.
+  /// Returns a Python tensor that shares the memory of `tensor`.
   pybind11::object make_view(const SharedTensor& tensor);
 
  private:
@@ -29,7 +29,7 @@ class OutputKind final {
 
   Kind kind_ = Kind::Unknown;
   const dlpack::ExchangeApi* exchange_ = nullptr;
-  /// For FromDlpack: a function that makes a tensor from an object that has __dlpack__().
+  /// For FromDlpack: the library's function from_dlpack().
   pybind11::object from_dlpack_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-/// What a managed tensor of either kind points into.
+/// A managed tensor together with the sizes and strides that it points to.
 template <typename Managed>
 struct Exported {
   Managed managed;
@@ -49,8 +49,8 @@ Managed* export_as(const SharedTensor& tensor) {
   return &exported->managed;
 }
 
-/// A capsule that gives the managed tensor back unless a consumer has taken it, which the
-/// consumer shows by renaming the capsule.
+/// Wraps the managed tensor in a capsule, which deletes it unless a consumer has taken it. A
+/// consumer renames the capsule.
 template <typename Managed>
 py::object to_capsule(Managed* managed, const char* name) {
   PyObject* capsule = PyCapsule_New(managed, name, [](PyObject* self) {
@@ -72,7 +72,7 @@ py::object dlpack_capsule(const SharedTensor& self, const py::object& stream,
                           const std::optional<std::pair<int32_t, int32_t>>& dl_device,
                           const std::optional<bool>& copy) {
   if (!stream.is_none()) {
-    throw py::value_error("a tensor in the CPU's memory has no stream");
+    throw py::value_error("stream must be None for a tensor in CPU memory");
   }
   if (dl_device && dl_device->first != dlpack::kDeviceCpu) {
     throw py::buffer_error("the tensor is in the CPU's memory and cannot be moved elsewhere");

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A tensor whose memory is kept alive by whoever holds it, and its ways to others through DLPack.
+// A tensor with shared ownership of its memory, and its export through DLPack.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -20,13 +20,13 @@ struct SharedTensor {
   size_t nbytes() const { return static_cast<size_t>(view.count()) * view.type->size; }
 };
 
-/// Memory for a tensor of so many bytes.
+/// Allocates memory for a tensor of `nbytes` bytes.
 std::shared_ptr<void> output_memory(size_t nbytes);
 
-/// A copy of `view`, which is dense, in memory of its own.
+/// Copies `view`, which must be dense.
 SharedTensor copy_of(const StridedView& view);
 
-/// The tensor for a DLPack consumer, which must call the deleter; that may be called by any thread.
+/// Exports the tensor to a DLPack consumer, which must call the deleter; any thread may call it.
 dlpack::ManagedTensorVersioned* to_dlpack(const SharedTensor& tensor);
 
 void bind_shared_tensor(pybind11::module_& module);

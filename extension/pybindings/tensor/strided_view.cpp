@@ -33,7 +33,7 @@ void copy_line(const uint8_t* source, int64_t stride, int64_t count, size_t size
   }
 }
 
-/// Copies what lies below the first `depth` dimensions; returns the end of what was written.
+/// Copies the elements of the dimensions from `depth` on; returns the end of the written memory.
 uint8_t* copy_from_depth(const StridedView& view, const uint8_t* dim_order, size_t depth,
                          const uint8_t* source, uint8_t* destination) {
   const size_t dim = dim_order[depth];
@@ -76,7 +76,7 @@ void set_dense_strides(StridedView& view, const uint8_t* dim_order) {
 }
 
 bool is_dense(const StridedView& view, const uint8_t* dim_order) {
-  // Complex numbers are aligned as their parts are.
+  // The alignment of a complex number is that of its parts.
   const bool is_complex = view.type->code == dlpack::kComplex;
   const size_t alignment = is_complex ? view.type->size / 2u : view.type->size;
   if (reinterpret_cast<uintptr_t>(view.data) % alignment != 0) {

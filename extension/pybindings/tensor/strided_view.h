@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A tensor of someone else's, in any layout, and how it gets into a dense one.
+// A view of another library's tensor in any layout, and its copy to a dense layout.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace executorch::extension::pybindings {
 
 constexpr size_t kMaxRank = runtime::kTensorDimensionLimit;
 
-/// Borrows the elements; whoever made the view keeps them alive.
+/// Does not own the elements: the creator of the view keeps them alive.
 struct StridedView {
   const uint8_t* data = nullptr;
   const ElementTypeInfo* type = nullptr;
@@ -30,11 +30,11 @@ struct StridedView {
   std::string describe() const;
 };
 
-/// Sets the view's strides to those of dense memory, `dim_order` naming the dimensions from the
+/// Sets the view's strides to those of dense memory. `dim_order` lists the dimensions from the
 /// outermost to the innermost.
 void set_dense_strides(StridedView& view, const uint8_t* dim_order);
 
-/// Whether the elements lie as a tensor of that dim order has them: dense and aligned.
+/// Whether the elements are aligned and dense in that dim order.
 bool is_dense(const StridedView& view, const uint8_t* dim_order);
 
 /// Copies the elements to `destination`, dense in that dim order.

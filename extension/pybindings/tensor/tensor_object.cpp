@@ -20,7 +20,7 @@ constexpr const char* kExchangeCapsule = "dlpack_exchange_api";
 }
 
 bool is_numpy_array_type(PyTypeObject* type) {
-  // Without numpy imported nothing is an array of it, and asking must not import it.
+  // If numpy is not imported, no object can be its array, and this check must not import it.
   static PyObject* const name = PyUnicode_InternFromString("numpy");
   PyObject* const modules = PyImport_GetModuleDict();
   if (PyDict_GetItemWithError(modules, name) == nullptr) {
@@ -68,7 +68,7 @@ void set_rank(StridedView& view, int64_t rank, const ArgumentPlace& place) {
 
 const ElementTypeInfo* type_of_dtype(const py::dtype& dtype) {
   const ElementTypeInfo* type = element_type_of_numpy(dtype.num());
-  // Types that others add to numpy (ml_dtypes' bfloat16) are known by name.
+  // Types that packages add to numpy (ml_dtypes' bfloat16) are recognized by name.
   return type != nullptr ? type
                          : element_type_named(py::str(dtype.attr("name")).cast<std::string>());
 }
@@ -81,7 +81,7 @@ StridedView view_numpy(py::handle object, const ArgumentPlace& place) {
   const char order = dtype.byteorder();
   if (view.type == nullptr || order == '>') {
     refuse(place, "is an array of " + py::str(dtype).cast<std::string>() +
-                      ", which is no element type of tensors here");
+                      ", which tensors do not support");
   }
   set_rank(view, array->nd, place);
   view.data = reinterpret_cast<const uint8_t*>(array->data);
@@ -102,8 +102,7 @@ StridedView view_dlpack(const dlpack::Tensor& tensor, bool read_only, const Argu
   view.type = element_type(tensor.dtype);
   if (view.type == nullptr) {
     refuse(place, "has DLPack element type code " + std::to_string(tensor.dtype.code) + " of " +
-                      std::to_string(tensor.dtype.bits) +
-                      " bits, which is no element type of tensors here");
+                      std::to_string(tensor.dtype.bits) + " bits, which tensors do not support");
   }
   set_rank(view, tensor.ndim, place);
   view.read_only = read_only;
@@ -142,7 +141,7 @@ StridedView view_capsule(py::handle object, const ArgumentPlace& place, py::obje
   if (capsule == nullptr) {
     raise_from_python(place.text() + " cannot be read through DLPack");
   }
-  // The capsule is not consumed: it owns the tensor and is kept alive in its place.
+  // Keep the capsule alive instead of consuming it: it owns the tensor.
   keep_alive = py::reinterpret_steal<py::object>(capsule);
   if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
     const auto* managed = static_cast<const dlpack::ManagedTensorVersioned*>(
@@ -160,8 +159,8 @@ StridedView view_capsule(py::handle object, const ArgumentPlace& place, py::obje
   refuse(place, "returns no DLPack capsule from __dlpack__()");
 }
 
-/// Whether it is a tensor of torch's whose elements are those in memory with the other sign, of
-/// which DLPack says nothing: what `x.conj().imag` returns.
+/// Whether the object is a torch tensor with the negative bit, such as `x.conj().imag`: its
+/// elements are those in memory negated, which DLPack does not express.
 bool has_negative_bit(py::handle object) {
   static PyObject* const name = PyUnicode_InternFromString("is_neg");
   PyObject* const result = PyObject_CallMethodNoArgs(object.ptr(), name);
@@ -200,7 +199,7 @@ StridedView view_buffer(py::handle object, const ArgumentPlace& place, py::objec
   view.type = element_type_of_buffer(buffer.format, static_cast<size_t>(buffer.itemsize));
   if (view.type == nullptr) {
     refuse(place, "is a buffer of format '" + std::string(buffer.format) +
-                      "', which is no element type of tensors here");
+                      "', which tensors do not support");
   }
   if (buffer.suboffsets != nullptr) {
     refuse(place, "is a buffer of pointers, which tensors cannot be made of");
@@ -218,8 +217,8 @@ StridedView view_buffer(py::handle object, const ArgumentPlace& place, py::objec
 }  // namespace
 
 TensorType tensor_type(PyTypeObject* type) {
-  // Few types ever occur. The entries keep their types alive, so that no other comes to lie at a
-  // known address; the limit keeps a program that makes types as it goes from collecting them.
+  // Few types occur. An entry keeps its type alive, so that no other type gets the same address;
+  // the limit bounds the cache in programs that create types at run time.
   constexpr size_t kLimit = 32;
   struct Known {
     PyTypeObject* type;

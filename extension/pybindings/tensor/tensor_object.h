@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Python objects that hold a tensor: recognizing them and looking into them.
+// Recognizes Python objects that hold a tensor, and creates views of these tensors.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,9 +9,9 @@
 
 namespace executorch::extension::pybindings {
 
-/// How the tensor in an object of some type is reached.
+/// The interface by which an object exposes its tensor.
 enum class TensorAccess : uint8_t {
-  /// The type holds no tensor.
+  /// The object does not hold a tensor.
   None,
   /// numpy.ndarray.
   Numpy,
@@ -29,10 +29,10 @@ struct TensorType {
   const dlpack::ExchangeApi* exchange = nullptr;
 };
 
-/// How to reach the tensor in objects of `type`. What it found is kept for the next time.
+/// Returns how objects of `type` expose their tensor. Results are cached.
 TensorType tensor_type(PyTypeObject* type);
 
-/// What an error message says an object was given as.
+/// An object's place among a call's arguments, for error messages.
 struct ArgumentPlace {
   const std::string& method;
   size_t index;
@@ -41,9 +41,9 @@ struct ArgumentPlace {
   std::string text() const { return method + "(): input " + std::to_string(index); }
 };
 
-/// The view of the tensor in `object`, whose type is `type` (not None). What the view needs beyond
-/// `object` itself is put into `keep_alive`. Raises InvalidArgumentError for an object that cannot
-/// be used: its device, element type or rank.
+/// Returns a view of the tensor in `object`, whose type is `type` (not None). `keep_alive` gets
+/// objects besides `object` that must outlive the view. Raises InvalidArgumentError for an
+/// unsupported device, element type or rank.
 StridedView view_tensor(pybind11::handle object, TensorType type, const ArgumentPlace& place,
                         pybind11::object& keep_alive);
 

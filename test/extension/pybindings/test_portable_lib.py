@@ -56,7 +56,7 @@ def test_a_method_runs_in_steps() -> None:
     method = _load_program(str(peer_programs.path("add"))).load_method("forward")
     with pytest.raises(InvalidStateError, match=r"forward\(\): the inputs are not set"):
         method.execute()
-    with pytest.raises(InvalidStateError, match=r"forward\(\) has not run"):
+    with pytest.raises(InvalidStateError, match=r"forward\(\) must run before"):
         method.get_outputs()
     method.set_inputs([X.copy(), X.copy()])
     method.execute()
