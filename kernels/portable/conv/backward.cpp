@@ -170,7 +170,7 @@ void sum_channels(const Images& images, const Strided& out) {
   }
 }
 
-/// The gradient, if it is asked for, has the dtype and gets the shape of what it belongs to.
+/// Resizes a requested gradient to the shape of its operand, and checks its dtype.
 bool prepare(KernelRuntimeContext& ctx, const char* name, Tensor* gradient, ScalarType dtype,
              const Shape& shape) {
   return !gradient || (expect_dtype(ctx, name, *gradient, dtype) && resize(ctx, *gradient, shape));

@@ -27,8 +27,8 @@ void convolve(KernelRuntimeContext& ctx, FloatConvolution fast, const ConvGeomet
               const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
               Tensor& out);
 
-/// The gradients of aten::convolution by its input, weight and bias, each written where it is asked
-/// for (an output that is not, stays as it is). Floating dtypes, the same for all tensors.
+/// Outputs for the gradients of aten::convolution; null for those not requested. All tensors have
+/// the same floating dtype.
 struct ConvGradients {
   Tensor* input;
   Tensor* weight;

@@ -11,7 +11,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Larger sizes cannot be held, and products of two below it cannot overflow.
+// Tensors cannot have larger sizes, and the product of two smaller ones does not overflow.
 constexpr int64_t kLimit = int64_t(1) << 31;
 
 bool check_channels(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
@@ -223,7 +223,7 @@ bool check_dtypes(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& 
                    "convolution takes numbers, found %s", name_of(dtype));
 }
 
-/// Whether the channels of the result are what lies closest together.
+/// Whether channels are the innermost dimension of the result.
 bool has_channels_inside(const Plane& out, const ConvGeometry& g) {
   for (int d = kSpatial - g.spatial; d < kSpatial; ++d) {
     if (g.out[d] > 1 && out.strides[d] <= out.channel_stride) return false;

@@ -3,10 +3,10 @@
 //
 // Tensors with channels outside (contiguous) have rows of channels and columns of positions:
 //   out[oc, q] = sum over k of weight[oc, k] * image[k, q],   k = (channel, tap)
-// and with channels inside (channels_last) the reverse, so that what is innermost in memory stays
-// innermost:
+// Channels-last tensors use the transposed product, so that the innermost dimension in memory stays
+// the innermost loop:
 //   out[q, oc] = sum over k of image[q, k] * weight[k, oc],   k = (tap, channel)
-// No such image matrix exists; its blocks are read from the input as the product asks for them.
+// The image matrix is never stored: the GEMM reads its blocks from the input.
 #pragma once
 
 #include <executorch/kernels/portable/conv/geometry.h>
@@ -17,7 +17,7 @@
 
 namespace executorch::kernels::portable {
 
-// Multiplications of a depthwise convolution worth the start of a thread, some 8 us of them.
+// Multiplications of a depthwise convolution that justify another thread: about 8 us.
 constexpr size_t kDepthwiseWork = 1 << 16;
 
 /// The weights, of one stride an output channel and a nest of four strides along k.

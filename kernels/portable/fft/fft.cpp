@@ -29,7 +29,7 @@ bool expect_complex(KernelRuntimeContext& ctx, const char* name, const Tensor& t
                    "%s must be complex64 or complex128, found %s", name, name_of(dtype));
 }
 
-// `complex_side` holds pairs of what `real_side` holds.
+// The dtype of `real_side` is that of the parts of `complex_side`.
 bool expect_parts(KernelRuntimeContext& ctx, const Tensor& complex_side, const Tensor& real_side) {
   const ScalarType dtype = complex_side.scalar_type(), part = real_side.scalar_type();
   return ET_EXPECT(ctx, is_complex(dtype) && part_dtype(dtype) == part,

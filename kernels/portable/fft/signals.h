@@ -31,7 +31,7 @@ struct Job {
   }
 };
 
-// Calls f(to, from, count) for every group of `lanes` lines, the last of which may be smaller.
+// Calls f(to, from, count) for every group of `lanes` lines; the last group may be smaller.
 template <class F>
 void for_each_group(const Job& job, int64_t lanes, F&& f) {
   char *to[kLanes], *from[kLanes];
@@ -55,8 +55,8 @@ void with_lanes(int64_t lanes, F&& f) {
   f(std::integral_constant<int64_t, kLanes>());
 }
 
-// Four lines of two pairs of floats become four vectors over the lines (real, imaginary, real,
-// imaginary), and back: the matrix is transposed.
+// Transposes four lines of two complex numbers into four vectors over the lines (real, imaginary,
+// real, imaginary), and back.
 inline void turn(FourFloats* lines) {
   using V = FourFloats;
   const V even[] = {__builtin_shufflevector(lines[0], lines[1], 0, 4, 1, 5),
@@ -88,8 +88,8 @@ inline void write_turned(char* const* lines, int64_t offset, const Parts<float>&
   for (int k = 0; k < 4; ++k) *reinterpret_cast<FourFloats*>(lines[k] + offset) = line[k];
 }
 
-// The first `n` complex numbers of each line to their places among the lanes: real parts stand
-// `step` bytes apart, imaginary ones `gap` bytes behind them.
+// Reads the first `n` complex numbers of each line into the lanes. Real parts are `step` bytes
+// apart; an imaginary part follows `gap` bytes after its real part.
 template <class T>
 void read_pairs(char* const* from, int64_t step, int64_t gap, int64_t lanes, int64_t n,
                 const Parts<T>& to) {
@@ -119,7 +119,7 @@ void read_complex(const Job& job, char* const* from, int64_t lanes, int64_t n, c
   read_pairs(from, line_stride(job.from, job.dim), sizeof(T), lanes, n, to);
 }
 
-// The reverse of read_pairs, of the first `count` lanes; what is written is multiplied by `scale`.
+// Writes the first `count` lanes, multiplied by `scale`, to the layout of read_pairs.
 template <class T>
 void write_pairs(char* const* to, int64_t step, int64_t gap, int64_t lanes, int64_t count,
                  int64_t n, const Parts<T>& from, T scale) {
@@ -198,8 +198,8 @@ void split_spectrum(const Parts<T>& z, const Parts<T>& w, int64_t half, int64_t 
   }
 }
 
-// The inverse of split_spectrum but for a factor of two, by which a sum over half as many elements
-// is too small. Writes half + 1 elements, the last one of no use.
+// The inverse of split_spectrum, up to a factor of two that makes up for the half-length transform.
+// Writes half + 1 elements; the last one is unused.
 template <class V, class T>
 void join_spectrum(const Parts<T>& x, const Parts<T>& w, int64_t half, int64_t lanes,
                    const Parts<T>& z) {
@@ -263,8 +263,8 @@ bool real_to_complex(KernelRuntimeContext& ctx, const Job& job) {
   return true;
 }
 
-// The spectrum as the transform takes it. What a real signal cannot have, imaginary parts of the
-// mean and of the highest frequency, is passed over.
+// Reads a spectrum into the transform's layout. Ignores the imaginary parts of the mean and of the
+// highest frequency, which are zero for real signals.
 template <class T>
 void read_spectrum(const Job& job, char* const* from, const RealTransform<T>& real) {
   const int64_t lanes = real.lanes, half = job.n / 2;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The discrete Fourier transform of any length, of several lines (lanes) at a time.
+// The discrete Fourier transform of any length, for several lines (lanes) at a time.
 //
 // Lengths of the prime factors 2, 3, 5 and 7 go through Stockham's passes: each reads one buffer
 // and writes the other, and leaves everything in order, so that no reversal of indices is needed.
@@ -7,8 +7,8 @@
 // length has such factors. (Van Loan, Computational Frameworks for the Fast Fourier Transform,
 // 1992: 1.7 and 4.2.)
 //
-// Real and imaginary parts lie apart, and element i of lane l at [i * lanes + l]: all inner loops
-// run over neighbours.
+// Real and imaginary parts are separate arrays, with element i of lane l at [i * lanes + l], so
+// that all inner loops are contiguous.
 #pragma once
 
 #include <executorch/kernels/loops/check.h>
@@ -39,7 +39,7 @@ bool allocate_parts(KernelRuntimeContext& ctx, int64_t n, Parts<T>* parts) {
   return parts->re != nullptr;
 }
 
-/// The numbers e^(-2πi k/n), each the product of two of about 2√n that are computed.
+/// The roots e^(-2πi k/n). About 2√n of them are computed; the others are products of two of these.
 class UnitRoots {
  public:
   bool prepare(KernelRuntimeContext& ctx, int64_t n) {
@@ -110,7 +110,7 @@ struct Circle<7> {
                                     -0.78183148246802980871};
 };
 
-/// The transform of `radix` numbers, in place. V is T, or several of them side by side.
+/// Transforms `radix` numbers in place. V is T or a vector of T.
 template <int radix, class T, class V>
 inline void butterfly(V* re, V* im) {
   if constexpr (radix == 2) {
@@ -172,8 +172,8 @@ void in_lanes([[maybe_unused]] int64_t width, F&& f) {
   f(Type<T>());
 }
 
-/// `radix` runs of `width` elements, `gap` apart in x, as many of y that follow each other. What is
-/// `turned` is multiplied by w, but for the first run.
+/// Transforms `radix` runs of `width` elements, `gap` apart in x, to consecutive runs of y. With
+/// `turned`, multiplies all runs but the first by w.
 template <int radix, bool turned, class T, class V>
 inline void pass_run(const Parts<T>& x, const Parts<T>& y, const T* w_re, const T* w_im,
                      int64_t gap, int64_t width) {
@@ -237,7 +237,7 @@ class Passes {
 
   int64_t length() const { return n_; }
 
-  /// From x, by way of y; returns the one of them that the result is in.
+  /// Transforms x, with y as the second buffer; returns the buffer that has the result.
   Parts<T> run(Parts<T> x, Parts<T> y, int64_t lanes) const {
     int64_t rest = n_, stride = 1;
     while (rest > 1) {
@@ -276,7 +276,7 @@ class Transform {
       // Multiples of 16, for the sake of long runs.
       for (m = (2 * n + 15) / 16 * 16; !Passes<T>::serves(m);) m += 16;
     }
-    // One element more than the passes need: half a spectrum has n/2 + 1 of them.
+    // One element more than the passes need, because half a spectrum has n/2 + 1 elements.
     const int64_t room = (m + 1) * lanes;
     if (!passes_.prepare(ctx, m) || !allocate_parts(ctx, room, &input_) ||
         !allocate_parts(ctx, room, &other_)) {
@@ -288,8 +288,8 @@ class Transform {
 
   int64_t length() const { return n_; }
   int64_t lanes() const { return lanes_; }
-  /// Where the n elements of each lane go before a run, and a buffer of n + 1 that is free until
-  /// then.
+  /// Input for the n elements of each lane, and a buffer of n + 1 elements that is free before
+  /// run().
   const Parts<T>& input() const { return input_; }
   const Parts<T>& spare() const { return other_; }
 

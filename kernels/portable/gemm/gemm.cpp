@@ -37,7 +37,7 @@ int64_t odd_lines(int64_t columns) {
   return (up(columns, kLine) / kLine | 1) * kLine;
 }
 
-/// Zeroes what a tile reads beyond the last column (the sums of it are thrown away).
+/// Zeroes the elements that a tile reads beyond the last column; their sums are discarded.
 template <class T>
 void clear_edge(T* block, int64_t rows, int64_t columns, int64_t end, int64_t step) {
   for (int64_t r = 0; r < rows; ++r)
@@ -119,7 +119,7 @@ void Gemm<T>::shrink(int64_t m, int64_t n, int64_t k) {
   k_ = k;
 }
 
-/// A part of the result: columns, of which each thread then prepares its own, unless there are few.
+/// A thread's part of the result: columns, so that each thread packs its own, unless there are few.
 template <class T>
 typename Gemm<T>::Block Gemm<T>::part(size_t index, size_t parts) const {
   const bool by_columns = n_ >= int64_t(parts) * kTilesOfPart * tile_.columns || m_ < n_;

@@ -13,7 +13,7 @@
 
 namespace executorch::kernels {
 
-/// Multiplications worth the start of a thread, some 5 us of them.
+/// Multiplications that justify another thread: about 5 us.
 inline constexpr size_t kLeastWork = 1 << 18;
 
 /// A matrix that can be read by blocks in T, by several threads at the same time.
@@ -32,7 +32,7 @@ struct BlockSource {
   ~BlockSource() = default;
 };
 
-/// Where finished sums go, block by block; several threads may bring blocks at the same time.
+/// Takes finished sums block by block, from several threads at the same time.
 template <class T>
 struct BlockSink {
   /// The result itself if sums may be built up in place (else null): column step 1, rows `row_step`
@@ -72,7 +72,7 @@ class Gemm {
     run_part(left, right, {0, m_, 0, n_}, out, scratch_[part]);
   }
 
-  /// Whether the tiles fit where the driver puts one.
+  /// Whether a tile fits into the driver's buffer.
   static constexpr bool holds(const GemmTile<T>& tile) {
     return tile.rows * tile.columns * int64_t(sizeof(T)) <= kMostTileBytes;
   }
@@ -81,7 +81,7 @@ class Gemm {
   struct Block {
     int64_t row, rows, column, columns;
   };
-  /// What one thread works in.
+  /// A thread's buffers.
   struct Scratch {
     T* left;
     T* right;
@@ -101,7 +101,7 @@ class Gemm {
 
   static constexpr int64_t kSmallBytes = 6144;
   static constexpr size_t kMostParts = is_bare_metal ? 1 : 32;
-  /// Of the largest tile; on bare metal there are those of plain_gemm_tiles() alone.
+  /// Size of the largest tile; bare metal has only those of plain_gemm_tiles().
   static constexpr int64_t kMostTileBytes = is_bare_metal ? 64 : GemmTile<T>::kMaxRows * 256;
 
   const GemmTile<T>& tile_;

@@ -121,8 +121,8 @@ bool expect_operands(KernelRuntimeContext& ctx, const Tensor& left, const Tensor
              "matrix products take numbers, found %s", name_of(dtype));
 }
 
-/// Everything but the ranks of the operands, which the caller has checked; `row` and `column` tell
-/// whether the left operand is a vector (one row) and the right one is (one column).
+/// Checks the operands except for their ranks, resizes `out` and multiplies. `row`: the left
+/// operand is a vector (one row); `column`: the right operand is a vector (one column).
 void product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& left, const Tensor& right,
              const Addend& addend, const Shape& shape, bool row, bool column, Tensor& out) {
   if (!expect_operands(ctx, left, right, out) || !resize(ctx, out, shape)) return;
@@ -208,8 +208,9 @@ void grouped_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor&
       !expect_rank(ctx, "offs", ends, 1) || !expect_operands(ctx, left, right, out) ||
       !expect_inner(ctx, left, right, left.size(1), right.size(right_transposed ? 2 : 1)) ||
       !expect_index_dtype(ctx, "offs", ends) ||
-      !ET_EXPECT(ctx, ends.size(0) == right.size(0), "offs of sizes %s has no end for each of %s",
-                 ShapeText(ends).text, ShapeText(right).text)) {
+      !ET_EXPECT(ctx, ends.size(0) == right.size(0),
+                 "offs of sizes %s must have an end for each matrix of %s", ShapeText(ends).text,
+                 ShapeText(right).text)) {
     return;
   }
   Shape shape;
@@ -316,7 +317,7 @@ void linear_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& 
       !expect_operands(ctx, input, weight, out)) {
     return;
   }
-  // A vector of weights is one column, which is no dimension of the result.
+  // A weight vector is one column, which is not a dimension of the result.
   Strided weights(weight);
   const bool column = weights.rank == 1;
   if (column) weights.insert(0, 1, 0);
@@ -336,7 +337,7 @@ void linear_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& 
       linear_runs(ctx, fast, Strided(input), weights, bias, Strided(out), column, !in_complex)) {
     return;
   }
-  // All leading dimensions are rows: as long a run of them as lie evenly in memory is one product.
+  // All leading dimensions are rows; each run of rows at an even stride is one product.
   Strided from(input), to(out);
   if (column) to.append(1, to.element_size());
   const int64_t from_step = from.strides[from.rank - 1], to_step = to.strides[to.rank - 1];

@@ -12,7 +12,7 @@
 namespace executorch::kernels {
 namespace {
 
-/// kBytes of T, at any address. Of one T, a T: what is left of vectors on processors without any.
+/// A vector of kBytes of T, at any address; T itself on processors without vectors.
 template <class T, int kBytes, bool kIsOne = kBytes == sizeof(T)>
 struct Vector {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));

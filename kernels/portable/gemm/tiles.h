@@ -10,7 +10,7 @@
 
 namespace executorch::kernels {
 
-/// Whether a program of this build has products that are computed in T.
+/// Whether programs of this build have products that are computed in T.
 template <class T>
 inline constexpr bool is_product_computed = computes_in<T>(dtypes_of("portable/gemm/gemm.cpp"));
 
@@ -33,7 +33,7 @@ struct GemmTiles {
   GemmTile<uint64_t> u64;
 };
 
-/// What any processor of this build can run.
+/// Tiles for every processor that this build supports.
 const GemmTiles& plain_gemm_tiles();
 
 template <class T>

@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Rows of a table, looked up by index; sums, means and maxima of them; and the gradient of a
-// look-up.
+// Looks up rows of a table by index; their sums, means and maxima; and the gradient of the table.
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/lines.h>
 #include <executorch/kernels/loops/positions.h>
@@ -14,7 +13,7 @@ namespace {
 
 void copy_slice(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n,
                 int64_t bytes, Convert mover) {
-  if (n == 0) return;  // Of nothing, memory may be null.
+  if (n == 0) return;  // The pointers may be null, which memmove does not allow.
   if (to_stride == bytes && from_stride == bytes) {
     std::memmove(to, from, static_cast<size_t>(n * bytes));
   } else {
@@ -50,7 +49,7 @@ Tensor& embedding_out(KernelRuntimeContext& ctx, const Tensor& weight, const Ten
     return out;
   const Strided to(out);
   const int last = to.rank - 1;
-  Strided lines = where;  // Of out's rank, so that both are taken as lines.
+  Strided lines = where;  // Gets out's rank, so that both have the same lines.
   lines.append(1, 0);
   for_each_line(to, lines, last, [&](char* const* at) {
     int64_t entry;
@@ -240,7 +239,7 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _embedding_bag_out(
                      Strided(indices),
                      Strided(offsets),
                      samples};
-  // As in eager, which has no need of it where it adds up rows without a look at what they are.
+  // As in eager, which does not fill it on its fast path for sums.
   const bool direct = mode == 0 && dtype != ScalarType::Double && padding_idx < 0;
   const int64_t width = bags.table.sizes[1];
   if (!expect_bags(ctx, bags) || !resize(ctx, out0, shape_of(bags.bags, width)) ||
@@ -258,8 +257,8 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> _embedding_bag_out(
 
 namespace {
 
-// Adds each gradient's row to that of its index in `sums`, num_weights rows of C. `counts`, if any,
-// tells how often an index occurs.
+// Adds each gradient row to the row of its index in `sums`, num_weights rows of C. If not null,
+// `counts` has the number of occurrences of each index.
 template <class C>
 bool add_rows(KernelRuntimeContext& ctx, const Strided& grad, const Strided& indices,
               int64_t padding_idx, int64_t rows, const int64_t* counts, C* sums) {

@@ -31,7 +31,7 @@ void pick(KernelRuntimeContext& ctx, char* to, int64_t to_stride, const Line& fr
 // Every dimension but `dim` of the index fits into self.
 bool expect_index_fits(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& index,
                        int dim) {
-  if (index.numel() == 0) return true;  // Of any shape and dtype, as in torch.
+  if (index.numel() == 0) return true;  // Any shape and dtype, as in torch.
   if (!expect_index_dtype(ctx, "index", index)) return false;
   const Shape whole(self), picked(index);
   bool fits = (whole.rank > 0 ? whole.rank : 1) == (picked.rank > 0 ? picked.rank : 1);

@@ -162,8 +162,7 @@ bool resolve(KernelRuntimeContext& ctx, const Strided& self,
     if (!add_offsets(ctx, self, list.items[i], list.selected, offsets)) return false;
   }
   indexing->offsets = offsets;
-  // Where the indexed dimensions stand together the selection takes their place, else it comes
-  // first.
+  // The selection replaces adjacent indexed dimensions; otherwise it comes first.
   indexing->place = adjacent(indexing->mask) ? list.items[0].dim : 0;
   if (!ET_EXPECT(ctx, list.selected.rank + self.rank - list.count <= kMaxRank,
                  "the result's rank would be above %d", kMaxRank)) {
@@ -178,8 +177,8 @@ bool resolve(KernelRuntimeContext& ctx, const Strided& self,
   return true;
 }
 
-// Memory of shape `result`, taken apart: the dimensions of `selected`, and the others. The others
-// are, in order, those of self that are not indexed.
+// Splits memory of shape `result` into the dimensions of the selection and the rest, which are
+// self's dimensions without an index, in order.
 struct Selection {
   Strided selected, rest;
 
@@ -202,8 +201,8 @@ Strided unindexed(const Indexing& indexing, const Strided& self) {
   return rest;
 }
 
-// Calls row(a, b, nest) for every row of what each element of the selection picks: a in memory of
-// the result's shape, b in self.
+// Calls row(a, b, nest) for every row of the part that each element of the selection picks: a in
+// memory of the result's shape, b in self.
 template <class Row>
 void for_each_pair(const Indexing& indexing, const Strided& result, const Strided& self, Row row) {
   const Selection part(indexing, result);

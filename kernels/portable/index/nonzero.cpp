@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Indices of the elements that are not zero.
+// Indices of nonzero elements.
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/index_order.h>
@@ -37,9 +37,9 @@ bool expect_truth(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& o
          expect_dtype(ctx, "out", out, ScalarType::Long);
 }
 
-// The places of the first `limit` elements that are not zero to the rows of out; gives how many
-// these are. What changes along a line is written for every element, and over again unless it was
-// one: which are is hard to foresee.
+// Writes the indices of the first `limit` nonzero elements to the rows of out; returns their
+// number. The last index is written for every element and overwritten unless the element was
+// nonzero, which avoids an unpredictable branch.
 int64_t write_places(const Strided& from, const Strided& to, int64_t limit) {
   const int last = from.rank - 1;
   const int64_t row_step = to.strides[0], step = to.strides[1];

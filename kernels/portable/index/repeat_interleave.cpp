@@ -24,8 +24,8 @@ bool sum_counts(KernelRuntimeContext& ctx, const Strided& counts, int64_t* sum) 
   return true;
 }
 
-// Each index as often as its count says, `left` in all: were the counts' memory out's, they would
-// not be what they were.
+// Writes each index as often as its count, `left` indices in all: counts may alias out, so cap at
+// `left`.
 template <class T>
 void repeat_indices(const Strided& counts, T* to, int64_t left) {
   constexpr int64_t kFew =

@@ -51,7 +51,7 @@ struct Run {
   Merge merge;
 };
 
-// Does what it is for with each element of a run, up to one whose index is outside of the line.
+// Merges the elements of a run; stops at the first index that is outside of the line.
 using RunFunction = void (*)(KernelRuntimeContext&, const Run&);
 
 template <class F>
@@ -268,7 +268,7 @@ Tensor& scatter_reduce_two_out(KernelRuntimeContext& ctx, const Tensor& self, in
   const Strided where(index), from(src);
   if (!include_self) {
     if (merge == Merge::Largest || merge == Merge::Smallest) {
-      // Any of them: it takes part again.
+      // Start from any source element: merging it a second time does not change the result.
       merge_into(ctx, to, where, from, Merge::Replace);
     } else {
       scatter_number(ctx, self, dim, index, Scalar(int64_t(merge == Merge::Multiply ? 1 : 0)),

@@ -18,14 +18,14 @@ using ThreeTensors = std::tuple<Tensor&, Tensor&, Tensor&>;
 
 /// With x' = (in - mean) * rstd and g = grad_out * weight:
 ///   grad_in     = rstd * (g - the region's mean of g - x' * the region's mean of g * x'),
-///   grad_weight = the sum of grad_out * x' over what a weight is repeated over,
+///   grad_weight = the sum of grad_out * x' over the dimensions along which the weight repeats,
 ///   grad_bias   = the sum of grad_out likewise.
 /// If the statistics are constants, grad_in = rstd * g.
 struct Gradient {
   Strided in, grad_out;
   Strided grad_in;        ///< null data: not wanted
   Strided mean, rstd;     ///< as in Normalization
-  uint32_t kept = 0;      ///< which dimensions tell regions apart (region.h)
+  uint32_t kept = 0;      ///< mask of the dimensions along which regions are counted (region.h)
   bool constant = false;  ///< the statistics do not depend on `in`
   /// The weight in the type of the computation, seen with the sizes of `in`; behind this array of
   /// `parameters` elements lie those of the sums that become its gradient and the bias's.
@@ -149,7 +149,7 @@ struct Arguments {
   ThreeTensors results() const { return {out0, out1, out2}; }
 };
 
-/// Checks what is common to all and resizes the outputs that are wanted.
+/// Checks the arguments that all operators have and resizes the requested outputs.
 bool prepare(KernelRuntimeContext& ctx, const Arguments& a, const Shape& parameter) {
   if (!ET_EXPECT(ctx, a.output_mask.size() == 3, "output_mask must have 3 items, found %zu",
                  a.output_mask.size()) ||
@@ -295,7 +295,7 @@ ThreeTensors native_layer_norm_backward_out(KernelRuntimeContext& ctx, const Ten
                                             const std::optional<Tensor>& bias,
                                             ArrayRef<bool> output_mask, Tensor& out0, Tensor& out1,
                                             Tensor& out2) {
-  (void)bias;  // It tells eager whether its gradient is wanted; output_mask does so as well.
+  (void)bias;  // output_mask says whether its gradient is requested
   const Arguments a = {grad_out, input, weight, output_mask, out0, out1, out2};
   if (!expect_layers(ctx, input, normalized_shape)) return a.results();
   const Shape parameter(normalized_shape), shape(input);

@@ -13,12 +13,12 @@
 
 namespace executorch::kernels::portable {
 
-/// out = (in - mean) * rstd * weight + bias. All memories have the sizes of `in`; the statistics
-/// are given for the first element of each region, and memory with null data is not wanted.
+/// out = (in - mean) * rstd * weight + bias. All memories have the sizes of `in`. Statistics are at
+/// the first element of each region; those with null data are not written.
 struct Normalization {
   Strided out, in;
   Strided weight, bias;
-  uint32_t kept = 0;  ///< which dimensions tell regions apart (region.h)
+  uint32_t kept = 0;  ///< mask of the dimensions along which regions are counted (region.h)
   double eps = 0;
   Strided mean, rstd, variance;  ///< of any floating dtype; the variance is the population's
 };
@@ -36,7 +36,7 @@ class Normalizer {
         store_(store(compute_type<T>, n.out.dtype)),
         inner_(inner_loops()) {}
 
-  /// All regions, on as many threads as that is worth.
+  /// Normalizes all regions, on several threads if there is enough work.
   static void run(const Normalization& n) {
     const int64_t regions = subset(n.in, n.kept).numel();
     Division(regions, 1, n.in.numel()).run([&n](int64_t, int64_t begin, int64_t end) {
@@ -64,7 +64,7 @@ class Normalizer {
     }
   }
 
-  /// Mean and sum of squared differences from it, of so many elements.
+  /// Mean of `count` elements and the sum of their squared differences from it.
   struct Moments {
     T count = 0, mean = 0, squares = 0;
 

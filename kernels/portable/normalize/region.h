@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Normalization over regions of a tensor: what layer, group and batch norm have in common, and so
-// their gradients. Some dimensions of a tensor tell its regions apart (they are "kept"), the others
-// lie within a region; all elements of a region share a mean and a rstd = 1 / sqrt(variance + eps).
+// Normalization over regions of a tensor, which layer, group and batch norm and their gradients
+// share. Regions are counted along some dimensions ("kept") and extend over the others; all
+// elements of a region share a mean and a rstd = 1 / sqrt(variance + eps).
 #pragma once
 
 #include <executorch/kernels/loops/check.h>

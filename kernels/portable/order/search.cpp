@@ -16,8 +16,8 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// How many of n ascending keys come before `key`: where it would be put, to the left or right of
-// its equals. What is compared with a NaN in the sequence comes after it, as in eager.
+// The number of the n ascending keys that come before `key`: its insertion point, to the left or
+// right of equal keys. As in eager, every key comes after a NaN in the sequence.
 int64_t position_of(uint64_t key, const uint64_t* keys, int64_t n, bool floating, bool right) {
   int64_t low = 0, high = n;
   while (low < high) {

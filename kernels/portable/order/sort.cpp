@@ -22,8 +22,7 @@ struct Element {
   }
 };
 
-// What finds something in a line of n elements, written to values and indices: `count` picked
-// indices.
+// A line of n elements, from which an operator picks the indices of `count` elements.
 struct Line {
   Element* elements;
   int64_t n;
@@ -74,7 +73,7 @@ void pick_first(const Line& line) {
   Element *const begin = line.elements, *const end = begin + line.n,
                  *const middle = begin + line.count;
   if (line.count <= line.n / kFew) {
-    std::partial_sort(begin, middle, end);  // Most are not looked at twice.
+    std::partial_sort(begin, middle, end);  // Compares most elements once.
   } else {
     if (line.count < line.n) std::nth_element(begin, middle, end);
     std::sort(begin, middle);
@@ -126,8 +125,7 @@ void pick_one(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool k
     return;
   }
   Shape shape(self);
-  if (!ET_EXPECT(ctx, shape.rank == 0 || shape.sizes[d] > 0,
-                 "dimension %d has no elements to choose from", d)) {
+  if (!ET_EXPECT(ctx, shape.rank == 0 || shape.sizes[d] > 0, "dimension %d must not be empty", d)) {
     return;
   }
   if (shape.rank > 0) keepdim ? void(shape.sizes[d] = 1) : shape.remove(d);
@@ -156,7 +154,7 @@ void pick_median(const Line& line, bool leave_nan_out) {
   line.picked[0] = is_nan ? first_nan : kth(line, (numbers - 1) / 2);
 }
 
-// The most frequent value, the smallest of several; its last index. NaN is no other NaN's equal.
+// The last index of the most frequent value, the smallest one on a tie. NaN does not equal NaN.
 void pick_mode(const Line& line) {
   std::sort(line.elements, line.elements + line.n);
   int64_t longest = 0, run = 0;

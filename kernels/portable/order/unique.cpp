@@ -85,7 +85,7 @@ bool write_values(KernelRuntimeContext& ctx, const Strided& from, const Unique& 
     }
     return true;
   }
-  // Where the elements lie, in the order of their indices, as offsets.
+  // Offsets of the elements in index order.
   auto* const places = allocate<int64_t>(ctx, from.numel());
   if (places == nullptr) return false;
   IndexWalk walk(from);

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Operators of two tensors, or of a tensor and a number: arithmetic, comparison, logic, bits.
+// Operators on two tensors, or on a tensor and a number: arithmetic, comparison, logic, bits.
 #include <executorch/kernels/engine/simd/float_math.h>
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/float_power.h>
@@ -58,8 +58,8 @@ constexpr auto has_quick_modulo = [](float x, float y) {
   return quotient < 268435456.0f && std::fabs(y) < 1e38f;
 };
 
-// The quotient of int32 by way of float64, which tells any two of them apart: for divisors other
-// than 0, and quotients in int32.
+// Divides int32 numbers in float64, which represents every int32 exactly. The divisor must not be 0
+// and the quotient must fit int32.
 int32_t quick_quotient(int32_t x, int32_t y) {
   return static_cast<int32_t>(static_cast<double>(x) / static_cast<double>(y));
 }

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Operators torch.special.*: one loop for all of one argument and one for all of two, because their
-// mathematics costs far more than a call.
+// Operators torch.special.*: one loop for all functions of one argument and one for those of two,
+// because computing them costs far more than a call.
 #include <executorch/kernels/loops/check.h>
 #include <executorch/kernels/loops/elementwise.h>
 #include <executorch/kernels/portable/NativeFunctions.h>

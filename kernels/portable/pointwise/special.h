@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Special functions that the C++ library has not, in double: their definitions are in Abramowitz
-// and Stegun's Handbook of Mathematical Functions, at the numbers given.
+// Special functions that the C++ library lacks, in double. Numbers refer to Abramowitz and Stegun,
+// Handbook of Mathematical Functions.
 #pragma once
 
 #include <cmath>
@@ -118,8 +118,8 @@ inline double erfcx(double x) {
   return x == x ? sum / (x * std::sqrt(kPi)) : x;
 }
 
-/// The y for which the normal distribution's probability of values below y is `p`: an approximation
-/// (26.2.23), made exact by Halley's iteration.
+/// The quantile of the normal distribution at probability `p`: an approximation (26.2.23), refined
+/// by Halley's iteration.
 inline double ndtri(double p) {
   if (!(p > 0 && p < 1)) {
     if (p == 0 || p == 1) return std::copysign(std::numeric_limits<double>::infinity(), p - 0.5);

@@ -61,7 +61,7 @@ Tensor& multiply_add(KernelRuntimeContext& ctx, const Elementwise& operation, co
 
 Tensor& clamp_out(KernelRuntimeContext& ctx, const Tensor& self, const std::optional<Scalar>& min,
                   const std::optional<Scalar>& max, Tensor& out) {
-  // Numbers that bound floating point, and are no NaN, need not be read for every element.
+  // For floating point, bounds that are numbers and not NaN are read once, not for every element.
   Promotion promotion;
   promotion.add(self);
   if (min.has_value()) promotion.add(*min);

@@ -40,7 +40,7 @@ C relu6(C x) {
   return above > 6 ? C(6) : above;
 }
 
-// Which x the formulas of float_math.h are for. Beyond 8192, float_sin and its kin lose digits.
+// Domains of the formulas in float_math.h. Beyond 8192, float_sin and float_cos lose digits.
 bool is_within(float x, float bound) { return std::fabs(x) < bound; }
 bool is_turn(float x) { return is_within(x, 8192); }
 bool is_normal_positive(float x) {
@@ -61,7 +61,7 @@ bool has_gamma(float x) {
 #define UNARY_Z(NAME, DOMAIN, ...) \
   MATH(NAME, __VA_ARGS__)          \
   KERNEL(NAME, DOMAIN, complex_math::NAME)
-// A row with a formula for float32 besides (float_math.h), and for which x that may be taken.
+// A row that also has a formula for float32 (float_math.h) and that formula's domain.
 #define FASTER(NAME, DOMAIN, COVERS, ...) \
   FASTER_MATH(NAME, COVERS, __VA_ARGS__)  \
   KERNEL(NAME, DOMAIN, kNoComplex)
@@ -238,7 +238,7 @@ constexpr auto logit_clamped_math = [](auto x, const auto& extra) {
 };
 constexpr auto polygamma_math = [](auto x, const auto& extra) {
   using C = decltype(x);
-  // Where trigamma is infinite below 0, eager leaves what rounding makes of pi and its sine.
+  // At its poles below 0, eager's trigamma depends on the rounding of pi and its sine: do the same.
   if (extra.a == 1 && x < 0 && x == std::floor(x)) {
     const C sine = std::sin(static_cast<C>(kPi) * x);
     return static_cast<C>(kPi * kPi) / (sine * sine);

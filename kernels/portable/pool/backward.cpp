@@ -10,7 +10,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-/// Whether flat indices of the plane's elements are not places at one distance.
+/// Whether the plane's elements are not evenly spaced in index order.
 bool has_gaps(const Plane& plane, const int64_t* sizes) {
   const int64_t* const strides = plane.strides;
   return strides[1] != sizes[2] * strides[2] ||
@@ -55,8 +55,8 @@ class PlaneSums {
     });
   }
 
-  /// Adds n values at the flat indices that stand `stride` bytes apart; the number of those before
-  /// one that lies outside of the plane.
+  /// Adds n values at the flat indices in `places`, `stride` bytes apart. Stops at the first index
+  /// outside of the plane; returns the number of values added.
   int64_t add(const char* places, int64_t stride, const T* values, int64_t n) {
     if (packed_) {
       return add_at(places, stride, values, n,
@@ -187,7 +187,7 @@ void spread(KernelRuntimeContext& ctx, const Images& from, const Images& to, Win
                });
 }
 
-/// Of images without gaps: all rows of a plane as one.
+/// Makes all rows of a plane one row; the images must not have gaps.
 void join_rows(Images& images) {
   images.sizes[2] *= images.sizes[0] * images.sizes[1];
   images.sizes[0] = images.sizes[1] = 1;
@@ -231,7 +231,8 @@ Tensor& fixed_max_backward(KernelRuntimeContext& ctx, const Tensor& grad_output,
   return grad_input;
 }
 
-/// Windows fitted to the output size may have any: only what is before the planes must agree.
+/// Checks adaptive pooling, which accepts any spatial output size: only batch and channels must
+/// agree.
 bool expect_fitted(KernelRuntimeContext& ctx, const Tensor& grad_output, const Tensor& self,
                    int spatial) {
   if (!expect_images(ctx, "grad_output", grad_output, spatial)) return false;

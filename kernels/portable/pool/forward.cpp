@@ -118,7 +118,7 @@ struct WindowMax {
   }
 };
 
-// Channels that lie side by side everywhere are pooled by runs of them.
+// If channels are the innermost dimension of all images, pools runs of channels.
 void arrange(WindowLoops& loops, std::initializer_list<Images*> all) {
   if (loops.axis[0].taps != 1) return;
   for (const Images* images : all) {
@@ -132,7 +132,7 @@ void arrange(WindowLoops& loops, std::initializer_list<Images*> all) {
 template <class F>
 void for_each_part(const Images& images, const WindowLoops& loops, F&& f) {
   const int64_t rows = loops.rows(), planes = images.batch * images.channels;
-  const int64_t taps = std::min<int64_t>(loops.taps(), 64);  // with more of them, enough anyway
+  const int64_t taps = std::min<int64_t>(loops.taps(), 64);  // more do not change the division
   const Division division(planes * rows, 1, planes * loops.outputs() * taps);
   division.run([&](int64_t, int64_t begin, int64_t end) {
     for (int64_t at = begin, last; at < end; at += last - at % rows) {
@@ -276,7 +276,7 @@ T max_of(Reader<T>& reader, const Plane& image, const int64_t* sizes, const Wind
   return best;
 }
 
-/// Means, or maxima where `indices` is not null.
+/// Computes means, or maxima if `indices` is not null.
 void adaptive_pool(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
                    ArrayRef<int64_t> output_size, Tensor& out, Tensor* indices) {
   int64_t sizes[kSpatial];

@@ -9,7 +9,7 @@
 
 namespace executorch::kernels::portable {
 
-/// What pooling operators with a fixed window are given; an empty stride is the kernel size.
+/// Arguments of pooling operators with a fixed window; an empty stride means the kernel size.
 struct PoolArguments {
   ArrayRef<int64_t> kernel, stride, padding, dilation;
   bool ceil_mode;
@@ -44,7 +44,7 @@ T mean(T sum, int64_t count) {
   }
 }
 
-/// What the sum of a window is divided by to give its mean.
+/// Divisor of a window's sum, for its mean.
 struct Divisor {
   bool count_padding;
   int64_t fixed;  ///< 0: none

@@ -142,7 +142,7 @@ bool resize_to(KernelRuntimeContext& ctx, Tensor& out, ArrayRef<int64_t> size) {
          resize(ctx, out, Shape(size));
 }
 
-// Every multiple of 2^-bits that the dtype tells apart below 1: none is rounded up to 1.
+// The largest number of bits for which the dtype represents every multiple of 2^-bits below 1.
 int bits_of(ScalarType dtype) {
   return dtype == ScalarType::Half       ? 11
          : dtype == ScalarType::BFloat16 ? 8
@@ -164,7 +164,7 @@ void fill_normal(KernelRuntimeContext& ctx, Tensor& out) {
   fill_in_order<double>(Strided(out), [&] { return normal.next(stream); });
 }
 
-// The last integer up to which the dtype holds all of them.
+// The largest integer such that the dtype represents all integers up to it.
 int64_t largest_integer(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Bool:

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The random numbers of rand, randn, randint, randperm, bernoulli, native_dropout, multinomial and
-// their kin.
+// Random numbers for rand, randn, randint, randperm, bernoulli, native_dropout, multinomial and
+// their variants.
 //
 // They come from a counter-based generator, Philox 4x32-10 (Salmon et al., Parallel Random Numbers:
 // As Easy as 1, 2, 3, SC 2011), keyed by the seed. Each call of a random operator takes the next
@@ -10,9 +10,9 @@
 // in double by additions, multiplications, divisions and square roots alone, which IEEE 754
 // machines agree on.
 //
-// The state is the process's: 0 is the seed and 0 the number of calls when it starts. Threads may
-// draw at the same time; which of them gets which stream is then a matter of chance. After 2^32
-// calls the streams repeat. They are not torch's numbers, nor fit for cryptography.
+// The process has one state; it starts with seed 0 and call 0. Threads may draw at the same time,
+// in an unspecified order of streams. After 2^32 calls the streams repeat. The numbers differ from
+// torch's and are unfit for cryptography.
 #pragma once
 
 #include <executorch/runtime/platform/compiler.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// One direction of a recurrent layer: its weights, its state, and what a step does to them.
+// One direction of a recurrent layer: its weights, its state and its step.
 #pragma once
 
 #include <executorch/kernels/loops/check.h>
@@ -90,7 +90,7 @@ class Direction {
     });
   }
 
-  /// What the gates get from the rows. `gemm` has the sizes of the product.
+  /// Computes the inputs' share of the gates. `gemm` has the sizes of the product.
   void multiply_input(Gemm<T>& gemm, const SequenceSource<T>& rows) {
     constexpr int64_t kSize = sizeof(T);
     const MatrixSource<T> weights(input_);
@@ -217,7 +217,7 @@ class Direction {
                        bool backwards) {
     constexpr int64_t kMost = int64_t(RowsProduct<T>::kMaxRows);
     const int64_t few = m <= kMost ? m : kMost - 1;  // the shape that registers hold best
-    // Of many sequences, so many rows of weights at a time as stay in the level 1 cache.
+    // For many sequences, a block of weight rows that stays in the level 1 cache.
     const int64_t bytes = m <= kMost ? kTurnedBytes : kCachedBytes;
     const int64_t together =
         std::max<int64_t>(bytes / int64_t(sizeof(T)) / std::max<int64_t>(k, 1), 16);
@@ -232,7 +232,7 @@ class Direction {
       }
     }
   }
-  /// Where vectors of states begin: such a vector across two lines takes as long as two.
+  /// Alignment of state vectors in bytes: a load across two cache lines costs as much as two loads.
   static constexpr int64_t kLine = 64;
   static constexpr int64_t kCachedBytes = 16 << 10;
   static constexpr int64_t kTurnedBytes = 64 << 10;

@@ -226,7 +226,7 @@ class Stack {
     }
   }
 
-  /// The steps from `first` on, whose gates have got what they get from the inputs.
+  /// Runs `steps` steps from `first` on; the inputs' share of their gates has been computed.
   void run_steps(const SequenceView& to, int64_t first, int64_t steps) {
     const RecurrentLoopsOf<T>& loops = loops_.of<T>();
     const size_t work = size_t(s_.batch * s_.rows() * std::max<int64_t>(s_.state, 1));

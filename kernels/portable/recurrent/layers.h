@@ -22,7 +22,7 @@ struct RecurrentLayers {
   /// Hidden state [layers * directions, batch, H or projection], and of the LSTM the cells' [..,
   /// H].
   ArrayRef<Tensor> states;
-  /// Of each layer and direction: weights of the input, of the hidden state, biases of both if
+  /// For each layer and direction: weights of the input and of the hidden state, biases of both if
   /// has_biases, weights of the projection if the two states differ in size.
   ArrayRef<Tensor> parameters;
   bool has_biases;

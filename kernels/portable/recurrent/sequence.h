@@ -16,7 +16,7 @@ struct SequenceView {
   int64_t step_stride = 0, batch_stride = 0, feature_stride = 0;
   bool reversed = false;  ///< whether the last step is walked first
 
-  /// Of the step that is walked as number `index`.
+  /// Address of the step with number `index` in the order of the walk.
   char* at(int64_t index, int64_t sequence) const {
     const int64_t step = reversed ? steps - 1 - index : index;
     return data + step * step_stride + sequence * batch_stride;

@@ -19,7 +19,7 @@ class Team {
   int32_t parts() const { return parts_; }
 
   /// Calls part(step, index) for each part of a step, then finish(step), then goes on to the next.
-  /// `own` is the part that this thread prefers: always the same, its cache holds what it needs.
+  /// `own` is the part that this thread prefers: the same in every step, for its cache.
   template <class Part, class Finish>
   void work(int32_t own, Part&& part, Finish&& finish) {
     for (int32_t step; (step = step_.load(std::memory_order_acquire)) < steps_;) {
@@ -37,7 +37,7 @@ class Team {
   }
 
  private:
-  /// Whether nobody else does that part of the step.
+  /// Claims a part of the step; false if another thread has claimed it.
   bool take(int32_t index, int32_t step) {
     int32_t next = step;
     return next_[index].compare_exchange_strong(next, step + 1, std::memory_order_acq_rel);

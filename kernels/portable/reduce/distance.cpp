@@ -28,7 +28,7 @@ struct Vectors {
   int64_t stride_a, stride_b, n;
 };
 
-/// What a distance is summed up from: |x - y| of every pair, added by a norm.
+/// Adds d = |x - y| to a total by a norm.
 template <Norm norm, class T>
 T add(T total, T d, T p) {
   if constexpr (norm == Norm::Zero) return total + T(d != 0);
@@ -38,7 +38,7 @@ T add(T total, T d, T p) {
   if constexpr (norm == Norm::Other) return total + std::pow(d, p);
 }
 
-/// Several sums side by side, so that they become a vector; the last one takes what is left over.
+/// Several partial sums, which the compiler vectorizes; the last one takes the remainder.
 template <Norm norm, class T>
 struct Sums {
   static constexpr int kLanes = 32;
@@ -146,7 +146,8 @@ Tensor& _cdist_forward_out(KernelRuntimeContext& ctx, const Tensor& x1, const Te
                  ShapeText(x2).text)) {
     return out;
   }
-  // [batch, P, 1] and [batch, 1, R]: what is left of [batch, P, M] and [batch, R, M] is broadcast.
+  // Broadcast [batch, P, 1] with [batch, 1, R], the shapes [batch, P, M] and [batch, R, M] without
+  // M.
   Shape shape1(x1), shape2(x2);
   shape1.sizes[rank1 - 1] = 1;
   shape2.sizes[rank2 - 1] = shape2.sizes[rank2 - 2];

@@ -9,7 +9,7 @@
 
 namespace executorch::kernels::portable {
 
-/// What every element is at least as good as.
+/// The neutral element of `better`.
 template <bool kLargest, class C>
 constexpr C worst() {
   using Limits = std::numeric_limits<C>;
@@ -26,7 +26,7 @@ C better(C x, C y) {
   return (kLargest ? x > y : x < y) ? x : y;
 }
 
-/// The best of n lanes, a power of two, by halves, which lie side by side.
+/// The best of n lanes by halving; n is a power of two.
 template <bool kLargest, int64_t n, class C>
 C best_lane(C* lanes) {
   if constexpr (n == 1) {

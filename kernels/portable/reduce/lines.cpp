@@ -35,7 +35,7 @@ struct Best {
   }
 };
 
-// Where the best of a run stands first. A run holds NaN only where that is the best.
+// The first place of the best element of a run. If a run has a NaN, the NaN is the best.
 template <class C>
 int64_t place_of(C best, const C* x, int64_t n) {
   constexpr int64_t kRun = 32;
@@ -69,8 +69,8 @@ Best<C> best_of_line(Reader<C>& reader, const char* line, int64_t length, int64_
   return best;
 }
 
-// The lines of elements that lie side by side, n <= kBlock of them, all at a time. Their places are
-// counted as integers of C's width, for vectors.
+// Searches n <= kBlock adjacent lines at a time. Places are integers of C's width, so that the
+// compiler vectorizes the loops.
 template <class C>
 struct Abreast {
   using Place = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;
@@ -155,7 +155,7 @@ void search_lines(const Strided& places, const Strided& found, const Strided& fr
   });
 }
 
-// Along one dimension: places to `indices`, and the elements to `values` where they are asked for.
+// Searches along one dimension; writes places to `indices` and elements to `values` if not null.
 void search(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool keepdim, bool largest,
             Tensor* values, Tensor& indices) {
   int d;

@@ -1,8 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Reductions whose result does not depend on the order of their elements (sum, amax, any, variance
-// …). An operator is an accumulator; the driver takes the dimensions apart so that memory is read
-// in order, and either runs along what is reduced or keeps a block of accumulators going side by
-// side.
+// …). An operator is an accumulator. The driver orders the dimensions so that memory is read in
+// order; it either runs along the reduced dimensions or updates a block of adjacent accumulators.
 #pragma once
 
 #include <executorch/kernels/loops/check.h>
@@ -14,9 +13,9 @@
 
 namespace executorch::kernels::portable {
 
-/// An accumulator compiled for one compute type. Elements go into lanes, independent of each other,
-/// so that loops over them become vectors; lanes go into totals. All pointers to either point to
-/// arrays of them.
+/// An accumulator compiled for one compute type. Elements are added to independent lanes, so that
+/// the compiler vectorizes the loops; lanes are merged into totals. Pointers to lanes and totals
+/// are arrays.
 struct Accumulator {
   Compute input, output;
   int64_t lanes;     // side by side when all elements make one total
@@ -151,7 +150,7 @@ const Accumulator* accumulator_for(Compute compute) {
   return found;
 }
 
-/// Which dimensions go, as a mask; an empty list or none means all of them.
+/// Sets the mask of the reduced dimensions; an empty list or none means all of them.
 bool reduced_dims(KernelRuntimeContext& ctx, const Tensor& self,
                   std::optional<ArrayRef<int64_t>> dims, uint32_t* mask);
 

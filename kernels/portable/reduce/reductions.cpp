@@ -38,7 +38,7 @@ class Reducer {
   /// How many results are computed side by side, one element of each after the other.
   int64_t block() const { return along_ ? 1 : a_.width; }
 
-  /// The results that the nest walks, all of them or a part.
+  /// Computes the results that the nest walks: all results or a part of them.
   void run(const LoopNest& nest) const {
     Memory memory;
     const int64_t lanes = std::clamp(count_, int64_t(1), a_.lanes);
@@ -59,7 +59,7 @@ class Reducer {
   }
 
  private:
-  /// What one thread works in.
+  /// A thread's buffers.
   struct Memory {
     alignas(16) char totals[kTotalsBytes];
     alignas(16) char lanes[kTotalsBytes];
@@ -85,7 +85,7 @@ class Reducer {
       for (int64_t i = 0; i < gone_.row(); i += run) {
         const int64_t n = std::min(gone_.row() - i, run);
         a_.take(memory.lanes, read(memory, at[1] + shift + i * stride, stride, n), n);
-        taken += std::max(n, a_.lanes);  // What is shorter goes into the first lanes alone.
+        taken += std::max(n, a_.lanes);  // shorter runs use the first lanes only
         if (taken >= limit) {
           a_.merge(memory.totals, memory.lanes, lanes, total);
           taken = 0;
@@ -149,7 +149,7 @@ namespace {
 template <class C>
 using Wide = std::conditional_t<std::is_integral_v<C>, int64_t, double>;
 
-// What takes any number of elements, in many lanes.
+// An accumulator without a limit on the number of elements.
 template <class Self, int64_t lanes = 32>
 struct Tireless {
   using Lane = Self;
@@ -209,7 +209,7 @@ using Largest = Extreme<true, C>;
 template <class C>
 using Smallest = Extreme<false, C>;
 
-// Whether any element is kSought: any() where that is true, all() where it is false.
+// Whether any element is kSought: any() for true, the negation of all() for false.
 template <bool kSought>
 struct Truth : Tireless<Truth<kSought>, 1> {
   using In = bool;
@@ -217,7 +217,7 @@ struct Truth : Tireless<Truth<kSought>, 1> {
   bool found = false;
   void take(bool x) { found = static_cast<bool>(found | (x == kSought)); }
   void take_run(const bool* x, int64_t n) {
-    constexpr int64_t kRun = 1024;  // Once found, no more is looked at.
+    constexpr int64_t kRun = 1024;  // elements between two checks for an early exit
     // Memory of a bool tensor may hold any byte, which C++ does not allow in a bool.
     const auto* const bytes = reinterpret_cast<const uint8_t*>(x);
     for (int64_t first = 0; first < n && !found; first += kRun) {

@@ -33,7 +33,8 @@ struct GridAxis {
     return align_corners ? (at + 1) / 2 * T(size - 1) : ((at + 1) * T(size) - 1) / 2;
   }
 
-  /// Moves a coordinate into the image as the padding says; what no pixel index holds goes outside.
+  /// Moves a coordinate into the image by the padding mode. Coordinates that do not fit a pixel
+  /// index are moved outside.
   T settle(T at) const {
     if (padding == kReflection) {
       at = align_corners ? reflect(at, 0, T(size - 1)) : reflect(at, T(-0.5), T(size));
@@ -55,8 +56,8 @@ struct GridAxis {
 
 inline constexpr int64_t kGridPoints = 32;
 
-/// What some points read in one dimension: up to four pixels each, and their weights. A pixel
-/// outside of the image has its border's place and no weight.
+/// Pixels that a block of points reads in one dimension, up to four for each point, and their
+/// weights. A pixel outside of the image has the border's offset and weight 0.
 template <class T>
 struct AxisSamples {
   int count = 1;
@@ -64,7 +65,7 @@ struct AxisSamples {
   T weights[4][kGridPoints];
   bool inside[4][kGridPoints];
 
-  /// One pixel, the only one: of a dimension that the image has not.
+  /// A dimension that the image lacks: each point reads its only pixel.
   void find_only(int64_t n) {
     for (int64_t i = 0; i < n; ++i) offsets[0][i] = 0, weights[0][i] = 1, inside[0][i] = true;
   }
@@ -218,7 +219,7 @@ class GridSampler {
     }
   }
 
-  /// Of a point some of whose pixels lie outside, where not even an infinity times 0 may come from.
+  /// The sum for a point with pixels outside of the image. Skips them: infinity times 0 is NaN.
   T careful_sum(const char* plane, int64_t i) {
     T total = 0;
     for (int k = 0; k < taps_; ++k) {

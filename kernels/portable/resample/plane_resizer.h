@@ -45,13 +45,13 @@ T cubic_weight(T x, T a) {
   return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : T(0);
 }
 
-/// What every output of one dimension reads: `taps` pixels and their weights.
+/// Pixels that each output reads in one dimension, and their weights: `taps` of each.
 template <class T>
 struct AxisTaps {
   int64_t taps = 0;
   int64_t* pixels = nullptr;
   T* weights = nullptr;
-  T unit = 1;  ///< what the weights of an output add up to
+  T unit = 1;  ///< sum of an output's weights
 
   bool prepare(KernelRuntimeContext& ctx, const ResizeAxis& axis, const Filter& filter) {
     const T ratio = T(axis.ratio);
@@ -138,7 +138,7 @@ struct AxisTaps {
 template <class T>
 class PlaneResizer {
  public:
-  /// `lanes` channels lie side by side and are resized together; planes begin at the first of them.
+  /// `lanes` adjacent channels are resized together; planes begin at the first of them.
   bool prepare(KernelRuntimeContext& ctx, const ResizeAxis* axes, const Filter& filter,
                ScalarType dtype, int64_t lanes) {
     axes_ = axes;
@@ -181,8 +181,8 @@ class PlaneResizer {
   }
 
  private:
-  /// A row of the input with the output's width. The rows under one output are held, each in the
-  /// slot that its index gives: they are neighbours, so no two of them meet.
+  /// A row of the input, resized to the output's width. The rows for one output are cached in slots
+  /// by their index modulo the number of taps; since they are consecutive, their slots differ.
   const T* resized_row(const Plane& in, int64_t z, int64_t y) {
     const int64_t slot = z % taps_[0].taps * taps_[1].taps + y % taps_[1].taps;
     T* const row = rows_ + slot * axes_[2].out * lanes_;

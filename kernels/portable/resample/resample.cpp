@@ -123,8 +123,8 @@ void pick(char* to, int64_t stride, const char* from, const int64_t* offsets, in
   }
 }
 
-/// Pixels of `bytes`, one channel or all of them. The sources of a run of columns are found once
-/// for all rows; a row that shows the same source as the one before it is copied from it.
+/// Resizes pixels of `bytes` bytes, which are one channel or all channels. Source columns are
+/// computed once for all rows; a row with the same source row as its predecessor is copied from it.
 void resize_nearest(const ResizeAxis* axes, Nearest mode, const Plane& in, const Plane& out,
                     int64_t bytes) {
   int64_t columns[kBlock];

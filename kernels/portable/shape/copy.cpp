@@ -50,7 +50,7 @@ bool expect_dim_order(KernelRuntimeContext& ctx, const std::optional<ArrayRef<in
   return true;
 }
 
-// torch.cat skips what is one-dimensional and empty, whatever the rank of the others.
+// torch.cat skips empty one-dimensional tensors, whatever the rank of the others.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
 
 const Tensor* first_not_skipped(ArrayRef<Tensor> tensors) {

@@ -187,7 +187,7 @@ namespace {
 
 int64_t clip(int64_t value, int64_t limit) { return value < 0 ? 0 : value > limit ? limit : value; }
 
-// A copy of which each row, over all matrices at once, is cleared after (lower) or before (upper) a
+// Copies self and clears each row, in all matrices at once, after (lower) or before (upper) a
 // column.
 Tensor& triangle(KernelRuntimeContext& ctx, const Tensor& self, int64_t diagonal, bool lower,
                  Tensor& out) {

@@ -11,7 +11,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// Sums of two stay in range, and no tensor is larger.
+// No tensor is larger, and sums of two do not overflow.
 constexpr int64_t kLimit = int64_t(1) << 31;
 
 /// The paddings before and after every dimension: `pad` lists the last dimension first.
@@ -147,7 +147,7 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& ctx, const Tensor& self, Array
   if (is_filled && !expect_fill(ctx, "value", value, out)) return out;
   Strided from(self), to(out);
   for (int d = 0; d < to.rank; ++d) {
-    // What the input covers of this dimension; the rest of it is filled and left behind.
+    // The range of this dimension that the input covers; fill the rest and narrow to the range.
     const int64_t begin = std::clamp<int64_t>(paddings.before[d], 0, to.sizes[d]);
     const int64_t end =
         std::clamp(to.sizes[d] - std::max<int64_t>(paddings.after[d], 0), begin, to.sizes[d]);

@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The same elements in other places: flipped, rolled, repeated, shuffled between channels and
-// space; and tensors with one view of them replaced.
+// Operators that move elements (flip, roll, repeat, pixel shuffle) or replace a view of a tensor.
 #include <executorch/kernels/loops/convert.h>
 #include <executorch/kernels/loops/copy.h>
 #include <executorch/kernels/loops/index_order.h>
@@ -148,7 +147,7 @@ Tensor& roll_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t
     return out;
   }
   if (flat) return roll_flat(ctx, self, shifts[0], out);
-  if (!ET_EXPECT(ctx, rank > 0, "self of rank 0 has no dim to roll along")) return out;
+  if (!ET_EXPECT(ctx, rank > 0, "self must have rank 1 or more, found rank 0")) return out;
   int64_t total[kMaxRank] = {};
   for (size_t i = 0; i < dims.size(); ++i) {
     int d;

@@ -48,7 +48,7 @@ Strided squeezed(const Tensor& self, uint32_t mask) {
   return view;
 }
 
-// A size of -1 keeps what is there.
+// A size of -1 keeps self's size.
 std::optional<Strided> expanded_to(KernelRuntimeContext& ctx, const Tensor& self,
                                    ArrayRef<int64_t> size) {
   const Shape from(self);
@@ -94,12 +94,11 @@ bool infer_view(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t>
     known = numel;
     inferred = -1;
   }
-  return ET_EXPECT(ctx, !overflow && inferred < 0 && known == numel,
-                   "a view of %s with size %s is not possible", ShapeText(self).text,
-                   ShapeText(shape).text);
+  return ET_EXPECT(ctx, !overflow && inferred < 0 && known == numel, "cannot view %s with size %s",
+                   ShapeText(self).text, ShapeText(shape).text);
 }
 
-// Copies in index order between shapes of as many elements.
+// Copies in index order between shapes with the same number of elements.
 bool copy_reshaped(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
   Strided flat_to = to, flat_from = from;
   const int64_t n = from.numel();
@@ -123,8 +122,8 @@ bool copy_reshaped(KernelRuntimeContext& ctx, const Strided& to, const Strided& 
   return true;
 }
 
-// The same memory as elements of a dtype that is as wide or narrower; false if elements that would
-// be taken apart are no neighbours.
+// Reinterprets the memory as elements of a dtype of the same width or narrower; false if the
+// elements to split are not adjacent.
 bool seen_as(Strided& memory, ScalarType dtype) {
   const int64_t width = memory.element_size();
   const int last = memory.rank - 1;
@@ -158,7 +157,7 @@ Tensor& view_copy_dtype_out(KernelRuntimeContext& ctx, const Tensor& self, Scala
   if (width != wanted) {
     const int last = shape.rank - 1;
     if (!ET_EXPECT(ctx, last >= 0 && shape.sizes[last] * width % wanted == 0,
-                   "the last dimension of %s is not of whole elements of dtype %s",
+                   "the last dimension of %s cannot be divided into elements of dtype %s",
                    ShapeText(self).text, name_of(dtype))) {
       return out;
     }

@@ -73,7 +73,7 @@ Shape image_shape(const Tensor& like, int spatial, const int64_t* sizes) {
 
 bool expect_spatial_list(KernelRuntimeContext& ctx, const char* name, ArrayRef<int64_t> list,
                          int spatial, int64_t least, int64_t missing, int64_t* values) {
-  // Larger arguments have no use, and products of two below it cannot overflow.
+  // Larger arguments have no valid use, and the product of two smaller ones does not overflow.
   constexpr int64_t kLimit = int64_t(1) << 31;
   const bool fits = list.size() == 1 || int64_t(list.size()) == spatial;
   if (!ET_EXPECT(ctx, fits, "%s must have 1 or %d values, found %zu", name, spatial, list.size())) {

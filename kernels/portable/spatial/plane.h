@@ -30,7 +30,7 @@ struct Images {
 
   Images(const Tensor& tensor, int spatial);
 
-  /// Whether an image has no depth, and its channels lie side by side.
+  /// Whether the image is two-dimensional and its channels are the innermost dimension.
   bool has_rows_of_channels() const;
   /// Makes height, width and channels the spatial dimensions of one channel.
   void take_channels_as_rows();
@@ -43,7 +43,7 @@ struct Images {
 /// The tensor has `spatial` dimensions, a channel dimension and, maybe, a batch.
 bool expect_images(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor, int spatial);
 
-/// The sizes of `like` with other spatial ones (three, the last `spatial` of which count).
+/// The shape of `like` with other spatial sizes: the last `spatial` of the three in `sizes`.
 Shape image_shape(const Tensor& like, int spatial, const int64_t* sizes);
 
 /// A list argument of one value for all spatial dimensions or one for each, into the last of three;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which input elements a sliding window meets: the arithmetic under convolution and pooling.
+// Index arithmetic of sliding windows, for convolution and pooling.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct WindowAxis {
 
   int64_t input(int64_t q, int64_t j) const { return origin + q * step + j * tap_shift; }
   bool inside(int64_t position) const { return position >= 0 && position < in; }
-  /// The outputs [first, last) for which the tap meets the input and not its padding.
+  /// The outputs [first, last) whose tap is in the input and not in its padding.
   void outputs_inside(int64_t tap, int64_t* first, int64_t* last) const;
 };
 
@@ -36,8 +36,8 @@ struct WindowLoops {
   int64_t rows() const { return axis[0].outputs * axis[1].outputs; }
   int64_t outputs() const { return axis[0].outputs * axis[1].outputs * axis[2].outputs; }
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
-  /// Whether both products are below 2^31, as for anything that has room in memory. Each factor
-  /// must be.
+  /// Whether both products are below 2^31, as for all tensors that fit in memory. Each factor must
+  /// be below it.
   bool fit() const;
 };
 
