@@ -97,7 +97,7 @@ function(executorch_kernel_options target)
   # With fused multiplication, processors that have it would give other numbers than those that have not: for a seed; for a
   # difference of a product and the rounded mean of such products, of which nothing may be left; for quantized tensors,
   # whose reference rounds after every step. Where the compiler's target has none, loops that are compiled for AVX-512
-  # besides (kernels/loops/wide.h) keep to that as well.
+  # besides (kernels/loops/elementwise/simd_dispatch.h) keep to that as well.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     check_cxx_source_compiles("#if defined(__x86_64__) && !defined(__FMA__)\nint main() {}\n#endif"
                               EXECUTORCH_FMA_IS_CHOSEN)
@@ -173,7 +173,7 @@ endfunction()
 # programs are not there yet when the build is configured, or kernels of one's own may call any.
 function(executorch_selected_sources name variable)
   set(sources)
-  foreach(library portable loops gemm recurrent spatial quantized)
+  foreach(library portable loops quantized)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${EXECUTORCH_PACKAGE_ROOT}/kernels/${library}/*.cpp)
     list(APPEND sources ${found})
   endforeach()

@@ -13,7 +13,7 @@ TABLE = KERNELS / "sources.json"
 """``kernels``: the source of each of our kernels, by its C++ name without ``NAMESPACE``; ``needs``: sources with what a
 source refers to. Written by test/oracle/kernel_source_table.py from the built libraries."""
 
-FOLDERS = ("portable", "quantized", "loops", "gemm", "recurrent", "spatial")
+FOLDERS = ("portable", "quantized", "loops")
 LIBRARIES = FOLDERS[:2]
 NAMESPACE = "executorch::kernels::"
 

@@ -202,7 +202,7 @@ def _row(row: KernelRow, served: int, is_overloaded: bool) -> str:
 
 
 def selected_dtypes(dtypes: Iterable[str], by_kernel: Mapping[str, frozenset[str]], library: str) -> str:
-    """The header that kernels/loops/selection.h includes; by_kernel: of kernels and sources that have fewer dtypes."""
+    """The header that kernels/loops/dtype/selection.h includes; by_kernel: kernels and sources with fewer dtypes."""
     names = ", ".join(sorted(dtypes, key=SCALAR_TYPE_CODES.__getitem__))
     rows = "".join(f' \\\n  ROW("{name}", {mask(own):#x}ull)' for name, own in by_kernel.items())
     return f"""{_BANNER.format(source=f"the programs of {library}")}#pragma once

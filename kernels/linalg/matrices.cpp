@@ -3,7 +3,7 @@
 
 #include <cinttypes>
 
-#include <executorch/kernels/loops/broadcast.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
 
 namespace executorch::kernels::linalg {
 namespace {

@@ -10,8 +10,8 @@
 #include <complex>
 #include <new>
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels::linalg {
 

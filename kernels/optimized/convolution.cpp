@@ -4,7 +4,7 @@
 #include <executorch/kernels/engine/gemm/few_rows.h>
 #include <executorch/kernels/engine/pack/pack.h>
 #include <executorch/kernels/engine/planes/planes.h>
-#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/kernel_threads.h>
 #include <executorch/kernels/portable/conv/convolve.h>

@@ -2,7 +2,7 @@
 // Contiguous rows of whatever is computed in float32, for the engine.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/optimized/kernel_threads.h>
 
 namespace executorch::kernels::optimized {

@@ -2,8 +2,8 @@
 // Layer and group norm of contiguous tensors that are computed in float32; the portable kernels do
 // the rest.
 #include <executorch/kernels/engine/norm/norm.h>
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/float_rows.h>
 #include <executorch/kernels/portable/NativeFunctions.h>

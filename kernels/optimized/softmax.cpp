@@ -2,8 +2,8 @@
 // Softmax along contiguous rows of whatever is computed in float32; the portable kernels do the
 // rest.
 #include <executorch/kernels/engine/softmax/softmax.h>
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 #include <executorch/kernels/optimized/NativeFunctions.h>
 #include <executorch/kernels/optimized/float_rows.h>
 #include <executorch/kernels/portable/NativeFunctions.h>

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/promote.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/dtype/promote.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/quantized/affine.h>
 
 #include <cmath>

@@ -6,8 +6,8 @@
 // is rounded to the dtype that the reference computes it in.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels::quantized {
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Scales and zero points from the range of the numbers themselves, while running.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/parameters.h>
 

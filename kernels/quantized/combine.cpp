@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Sums, differences and products of the numbers that two tensors of integers stand for, quantized:
 // to the bit as dequantize, compute, quantize.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/divide.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/parameters.h>
 

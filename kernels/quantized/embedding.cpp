@@ -2,10 +2,10 @@
 // Rows of a quantized table, dequantized as they are looked up. Integers of four bits are in pairs
 // (the first in the high half), those of two bits in fours (the first in the lowest bits), each
 // raised to be positive.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/positions.h>
-#include <executorch/kernels/loops/promote.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/dtype/promote.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/parameters.h>
 

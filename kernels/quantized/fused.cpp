@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/quantized/fused.h>
 
 namespace executorch::kernels::quantized {

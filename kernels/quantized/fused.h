@@ -2,7 +2,7 @@
 // What operators on int8 have in common that stand for dequantize, compute, quantize.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/quantized/integer_loops.h>
 
 namespace executorch::kernels::quantized {

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Linear layers on int8.
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/memory/divide.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/fused.h>
 

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Maxima and means of int8. Sums are of float32, and exact: windows have less than 2^16 elements.
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/memory/divide.h>
+#include <executorch/kernels/loops/memory/index_order.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/portable/normalize/region.h>
 #include <executorch/kernels/portable/pool/geometry.h>
 #include <executorch/kernels/portable/spatial/window_rows.h>

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Transposed convolution on int8: for each remainder of the result's index by the stride, an
 // ordinary one by those taps of the weights that meet it.
-#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/fused.h>
 #include <executorch/kernels/quantized/layer_product.h>

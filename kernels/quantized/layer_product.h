@@ -2,7 +2,7 @@
 // A convolution on int8 as the product of its weights [channels, k] with panels of images.
 #pragma once
 
-#include <executorch/kernels/loops/divide.h>
+#include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/portable/spatial/plane.h>
 #include <executorch/kernels/quantized/fused_layer.h>
 

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Functions of one 8-bit integer, as the table of all their results.
-#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/fused.h>
 

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/quantized/parameters.h>
 
 namespace executorch::kernels::quantized {

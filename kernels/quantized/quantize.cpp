@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Quantize and dequantize: with the parameters of a tensor, of each channel, of each row ("token")
 // and of groups of each row.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/promote.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/dtype/promote.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/parameters.h>
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include "kernel_entry.h"
 
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/kernel/operator_registry.h>

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/memory/check.h>
 
 namespace executorch::extension::llm {
 

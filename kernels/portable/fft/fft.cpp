@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Fourier transforms along dimensions of a tensor, and what makes and takes apart the complex
 // numbers that they give. Computed in the dtype of the parts, float32 or float64.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/complex.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/complex.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/fft/signals.h>
 

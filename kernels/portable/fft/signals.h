@@ -2,8 +2,8 @@
 // Fourier transforms of lines of a tensor: complex signals, and real ones and their spectra.
 #pragma once
 
-#include <executorch/kernels/loops/dtype.h>
-#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/dtype/dtype.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
 #include <executorch/kernels/portable/fft/transform.h>
 
 #include <algorithm>

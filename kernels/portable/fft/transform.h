@@ -11,9 +11,9 @@
 // that all inner loops are contiguous.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/dtype.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/dtype.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/check.h>
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Matrix products in blocks, and matrices in memory as their operands.
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 #include <executorch/kernels/portable/gemm/gemm.h>
 #include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/kernels/portable/gemm/tile_product.h>

@@ -8,7 +8,7 @@
 /// reads an image.
 #pragma once
 
-#include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/loops/dtype/types.h>
 #include <executorch/kernels/portable/gemm/tiles.h>
 
 namespace executorch::kernels {

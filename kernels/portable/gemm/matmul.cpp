@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Matrix product operators, and recurrent layers kept whole, which are such products step by step.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/complex.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/positions.h>
+#include <executorch/kernels/loops/dtype/complex.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/gemm/matmul.h>
 #include <executorch/kernels/portable/gemm/matrix.h>

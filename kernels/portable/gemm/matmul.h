@@ -7,8 +7,8 @@
 // InvalidArgument on other dtypes and on sizes that do not fit together.
 #pragma once
 
-#include <executorch/kernels/loops/cast.h>
-#include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/loops/dtype/cast.h>
+#include <executorch/kernels/loops/dtype/types.h>
 #include <executorch/kernels/portable/gemm/matrix.h>
 
 namespace executorch::kernels::portable {

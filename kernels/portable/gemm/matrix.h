@@ -3,7 +3,7 @@
 // any strides.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/portable/gemm/gemm.h>
 
 namespace executorch::kernels {

@@ -4,7 +4,7 @@
 /// namespace: no copy may stand for another.
 #pragma once
 
-#include <executorch/kernels/loops/selection.h>
+#include <executorch/kernels/loops/dtype/selection.h>
 #include <executorch/kernels/portable/gemm/tiles.h>
 
 #include <utility>

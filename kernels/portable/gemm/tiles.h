@@ -3,7 +3,7 @@
 // running.
 #pragma once
 
-#include <executorch/kernels/loops/selection.h>
+#include <executorch/kernels/loops/dtype/selection.h>
 
 #include <cstdint>
 #include <type_traits>

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Looks up rows of a table by index; their sums, means and maxima; and the gradient of the table.
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/positions.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elements and slices along one dimension, picked by an index tensor.
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/positions.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elements picked by several index tensors at once, and put where they say.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/integer_math.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/positions.h>
+#include <executorch/kernels/loops/elementwise/integer_math.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/index_order.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elements where a mask is true: filled, selected, replaced.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/index_order.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 namespace executorch::kernels::portable {

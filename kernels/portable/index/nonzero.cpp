@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Indices of nonzero elements.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>

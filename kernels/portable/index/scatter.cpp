@@ -1,13 +1,13 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Elements put at the places that an index tensor names along one dimension, and elements counted
 // at the places that they name themselves.
-#include <executorch/kernels/loops/complex.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/integer_math.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/positions.h>
+#include <executorch/kernels/loops/dtype/complex.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/integer_math.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Layer, group and batch norm: regions within one sample, or one a channel over all samples.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/divide.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/normalize/normalizer.h>
 

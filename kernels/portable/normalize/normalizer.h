@@ -2,10 +2,10 @@
 // The loops of a normalization: the moments of a region, then its elements by them.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/divide.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/portable/normalize/region.h>
 
 #include <algorithm>

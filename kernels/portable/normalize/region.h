@@ -4,8 +4,8 @@
 // elements of a region share a mean and a rstd = 1 / sqrt(variance + eps).
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels::portable {
 

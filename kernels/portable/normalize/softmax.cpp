@@ -2,11 +2,11 @@
 // Softmax, its logarithm, and the gated linear unit: floating dtypes, computed in float32 or
 // float64.
 #include <executorch/kernels/engine/simd/float_math.h>
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/reduce/extreme.h>
 

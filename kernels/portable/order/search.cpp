@@ -1,13 +1,13 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Positions of values in sorted sequences.
 //
-// Elements of any dtype are compared by their keys (loops/order_key.h).
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/number.h>
-#include <executorch/kernels/loops/order_key.h>
-#include <executorch/kernels/loops/positions.h>
+// Elements of any dtype are compared by their keys (loops/dtype/order_key.h).
+#include <executorch/kernels/loops/dtype/number.h>
+#include <executorch/kernels/loops/dtype/order_key.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/index_order.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <cmath>

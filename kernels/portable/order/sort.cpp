@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Sorts, the k-th and the most frequent element, running extremes.
 //
-// An element of any dtype is compared by its key (loops/order_key.h) and moved by its index.
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/order_key.h>
+// An element of any dtype is compared by its key (loops/dtype/order_key.h) and moved by its index.
+#include <executorch/kernels/loops/dtype/order_key.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>

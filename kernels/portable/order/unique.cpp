@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Distinct elements, or distinct slices along a dimension.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/order_key.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/dtype/order_key.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // eager's formulas, which treat infinity and NaN differently from C's operators.
 #pragma once
 
-#include <executorch/kernels/loops/complex.h>
+#include <executorch/kernels/loops/dtype/complex.h>
 
 #include <cmath>
 

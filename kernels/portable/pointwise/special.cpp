@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators torch.special.*: one loop for all functions of one argument and one for those of two,
 // because computing them costs far more than a call.
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/elementwise.h>
+#include <executorch/kernels/loops/elementwise/elementwise.h>
+#include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/pointwise/bessel.h>
 #include <executorch/kernels/portable/pointwise/special.h>

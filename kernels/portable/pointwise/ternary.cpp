@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators of three inputs: choosing, bounding, and multiply-adds.
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/integer_math.h>
-#include <executorch/kernels/loops/number.h>
-#include <executorch/kernels/loops/promote.h>
+#include <executorch/kernels/loops/dtype/number.h>
+#include <executorch/kernels/loops/dtype/promote.h>
+#include <executorch/kernels/loops/elementwise/integer_math.h>
+#include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/pointwise/complex_math.h>
 

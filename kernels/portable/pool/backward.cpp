@@ -2,8 +2,8 @@
 // Gradients of pooling: every element of the output's gradient goes to where its maximum was found,
 // or in equal parts to all of its window. Floating dtypes (and int64 for means, as ATen); 16-bit
 // floats are summed in float32, in temporary memory for one plane.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/positions.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/pool/geometry.h>
 

@@ -2,8 +2,8 @@
 // Pooling with fixed windows and with windows fitted to a given output size: maxima (with where
 // they were found, as flat indices into the plane; NaN wins over every number) and means. 16-bit
 // floats are computed in float32.
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/normalize/region.h>
 #include <executorch/kernels/portable/pool/geometry.h>

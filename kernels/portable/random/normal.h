@@ -4,7 +4,7 @@
 // multiplication. Several pairs go on side by side: their series do not wait for each other.
 #pragma once
 
-#include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/loops/dtype/types.h>
 
 #include <cmath>
 #include <cstdint>

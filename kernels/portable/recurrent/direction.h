@@ -2,8 +2,8 @@
 // One direction of a recurrent layer: its weights, its state and its step.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 #include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/kernels/portable/recurrent/loops.h>
 #include <executorch/kernels/portable/recurrent/sequence.h>

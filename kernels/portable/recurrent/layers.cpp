@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/portable/recurrent/layers.h>
 
-#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/portable/gemm/matrix.h>
 #include <executorch/kernels/portable/recurrent/direction.h>
-#include <executorch/kernels/portable/recurrent/team.h>
+#include <executorch/kernels/portable/recurrent/thread_team.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // the same for all tensors; 16-bit floats are computed in float32, hidden states too.
 #pragma once
 
-#include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/loops/dtype/types.h>
 #include <executorch/kernels/portable/recurrent/loops.h>
 
 #include <tuple>

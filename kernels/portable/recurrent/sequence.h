@@ -2,7 +2,7 @@
 // Sequences in memory, and their rows as the left operand of a product.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/portable/gemm/gemm.h>
 
 namespace executorch::kernels {

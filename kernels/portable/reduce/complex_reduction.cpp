@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/portable/reduce/complex_reduction.h>
 
-#include <executorch/kernels/loops/complex.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/lines.h>
+#include <executorch/kernels/loops/dtype/complex.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/portable/pointwise/complex_math.h>
 #include <executorch/kernels/portable/reduce/reduction.h>
 

@@ -2,7 +2,7 @@
 // Reductions and running totals of complex numbers.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
+#include <executorch/kernels/loops/memory/check.h>
 
 namespace executorch::kernels::portable {
 

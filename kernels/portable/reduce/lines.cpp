@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators along lines of one dimension: where the largest or smallest element is, and running
 // sums and products.
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/integer_math.h>
-#include <executorch/kernels/loops/lines.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/integer_math.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/dim_slices.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/reduce/complex_reduction.h>
 #include <executorch/kernels/portable/reduce/extreme.h>

@@ -4,10 +4,10 @@
 // order; it either runs along the reduced dimensions or updates a block of adjacent accumulators.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/strided.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Reductions to a number: sums, products, extremes, truth, spread. First the driver, then the
 // operators; an operator is an accumulator.
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/integer_math.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/number.h>
+#include <executorch/kernels/loops/dtype/number.h>
+#include <executorch/kernels/loops/elementwise/integer_math.h>
+#include <executorch/kernels/loops/memory/divide.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/reduce/complex_reduction.h>
 #include <executorch/kernels/portable/reduce/extreme.h>

@@ -3,8 +3,8 @@
 // whose pixels and weights are found once for all channels.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 #include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // A plane of an image resized by linear or cubic interpolation, with or without antialiasing.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>

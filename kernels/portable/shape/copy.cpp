@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Whole tensors copied: to another dtype or dim order, several into one, one into several.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/copy.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/shape/view.h>
 

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Tensors made of a number: constants, ranges, the identity; and the triangles of matrices.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/integer_math.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/integer_math.h>
+#include <executorch/kernels/loops/memory/copy.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Padding with a value (any dtype), or with the input's own elements, mirrored at the border or
 // repeated from it (any dtype but bool, as in ATen). Negative padding crops.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/copy.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/spatial/plane.h>
 

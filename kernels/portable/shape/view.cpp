@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Views of a tensor: see view.h.
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/copy.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/copy.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/shape/view.h>
 

@@ -4,8 +4,8 @@
 // (see view.cpp), and copying into it the operator's scatter form.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels::portable {
 

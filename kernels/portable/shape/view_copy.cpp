@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Operators that return a copy of a view of a tensor.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/index_order.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 #include <executorch/kernels/portable/shape/view.h>
 

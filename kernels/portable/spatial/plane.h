@@ -2,8 +2,8 @@
 // Images in memory: [batch, channels, spatial...] or [channels, spatial...], of any dim order.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 #include <executorch/kernels/portable/spatial/window.h>
 
 namespace executorch::kernels {

@@ -3,7 +3,7 @@
 // contributes a row of inputs.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/portable/spatial/plane.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Loops are compiled for several kinds of vectors (kernels/loops/wide.h), and give the same bits with each."""
+"""Loops compiled for several instruction sets (kernels/loops/elementwise/simd_dispatch.h) compute the same bits."""
 
 from __future__ import annotations
 

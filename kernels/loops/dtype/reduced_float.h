@@ -3,8 +3,8 @@
 // instructions for it (F16C, AVX-512): they give what half.h computes.
 #pragma once
 
-#include <executorch/kernels/loops/types.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/types.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 
 #if ET_WIDE_VECTORS
 #include <immintrin.h>

@@ -5,7 +5,7 @@
 //   if (!ET_EXPECT(ctx, n > 0, "kernel_size must be positive, found %" PRId64, n)) return out;
 #pragma once
 
-#include <executorch/kernels/loops/shape.h>
+#include <executorch/kernels/loops/memory/shape.h>
 
 #include <executorch/runtime/platform/compiler.h>
 #include <executorch/runtime/platform/log.h>

@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Shapes, and the checks of arguments.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/shape.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/shape.h>
 
 #include <executorch/runtime/platform/assert.h>
 #include <executorch/runtime/platform/log.h>

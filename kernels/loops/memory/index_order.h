@@ -3,7 +3,7 @@
 // result depends on that order (view, nonzero, masked_select), however the tensor lies in memory.
 #pragma once
 
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels {
 

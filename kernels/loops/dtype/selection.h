@@ -7,7 +7,7 @@
 // the entry points with a dtype that was left out, they may leave their outputs as they were.
 #pragma once
 
-#include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/loops/dtype/types.h>
 
 #include <string_view>
 #include <type_traits>

@@ -4,8 +4,8 @@
 // for all of them.
 #pragma once
 
-#include <executorch/kernels/loops/cast.h>
-#include <executorch/kernels/loops/dtype.h>
+#include <executorch/kernels/loops/dtype/cast.h>
+#include <executorch/kernels/loops/dtype/dtype.h>
 
 namespace executorch::kernels {
 

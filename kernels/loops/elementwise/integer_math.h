@@ -3,7 +3,7 @@
 // a division by zero instead of trapping; and what it is called for floating point.
 #pragma once
 
-#include <executorch/kernels/loops/elementwise.h>
+#include <executorch/kernels/loops/elementwise/elementwise.h>
 
 #include <cmath>
 

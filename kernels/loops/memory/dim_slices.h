@@ -3,7 +3,7 @@
 // after another.
 #pragma once
 
-#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 
 namespace executorch::kernels {
 

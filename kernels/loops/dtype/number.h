@@ -3,8 +3,8 @@
 // T's.)
 #pragma once
 
-#include <executorch/kernels/loops/cast.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/dtype/cast.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels {
 

@@ -10,7 +10,7 @@
 //   rows transposed copy (3,4) ← (4,3)^T   →  3 rows of 4, the source at a stride
 #pragma once
 
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels {
 

@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Pointwise operators where an input or the output is complex.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/complex.h>
-#include <executorch/kernels/loops/elementwise.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/number.h>
-#include <executorch/kernels/loops/promote.h>
+#include <executorch/kernels/loops/dtype/complex.h>
+#include <executorch/kernels/loops/dtype/number.h>
+#include <executorch/kernels/loops/dtype/promote.h>
+#include <executorch/kernels/loops/elementwise/elementwise.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 
 #include <algorithm>
 

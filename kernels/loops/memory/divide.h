@@ -4,8 +4,8 @@
 // for size divides nothing.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/loop_nest.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/runtime/kernel/parallel.h>
 
 #include <algorithm>

@@ -11,10 +11,10 @@
 // report a fault.
 #pragma once
 
-#include <executorch/kernels/loops/cast.h>
-#include <executorch/kernels/loops/complex.h>
-#include <executorch/kernels/loops/dtype.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/cast.h>
+#include <executorch/kernels/loops/dtype/complex.h>
+#include <executorch/kernels/loops/dtype/dtype.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 
 #include <array>
 #include <initializer_list>

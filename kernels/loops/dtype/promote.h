@@ -4,7 +4,7 @@
 // is higher.
 #pragma once
 
-#include <executorch/kernels/loops/dtype.h>
+#include <executorch/kernels/loops/dtype/dtype.h>
 
 namespace executorch::kernels {
 

@@ -2,8 +2,8 @@
 // Broadcasting: the shape that several operands have in common, and an operand seen in that shape.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels {
 

@@ -2,7 +2,7 @@
 // A shape as a value, and what operators do to their output's: infer it, then resize to it.
 #pragma once
 
-#include <executorch/kernels/loops/dtype.h>
+#include <executorch/kernels/loops/dtype/dtype.h>
 
 namespace executorch::kernels {
 

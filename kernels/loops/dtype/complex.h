@@ -3,8 +3,8 @@
 // them, and every further type would make each kernel larger.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 #include <complex>
 

@@ -2,9 +2,9 @@
 // Copying between two memories of one shape, whatever their strides and dtypes.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/number.h>
-#include <executorch/kernels/loops/strided.h>
+#include <executorch/kernels/loops/dtype/number.h>
+#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 namespace executorch::kernels {
 

@@ -1,14 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Memory as sizes and strides: taken apart, walked, copied.
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/complex.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/index_order.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/strided.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/complex.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/divide.h>
+#include <executorch/kernels/loops/memory/index_order.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
+#include <executorch/kernels/loops/memory/strided.h>
 
 #include <cstring>
 #include <utility>

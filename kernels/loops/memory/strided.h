@@ -3,7 +3,7 @@
 // Every shape operator is one of these taken apart differently; every loop runs over them.
 #pragma once
 
-#include <executorch/kernels/loops/dtype.h>
+#include <executorch/kernels/loops/dtype/dtype.h>
 
 namespace executorch::kernels {
 

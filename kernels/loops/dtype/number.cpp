@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Range checks of numbers that are converted to a dtype.
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/number.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/dtype/number.h>
+#include <executorch/kernels/loops/memory/check.h>
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // One element from one type to another, defined for every value.
 #pragma once
 
-#include <executorch/kernels/loops/types.h>
+#include <executorch/kernels/loops/dtype/types.h>
 
 #include <limits>
 #include <type_traits>

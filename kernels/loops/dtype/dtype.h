@@ -3,7 +3,7 @@
 // C++ type.
 #pragma once
 
-#include <executorch/kernels/loops/selection.h>
+#include <executorch/kernels/loops/dtype/selection.h>
 
 namespace executorch::kernels {
 

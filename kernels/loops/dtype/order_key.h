@@ -3,7 +3,7 @@
 // compiled once. Equal elements (-0.0 and 0.0) have one key; all NaN have one, the greatest.
 #pragma once
 
-#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/dtype/convert.h>
 
 #include <cstring>
 

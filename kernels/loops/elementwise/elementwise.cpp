@@ -1,13 +1,13 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/loops/elementwise.h>
+#include <executorch/kernels/loops/elementwise/elementwise.h>
 
-#include <executorch/kernels/loops/broadcast.h>
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/copy.h>
-#include <executorch/kernels/loops/divide.h>
-#include <executorch/kernels/loops/loop_nest.h>
-#include <executorch/kernels/loops/number.h>
-#include <executorch/kernels/loops/promote.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/dtype/number.h>
+#include <executorch/kernels/loops/dtype/promote.h>
+#include <executorch/kernels/loops/memory/broadcast.h>
+#include <executorch/kernels/loops/memory/copy.h>
+#include <executorch/kernels/loops/memory/divide.h>
+#include <executorch/kernels/loops/memory/loop_nest.h>
 
 #include <algorithm>
 #include <atomic>

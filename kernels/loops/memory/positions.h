@@ -3,8 +3,8 @@
 // never trusted.
 #pragma once
 
-#include <executorch/kernels/loops/check.h>
-#include <executorch/kernels/loops/convert.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/memory/check.h>
 
 namespace executorch::kernels {
 

@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Dtypes: what they are, how they promote, and elements from one to another.
-#include <executorch/kernels/loops/convert.h>
-#include <executorch/kernels/loops/dtype.h>
-#include <executorch/kernels/loops/halves.h>
-#include <executorch/kernels/loops/number.h>
-#include <executorch/kernels/loops/promote.h>
-#include <executorch/kernels/loops/wide.h>
+#include <executorch/kernels/loops/dtype/convert.h>
+#include <executorch/kernels/loops/dtype/dtype.h>
+#include <executorch/kernels/loops/dtype/number.h>
+#include <executorch/kernels/loops/dtype/promote.h>
+#include <executorch/kernels/loops/dtype/reduced_float.h>
+#include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/platform/compiler.h>
