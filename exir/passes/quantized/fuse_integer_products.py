@@ -14,7 +14,7 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.rewrite.fusion_site import Constants, aten
 from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
 
-# Sums of so many products of int8 fit int32 (kernels/quantized/integer_loops.h).
+# Sums of so many products of int8 fit int32 (kernels/quantized/int8/integer_loops.h).
 _MOST_TERMS = (1 << 17) - 1
 _CONVERT = ops.edge.dim_order_ops._to_dim_order_copy.default
 

@@ -18,7 +18,7 @@ from executorch.exir.rewrite.quantized_values import (
     operator,
 )
 
-# Sums of so many products of int8 fit int32 (kernels/quantized/integer_loops.h); of int8 less a zero point with int8
+# Sums of so many products of int8 fit int32 (kernels/quantized/int8/integer_loops.h); of int8 less a zero point with int8
 # (fused_transposed.cpp).
 _MOST_TERMS = (1 << 17) - 1
 _MOST_CENTRED_TERMS = (1 << 16) - 1

@@ -3,7 +3,7 @@
 #include <executorch/kernels/loops/dtype/promote.h>
 #include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 #include <executorch/kernels/loops/memory/loop_nest.h>
-#include <executorch/kernels/quantized/affine.h>
+#include <executorch/kernels/quantized/affine/affine.h>
 
 #include <cmath>
 #include <limits>

@@ -3,8 +3,8 @@
 // ordinary one by those taps of the weights that meet it.
 #include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/fused.h>
-#include <executorch/kernels/quantized/layer_product.h>
+#include <executorch/kernels/quantized/conv/layer_product.h>
+#include <executorch/kernels/quantized/int8/operands.h>
 
 namespace executorch::kernels::quantized {
 

@@ -3,7 +3,7 @@
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/memory/dim_slices.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/parameters.h>
+#include <executorch/kernels/quantized/affine/parameters.h>
 
 #include <cmath>
 #include <limits>

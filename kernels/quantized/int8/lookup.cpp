@@ -2,7 +2,7 @@
 // Functions of one 8-bit integer, as the table of all their results.
 #include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/fused.h>
+#include <executorch/kernels/quantized/int8/operands.h>
 
 namespace executorch::kernels::quantized {
 

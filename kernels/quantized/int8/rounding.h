@@ -3,7 +3,7 @@
 // instruction set must keep their own copy.
 #pragma once
 
-#include <executorch/kernels/quantized/integer_loops.h>
+#include <executorch/kernels/quantized/int8/integer_loops.h>
 
 #include <cstring>
 

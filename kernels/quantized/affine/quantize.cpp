@@ -4,7 +4,7 @@
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/dtype/promote.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/parameters.h>
+#include <executorch/kernels/quantized/affine/parameters.h>
 
 namespace executorch::kernels::quantized {
 

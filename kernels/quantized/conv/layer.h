@@ -3,7 +3,7 @@
 #pragma once
 
 #include <executorch/kernels/portable/conv/geometry.h>
-#include <executorch/kernels/quantized/integer_loops.h>
+#include <executorch/kernels/quantized/int8/integer_loops.h>
 
 namespace executorch::kernels::quantized {
 

@@ -7,7 +7,7 @@
 #include <executorch/kernels/loops/memory/dim_slices.h>
 #include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/parameters.h>
+#include <executorch/kernels/quantized/affine/parameters.h>
 
 namespace executorch::kernels::quantized {
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/quantized/integer_vectors.h>
+#include <executorch/kernels/quantized/int8/integer_vectors.h>
 
 namespace executorch::kernels::quantized {
 

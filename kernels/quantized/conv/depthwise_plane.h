@@ -4,7 +4,7 @@
 // each tap of a row of outputs reads neighbours.
 #pragma once
 
-#include <executorch/kernels/quantized/fused_layer.h>
+#include <executorch/kernels/quantized/conv/layer.h>
 
 namespace executorch::kernels::quantized {
 

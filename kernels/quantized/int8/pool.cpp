@@ -7,8 +7,8 @@
 #include <executorch/kernels/portable/pool/geometry.h>
 #include <executorch/kernels/portable/spatial/window_rows.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/fused.h>
-#include <executorch/kernels/quantized/rounding.h>
+#include <executorch/kernels/quantized/int8/operands.h>
+#include <executorch/kernels/quantized/int8/rounding.h>
 
 namespace executorch::kernels::quantized {
 

@@ -7,7 +7,7 @@
 #include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/parameters.h>
+#include <executorch/kernels/quantized/affine/parameters.h>
 
 #include <cmath>
 

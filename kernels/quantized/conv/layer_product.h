@@ -4,7 +4,7 @@
 
 #include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/portable/spatial/plane.h>
-#include <executorch/kernels/quantized/fused_layer.h>
+#include <executorch/kernels/quantized/conv/layer.h>
 
 namespace executorch::kernels::quantized {
 

@@ -3,7 +3,7 @@
 // is in an unnamed namespace, because every such file must keep its own copy.
 #pragma once
 
-#include <executorch/kernels/quantized/rounding.h>
+#include <executorch/kernels/quantized/int8/rounding.h>
 
 #include <cstring>
 #include <utility>

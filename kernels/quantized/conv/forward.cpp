@@ -1,9 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Convolutions on int8.
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/depthwise_plane.h>
-#include <executorch/kernels/quantized/fused.h>
-#include <executorch/kernels/quantized/layer_product.h>
+#include <executorch/kernels/quantized/conv/depthwise_plane.h>
+#include <executorch/kernels/quantized/conv/layer_product.h>
+#include <executorch/kernels/quantized/int8/operands.h>
 
 namespace executorch::kernels::quantized {
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/quantized/depthwise_plane.h>
+#include <executorch/kernels/quantized/conv/depthwise_plane.h>
 
 #if ET_PAIRED_PRODUCTS
 #include <algorithm>

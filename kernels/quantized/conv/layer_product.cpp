@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/kernels/quantized/layer_product.h>
-#include <executorch/kernels/quantized/window_panels.h>
+#include <executorch/kernels/quantized/conv/layer_product.h>
+#include <executorch/kernels/quantized/conv/window_panels.h>
 
 namespace executorch::kernels::quantized {
 

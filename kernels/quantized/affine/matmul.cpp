@@ -2,7 +2,7 @@
 // Products of numbers with matrices of integers.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/parameters.h>
+#include <executorch/kernels/quantized/affine/parameters.h>
 
 namespace executorch::kernels::quantized {
 

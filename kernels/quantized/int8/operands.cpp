@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/loops/memory/index_order.h>
-#include <executorch/kernels/quantized/fused.h>
+#include <executorch/kernels/quantized/int8/operands.h>
 
 namespace executorch::kernels::quantized {
 

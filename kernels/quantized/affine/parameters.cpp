@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/memory/loop_nest.h>
-#include <executorch/kernels/quantized/parameters.h>
+#include <executorch/kernels/quantized/affine/parameters.h>
 
 namespace executorch::kernels::quantized {
 

@@ -2,7 +2,7 @@
 // A call's scales and zero points, read once into memory that loops can walk beside the elements.
 #pragma once
 
-#include <executorch/kernels/quantized/affine.h>
+#include <executorch/kernels/quantized/affine/affine.h>
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 #include <executorch/kernels/loops/memory/divide.h>
 #include <executorch/kernels/loops/memory/index_order.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
-#include <executorch/kernels/quantized/fused.h>
+#include <executorch/kernels/quantized/int8/operands.h>
 
 namespace executorch::kernels::quantized {
 
