@@ -8,8 +8,8 @@
 
 namespace executorch::kernels {
 
-/// A program's value as the dispatcher takes it for an argument of its schema: a number for a list
-/// is a list of one, an int for a float a float. Throws c10::Error for what ATen has no kind for.
+/// Converts a program's value for an argument of the dispatcher's schema: a number becomes a list
+/// of one for a list, an int a float for a float. Throws c10::Error for kinds that ATen lacks.
 c10::IValue to_ivalue(const runtime::EValue& value, const c10::Argument& argument);
 
 }  // namespace executorch::kernels

@@ -78,7 +78,8 @@ Operators& operators() {
   return *all;
 }
 
-/// For operators() and what is below: torch may get operators, and programs be loaded, at any time.
+/// Protects operators() and the functions below: operators may be added to torch, and programs
+/// loaded, at any time.
 std::mutex& operators_mutex() {
   static auto* const mutex = new std::mutex();
   return *mutex;
@@ -121,7 +122,7 @@ class WarningLog final : public c10::WarningHandler {
 void call(const Operator& op, KernelRuntimeContext& context, Span<EValue*> arguments) {
   const std::optional<c10::OperatorHandle> handle = op.current();
   if (!handle.has_value()) {
-    ET_LOG(Error, "torch has no operator %s any more: its library was unloaded", op.kernel.name_);
+    ET_LOG(Error, "operator %s is missing in torch: its library was unloaded", op.kernel.name_);
     return context.fail(Error::OperatorMissing);
   }
   const c10::FunctionSchema& schema = handle->schema();
@@ -207,7 +208,7 @@ Error register_operators(const std::vector<c10::OperatorHandle>& handles, Kernel
   return runtime::register_kernel_table({table->data(), table->size()}, priority);
 }
 
-/// Of an operator that torch got after the others were registered; nullptr if it has none.
+/// The kernel of an operator that was added to torch after registration; nullptr if torch lacks it.
 const Kernel* late_kernel(const char* name) {
   const std::optional<c10::OperatorHandle> handle = find_operator(name);
   if (!handle.has_value() || written_by(*handle) == 0) {

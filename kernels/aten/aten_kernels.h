@@ -1,8 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// ATen's own operators as kernels, in ATen mode: whatever torch's dispatcher has runs without a
-// kernel of ours. Linking the target aten_ops_lib registers all of them, found before portable ones
-// of the same name; a library of the operators that a yaml lists is made with USE_ATEN_LIB
-// (cmake/kernel_libraries.cmake).
+// Kernels for ATen mode that call operators of torch's dispatcher. Linking the target aten_ops_lib
+// registers all of these operators; they take precedence over portable kernels of the same name.
+// USE_ATEN_LIB (cmake/kernel_libraries.cmake) makes a library of the operators that a yaml lists.
 #pragma once
 
 #include <stddef.h>
@@ -16,24 +15,25 @@ namespace executorch::kernels {
 /// How many operators there can be, of all calls.
 inline constexpr size_t kMostAtenKernels = 3072;
 
-/// Registers operators of torch's dispatcher (a user's own too), each as "aten::add.out" (without
-/// an overload: "aten::relu_"). What an earlier call has registered is left out.
+/// Registers operators of torch's dispatcher, custom ones included. A name is "aten::add.out", or
+/// "aten::relu_" without an overload. Operators that an earlier call registered are skipped.
 ///
 /// A call goes through the dispatcher, below autograd. Outputs that it resizes keep their dim
-/// order; what ATen throws is logged and becomes Error::InvalidArgument, a wrong number of
-/// arguments Error::InvalidProgram. What ATen warns of is logged, except that an output is resized.
-/// @param priority Preferred: found before a portable kernel of the name, behind overriding ones.
-/// @retval Error::OperatorMissing torch has no operator of a name; nothing is registered.
-/// @retval Error::OutOfResources There are more than kMostAtenKernels; nothing is registered.
+/// order. Exceptions of ATen are logged and become Error::InvalidArgument; a wrong number of
+/// arguments is Error::InvalidProgram. Warnings of ATen are logged, except those about resized
+/// outputs.
+/// @param priority Preferred: takes precedence over portable kernels, but not over overriding ones.
+/// @retval Error::OperatorMissing torch lacks one of the operators; nothing is registered.
+/// @retval Error::OutOfResources More than kMostAtenKernels; nothing is registered.
 /// @retval Others As register_kernel_table().
 [[nodiscard]] runtime::Error register_aten_kernels(
     runtime::Span<const char* const> names,
     runtime::KernelPriority priority = runtime::KernelPriority::Preferred);
 
-/// The same for every operator that writes to an argument: out variants and operators in place.
-/// Those that torch gets later are found when a program that is loaded names them, as long as there
-/// is no other kernel of the name. A program that calls an operator whose library was unloaded in
-/// the meantime gets Error::OperatorMissing.
+/// The same for every operator that writes to an argument: out variants and in-place operators.
+/// Operators that are added to torch later are looked up when a program that uses them is loaded,
+/// unless another kernel has the name. A program whose operator was unloaded in the meantime gets
+/// Error::OperatorMissing.
 [[nodiscard]] runtime::Error register_all_aten_kernels(
     runtime::KernelPriority priority = runtime::KernelPriority::Preferred);
 

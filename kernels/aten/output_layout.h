@@ -13,9 +13,10 @@ namespace executorch::kernels {
 /// cannot give memory has the sizes already that do not fit.
 class OutputLayouts final {
  public:
-  /// Before the call; `output` is a tensor or a list of them. It must outlive this.
+  /// Records the dim orders before the call. `output`, a tensor or a list of tensors, must outlive
+  /// this object.
   void keep(const runtime::EValue& output);
-  /// After it: moves the elements of outputs that have another dim order now. Throws c10::Error.
+  /// Moves the elements of outputs whose dim order the call changed. Throws c10::Error.
   void restore_dim_orders() const;
   /// After one that failed: outputs have the sizes that they had.
   void undo() const;

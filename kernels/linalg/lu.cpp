@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What elimination gives: factors, determinants, inverses, solutions.
+// Operators by Gaussian elimination: factors, determinants, inverses, solutions.
 #include <executorch/kernels/linalg/lu.h>
 
 #include <cmath>

@@ -34,9 +34,9 @@ class Batch final {
   /// The sizes before those of a matrix.
   Shape batch() const;
 
-  /// Which item of the tensor place `index` of a batch of this shape reads.
+  /// The item of the tensor for place `index` of a batch of this shape.
   int64_t item_at(const Shape& batch, int64_t index) const;
-  /// The item at place `index` of a batch of this shape, to which the tensor's own is broadcast.
+  /// The item at place `index` of a batch of this shape, to which the tensor's batch is broadcast.
   template <typename T>
   Matrix<T> load(const Shape& batch, int64_t index) const;
   Pivots load_pivots(const Shape& batch, int64_t index) const;

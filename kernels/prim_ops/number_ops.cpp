@@ -120,7 +120,7 @@ bool both_integers(Span<EValue*> args) {
 }
 
 void fail(KernelRuntimeContext& context, const EValue& a, const EValue& b) {
-  ET_LOG(Error, "%g and %g have no result: a division by zero, or one that does not fit", number(a),
+  ET_LOG(Error, "the result for %g and %g does not fit, or is a division by zero", number(a),
          number(b));
   context.fail(Error::InvalidArgument);
 }
@@ -206,7 +206,7 @@ constexpr ArgKinds kBool = kinds_of(Tag::Bool);
 constexpr ArgKinds kInt = kinds_of(Tag::Int);
 constexpr ArgKinds kDouble = kinds_of(Tag::Double);
 
-/// Checks the operands alone, so that they may be looked at; then the whole.
+/// Checks the operands, so that they can be read; then the whole.
 template <size_t N>
 Error check(Span<EValue* const> args, const ArgKinds (&kinds)[N]) {
   return check_arguments(args, Span<const ArgKinds>(kinds));

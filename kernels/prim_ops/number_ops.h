@@ -20,7 +20,7 @@ using runtime::EValue;
 using runtime::KernelRuntimeContext;
 using runtime::Span;
 
-// ---- the operators; false: there is no result ----
+// ---- the operators; false if the result is undefined or does not fit ----
 
 bool add(int64_t a, int64_t b, int64_t* out);
 bool add(double a, double b, double* out);
@@ -68,7 +68,7 @@ bool ge(T a, T b) {
   return a >= b;
 }
 
-// ---- what they become ----
+// ---- their function types ----
 
 using IntOp = bool (*)(int64_t, int64_t, int64_t*);
 using DoubleOp = bool (*)(double, double, double*);

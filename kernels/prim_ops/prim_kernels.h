@@ -74,7 +74,7 @@ inline constexpr Kernel kKernels[] = {
 };
 
 namespace internal {
-/// Never defined: a table that asks for an operator that there is not does not compile.
+/// Never defined, so that a table with an unknown operator does not compile.
 Kernel no_such_primitive_operator();
 }  // namespace internal
 

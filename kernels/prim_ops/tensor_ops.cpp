@@ -37,8 +37,8 @@ Error check_sym_size(Span<EValue* const> args) {
 
 namespace {
 
-/// Of a list with an item for each dimension, the one of the dimension that the second argument
-/// names.
+/// Returns the item of `list`, which has one for each dimension, for the dimension in the second
+/// argument.
 template <typename List>
 void give_item(KernelRuntimeContext& context, Span<EValue*> args, const List& list) {
   const int64_t rank = args[0]->toTensor().dim(), given = args[1]->toInt();
@@ -78,7 +78,7 @@ T only_element(const Tensor& self) {
   return *self.const_data_ptr<T>();
 }
 
-/// The only element as a number of Python's kinds; none for dtypes that have no such number.
+/// The only element as an int, float or bool; None for other dtypes.
 EValue number_of(const Tensor& self) {
   switch (self.scalar_type()) {
     case aten::ScalarType::Bool:

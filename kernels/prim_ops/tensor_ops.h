@@ -35,8 +35,8 @@ runtime::Error check_local_scalar_dense(runtime::Span<runtime::EValue* const> ar
 void et_copy_index(runtime::KernelRuntimeContext& context, aten::Tensor& self,
                    const aten::Tensor& from, int64_t index);
 
-/// Makes `out` a view of self's memory with these sizes, one of which may be -1: the one that
-/// follows from the others.
+/// Makes `out` a view of self's memory with these sizes; one of them may be -1 and is then
+/// inferred.
 aten::Tensor& et_view(runtime::KernelRuntimeContext& context, const aten::Tensor& self,
                       aten::ArrayRef<int64_t> size, aten::Tensor& out);
 

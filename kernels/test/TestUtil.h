@@ -23,7 +23,7 @@
         << "expected the kernel to fail, but it did not: " #statement;     \
   } while (0)
 #endif
-/// The same. The message is not compared.
+/// The same; the message is ignored.
 #define ET_EXPECT_KERNEL_FAILURE_WITH_MSG(context, statement, message) \
   ET_EXPECT_KERNEL_FAILURE(context, statement)
 

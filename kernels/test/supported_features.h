@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What tests of kernels ask about the kernels that they are linked with.
+// Features of the kernels that tests are linked with.
 #pragma once
 
 namespace torch::executor::testing {
@@ -10,7 +10,7 @@ struct SupportedFeatures final {
 #else
   bool is_aten = false;
 #endif
-  /// Whether a static output of other sizes is resized; it is an error.
+  /// Whether kernels resize a static output; otherwise wrong sizes are an error.
   bool output_resize = false;
   bool op_gelu_dtype_double = true;
   bool op_log_softmax_dtype_double = true;

@@ -18,8 +18,8 @@ from executorch.exir.rewrite.quantized_values import (
     operator,
 )
 
-# Sums of so many products of int8 fit int32 (kernels/quantized/int8/integer_loops.h); of int8 less a zero point with int8
-# (fused_transposed.cpp).
+# int32 holds the sum of this many products of two int8 (kernels/quantized/int8/integer_loops.h), or of int8 with int8
+# minus a zero point (kernels/quantized/conv/transposed.cpp).
 _MOST_TERMS = (1 << 17) - 1
 _MOST_CENTRED_TERMS = (1 << 16) - 1
 

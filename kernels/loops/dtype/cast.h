@@ -12,20 +12,20 @@ namespace executorch::kernels {
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-/// What a 16-bit float is computed in; every other type itself.
+/// The type to compute in: float for 16-bit floats, otherwise the type itself.
 template <class T>
 using Opmath = std::conditional_t<is_half<T>, float, T>;
 
-/// What floating values become integers by: int32 for the narrow ones, but for uint8 and uint32, as
-/// in torch.
+/// The intermediate type of a conversion from floating point to an integer, as in torch: int32 for
+/// types of up to 32 bits, except for uint8 and uint32.
 template <class To>
 using IntegerBefore = std::conditional_t<(sizeof(To) > 4) || std::is_same_v<To, uint8_t> ||
                                              std::is_same_v<To, uint32_t>,
                                          int64_t, int32_t>;
 
-/// As static_cast, except that a floating value that no IntegerBefore holds becomes its least
-/// number (what the x86 conversion yields) before that is cut to the integer's width, where C++
-/// leaves it undefined.
+/// Converts like static_cast, but defined where C++ is not: a floating value out of range becomes
+/// the least IntegerBefore (as x86's conversion does), which is then truncated to the integer's
+/// width.
 template <class To, class From>
 inline To cast(From value) {
   if constexpr (std::is_same_v<To, From>) {

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Runs of elements between a tensor's dtype and a compute type. It is what keeps the kernels small:
-// their mathematics is compiled for few compute types, and these conversions for each dtype once,
-// for all of them.
+// Converts runs of elements between a tensor's dtype and a compute type. This keeps kernels small:
+// their mathematics is compiled for few compute types, and all kernels share one conversion for
+// each dtype.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/cast.h>
@@ -13,13 +13,12 @@ namespace executorch::kernels {
 using Convert = void (*)(char* to, int64_t to_stride, const char* from, int64_t from_stride,
                          int64_t n);
 
-/// From a tensor's dtype to a compute type. nullptr for a dtype that no kernel can hold, and for
-/// complex numbers, which have a truth value alone.
+/// From a tensor's dtype to a compute type. nullptr for a dtype that kernels do not support, and
+/// for complex numbers, unless they are converted to bool.
 Convert load(ScalarType from, Compute to);
-/// From a compute type to a tensor's dtype. nullptr for a dtype that no kernel can hold.
+/// From a compute type to a tensor's dtype. nullptr for a dtype that kernels do not support.
 Convert store(Compute from, ScalarType to);
-/// Moves n elements of one dtype without looking at them. nullptr unless 1, 2, 4, 8 or 16 bytes
-/// wide.
+/// Moves n elements of a dtype. nullptr unless elements are 1, 2, 4, 8 or 16 bytes wide.
 Convert move(int64_t bytes);
 /// Writes one element of that many bytes (1, 2, 4 or 8) n times.
 void repeat(char* to, const char* element, int64_t bytes, int64_t n);
@@ -33,7 +32,7 @@ inline constexpr int64_t kBlock = is_bare_metal ? 32 : 256;
 template <class C>
 class Reader {
  public:
-  /// `valid()` tells whether the dtype can be held.
+  /// If the dtype is not supported, `valid()` is false.
   explicit Reader(ScalarType dtype);
   bool valid() const { return direct_ || load_ != nullptr; }
   /// n ≤ kBlock elements starting at `from`, stride in bytes; valid until the next call.

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Dtypes: what they are, how they promote, and elements from one to another.
+// Properties of dtypes, type promotion, and conversion of elements.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/dtype/dtype.h>
 #include <executorch/kernels/loops/dtype/number.h>
@@ -24,7 +24,7 @@ struct Facts {
   const char* name;
 };
 
-// Inline, so that a build without messages has no names.
+// Inline, so that a build without messages does not contain the names.
 ET_INLINE Facts facts(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Bool:
@@ -183,8 +183,8 @@ void convert_each(To* to, const From* from, int64_t n) {
   }
 }
 
-// Vectors convert to int32 alone. Where all of a run is held by it, the int64 by which uint8 is
-// made would be cut to the same.
+// Vector instructions convert to int32 only. If a whole run fits int32, converting by int32 gives
+// the same uint8 as converting by int64.
 [[maybe_unused]] void convert_by_int32(uint8_t* to, const float* from, int64_t n) {
   constexpr int64_t kRun = 256;
   for (int64_t first = 0; first < n; first += kRun) {
@@ -242,9 +242,9 @@ void convert(char* to, int64_t to_stride, const char* from, int64_t from_stride,
   }
 }
 
-// Not every pair of types is needed where a build leaves dtypes out. Tensors are read as what their
-// build computes in, as truth values, and as double for single values. Numbers (Scalar) are made
-// and read as their own, and read as what is computed in.
+// A selective build needs only some pairs of types. Tensors are read as the compute types of the
+// build, as bool, and as double for single values. Numbers (Scalar) are written and read as their
+// own types, and read as the compute types.
 template <class T>
 inline constexpr bool is_number_only =
     (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> || std::is_same_v<T, double>) &&

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a dtype is (kind, element size, printable name), and dispatch from a dtype's value to its
-// C++ type.
+// Properties of a dtype (kind, element size, printable name), and dispatch from a dtype to its C++
+// type.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/selection.h>
@@ -127,7 +127,7 @@ bool visit(ScalarType dtype, Visitor&& visitor) {
   }
 }
 
-/// What is 16 bytes wide.
+/// An element of 16 bytes.
 struct Wide {
   uint64_t low, high;
 };

@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A Scalar's value, whichever of its three kinds it is. (Scalar::to<T> refuses another kind than
-// T's.)
+// Converts a Scalar of any of its three kinds. (Scalar::to<T> rejects a kind other than T's.)
 #pragma once
 
 #include <executorch/kernels/loops/dtype/cast.h>
@@ -14,7 +13,7 @@ inline double as_double(const Scalar& number) {
                                   : static_cast<double>(number.to<int64_t>());
 }
 
-/// Floating values as cast.h cuts them.
+/// Floating values are converted as in cast.h.
 inline int64_t as_int(const Scalar& number) {
   return number.isFloatingPoint() ? cast<int64_t>(number.to<double>())
          : number.isBoolean()     ? int64_t(number.to<bool>())

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Elements of any dtype as unsigned integers of the same order, so that what sorts and searches is
-// compiled once. Equal elements (-0.0 and 0.0) have one key; all NaN have one, the greatest.
+// Elements of any dtype as unsigned integers of the same order, so that sorting and searching are
+// compiled once. Equal elements (-0.0 and 0.0) have the same key; all NaN have the greatest key.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/convert.h>
@@ -9,12 +9,12 @@
 
 namespace executorch::kernels {
 
-/// The key of NaN, where the dtype is floating point. (The largest integer has it too.)
+/// The key of NaN if the dtype is floating point. (The largest integer has the same key.)
 inline constexpr uint64_t kNanKey = ~uint64_t{0};
 
 class KeyReader {
  public:
-  /// Of a dtype that is not Kind::Unsupported.
+  /// The dtype must not be Kind::Unsupported.
   explicit KeyReader(ScalarType dtype)
       : floating_(is_floating(dtype)),
         unsigned_(dtype == ScalarType::UInt64),
@@ -37,7 +37,7 @@ class KeyReader {
  private:
   static constexpr uint64_t kSign = uint64_t{1} << 63;
 
-  // Choices instead of branches: signs cannot be predicted.
+  // Selects instead of branches, because signs are unpredictable.
   static uint64_t of_double(uint64_t bits) {
     constexpr uint64_t kInfinity = uint64_t{0x7FF} << 52;
     const uint64_t magnitude = bits & ~kSign, negative = 0 - (bits >> 63);

@@ -11,7 +11,7 @@ namespace executorch::kernels {
 /// torch.promote_types for the dtypes that kernels hold.
 ScalarType promote(ScalarType a, ScalarType b);
 
-/// Takes operands one by one and tells the common dtype.
+/// Computes the common dtype of operands that are added one by one.
 class Promotion {
  public:
   Promotion& add(const Tensor& operand);
@@ -25,8 +25,7 @@ class Promotion {
   ScalarType tiers_[kTiers] = {ScalarType::Undefined, ScalarType::Undefined, ScalarType::Undefined};
 };
 
-/// What an operator that computes in floating point makes of a dtype: integers and bool become
-/// float32.
+/// The dtype in which a floating-point operator computes: integers and bool become float32.
 inline ScalarType to_floating(ScalarType dtype) {
   return is_integral(dtype) ? ScalarType::Float : dtype;
 }

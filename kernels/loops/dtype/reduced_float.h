@@ -24,7 +24,8 @@ template <class To, class From>
 __attribute__((target("avx,f16c"))) void convert_eights(To* to, const From* from, int64_t n) {
   for (int64_t i = 0; i < n; i += 8) convert_eight(to + i, from + i);
 }
-// With a mask, for compilers that take the unmasked ones' headers to read what is undefined.
+// Masked, because some compilers warn of undefined values in the headers of the unmasked
+// intrinsics.
 inline constexpr __mmask16 kAll = 0xFFFF;
 __attribute__((target("avx512f"))) inline void convert_sixteen(float* to, const Half* from) {
   const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The dtypes that this build of the kernels is for: all, or those of the programs that a selective
-// build was asked to serve (cmake/kernel_libraries.cmake), which compiles the kernels once more
-// with a header generated for them. What is not selected is not compiled; the registration of such
-// a build and its typed entry points (Functions.h) refuse other dtypes
-// (runtime/kernel/dtype_check.h). The kernels themselves (NativeFunctions.h) do not: called past
-// the entry points with a dtype that was left out, they may leave their outputs as they were.
+// The dtypes that this build of the kernels supports. A selective build
+// (cmake/kernel_libraries.cmake) compiles the kernels once more for the dtypes of its programs,
+// with a generated header. The registration of such a build and its typed entry points
+// (Functions.h) reject other dtypes (runtime/kernel/dtype_check.h). The kernels themselves
+// (NativeFunctions.h) do not check: called directly with another dtype, they may leave their
+// outputs unchanged.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/types.h>
@@ -31,9 +31,9 @@ constexpr bool is_selected(Dtype... dtypes) {
   return (EXECUTORCH_SELECTED_DTYPES & (dtype_bit(dtypes) | ...)) != 0;
 }
 
-/// The dtypes, as a mask, that the programs have for one of our kernels ("add_out"), or for all
-/// that use a source file ("portable/gemm/gemm.cpp"): those of the whole build where
-/// codegen/kernel_dtypes.py does not say less.
+/// Mask of the dtypes with which the programs use a kernel ("add_out"), or all kernels that depend
+/// on a source file ("portable/gemm/gemm.cpp"). Without a row of codegen/kernel_dtypes.py, all
+/// dtypes of the build.
 constexpr uint64_t dtypes_of([[maybe_unused]] std::string_view user) {
 #define ET_DTYPES_OF(USER, DTYPES) \
   if (user == USER) return DTYPES;
@@ -42,7 +42,7 @@ constexpr uint64_t dtypes_of([[maybe_unused]] std::string_view user) {
   return EXECUTORCH_SELECTED_DTYPES;
 }
 
-/// Whether mathematics for tensors of these dtypes is computed in C.
+/// Whether kernels compute in C for tensors of any of these dtypes.
 template <class C>
 constexpr bool computes_in(uint64_t dtypes) {
   const auto any = [dtypes](auto... of) { return (dtypes & (dtype_bit(of) | ...)) != 0; };
@@ -60,12 +60,12 @@ constexpr bool computes_in(uint64_t dtypes) {
   }
 }
 
-/// Whether mathematics is compiled for the compute type C.
+/// Whether this build compiles mathematics for the compute type C.
 template <class C>
 inline constexpr bool is_computed = computes_in<C>(EXECUTORCH_SELECTED_DTYPES);
 
-/// Whether elements are read and written as the dtype. Numbers (Scalar) are memory of bool, int64
-/// and float64, and 16-bit floats are computed in float32, whatever the tensors hold.
+/// Whether this build reads and writes elements of the dtype. Besides the selected dtypes, these
+/// are bool, int64 and float64 for numbers (Scalar), and float32 for computing 16-bit floats.
 constexpr bool is_held(ScalarType dtype) {
   return is_selected(dtype) || dtype == ScalarType::Bool || dtype == ScalarType::Long ||
          dtype == ScalarType::Double || (dtype == ScalarType::Float && is_computed<float>) ||

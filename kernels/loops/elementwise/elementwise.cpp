@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxInputs = Elementwise::kMaxArity;
 
-// What is settled before the loops: dtypes, compute types, the mathematics at them.
+// Everything that is decided before the loops: dtypes, compute types, and the functions for them.
 struct Plan {
   const Elementwise& operation;
   const Parameters& parameters;
@@ -49,7 +49,7 @@ struct Plan {
       if (is_small) row = operation.small[index];
     }
   }
-  // Whether the operator is for the common dtype.
+  // Whether the operator supports the common dtype.
   bool is_defined() const {
     const Domain domain = operation.domain;
     const Kind kind = kind_of(common);
@@ -78,7 +78,7 @@ struct alignas(16) Block {
   char bytes[kBlock * 8];
 };
 
-// Values of a compute type become what a narrower dtype leaves of them.
+// Rounds or truncates values of a compute type to a narrower dtype.
 struct Narrowing {
   Convert narrow = nullptr, widen = nullptr;
   int64_t width = 0, narrow_width = 0;
@@ -111,8 +111,8 @@ class Source {
     stride_ = stride;
     load_ = load(dtype, compute);
     direct_ = dtype == dtype_of(compute) && stride == width_;
-    // An input of another dtype is cut to the common one first, where that is narrower than what is
-    // computed in: uint8 + 300 wraps. 16-bit floats meet numbers at full precision, as in torch.
+    // If the common dtype is narrower than the compute type, inputs of other dtypes are narrowed to
+    // it first: uint8 + 300 wraps. As in torch, numbers beside 16-bit floats keep full precision.
     const bool kept = is_floating(plan.common) && zero_dim && !plan.operation.gives_bool;
     if (compute != Compute::Bool && dtype != plan.common && dtype_of(compute) != plan.common &&
         !kept) {
@@ -132,7 +132,7 @@ class Source {
   }
 
  private:
-  // Tensors have the common dtype; numbers are no floating ones, and cut to it.
+  // Tensors have the common dtype; numbers are not floating and are narrowed to it.
   void prepare_small(ScalarType common, ScalarType dtype, int64_t stride) {
     width_ = size_of(common);
     stride_ = stride;
@@ -142,7 +142,7 @@ class Source {
                                         : store(Compute::Int64, common);
   }
 
-  // What stands still is read once, and repeated as often as it may be asked for.
+  // Reads an element with stride 0 once and repeats it.
   const char* stand(const char* from, int64_t n) {
     if (from == last_ && n <= filled_) return block_.bytes;
     load_(block_.bytes, width_, from, 0, 1);
@@ -165,7 +165,7 @@ class Source {
 class Sink {
  public:
   Sink(const Plan& plan, ScalarType out, int64_t stride)
-      : width_(size_of(plan.compute_of_result())),  // of what is small, nothing is converted
+      : width_(size_of(plan.compute_of_result())),  // small integers are not converted
         stride_(stride),
         store_(store(plan.compute_of_result(), out)) {
     const ScalarType computed = plan.left_in();
@@ -194,7 +194,7 @@ class Sink {
   Block block_;
 };
 
-// The mathematics as one of several threads does it: notes its faults by itself until it ends.
+// A thread's copy of the parameters: collects the faults of the thread and merges them at its end.
 class OwnParameters {
  public:
   explicit OwnParameters(const Plan& plan) : plan_(plan), parameters_(plan.parameters) {}
@@ -259,8 +259,8 @@ bool same_layout(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-// Whether the tensor is as one of out's rows: its sizes those of out's innermost dimensions, and
-// both in order there.
+// Whether the tensor has the sizes of out's innermost dimensions and both are in index order there,
+// so that every row of out uses the whole tensor.
 bool repeats_by_row(const Tensor& tensor, const Tensor& out) {
   const auto sizes = tensor.sizes(), out_sizes = out.sizes();
   const auto strides = tensor.strides(), out_strides = out.strides();

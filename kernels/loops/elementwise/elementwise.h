@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Operators that compute each element of their output from the elements at the same place of their
-// inputs. An operator is its mathematics, compiled for runs of few compute types; the driver does
-// all else: type promotion, checks, broadcasting, resizing, reading and writing of every dtype.
+// Operators that compute each output element from the input elements at the same place. An operator
+// is its mathematics, compiled for runs of few compute types. The driver does the rest: type
+// promotion, checks, broadcasting, resizing, reading and writing of every dtype.
 //
 //   constexpr auto hypot_math = [](auto x, auto y) { return std::hypot(x, y); };
 //   elementwise(ctx, kElementwise<hypot_math, 2, Domain::Floating>, {self, other}, out);
@@ -23,7 +23,7 @@
 
 namespace executorch::kernels {
 
-/// What the mathematics is defined on.
+/// The dtypes on which the mathematics is defined.
 enum class Domain : uint8_t {
   Any,       // the common dtype, whatever it is
   Numeric,   // the common dtype, which may not be bool
@@ -46,7 +46,7 @@ struct Parameters {
   void set(int index, const Scalar& value);
 };
 
-/// What mathematics sees of the parameters.
+/// The parameters as the mathematics receives them.
 template <class C>
 struct Extra {
   C a, b, c;
@@ -66,9 +66,9 @@ struct Extra {
   }
 };
 
-/// Mathematics that has, for float32 and perhaps int32, a formula which compilers turn into
-/// vectors, beside the exact one. `covers`, which takes the types that there is a formula for,
-/// tells for which arguments it may stand for the exact one. See float_math.h.
+/// Mathematics with a second, vectorizable formula for float32 and perhaps int32. `covers` has an
+/// overload for each of these types and returns whether the formula may replace the exact one for
+/// its arguments. See float_math.h.
 template <class Exact, class Fast, class Covers>
 struct Approximated {
   Exact exact;
@@ -86,8 +86,8 @@ Approximated(Exact, Fast, Covers) -> Approximated<Exact, Fast, Covers>;
 /// n elements: inputs and output contiguous in their compute types.
 using RowFunction = void (*)(const Parameters&, char* out, const char* const* in, int64_t n);
 
-/// Integers of up to 32 bits, by ScalarType: many an operator is compiled for these dtypes too,
-/// so that tensors of one of them need not go through int64 and back.
+/// Number of integer dtypes of up to 32 bits. Many operators are compiled for these as well, so
+/// that their tensors need not be converted to int64 and back.
 inline constexpr int kSmallIntegers = 4;
 inline constexpr bool has_small_integers =
     is_selected(ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int);
@@ -123,7 +123,7 @@ struct Exactly {
   template <class T, class = std::enable_if_t<std::is_same_v<T, C>>>
   operator T() const;
 };
-// Whether the mathematics has a formula for C, of one or two elements and perhaps the parameters.
+// Whether the mathematics has a formula for C, with one or two elements and perhaps the parameters.
 template <class F, class C>
 constexpr bool has_formula() {
   if constexpr (is_approximated<F>) {
@@ -161,7 +161,7 @@ template <int arity, class C, class First, class F>
 void run(const F& math, const Extra<C>& extra, char* out, const char* const* in, int64_t from,
          int64_t to) {
   using Result = decltype(apply<arity, C, First>(math, extra, in, 0));
-  // What is computed on integers narrower than int is int.
+  // Arithmetic on integers narrower than int has type int, so the result's type is C.
   using Out = std::conditional_t<std::is_same_v<Result, bool>, bool, C>;
   auto* const o = reinterpret_cast<Out*>(out);
   // The compiler knows that nothing writes here.
@@ -182,7 +182,7 @@ inline void Row<math, arity, C, First>::operator()(const Parameters& parameters,
                                                    const char* const* in, int64_t n) const {
   const Extra<C> extra(parameters);
   if constexpr (has_formula<std::decay_t<decltype(math)>, C>()) {
-    constexpr int64_t kRun = 256;  // What one element outside of the formula costs is this many.
+    constexpr int64_t kRun = 256;  // one uncovered element makes this many use the exact formula
     for (int64_t first = 0; first < n; first += kRun) {
       const int64_t last = n - first < kRun ? n : first + kRun;
       uint32_t outside = 0;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Arithmetic of integers that is defined for every value: it wraps where torch's does, and reports
-// a division by zero instead of trapping; and what it is called for floating point.
+// Integer arithmetic that is defined for every value: it wraps where torch's does, and reports a
+// division by zero instead of trapping. Floating point has overloads of the same names.
 #pragma once
 
 #include <executorch/kernels/loops/elementwise/elementwise.h>
@@ -46,7 +46,7 @@ C nonzero(C y, const Extra<C>& extra) {
   extra.divided_by_zero = true;
   return 1;
 }
-/// Whether it is -1, by which the lowest integer cannot be divided.
+/// Whether the divisor is -1; dividing the lowest integer by it overflows.
 template <class C>
 bool is_minus_one(C divisor) {
   return std::is_signed_v<C> && divisor == static_cast<C>(-1);
@@ -81,7 +81,7 @@ C floored(C remainder, C y) {
   return differ ? static_cast<C>(remainder + y) : remainder;
 }
 
-/// Floating point as Python's floor division: exact even where x / y rounds up to an integer.
+/// Floor division of floating point, as in Python: exact even if x / y rounds up to an integer.
 /// `remainder` has the dividend's sign; y is not zero.
 template <class F, class Floor>
 F floor_of_quotient(F x, F y, F remainder, Floor&& floor) {

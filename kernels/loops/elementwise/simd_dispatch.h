@@ -1,12 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the processor's vectors are used for. Loops that are compiled thrice on x86-64: for what
-// every processor has, for AVX2 and for AVX-512, chosen when they run. Without fused multiplication
-// (cmake/kernel_libraries.cmake): all give the same bits. A build for size has one of them, as has
-// a build that is for AVX2 anyway.
+// Compiles a loop three times on x86-64: for the baseline, for AVX2 and for AVX-512. The choice is
+// made at run time. None uses fused multiply-add (cmake/kernel_libraries.cmake), so all compute the
+// same bits. A build for size has one version, and so has a build that targets AVX2.
 #pragma once
 
-// Whether the processor computes several numbers at once. Where it does not, compilers take vectors
-// apart into code many times as long. (Helium is not made use of: devices with it are small, too.)
+// Whether the target has vector instructions. Without them, compilers split vectors into code that
+// is many times as long. (Helium is not used, because devices with it are small.)
 #if defined(__SSE2__) || defined(_M_X64) || defined(__ARM_NEON) || defined(__ALTIVEC__) || \
     defined(__wasm_simd128__) || defined(__loongarch_sx)
 #define ET_HAS_VECTORS 1
@@ -23,10 +22,10 @@
 namespace executorch::kernels {
 
 #if ET_WIDE_VECTORS
-/// What loops are compiled for. The first is not a form: nobody has looked yet.
+/// Instruction sets that loops are compiled for. Unknown: not detected yet.
 enum class Vectors : uint8_t { Unknown, Every, Avx2, Avx512 };
 
-/// The best that the processor has. Tests set it to less.
+/// The best instruction set of the processor. Tests set a lower one.
 inline std::atomic<Vectors> vectors_used{Vectors::Unknown};
 
 inline Vectors best_vectors() {

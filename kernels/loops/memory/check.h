@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Argument checks. A check that does not hold logs what was expected and found, fails the context,
-// and is false; the kernel returns at once:
+// Argument checks. A failed check logs the expected and the found value, fails the context and
+// returns false; the kernel then returns at once:
 //
 //   if (!ET_EXPECT(ctx, n > 0, "kernel_size must be positive, found %" PRId64, n)) return out;
 #pragma once
@@ -20,8 +20,9 @@ bool refuse(KernelRuntimeContext& ctx, const char* format, ...) ET_PRINTF_FORMAT
 /// The same without a message.
 bool refuse_silently(KernelRuntimeContext& ctx) ET_COLD;
 
-/// Whether the condition holds; else as refuse(). A macro, because what the message shows (shapes,
-/// names) must cost nothing as long as it does, nor take room in a build without log messages.
+/// Returns whether the condition holds; calls refuse() if it does not. A macro, so that the
+/// message's arguments (shapes, names) are evaluated on failure only, and not at all in a build
+/// without logs.
 #if ET_LOG_ENABLED
 #define ET_EXPECT(ctx, condition, ...) \
   (ET_LIKELY(condition) || ::executorch::kernels::refuse(ctx, __VA_ARGS__))
@@ -54,13 +55,14 @@ bool expect_castable(KernelRuntimeContext& ctx, ScalarType computed, const Tenso
 /// The tensor holds int32 or int64: what ATen takes as indices.
 bool expect_index_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 
-/// The dtype holds the number that is the argument `name` (fits() of number.h).
+/// The dtype can represent the number in argument `name` (fits() of number.h).
 bool expect_fits(KernelRuntimeContext& ctx, const char* name, const Scalar& number,
                  ScalarType dtype);
-/// The same of a tensor of one element. Only complex dtypes hold a complex number.
+/// The same for a tensor of one element. Only complex dtypes can represent a complex number.
 bool expect_item_fits(KernelRuntimeContext& ctx, const char* name, const Tensor& item,
                       ScalarType dtype);
-/// All of `out` may be set to the number. As in ATen, a single 16-bit float holds any, as infinity.
+/// All of `out` may be set to the number. As in ATen, a single 16-bit float accepts any number, as
+/// infinity if it is too large.
 bool expect_fill(KernelRuntimeContext& ctx, const char* name, const Scalar& number,
                  const Tensor& out);
 

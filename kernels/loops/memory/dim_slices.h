@@ -1,13 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tensors taken as lines along one dimension: what scans, sorts and searches work on, one line
-// after another.
+// Slices of tensors along one dimension ("lines"), on which scans, sorts and searches work.
 #pragma once
 
 #include <executorch/kernels/loops/memory/loop_nest.h>
 
 namespace executorch::kernels {
 
-/// A memory without one of its dimensions.
+/// The memory without one of its dimensions.
 inline Strided without(Strided memory, int dim) {
   if (memory.rank > 0) memory.remove(dim);
   return memory;
@@ -22,8 +21,8 @@ inline int64_t line_stride(const Strided& memory, int dim) {
   return memory.rank > 0 ? memory.strides[dim] : memory.element_size();
 }
 
-/// Calls f(char* const* starts) with where each operand's line begins. The operands have the same
-/// sizes but along `dim`. Lines of length 0 are visited too.
+/// Calls f(char* const* starts) with the first element of each operand's line. The operands have
+/// the same sizes except along `dim`. Lines of length 0 are visited too.
 template <class F>
 void for_each_line(const Strided& a, const Strided& b, const Strided& c, int dim, F&& f) {
   const LoopNest nest(without(a, dim), without(b, dim), without(c, dim));

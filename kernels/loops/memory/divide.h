@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Loops divided among the threads that there are. A part begins only where the undivided loop would
-// begin another block, so that results have the same bits whatever the number of threads. A build
-// for size divides nothing.
+// Divides loops among threads. A part begins only where the undivided loop would begin another
+// block, so that results have the same bits for any number of threads. A build for size does not
+// divide loops.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/convert.h>
@@ -18,14 +18,14 @@ inline constexpr bool kDivides = false;
 inline constexpr bool kDivides = true;
 #endif
 
-/// Elements worth the start of a thread: of what is moved or takes a few instructions, some 50 us
-/// of them. A thread that sleeps takes 10 us to start, more where there is other work for it.
+/// Elements that justify another thread if each is moved or takes a few instructions: about 50 us.
+/// Waking a thread takes 10 us, more if the machine is busy.
 inline constexpr int64_t kLeastElements = 1 << 17;
 
-/// Some count of anything, divided into parts that begin at multiples of `step`.
+/// A range of `count` items, divided into parts that begin at multiples of `step`.
 class Division {
  public:
-  /// `work` is what the whole takes, `least` what a thread must be given to be worth it.
+  /// `work` is the cost of the whole range, `least` the minimum cost of a part, in the same unit.
   Division(int64_t count, int64_t step, int64_t work, int64_t least = kLeastElements)
       : count_(count), step_(step) {
     if (!kDivides || work < 2 * least) return;

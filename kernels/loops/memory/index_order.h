@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A memory walked in the order of its indices, last dimension fastest: what operators go by whose
-// result depends on that order (view, nonzero, masked_select), however the tensor lies in memory.
+// Walks memory in index order, last dimension fastest. Operators whose result depends on that order
+// (view, nonzero, masked_select) use it for tensors of any layout.
 #pragma once
 
 #include <executorch/kernels/loops/memory/strided.h>
@@ -10,11 +10,11 @@ namespace executorch::kernels {
 /// Whether memory order is index order, without gaps.
 bool in_index_order(const Strided& memory);
 
-/// Gives the elements' places one after the other. `memory` must outlive it.
+/// Iterates over the addresses of the elements. `memory` must outlive it.
 class IndexWalk {
  public:
   explicit IndexWalk(const Strided& memory) : memory_(memory), at_(memory.data) {}
-  /// Where the next element lies; must not be called more often than there are elements.
+  /// Address of the next element; must be called at most once for each element.
   char* next() {
     char* const here = at_;
     for (int d = memory_.rank - 1; d >= 0; --d) {
@@ -25,7 +25,7 @@ class IndexWalk {
     }
     return here;
   }
-  /// The index along a dimension of the element that next() will give.
+  /// Index along a dimension of the element that next() will return.
   int64_t index(int dim) const { return index_[dim]; }
 
  private:

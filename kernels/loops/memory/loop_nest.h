@@ -1,12 +1,12 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The loops over several operands of one shape, made as few and as long as their memory allows.
+// Loops over several operands of one shape, as few and as long as their memory allows.
 //
 // Dimensions are sorted by the first operand's strides (so a channels_last output is written in
-// order), and neighbours that every operand walks without a gap become one. What is left is an
-// odometer over rows; a row is the innermost loop, which the caller writes:
+// order), and adjacent dimensions that are contiguous in every operand are merged. The remaining
+// outer dimensions are an odometer over rows; a row is the innermost loop, which the caller writes:
 //
 //   contiguous (2,3,4) + (2,3,4)      →  one row of 24
-//   contiguous (8,128,32) + (32)      →  1024 rows of 32, the second operand standing still between
+//   contiguous (8,128,32) + (32)      →  1024 rows of 32, which all use the same second operand
 //   rows transposed copy (3,4) ← (4,3)^T   →  3 rows of 4, the source at a stride
 #pragma once
 
@@ -18,8 +18,8 @@ class LoopNest {
  public:
   static constexpr int kMaxOperands = 4;
 
-  /// The operands have the same sizes (see broadcast.h for how to get there). The first is the one
-  /// that is written. They are not needed after construction.
+  /// The operands have the same sizes (see broadcast.h); the first one is the output. They may be
+  /// destroyed after construction.
   LoopNest(const Strided& a, const Strided& b) {
     const Strided* const list[] = {&a, &b};
     build(list, 2);

@@ -106,7 +106,8 @@ void LoopNest::build(const Strided* const* operands, int count) {
   }
 }
 
-// Whether dimension a belongs outside of dimension b: by the first operand that tells them apart.
+// Whether dimension a comes outside of dimension b. The first operand with different strides
+// decides.
 bool LoopNest::walks_before(int a, int b) const {
   for (int k = 0; k < count_; ++k) {
     const int64_t sa = magnitude(strides_[k][a]), sb = magnitude(strides_[k][b]);
@@ -283,7 +284,7 @@ bool copy_same_dtype(const Strided& to, const Strided& from) {
   return true;
 }
 
-// uint64 is the one dtype whose values do not fit its compute type: they are told by their sign
+// uint64 is the only dtype whose values do not fit their compute type: large ones are negative
 // there.
 void widen_unsigned(const char* from, int64_t stride, double* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -326,7 +327,7 @@ void copy_converting(const Strided& to, const Strided& from) {
   });
 }
 
-// What is real becomes complex with an imaginary part of zero; what is complex loses its own.
+// Converting to a complex dtype sets imaginary parts to zero; converting from one drops them.
 bool copy_complex(KernelRuntimeContext& ctx, const Strided& to, const Strided& from) {
   if (!is_complex(to.dtype)) return copy(ctx, to, part_of(from, 0));
   if (!is_complex(from.dtype)) {
@@ -355,7 +356,7 @@ bool fill(KernelRuntimeContext& ctx, const Strided& to, const Scalar& value) {
   one.data = element;
   one.dtype = to.dtype;
   if (!copy(ctx, one, number.strided())) return false;
-  if (to.numel() == 0) return true;  // It may have no memory.
+  if (to.numel() == 0) return true;  // Its pointer may be null.
   const int64_t bytes = to.element_size();
   if (std::memcmp(element, element + 1, static_cast<size_t>(bytes - 1)) == 0 &&
       in_index_order(to)) {

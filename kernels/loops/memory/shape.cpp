@@ -217,7 +217,7 @@ void* allocate(KernelRuntimeContext& ctx, int64_t count, int64_t item_size) {
   auto memory = ctx.allocate_temp(static_cast<size_t>(items * item_size), 16);
   if (memory.ok()) return memory.get();
   ET_LOG(Error, "%s: %" PRId64 " bytes are needed",
-         memory.error() == Error::NotFound ? "the MemoryManager has no temp allocator"
+         memory.error() == Error::NotFound ? "the MemoryManager lacks a temp allocator"
                                            : "the temp allocator is too small",
          items * item_size);
   ctx.fail(memory.error());

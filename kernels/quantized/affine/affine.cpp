@@ -12,7 +12,7 @@ namespace executorch::kernels::quantized {
 
 namespace {
 
-// To the nearest integer, of two as near to the even one: beyond 2^23 (2^52) all are integers.
+// Rounds to the nearest integer, ties to even. Beyond 2^23 (2^52) all values are integers.
 template <class C>
 inline C round_even(C value) {
   constexpr C kWhole = std::is_same_v<C, float> ? C(8388608.0) : C(4503599627370496.0);
@@ -21,7 +21,7 @@ inline C round_even(C value) {
   return std::copysign(rounded, value);
 }
 
-// How each step is rounded when it is not in C anyway.
+// Dtypes to which each step is rounded, if they are narrower than C.
 struct Steps {
   ScalarType first, second;
   bool are_exact;
@@ -32,7 +32,7 @@ inline C step(ScalarType dtype, C value) {
   return static_cast<C>(rounded_to(dtype, static_cast<double>(value)));
 }
 
-// Comparisons that leave NaN as it is, which then becomes what the conversion makes of it.
+// Keeps NaN, for the conversion to decide its result.
 template <class C>
 inline C clamp(C value, C least, C most) {
   value = value < least ? least : value;
@@ -110,7 +110,7 @@ void quantize_in(const Strided& out, const Strided& numbers, const Strided& plac
   }
 }
 
-// The difference of two integers, cut to the dtype that torch computes it in.
+// Truncates the difference of two integers to the dtype in which torch computes it.
 inline int64_t cut(int64_t value, ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Byte:

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Numbers and the integers that stand for them, integer = number / scale + zero point, with the
-// parameters of a tensor, a channel, a row or a group: which is a matter of strides.
+// Affine quantization, integer = number / scale + zero point, with parameters for a tensor, a
+// channel, a row or a group: these differ in the strides of the parameters only.
 //
 // Results have the bits of torch's reference (torch/ao/quantization/fx/_decomposed.py): every step
 // is rounded to the dtype that the reference computes it in.
@@ -11,8 +11,7 @@
 
 namespace executorch::kernels::quantized {
 
-/// What the elements of one channel, row or group have in common. For quantizing, `scale` is what
-/// numbers are multiplied with.
+/// Parameters of a channel, row or group. For quantizing, numbers are multiplied by `scale`.
 struct Parameters {
   double scale;
   double zero;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Scales and zero points from the range of the numbers themselves, while running.
+// Computes scales and zero points at run time from the range of the input.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/memory/dim_slices.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
@@ -83,7 +83,7 @@ bool whole_range(KernelRuntimeContext& ctx, const Tensor& input, const Integers&
       !expect_outputs(ctx, scale, zero_point) ||
       !ET_EXPECT(ctx, input.scalar_type() != ScalarType::Double,
                  "input must be float32, float16 or bfloat16, found float64") ||
-      !ET_EXPECT(ctx, input.numel() > 0, "nothing has no range: input has no elements")) {
+      !ET_EXPECT(ctx, input.numel() > 0, "input must have elements, found none")) {
     return false;
   }
   Shape one;
@@ -101,7 +101,7 @@ bool whole_range(KernelRuntimeContext& ctx, const Tensor& input, const Integers&
     range.take(part.least);
     range.take(part.most);
   });
-  if (!ET_EXPECT(ctx, !nan, "input has NaN, for which there is no scale")) return false;
+  if (!ET_EXPECT(ctx, !nan, "input must not have NaN")) return false;
   range.take(0);
   return true;
 }
@@ -120,7 +120,7 @@ double least_scale(double scale, double eps) {
   return scale < smallest ? smallest : scale;
 }
 
-// From int32 and int32 to int32, as the reference takes it, which overflows for what is not finite.
+// Subtracts in int32 as the reference does, which overflows for values that are not finite.
 int64_t less(int64_t quant_min, double rounded) {
   const int32_t taken =
       std::isnan(rounded) ? std::numeric_limits<int32_t>::min() : cast<int32_t>(rounded);
@@ -179,7 +179,7 @@ struct Row {
   double scale, zero;
 };
 
-// Calls choose(Range) for each line of the last dimension and writes what it gives, as [..., 1].
+// Calls choose(Range) for each line of the last dimension and writes its results, as [..., 1].
 template <class C, class Choose>
 void choose_rows_in(const Tensor& input, Tensor& scale_out, Tensor& zero_out, Choose& choose) {
   const Strided from(input), scales(scale_out), zeros(zero_out);
@@ -206,8 +206,8 @@ bool expect_rows(KernelRuntimeContext& ctx, const Tensor& input, Tensor& scale_o
                  Tensor& zero_out) {
   const int rank = static_cast<int>(input.dim());
   if (!expect_floating(ctx, "input", input) || !expect_outputs(ctx, scale_out, zero_out) ||
-      !ET_EXPECT(ctx, rank > 0 && input.size(rank - 1) > 0,
-                 "rows without elements have no range, found %s", ShapeText(input).text)) {
+      !ET_EXPECT(ctx, rank > 0 && input.size(rank - 1) > 0, "rows must have elements, found %s",
+                 ShapeText(input).text)) {
     return false;
   }
   Shape rows(input);

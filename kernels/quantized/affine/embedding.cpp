@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Rows of a quantized table, dequantized as they are looked up. Integers of four bits are in pairs
-// (the first in the high half), those of two bits in fours (the first in the lowest bits), each
-// raised to be positive.
+// Looks up rows of a quantized table and dequantizes them. A byte has two integers of four bits
+// (the first in the high half) or four of two bits (the first in the lowest bits), each with an
+// offset that makes it unsigned.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/dtype/promote.h>
 #include <executorch/kernels/loops/memory/dim_slices.h>

@@ -129,8 +129,9 @@ Tensor& mixed_linear_out(KernelRuntimeContext& ctx, const Tensor& input, const T
 Tensor& mixed_mm_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor& weight,
                      const Tensor& scales, const std::optional<Tensor>& zero_points, Tensor& out) {
   if (!expect_matrix(ctx, input, weight, scales, zero_points) ||
-      !ET_EXPECT(ctx, input.size(1) == weight.size(0), "input %s and weight %s have no product",
-                 ShapeText(input).text, ShapeText(weight).text) ||
+      !ET_EXPECT(ctx, input.size(1) == weight.size(0),
+                 "input %s and weight %s cannot be multiplied", ShapeText(input).text,
+                 ShapeText(weight).text) ||
       !make_room(ctx, out, input.scalar_type(), input.size(0), weight.size(1))) {
     return out;
   }

@@ -47,7 +47,7 @@ Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
                           [&](int64_t i, int64_t zero) { list[i].integer_zero = zero; });
   }
   made.scales = dtype;
-  // What is not given takes nothing away, in whatever dtype the integers are.
+  // Absent zero points are 0 for integers of every dtype.
   made.zeros = zero_points != nullptr ? zero_points->scalar_type() : ScalarType::Long;
   made.places.data = reinterpret_cast<char*>(list);
   return list;

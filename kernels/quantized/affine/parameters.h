@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A call's scales and zero points, read once into memory that loops can walk beside the elements.
+// A call's scales and zero points, read once into an array that loops walk along with the elements.
 #pragma once
 
 #include <executorch/kernels/quantized/affine/affine.h>
@@ -8,11 +8,11 @@
 
 namespace executorch::kernels::quantized {
 
-/// Whether parameters are for multiplying numbers (1 / scale) or integers (scale).
+/// Direction of the conversion: numbers are multiplied by 1 / scale, integers by scale.
 enum class Towards : uint8_t { Integers, Numbers };
 
-/// Scales and zero points as they are in tensors, one for each element of `scales`, in its order.
-/// Zero points that are not given are 0. nullptr after failing the context.
+/// Reads scales and zero points from tensors, one for each element of `scales`, in its order.
+/// Without `zero_points` they are 0. Returns nullptr after failing the context.
 Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
                             const Tensor* zero_points, Towards towards, ParameterPlaces& made);
 

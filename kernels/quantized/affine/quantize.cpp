@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Quantize and dequantize: with the parameters of a tensor, of each channel, of each row ("token")
-// and of groups of each row.
+// Quantizes and dequantizes, with parameters for a tensor, for each channel, for each row ("token")
+// and for groups of each row.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/dtype/promote.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
@@ -89,7 +89,9 @@ bool along(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t axis, const 
 bool by_row(KernelRuntimeContext& ctx, const Tensor& tensor, const Tensor& scales,
             const Tensor* zero_points, Towards towards, ParameterPlaces& made) {
   const int last = static_cast<int>(tensor.dim()) - 1;
-  if (!ET_EXPECT(ctx, last >= 0, "a tensor without dimensions has no rows")) return false;
+  if (!ET_EXPECT(ctx, last >= 0,
+                 "per-token parameters need a tensor of rank 1 or more, found rank 0"))
+    return false;
   Shape rows(tensor);
   rows.remove(last);
   if (!ET_EXPECT(ctx, scales.numel() == rows.numel(),
@@ -132,7 +134,8 @@ bool by_group(KernelRuntimeContext& ctx, const Tensor& tensor, int64_t* group_si
   if (!ET_EXPECT(ctx, *group_size > 1, "group_size must be more than 1, found %" PRId64,
                  *group_size) ||
       !ET_EXPECT(ctx, width % *group_size == 0,
-                 "rows of %" PRId64 " elements have no groups of %" PRId64, width, *group_size) ||
+                 "rows of %" PRId64 " elements cannot be divided into groups of %" PRId64, width,
+                 *group_size) ||
       !ET_EXPECT(ctx, scales.numel() == rows * (width / *group_size),
                  "scales must have one element for each of %" PRId64 " groups, found %s",
                  rows * (width / *group_size), ShapeText(scales).text)) {

@@ -10,7 +10,7 @@ using namespace portable;
 
 namespace {
 
-// Outputs at a time, and so what is read and written beyond a row.
+// Outputs computed at a time; up to as many columns are read and written beyond a row.
 constexpr int64_t kBeyond = IntegerLoops::kMostColumns;
 constexpr int64_t kMostElements = 1 << 24;
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Depthwise convolution of int8, where processors sum products in pairs: a channel is copied with
-// its padding, columns apart by what is left of their index when the stride divides it, so that
-// each tap of a row of outputs reads neighbours.
+// Depthwise convolution of int8 for processors that sum products in pairs. A channel is copied with
+// its padding, and its columns are grouped by index modulo stride, so that each tap reads adjacent
+// columns for a row of outputs.
 #pragma once
 
 #include <executorch/kernels/quantized/conv/layer.h>
@@ -10,7 +10,7 @@ namespace executorch::kernels::quantized {
 
 class DepthwisePlane {
  public:
-  /// Whether the convolution is one of images, of channels apart.
+  /// Whether the convolution is a two-dimensional depthwise one.
   static bool suits(const portable::ConvGeometry& geometry);
 
   explicit DepthwisePlane(const IntegerLoops& loops, const FusedLayer& layer);

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A convolution on int8, checked.
+// A convolution on int8 with checked arguments.
 #pragma once
 
 #include <executorch/kernels/portable/conv/geometry.h>

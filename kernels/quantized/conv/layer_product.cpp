@@ -8,8 +8,8 @@ using namespace portable;
 
 namespace {
 
-// Panels that are held at a time for all rows of the weights, so that a row is widened for many
-// columns; the second level of caches has room for them.
+// Bytes of panels kept for all rows of the weights, so that a widened row serves many columns. They
+// fit the level 2 cache.
 constexpr int64_t kHeldBytes = sizeof(Factor) > 1 ? 128 * 1024 : 0;
 
 int64_t rounded_up(int64_t depth) { return (depth + kTogether - 1) / kTogether * kTogether; }
@@ -58,7 +58,7 @@ class Product {
         const char* const image = image_.data + group * g.in_channels * image_.channel_stride;
         for (int64_t p = 0; p < held; ++p) {
           const int64_t first = (at + p) * loops_.columns;
-          // With several groups one panel is held at a time.
+          // With several groups, one panel is kept at a time.
           if (group == 0) windows.find(first, columns_at(first));
           windows.fill(image, g.in_channels, panels + p * step);
         }
@@ -122,7 +122,7 @@ class Product {
     }
   }
 
-  // Where a position lies in the result.
+  // The index of a position in the result.
   SpatialIndex place_of(int64_t position) const {
     SpatialIndex place = output_index(layer_.windows, position);
     for (int d = 0; d < kSpatial; ++d) {

@@ -8,14 +8,14 @@
 
 namespace executorch::kernels::quantized {
 
-/// Multiplications worth the start of a thread, some 10 us of them.
+/// Multiplications that justify another thread: about 10 us.
 inline constexpr int64_t kLeastProducts = 1 << 19;
 
 /// Memory for each part of a division; where there is too little for all, for one. nullptr after
 /// failing the context.
 char* part_rooms(KernelRuntimeContext& ctx, Division& division, int64_t bytes);
 
-/// Computes layers that are no larger than the one it was made for, in the same memory.
+/// Computes layers of at most the size of the constructor's layer, in the same memory.
 class LayerProduct {
  public:
   /// The context fails, and `ready` is false, where there is too little memory.
@@ -24,7 +24,7 @@ class LayerProduct {
   bool ready() const { return memory_ != nullptr; }
   void run(const FusedLayer& layer, const Images& images, const Images& results) const;
 
-  /// Where the work of one thread holds what it makes of its part.
+  /// A thread's buffers.
   struct Room {
     int64_t panel, panels, rows,
         windows;  ///< bytes of a panel, how many, bytes of rows, of windows

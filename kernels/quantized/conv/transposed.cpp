@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Transposed convolution on int8: for each remainder of the result's index by the stride, an
-// ordinary one by those taps of the weights that meet it.
+// Transposed convolution on int8: for each remainder of the result's index modulo the stride, an
+// ordinary convolution with the taps that contribute to it.
 #include <executorch/kernels/loops/memory/check.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/conv/layer_product.h>
@@ -34,7 +34,7 @@ class PhaseWeights {
                int32_t* excess)
       : g_(g), weight_(weight), zero_(zero), rows_(rows), excess_(excess) {}
 
-  // Fills the rows [channels, (input, tap)] and what the zero point adds to their sums.
+  // Fills the rows [channels, (input, tap)] and the zero point's contributions to their sums.
   void gather(const WindowLoops& loops) const {
     int8_t* to = rows_;
     for (int64_t channel = 0; channel < g_.groups * g_.out_channels; ++channel) {

@@ -41,7 +41,7 @@ void WindowPanels::fill(const char* image, int64_t channels, Factor* to) const {
   }
   if constexpr (kTogether > 1) {
     if (held == 0) return;
-    std::fill_n(room[held], loops_.columns, int8_t(0));  // what is multiplied with nothing
+    std::fill_n(room[held], loops_.columns, int8_t(0));  // the second factor of an incomplete pair
     place(room[held]);
   }
 }

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// An image of int8 under the windows of a convolution, as panels of a matrix: a column is a
-// position of the result, a row k = (channel, tap); what lies in the padding has the zero point's
-// value, so that it stands for 0.
+// An int8 image under the windows of a convolution, as panels of a matrix. A column is a position
+// of the result, a row k = (channel, tap); elements in the padding have the zero point's value,
+// which represents 0.
 #pragma once
 
 #include <executorch/kernels/portable/conv/image_rows.h>
@@ -21,10 +21,10 @@ class WindowPanels {
   WindowPanels(const IntegerLoops& loops, const WindowLoops& windows, const Plane& image,
                int8_t padding, void* room);
 
-  /// Finds the taps of the positions from `first` on, `count` of them at most: the same for all
+  /// Finds the taps of at most `count` positions from `first` on; they are the same for all
   /// channels.
   void find(int64_t first, int64_t count);
-  /// Writes the columns that were found, as IntegerLoops::tile takes them.
+  /// Writes the columns of these positions in the layout of IntegerLoops::tile.
   void fill(const char* image, int64_t channels, Factor* to) const;
 
  private:

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Sums, differences and products of the numbers that two tensors of integers stand for, quantized:
-// to the bit as dequantize, compute, quantize.
+// Adds, subtracts and multiplies two quantized tensors: the same bits as dequantize, compute,
+// quantize.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 #include <executorch/kernels/loops/memory/broadcast.h>
@@ -22,7 +22,7 @@ struct Affine {
   float number(float integer) const { return (integer - zero) * scale; }
 };
 
-/// Tensors of integers and what they stand for.
+/// A tensor of integers with its quantization parameters.
 struct Operand {
   const Tensor& tensor;
   double scale;

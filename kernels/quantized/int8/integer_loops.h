@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The innermost loops on int8 as values, so that an instruction set is chosen while running. All
-// sums are of int32 and exact: callers see to it that they are of at most kMostTerms products.
+// The innermost loops on int8 as function pointers, so that the instruction set is chosen at run
+// time. Sums are int32 and exact: callers ensure at most kMostTerms products.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace executorch::kernels::quantized {
 
-/// 2^17 - 1 products of two int8 fit int32.
+/// The sum of 2^17 - 1 products of two int8 fits int32.
 inline constexpr int64_t kMostTerms = (1 << 17) - 1;
 
 /// Products are summed in pairs where the processor does that in one instruction; else, and in a

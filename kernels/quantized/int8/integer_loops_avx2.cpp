@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Compiled for AVX2: see the CMake file. It must not leave code of its own for others to link to:
-// what it includes is in unnamed namespaces.
+// Compiled for AVX2 by the CMake file. Everything that it includes is in unnamed namespaces, so
+// that other files do not link with AVX2 code.
 #include <executorch/kernels/quantized/int8/integer_loops.h>
 
 #if ET_PAIRED_PRODUCTS && defined(__x86_64__)

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The loops of integer_loops.h, for the instruction set that the source file is compiled for. All
-// is in an unnamed namespace, because every such file must keep its own copy.
+// The loops of integer_loops.h for the instruction set of the including source file. They are in an
+// unnamed namespace, because every such file needs its own copy.
 #pragma once
 
 #include <executorch/kernels/quantized/int8/rounding.h>
@@ -31,7 +31,7 @@ struct Pairs {
   static Lanes plus_products(Lanes sum, Lanes a, Lanes b) {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
   }
-  /// The products of two rows with a pair of weights, summed: of neighbours, in order.
+  /// Adds the products of two rows with a pair of weights to sums, which are in column order.
   static void plus_taps(Lanes a, Lanes b, Lanes weights, Lanes* sums) {
     sums[0] = plus_products(sums[0], _mm256_unpacklo_epi16(a, b), weights);
     sums[1] = plus_products(sums[1], _mm256_unpackhi_epi16(a, b), weights);

@@ -9,9 +9,9 @@ namespace executorch::kernels::quantized {
 
 namespace {
 
-// Multiplications worth the start of a thread, some 10 us of them.
+// Multiplications that justify another thread: about 10 us.
 constexpr int64_t kLeastProducts = 1 << 19;
-// Outputs whose sums are held at a time.
+// Outputs computed at a time.
 constexpr int64_t kOutputs = 64;
 
 struct Linear {
@@ -75,7 +75,7 @@ Tensor& linear_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor&
       !expect_weights(ctx, weight, scales, offsets) ||
       !ET_EXPECT(
           ctx, weight.dim() == 2 && shape.rank > 0 && shape.sizes[shape.rank - 1] == weight.size(1),
-          "input %s and weight %s have no product", ShapeText(input).text,
+          "input %s and weight %s cannot be multiplied", ShapeText(input).text,
           ShapeText(weight).text)) {
     return out;
   }
@@ -111,7 +111,7 @@ Tensor& product_out(KernelRuntimeContext& ctx, const Tensor& input, const Tensor
       !ET_EXPECT(ctx,
                  input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1) &&
                      weight.size(1) <= kMostTerms,
-                 "input %s and weight %s have no product of at most %" PRId64 " terms",
+                 "the product of input %s and weight %s must have at most %" PRId64 " terms",
                  ShapeText(input).text, ShapeText(weight).text, kMostTerms)) {
     return out;
   }

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Functions of one 8-bit integer, as the table of all their results.
+// Functions of one 8-bit integer, by a table of all results.
 #include <executorch/kernels/loops/memory/loop_nest.h>
 #include <executorch/kernels/quantized/NativeFunctions.h>
 #include <executorch/kernels/quantized/int8/operands.h>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What operators on int8 have in common that stand for dequantize, compute, quantize.
+// Argument checks of operators on int8 that replace dequantize, compute, quantize.
 #pragma once
 
 #include <executorch/kernels/loops/memory/check.h>
@@ -21,7 +21,7 @@ bool expect_input_zero(KernelRuntimeContext& ctx, int64_t input_zero);
 bool expect_weights(KernelRuntimeContext& ctx, const Tensor& weight, const Tensor& scales,
                     const Tensor& offsets);
 
-/// Weights of so many channels in any arrangement, of at most `most_terms` terms each; the rest as
+/// Weights of `channels` channels in any layout, of at most `most_terms` terms each; the rest as
 /// above.
 bool expect_channels(KernelRuntimeContext& ctx, const Tensor& weight, int64_t channels,
                      int64_t most_terms, const Tensor& scales, const Tensor& offsets);

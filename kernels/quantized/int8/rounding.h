@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Numbers to integers. In an unnamed namespace, because files that are compiled for another
-// instruction set must keep their own copy.
+// Rounds numbers to integers. In an unnamed namespace, because files that are compiled for another
+// instruction set need their own copy.
 #pragma once
 
 #include <executorch/kernels/quantized/int8/integer_loops.h>
@@ -10,8 +10,8 @@
 namespace executorch::kernels::quantized {
 namespace {
 
-/// The integer nearest to a number (already divided by the scale), the even one of two, plus the
-/// zero point; within limits, and the least for NaN.
+/// Rounds a number (already divided by the scale) to the nearest integer, ties to even, adds the
+/// zero point and clamps to the limits. NaN gives the lower limit.
 inline int8_t rounded(float number, const Limits& limits) {
   number = number > limits.least ? number : limits.least;
   number = number < limits.most ? number : limits.most;

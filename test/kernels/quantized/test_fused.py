@@ -203,9 +203,9 @@ BAD: dict[str, tuple[str, tuple[Any, ...], str]] = {
         (integers(1, 1 << 16, 1), 0, integers(1 << 16, 2, 1), *ONES, [1], [0], [1], [0], 1, 0, -128, 127),
         "may have 65535 weights",
     ),
-    "product": ("product", (integers(4, 9), integers(2, 8)), "have no product of at most 131071 terms"),
+    "product": ("product", (integers(4, 9), integers(2, 8)), "must have at most 131071 terms"),
     "table of numbers": ("lookup", (X, torch.zeros(256)), "table must be int8 or uint8"),
-    "depth": ("linear", (integers(4, 9), integers(2, 8), *ONES, 0, -128, 127), "have no product"),
+    "depth": ("linear", (integers(4, 9), integers(2, 8), *ONES, 0, -128, 127), "cannot be multiplied"),
     "terms": (
         "linear",
         (integers(1, 1 << 17), integers(2, 1 << 17), *ONES, 0, -128, 127),
