@@ -11,7 +11,7 @@ from typing import Any
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 TABLE = KERNELS / "sources.json"
 """``kernels``: the source of each of our kernels, by its C++ name without ``NAMESPACE``; ``needs``: sources with what a
-source refers to. Written by test/oracle/kernel_source_table.py from the built libraries."""
+source refers to. Written by test/oracle/kernels/kernel_source_table.py from the built libraries."""
 
 FOLDERS = ("portable", "quantized", "loops")
 LIBRARIES = FOLDERS[:2]

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // The runtime half of the backends in executorch.exir.backend.test whose payload is the demo's, and
-// of those of the Python tests (test/oracle/demo_backends.py).
+// of those of the Python tests (test/oracle/demo/demo_backends.py).
 #pragma once
 
 #include <executorch/runtime/core/error.h>

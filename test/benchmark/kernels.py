@@ -19,7 +19,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from operator_cases import Case, applied, best, functional_of, operator_cases, room_for_outputs
-from oracle.kernel_entry import prepare_kernel
+from oracle.kernels.kernel_entry import prepare_kernel
 
 R, TURNS = torch.randn, 4
 

@@ -20,8 +20,8 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from operator_cases import Case, best, operator_cases, room_for_outputs
-from oracle.kernel_entry import schema_of
-from oracle.kernel_program import kernel_program
+from oracle.kernels.kernel_entry import schema_of
+from oracle.kernels.kernel_program import kernel_program
 from oracle.peer import Conversation
 
 from kernels import prepare

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from oracle.kernel_source_table import newest_build, source_table
+from oracle.kernels.kernel_source_table import newest_build, source_table
 
 from executorch.codegen import kernel_sources as module
 from executorch.codegen import select_operators
@@ -17,7 +17,7 @@ def _all_sources() -> list[str]:
 
 
 def test_the_table_has_all_that_sources_refer_to() -> None:
-    """Else write it anew: python test/oracle/kernel_source_table.py (what it does not know costs time alone)"""
+    """Else write it anew: python test/oracle/kernels/kernel_source_table.py (what it does not know costs time alone)"""
     held, built = json.loads(TABLE.read_text()), source_table(newest_build())
     known = held["kernels"]
     assert {name for name, source in built["kernels"].items() if known.get(name, source) != source} == set()

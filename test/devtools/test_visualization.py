@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from oracle.demo_backends import DEMO_OPERATORS, Takes
+from oracle.demo.demo_backends import DEMO_OPERATORS, Takes
 
 from executorch.devtools.visualization import (
     ModelExplorerServer,

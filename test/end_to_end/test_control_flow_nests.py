@@ -7,8 +7,8 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
-from oracle.control_flow_nests import WIDTH, Block, Nest, blocks
-from oracle.program_interpreter import Method
+from oracle.models.control_flow_nests import WIDTH, Block, Nest, blocks
+from oracle.models.program_interpreter import Method
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim, export

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from models.function_module import Function
-from oracle.demo_runtime import loaded
+from oracle.demo.demo_runtime import loaded
 from torch import nn
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.while_loop import while_loop

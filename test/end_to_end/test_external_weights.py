@@ -13,7 +13,7 @@ import pytest
 import torch
 from hypothesis import strategies as st
 from oracle import peer
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from peer_programs import FOLDER
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner

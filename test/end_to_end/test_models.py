@@ -4,7 +4,7 @@
 import pytest
 import torch
 from models import NAMES, make
-from oracle.pipeline import assert_matches_eager
+from oracle.models.pipeline import assert_matches_eager
 
 
 @pytest.mark.parametrize("name", NAMES)

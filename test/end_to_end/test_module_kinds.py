@@ -6,7 +6,7 @@ from copy import deepcopy
 import pytest
 import torch
 from models.module_kinds import KINDS, Function
-from oracle.pipeline import run
+from oracle.models.pipeline import run
 from torch import nn
 from torch.export import export
 from torch.utils import _pytree as pytree

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 import torch.nn.functional as F
-from oracle.pipeline import assert_matches_eager, run, to_program
+from oracle.models.pipeline import assert_matches_eager, run, to_program
 from torch import nn
 from torch.export import Dim
 from torch.utils import _pytree as pytree

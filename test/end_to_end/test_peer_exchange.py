@@ -8,7 +8,7 @@ import pytest
 import torch
 from models import make
 from oracle import peer
-from oracle.pipeline import run, to_program
+from oracle.models.pipeline import run, to_program
 
 from executorch.exir import EdgeCompileConfig
 

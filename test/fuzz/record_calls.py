@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from oracle import aten_calls, call_recorder
-from oracle.aten_calls import KernelsAgainstEager
-from oracle.call_recorder import CallRecorder
-from oracle.kernel_call import EagerCall, room_for
-from oracle.kernel_examples import EXAMPLES
-from oracle.kernel_records import GRADIENTS, RECORDS, functional_of, numbers
-from oracle.opinfo_samples import OPERATORS, samples_of
+from oracle.kernels import aten_calls, call_recorder
+from oracle.kernels.aten_calls import KernelsAgainstEager
+from oracle.kernels.call_recorder import CallRecorder
+from oracle.kernels.kernel_call import EagerCall, room_for
+from oracle.kernels.kernel_examples import EXAMPLES
+from oracle.kernels.kernel_records import GRADIENTS, RECORDS, functional_of, numbers
+from oracle.kernels.opinfo_samples import OPERATORS, samples_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 1200

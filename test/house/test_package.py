@@ -17,7 +17,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from house.test_headers import DOCUMENTED
 from models import make
-from oracle.pipeline import to_program
+from oracle.models.pipeline import to_program
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools import Inspector

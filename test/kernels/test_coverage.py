@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 from oracle import peer
-from oracle.aten_calls import kernel_for
-from oracle.core_operators import core_operators
-from oracle.kernel_entry import registered_kernels
+from oracle.kernels.aten_calls import kernel_for
+from oracle.kernels.core_operators import core_operators
+from oracle.kernels.kernel_entry import registered_kernels
 
 PEERS_OPERATORS = """
 from executorch.extension.pybindings.portable_lib import _get_operator_names

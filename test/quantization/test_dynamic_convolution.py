@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from quantization.flow import lowered_on_xnnpack, quantized, run, sqnr
 from torch import nn
 from torch.export import Dim, export

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from quantization.flow import run
 from torch import nn
 from torch.nn import functional as F

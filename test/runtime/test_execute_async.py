@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from models import make
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.export import Dim, export
 

@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // A tensor seen differently without moving it. Each view checks its arguments, fails the context
 // where they do not fit and gives nothing; else the memory it names. Copying it out is the operator
-// (see view.cpp), and copying into it the operator's scatter form.
+// (see view_copy.cpp), and copying into it the operator's scatter form.
 #pragma once
 
 #include <executorch/kernels/loops/memory/check.h>

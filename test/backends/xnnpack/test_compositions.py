@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 import torch
 from models.function_module import Function
-from oracle.delegated import check
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.delegated import check
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 

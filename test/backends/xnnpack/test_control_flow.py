@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch._higher_order_ops.map import map as map_
 from torch._higher_order_ops.scan import scan

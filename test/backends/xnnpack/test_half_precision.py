@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.delegated import run
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.delegated import run
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from models import make
 from oracle import peer
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from models.function_module import Function
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch.nn import functional as F
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from models import LARGE_NAMES, NAMES, make
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.export import ExportedProgram
 

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 import torch
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch.export import ExportedProgram, export
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import (

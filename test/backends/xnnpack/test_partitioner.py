@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from models.function_module import Function
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 
 from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter

@@ -4,8 +4,8 @@
 import pytest
 import torch
 from models.function_module import Function
-from oracle.delegated import check, run
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.delegated import check, run
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 

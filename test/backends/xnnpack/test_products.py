@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.export import Dim
 from torch.nn import functional as F

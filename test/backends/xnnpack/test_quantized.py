@@ -9,8 +9,8 @@ import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
 from models.function_module import Function
 from oracle import peer
-from oracle.delegated import run
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.delegated import run
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 

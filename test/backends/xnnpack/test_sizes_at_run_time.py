@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner

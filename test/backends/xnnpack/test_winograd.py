@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from oracle.xnnpack_runtime import needs_xnnpack
+from oracle.models.xnnpack_runtime import needs_xnnpack
 from torch import nn
 from torch.nn import functional as F
 

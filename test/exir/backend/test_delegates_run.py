@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.demo_backends import DEMO_OPERATORS, Takes
-from oracle.demo_runtime import loaded
+from oracle.demo.demo_backends import DEMO_OPERATORS, Takes
+from oracle.demo.demo_runtime import loaded
 from torch.export import Dim, export
 from torch.utils import _pytree as pytree
 

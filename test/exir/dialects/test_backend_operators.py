@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.demo_backends import Takes
+from oracle.demo.demo_backends import Takes
 from torch.export import export
 from torch.fx.passes.infra.pass_base import PassResult
 from torch.fx.subgraph_rewriter import replace_pattern

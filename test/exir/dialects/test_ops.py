@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import torch
-from oracle.core_operators import core_operators
+from oracle.kernels.core_operators import core_operators
 
 from executorch.exir.dialects._ops import bind_pattern_to_op, ops
 from executorch.exir.dialects.backend._ops import BackendOpOverload

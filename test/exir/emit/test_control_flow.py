@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.program_interpreter import Method
+from oracle.models.program_interpreter import Method
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop

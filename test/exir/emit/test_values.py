@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.program_interpreter import Method
+from oracle.models.program_interpreter import Method
 from torch import nn
 from torch.export import Dim, export
 

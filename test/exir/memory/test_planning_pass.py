@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from models import make
-from oracle.program_interpreter import Method
+from oracle.models.program_interpreter import Method
 from torch import nn
 from torch.export import export
 

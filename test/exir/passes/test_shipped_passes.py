@@ -3,7 +3,7 @@
 
 import pytest
 import torch
-from oracle.planned_graph import run_planned
+from oracle.models.planned_graph import run_planned
 from torch.export import Dim, export
 
 from executorch.exir import ExecutorchBackendConfig, memory, to_edge

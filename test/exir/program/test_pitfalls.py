@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from oracle.demo_backends import DEMO_OPERATORS, Takes
-from oracle.demo_runtime import loaded
+from oracle.demo.demo_backends import DEMO_OPERATORS, Takes
+from oracle.demo.demo_runtime import loaded
 from torch import nn
 from torch.export import export
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from oracle.demo_runtime import library_path
+from oracle.demo.demo_runtime import library_path
 from torch.export import export
 
 from executorch.exir import installed_runtime, to_edge
@@ -21,7 +21,7 @@ from executorch.runtime import Runtime
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from oracle.demo_server import use_extension
+from oracle.demo.demo_server import use_extension
 use_extension(sys.argv[1])
 import json, torch
 from torch.export import export
@@ -29,7 +29,7 @@ from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.test.op_partitioner_demo import NonDecompTestPartitioner
 from executorch.exir.error import VerificationError
-from oracle.demo_backends import DEMO_OPERATORS, Takes
+from oracle.demo.demo_backends import DEMO_OPERATORS, Takes
 
 class Net(torch.nn.Module):
     def __init__(self):

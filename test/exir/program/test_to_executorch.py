@@ -5,7 +5,7 @@ import io
 
 import pytest
 import torch
-from oracle.planned_graph import run_planned
+from oracle.models.planned_graph import run_planned
 from torch import nn
 from torch.export import export
 

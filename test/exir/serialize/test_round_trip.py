@@ -6,7 +6,7 @@ import io
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle.programs import files
+from oracle.models.programs import files
 
 from executorch.exir import schema as s
 from executorch.exir.serialize import (

@@ -6,7 +6,7 @@ import ctypes
 import numpy as np
 import pytest
 import torch
-from oracle.kernel_entry import newest_library
+from oracle.kernels.kernel_entry import newest_library
 from PIL import Image
 
 SIZES = [((640, 480), (224, 224)), ((48, 64), (224, 160)), ((33, 17), (32, 19)), ((5, 400), (7, 3)), ((1, 1), (3, 2))]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from oracle.xnnpack_runtime import HAS_XNNPACK
+from oracle.models.xnnpack_runtime import HAS_XNNPACK
 from torch import nn
 
 from executorch.exir import to_edge

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import peer_programs
 import pytest
-from oracle.xnnpack_runtime import HAS_XNNPACK
+from oracle.models.xnnpack_runtime import HAS_XNNPACK
 
 from executorch.extension.pybindings import portable_lib
 from executorch.runtime import InvalidArgumentError, NotSupportedError, Runtime, ThreadPool

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager
+from oracle.kernels.against_eager import assert_kernel_matches_eager
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 NAMES = ["exp", "sigmoid", "tanh", "erf", "gelu"]

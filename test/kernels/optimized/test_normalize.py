@@ -7,8 +7,8 @@ import itertools
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager
-from oracle.kernel_entry import call_kernel, prepare_kernel
+from oracle.kernels.against_eager import assert_kernel_matches_eager
+from oracle.kernels.kernel_entry import call_kernel, prepare_kernel
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_refuses
+from oracle.kernels.against_eager import assert_kernel_refuses
 
 X = torch.arange(12.0).reshape(3, 4)
 BIG = 2**62

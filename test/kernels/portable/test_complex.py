@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_refuses
-from oracle.aten_calls import KernelsAgainstEager
-from oracle.kernel_records import functional_of
-from oracle.opinfo_samples import OPERATORS
+from oracle.kernels.against_eager import assert_kernel_refuses
+from oracle.kernels.aten_calls import KernelsAgainstEager
+from oracle.kernels.kernel_records import functional_of
+from oracle.kernels.opinfo_samples import OPERATORS
 
 DTYPES = (torch.complex64, torch.complex128, torch.complex32)
 REAL_ONLY = ("aten::im2col", "aten::logcumsumexp", "aten::randn", "aten::index_put")

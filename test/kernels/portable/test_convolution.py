@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
+from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
 
 CONVOLUTION = "aten::convolution.out"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_refuses, assert_matches
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.against_eager import assert_kernel_refuses, assert_matches
+from oracle.kernels.kernel_entry import call_kernel
 
 BACKWARD = "aten::convolution_backward.out"
 ALL = (True, True, True)

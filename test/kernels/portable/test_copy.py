@@ -7,8 +7,8 @@ import itertools
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_refuses
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.against_eager import assert_kernel_refuses
+from oracle.kernels.kernel_entry import call_kernel
 
 CLONE = torch._C.parse_schema(
     "dim_order_ops::_clone_dim_order.out"

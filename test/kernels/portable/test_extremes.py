@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.kernel_entry import call_kernel
 
 ENDS = (-(2**63), -(2**32), -4, 4, 2**32, 2**63 - 1)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.dense_memory import dense
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.dense_memory import dense
+from oracle.kernels.kernel_entry import call_kernel
 
 aten = torch.ops.aten
 # Powers, products of small primes, primes and their multiples (Bluestein's transform), of even and odd length.

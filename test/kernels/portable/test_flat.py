@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses
+from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses
 
 # Longer than a block of repeated numbers, and shorter.
 SHAPES = [(2, 3, 300), (3, 4), (1, 1, 5), (0, 4), (1,), ()]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle.against_eager import TOLERANCE
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.against_eager import TOLERANCE
+from oracle.kernels.kernel_entry import call_kernel
 
 from executorch.exir.dialects import grouped_ops  # noqa: F401  # defines grouped::grouped_mm
 

@@ -3,8 +3,8 @@
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.against_eager import assert_kernel_matches_eager
+from oracle.kernels.kernel_entry import call_kernel
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.int32, torch.int64)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
+from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
 
 DTYPES = [
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
@@ -67,7 +67,7 @@ def test_addmv_matches_eager() -> None:
 
 
 def test_an_addend_may_be_the_output() -> None:
-    from oracle.kernel_entry import call_kernel
+    from oracle.kernels.kernel_entry import call_kernel
 
     x, left, right = torch.randn(20, 30), torch.randn(20, 300), torch.randn(300, 30)
     expected = torch.addmm(x, left, right, beta=3)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses
+from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -100,7 +100,7 @@ def test_batch_norm_matches_eager(dtype: torch.dtype, affine: bool, layout: Any)
 
 
 def test_batch_norm_in_training_updates_the_running_statistics() -> None:
-    from oracle.kernel_entry import call_kernel
+    from oracle.kernels.kernel_entry import call_kernel
 
     x, mean, var = torch.randn(4, 3, 5, 5), torch.randn(3), torch.rand(3) + 0.5
     expected_mean, expected_var = mean.clone(), var.clone()

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, assert_matches, eager
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, assert_matches, eager
+from oracle.kernels.kernel_entry import call_kernel
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 ALL = [True, True, True]

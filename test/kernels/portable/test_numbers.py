@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.kernel_entry import call_kernel
 
 aten = torch.ops.aten
 Number = int | float | bool

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.aten_calls import KernelsAgainstEager
-from oracle.kernel_entry import registered_kernels
-from oracle.kernel_records import GRADIENTS, RECORDS, Record, functional_of, numbers
-from oracle.opinfo_samples import DTYPES, OPERATORS, samples_of
+from oracle.kernels.aten_calls import KernelsAgainstEager
+from oracle.kernels.kernel_entry import registered_kernels
+from oracle.kernels.kernel_records import GRADIENTS, RECORDS, Record, functional_of, numbers
+from oracle.kernels.opinfo_samples import DTYPES, OPERATORS, samples_of
 
 # The prim ops compute on numbers, quantized kernels have a reference that is not eager, and OpInfo does not know
 # recurrent layers (test_recurrent.py) and products of groups (test_grouped_mm.py): they have tests of their own.
@@ -95,4 +95,4 @@ def test_every_registered_kernel_is_compared_with_eager() -> None:
     if len(_run) < len(OPERATORS):
         pytest.skip("needs all tests of this file in one process")
     untested = {k for k in registered_kernels() - _tested if not k.startswith(TESTED_ELSEWHERE)}
-    assert not untested, f"neither OpInfo nor oracle/kernel_records.py has samples for {sorted(untested)}"
+    assert not untested, f"neither OpInfo nor oracle/kernels/kernel_records.py has samples for {sorted(untested)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernel_entry import call_kernel, schema_of
+from oracle.kernels.kernel_entry import call_kernel, schema_of
 
 BYTES = torch.tensor([100, -128, 7], dtype=torch.int8)
 FLOATS = torch.randn(3, 4)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
+from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_refuses, assert_matches, eager, random_tensor
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.against_eager import assert_kernel_refuses, assert_matches, eager, random_tensor
+from oracle.kernels.kernel_entry import call_kernel
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 # name, spatial dimensions, input sizes, (kernel, stride, padding, dilation) of the fixed windows or the output size

@@ -15,10 +15,10 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracle.any_tensors import DTYPES, FLOATS, NUMBERS, broadcast, dtypes, shapes, tensors
-from oracle.aten_calls import KernelsAgainstEager
-from oracle.kernel_entry import registered_kernels, schema_of
-from oracle.kernel_records import functional_of
+from oracle.kernels.any_tensors import DTYPES, FLOATS, NUMBERS, broadcast, dtypes, shapes, tensors
+from oracle.kernels.aten_calls import KernelsAgainstEager
+from oracle.kernels.kernel_entry import registered_kernels, schema_of
+from oracle.kernels.kernel_records import functional_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 aten = torch.ops.aten

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernel_entry import call_kernel, library_path
+from oracle.kernels.kernel_entry import call_kernel, library_path
 
 N = 1 << 16
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)

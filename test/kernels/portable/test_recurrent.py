@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import TOLERANCE, assert_kernel_refuses
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.against_eager import TOLERANCE, assert_kernel_refuses
+from oracle.kernels.kernel_entry import call_kernel
 
 from executorch.exir.dialects import recurrent_ops
 

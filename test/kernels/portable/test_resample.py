@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses, random_tensor
+from oracle.kernels.kernel_entry import call_kernel
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 

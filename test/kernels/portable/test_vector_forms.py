@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from benchmark.operator_cases import operator_cases, room_for_outputs
-from oracle.kernel_entry import VECTORS, call_kernel, vectors
+from oracle.kernels.kernel_entry import VECTORS, call_kernel, vectors
 
 PRODUCTS = {"convolution", "convolution_backward", "mm", "addmm", "bmm", "linear"}
 """Sums whose terms are multiplied and added in one rounding where the processor can."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle.against_eager import assert_kernel_matches_eager, assert_kernel_refuses
+from oracle.kernels.against_eager import assert_kernel_matches_eager, assert_kernel_refuses
 
 WIDTHS = [torch.uint8, torch.float16, torch.uint16, torch.uint32, torch.float32, torch.uint64, torch.float64]
 LAST = torch.channels_last

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernel_entry import call_kernel, registered_kernels
+from oracle.kernels.kernel_entry import call_kernel, registered_kernels
 
 import executorch.exir.operator.quantized_fused  # noqa: F401  # defines quantized_fused
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernel_entry import call_kernel, registered_kernels
+from oracle.kernels.kernel_entry import call_kernel, registered_kernels
 
 from executorch.exir.operator.quantized import NAMESPACE, packed
 

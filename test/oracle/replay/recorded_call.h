@@ -9,7 +9,7 @@
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
-#include "kernel_entry.h"
+#include "kernels/kernel_entry.h"
 
 namespace oracle {
 

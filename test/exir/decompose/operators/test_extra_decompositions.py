@@ -8,9 +8,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 from models.function_module import Function
-from oracle.kernel_entry import registered_kernels
-from oracle.kernel_records import functional_of
-from oracle.pipeline import assert_matches_eager
+from oracle.kernels.kernel_entry import registered_kernels
+from oracle.kernels.kernel_records import functional_of
+from oracle.models.pipeline import assert_matches_eager
 
 from executorch.exir.decompose.decomposition import decomposition_table
 from executorch.exir.dialects.legal_ops import is_legal_in_edge

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracle.pipeline import assert_matches_eager
+from oracle.models.pipeline import assert_matches_eager
 from torch import nn
 
 from executorch.exir import to_edge

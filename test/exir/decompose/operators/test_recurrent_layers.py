@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.pipeline import assert_matches_eager, run, to_program
+from oracle.models.pipeline import assert_matches_eager, run, to_program
 from torch import nn
 from torch.utils import _pytree as pytree
 

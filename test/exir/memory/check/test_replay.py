@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.pipeline import run
+from oracle.models.pipeline import run
 from torch import nn
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan

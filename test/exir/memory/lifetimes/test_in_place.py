@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.kernel_entry import call_kernel, registered_kernels, schema_of
-from oracle.pipeline import assert_matches_eager
+from oracle.kernels.kernel_entry import call_kernel, registered_kernels, schema_of
+from oracle.models.pipeline import assert_matches_eager
 from torch import nn
 from torch.export import Dim, export
 

@@ -2,7 +2,7 @@
 """Views that leave a size to be inferred beside one that is computed."""
 
 import torch
-from oracle.pipeline import assert_matches_eager
+from oracle.models.pipeline import assert_matches_eager
 from torch import nn
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from oracle.pipeline import assert_matches_eager
+from oracle.models.pipeline import assert_matches_eager
 
 
 class _Called(torch.nn.Module):

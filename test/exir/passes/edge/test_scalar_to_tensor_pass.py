@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.pipeline import assert_matches_eager
+from oracle.models.pipeline import assert_matches_eager
 
 from executorch.exir import to_edge
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.planned_graph import run_planned
+from oracle.models.planned_graph import run_planned
 from torch import nn
 from torch.export import export
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from oracle.pipeline import run, to_program
+from oracle.models.pipeline import run, to_program
 from torch.ao.quantization.fx import _decomposed  # noqa: F401  (registers the quantizing operators)
 from torch.export import export
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from oracle import peer
-from oracle.pipeline import run
+from oracle.models.pipeline import run
 from torch import nn
 from torch.export import export
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from oracle.dense_memory import dense
-from oracle.kernel_entry import call_kernel
+from oracle.kernels.dense_memory import dense
+from oracle.kernels.kernel_entry import call_kernel
 
 # (rtol, atol) by the results' dtype, for sums of up to some thousand terms of size about one. Sums of 16-bit floats
 # are rounded once by the kernels and by eager at places that differ from version to version.

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from oracle.aten_calls import kernel_for
-from oracle.opinfo_samples import DTYPES
+from oracle.kernels.aten_calls import kernel_for
+from oracle.kernels.opinfo_samples import DTYPES
 
 from executorch.exir.dialects import dim_order_ops  # noqa: F401  (defines torch.ops.dim_order_ops)
 

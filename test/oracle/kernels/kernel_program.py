@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from oracle.argument_kinds import (
+from oracle.kernels.argument_kinds import (
     BOOL,
     BOOLS,
     DOUBLE,
@@ -25,7 +25,7 @@ from oracle.argument_kinds import (
     TENSORS,
     kind_of,
 )
-from oracle.dense_memory import dim_order_of
+from oracle.kernels.dense_memory import dim_order_of
 
 from executorch.exir import schema as s
 from executorch.exir.serialize import PteFile, serialize_pte

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from oracle.argument_kinds import DTYPE_CODES
-from oracle.dense_memory import dense
-from oracle.kernel_entry import call_kernel, schema_of
+from oracle.kernels.argument_kinds import DTYPE_CODES
+from oracle.kernels.dense_memory import dense
+from oracle.kernels.kernel_entry import call_kernel, schema_of
 from torch.utils import _pytree as pytree
 
 DTYPES = tuple(DTYPE_CODES)

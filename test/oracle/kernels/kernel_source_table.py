@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Writes kernels/sources.json from the symbols of the built kernel libraries:
 
-    python test/oracle/kernel_source_table.py [BUILD]
+    python test/oracle/kernels/kernel_source_table.py [BUILD]
 
 BUILD: the build's folder, by default the newest below build/. Run it after adding a kernel or moving one, and after a
 source of kernels/ began to refer to another.

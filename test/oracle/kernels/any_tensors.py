@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from hypothesis import strategies as st
-from oracle.opinfo_samples import DTYPES
+from oracle.kernels.opinfo_samples import DTYPES
 
 FLOATS = DTYPES[:4]
 NUMBERS = DTYPES[:-1]

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from oracle.argument_kinds import DTYPE_CODES
-from oracle.dense_memory import dense
-from oracle.kernel_call import EagerCall, compare, computed_wider, kernel_refuses
-from oracle.kernel_entry import registered_kernels, schema_of
+from oracle.kernels.argument_kinds import DTYPE_CODES
+from oracle.kernels.dense_memory import dense
+from oracle.kernels.kernel_call import EagerCall, compare, computed_wider, kernel_refuses
+from oracle.kernels.kernel_entry import registered_kernels, schema_of
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _OF_CREATION = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"})

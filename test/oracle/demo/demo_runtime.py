@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
+_REPOSITORY = Path(__file__).resolve().parents[3]
 _SERVER = Path(__file__).with_name("demo_server.py")
 
 

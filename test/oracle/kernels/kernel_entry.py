@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from oracle.argument_kinds import DOUBLE, DTYPE_CODES, INTS, STRING, TENSOR, kind_of
-from oracle.call_recorder import recorder
-from oracle.dense_memory import dim_order_of
+from oracle.kernels.argument_kinds import DOUBLE, DTYPE_CODES, INTS, STRING, TENSOR, kind_of
+from oracle.kernels.call_recorder import recorder
+from oracle.kernels.dense_memory import dim_order_of
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
+_REPOSITORY = Path(__file__).resolve().parents[3]
 _OTHERS = {"sanitized", "aarch64", "riscv64", "x86-32"}
 """Builds that this process cannot load."""
 _TEMP_BYTES = 64 << 20
