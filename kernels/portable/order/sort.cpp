@@ -88,16 +88,20 @@ struct Outputs {
   std::tuple<Tensor&, Tensor&> both() const { return {values, indices}; }
 };
 
+// Checks the dtypes of an operator along `dim`, which becomes 0 … rank - 1 in `d`.
+bool expect_operands(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, const Outputs& out,
+                     int* d) {
+  return expect_dim(ctx, dim, static_cast<int>(self.dim()), d) &&
+         expect_number(ctx, "self", self) &&
+         expect_same_dtype(ctx, "self", self, "values", out.values) &&
+         expect_dtype(ctx, "indices", out.indices, ScalarType::Long);
+}
+
 // The first `k` of each line in order, all if absent.
 void sort(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, std::optional<int64_t> k,
           bool descending, const Outputs& out) {
   int d;
-  if (!expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) ||
-      !expect_number(ctx, "self", self) ||
-      !expect_same_dtype(ctx, "self", self, "values", out.values) ||
-      !expect_dtype(ctx, "indices", out.indices, ScalarType::Long)) {
-    return;
-  }
+  if (!expect_operands(ctx, self, dim, out, &d)) return;
   Shape shape(self);
   const int64_t n = shape.rank > 0 ? shape.sizes[d] : 1, count = k.value_or(n);
   if (!ET_EXPECT(ctx, count >= 0 && count <= n, "k must be within [0, %" PRId64 "], found %" PRId64,
@@ -118,12 +122,7 @@ template <class Pick>
 void pick_one(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool keepdim,
               const Outputs& out, Pick&& pick) {
   int d;
-  if (!expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) ||
-      !expect_number(ctx, "self", self) ||
-      !expect_same_dtype(ctx, "self", self, "values", out.values) ||
-      !expect_dtype(ctx, "indices", out.indices, ScalarType::Long)) {
-    return;
-  }
+  if (!expect_operands(ctx, self, dim, out, &d)) return;
   Shape shape(self);
   if (!ET_EXPECT(ctx, shape.rank == 0 || shape.sizes[d] > 0, "dimension %d must not be empty", d)) {
     return;
@@ -206,12 +205,8 @@ Tensor& median_of_all(KernelRuntimeContext& ctx, const Tensor& self, bool leave_
 void running_extreme(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, bool least,
                      const Outputs& out) {
   int d;
-  if (!expect_dim(ctx, dim, static_cast<int>(self.dim()), &d) ||
-      !expect_number(ctx, "self", self) ||
-      !expect_same_dtype(ctx, "self", self, "values", out.values) ||
-      !expect_dtype(ctx, "indices", out.indices, ScalarType::Long) ||
-      !resize_like(ctx, out.values, self) || !resize_like(ctx, out.indices, self) ||
-      self.numel() == 0) {
+  if (!expect_operands(ctx, self, dim, out, &d) || !resize_like(ctx, out.values, self) ||
+      !resize_like(ctx, out.indices, self) || self.numel() == 0) {
     return;
   }
   const Strided values(out.values);
