@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Matrix products with a transposed weight become `linear`, and views around them are dropped."""
+"""Replace matrix products with a transposed weight by `linear` and remove the views around them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _TRANSPOSES = (_aten.t_copy.default, _aten.permute_copy.default)
 
 
 def get_shape(input_node: Node) -> list[Any]:
-    """Sizes of a node's tensor: upper bounds of symbols, or their hints if one has no bound."""
+    """Sizes of a node's tensor: upper bounds of symbols, or their hints if a symbol is unbounded."""
     shape = input_node.meta["val"].shape
     bounds = eval_shape_upper_bound(shape)
     return eval_shape(shape) if any(bound >= _UNBOUNDED for bound in bounds) else bounds
 
 
 def get_dqlinear_input(node: Node) -> Node | None:
-    """The dequantization that a node is a view of, through any number of views; None if there is none."""
+    """The dequantize node that `node` views, through any number of views; None if the source is another node."""
     while node.op == "call_function":
         if node.target is _dequantize:
             return node
@@ -56,8 +56,8 @@ def replace_addmm_mm_with_linear(graph: fx.Graph) -> fx.Graph:
 
 
 def replace_linear_view_copy_input_output(graph: fx.Graph) -> fx.Graph:
-    """Drop views in front of a `linear` that lead to a dequantization, and the view behind it that restores the leading
-    dimensions, in place; return the graph.
+    """Remove, in place, the views between a dequantize and a `linear`, and the view after the `linear` that restores
+    the leading dimensions; return the graph.
     """
     for node in list(graph.nodes):
         if node.op != "call_function" or node.target is not _aten.linear.default:
@@ -77,7 +77,7 @@ def replace_linear_view_copy_input_output(graph: fx.Graph) -> fx.Graph:
 
 
 def apply_addmm_mm_to_linear_transform(graph: fx.Graph) -> fx.Graph:
-    """Both steps in their order, in place; return the graph."""
+    """Run both replacements in place; return the graph."""
     return replace_linear_view_copy_input_output(replace_addmm_mm_with_linear(graph))
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Base of passes that replace ATen operators by those of a backend's dialect."""
+"""Base class of passes that replace ATen operators by operators of a backend's dialect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AtenToDialectPass(ExportPass):
 
     @classmethod
     def register_dialect_substitution(cls, target: Target) -> Callable[[SubstitutionFn], SubstitutionFn]:
-        """A decorator that registers the function for `target`; raises RuntimeError if there is one already."""
+        """Decorator that registers a function for `target`. Raises RuntimeError if `target` already has one."""
 
         def register(function: SubstitutionFn) -> SubstitutionFn:
             if target in cls._DIALECT_SUBSTITUTIONS:

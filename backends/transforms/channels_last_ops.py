@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The dialect `channels_last`: ATen operators whose images are contiguous tensors of (batch, height, width, channels).
 
-Importing the module registers the operators. They are ATen's, between two permutes: slow, and a reference for backends
-that replace them.
+Importing the module registers the operators. Each runs ATen's operator between two permutes: a slow reference for
+backends that replace it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.library import Library, register_fake
 _aten = torch.ops.aten
 lib = Library("channels_last", "DEF")
 
-# Arguments behind the image, ATen's operator on (batch, channels, height, width), and how many results it has.
+# Name → arguments after the image, ATen's operator on (batch, channels, height, width), number of results.
 _OPERATORS: dict[str, tuple[str, Any, int]] = {
     "convolution": (
         "Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tensors of one dtype are computed in another; inputs and outputs keep theirs."""
+"""Compute tensors of one dtype in another; inputs and outputs keep their dtype."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ConvertDtypePass(ExportPass):
 
 
 class I64toI32(ConvertDtypePass):
-    """int64 is computed in int32."""
+    """Computes int64 tensors in int32."""
 
     def __init__(self, _skip_dim_order: bool = False) -> None:
         super().__init__(torch.int64, torch.int32, _skip_dim_order)

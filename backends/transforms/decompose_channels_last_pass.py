@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators of the dialect `channels_last` that no backend took become a permute, ATen's operator and a permute."""
+"""Decompose undelegated operators of the dialect `channels_last` to permute, ATen's operator and permute."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DecomposeChannelsLastPass(ExportPass):
         return tuple(self._permuted(part, _TO_CHANNELS_LAST, meta) for part in parts)
 
     def call_getitem(self, value: Any, key: int, meta: NodeMetadata) -> Any:
-        # The results of a decomposed operator are a tuple of values of the new graph.
+        # A decomposed operator has a tuple of values, not a node with getitem users.
         return value[key] if isinstance(value, tuple) else super().call_getitem(value, key, meta)
 
     def _permuted(self, value: Any, dims: list[int], meta: NodeMetadata) -> Any:

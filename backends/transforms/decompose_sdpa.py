@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`scaled_dot_product_attention` becomes the operators that it consists of."""
+"""Decompose `scaled_dot_product_attention`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _DECOMPOSED: Any = [torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.d
 
 
 class DecomposeScaledDotProductAttention(ExportPass):
-    """Replaces every call by matrix products, a softmax and what the mask needs. Heads of key and value are repeated
-    where `enable_gqa` allows fewer of them.
+    """Replaces every call by matrix products, a softmax and the masking. With `enable_gqa`, heads of key and value are
+    repeated to the number of query heads.
 
-    allow_non_fake_inputs: of the tracing of the call; without it, views appear in another form.
+    allow_non_fake_inputs: passed to the tracer; views appear in another form without it.
     """
 
     def __init__(self, allow_non_fake_inputs: bool = True) -> None:
@@ -64,14 +64,14 @@ def _repeated(query: torch.Tensor, heads: torch.Tensor, grouped: bool, node: Nod
     wanted, given = query.shape[-3], heads.shape[-3]
     if not grouped or wanted % given:
         raise ValueError(
-            f"{node.name}: the query has {wanted} heads, key or value {given}; these need enable_gqa=True "
-            f"(here {grouped}) and a whole number of query heads for each"
+            f"{node.name}: the query has {wanted} heads, key or value {given}; these require enable_gqa=True "
+            f"(found {grouped}) and a multiple of {given} query heads"
         )
     return heads.repeat_interleave(wanted // given, dim=-3)
 
 
 def _inlined(traced: fx.GraphModule, inputs: list[Any], node: Node) -> Node:
-    """Copies of the traced nodes in front of `node`; the one that it returns."""
+    """Copy the traced nodes to before `node`; return the copy of the result."""
     given = iter(inputs)
     copies: dict[Node, Any] = {}
     for each in traced.graph.nodes:

@@ -1,6 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What quantizes while running, once for each reader: for backends that take such chains with the one call that reads
-them. XNNPACK's partitioner takes shared ones too.
+"""Duplicate dynamic quantization for each reader.
+
+For backends that delegate a quantization chain only together with its single reader. XNNPACK's partitioner also accepts
+shared chains.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ _DEQUANTIZE = "quantized_decomposed::dequantize_per_t"
 
 
 class DuplicateDynamicQuantChainPass(PassBase):
-    """Copies choose_qparams, quantize and dequantize for every reader after the first of a dequantized tensor. Of
-    captured and of edge graphs; readers of sizes count as none.
+    """Copies choose_qparams, quantize and dequantize for every reader of a dequantized tensor after the first. Works on
+    captured and edge graphs and ignores readers of sizes.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -45,7 +47,7 @@ def _is(node: Any, start: str) -> bool:
 
 
 def _chain(last: Node) -> list[Node]:
-    """The calls that make what `last` dequantizes, in order: of a chain that chooses its parameters, else none."""
+    """The calls of a dynamic quantization that ends in `last`, in order; empty if `last` ends no such chain."""
     if not _is(last, _DEQUANTIZE) or not _is(last.args[0], _QUANTIZE):
         return []
     quantize: Any = last.args[0]
@@ -57,7 +59,7 @@ def _chain(last: Node) -> list[Node]:
 
 
 def _copy(last: Node, reader: Node) -> Node:
-    """The chain again, in front of a reader; its end."""
+    """Copy the chain to before `reader`; return its last node."""
     copies: dict[Node, Node] = {}
     with reader.graph.inserting_before(reader):
         for node in _chain(last):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A batch norm behind a convolution goes into the convolution's weight and bias."""
+"""Fold a batch norm after a convolution into the convolution's weight and bias."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _BATCH_NORMS = (_aten.native_batch_norm.default, _aten._native_batch_norm_legit_
 
 
 class FuseBatchNormWithConvPass(ExportPass):
-    """Fuses batch norms whose only operand is a convolution that nothing else reads. The new weight and bias are
-    attributes of the graph module.
+    """Fuses batch norms whose operand is a convolution without other readers. The new weight and bias are attributes of
+    the graph module.
 
     exported_program: the program of the graph, which holds the weights.
     """
@@ -48,7 +48,7 @@ class FuseBatchNormWithConvPass(ExportPass):
 
     @staticmethod
     def can_fuse(conv: Node, bn: Node, program: ExportedProgram) -> bool:
-        """Whether the batch norm's first result alone is read, and all weights and statistics are constants."""
+        """Return whether only the batch norm's first result is read, and all weights and statistics are constants."""
         if any(user.target is not operator.getitem or user.args[1] != 0 for user in bn.users):
             return False
         weights: list[Any] = [conv.args[1], *bn.args[1:5]]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Chains of transposes and permutes become one permute, or nothing."""
+"""Fuse chains of transposes and permutes into one permute, or remove them if they cancel."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _fuse(node: Node, parent: Node) -> bool:
 
 
 def _fuse_through_view(node: Node, view: Node) -> bool:
-    """permute → view → permute becomes a view, if the dimensions of the source end up in their order."""
+    """Replace permute → view → permute by a view, if the permutes restore the order of the source's dimensions."""
     parent: Any = view.args[0]
     outer, inner = permutation_of(node), permutation_of(parent)
     if outer is None or inner is None:

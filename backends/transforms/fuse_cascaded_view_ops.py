@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A view of a view is a view of what the first one reads."""
+"""Fuse a view of a view into one view."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _view: Any = ops.edge.aten.view_copy.default
 
 
 class FuseCascadedViewOps(RemoveOrReplacePassInterface):
-    """Makes every `view_copy` of a `view_copy` read the operand of the latter."""
+    """Makes every `view_copy` of a `view_copy` read the operand of the first."""
 
     @property
     def targets(self) -> list[EdgeOpOverload]:

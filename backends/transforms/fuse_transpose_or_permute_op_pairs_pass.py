@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Two permutes that cancel, with quantization in between, are removed."""
+"""Remove pairs of permutes that cancel, with quantize or dequantize between them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Views on the way through elementwise operators become one view in front of them."""
+"""Merge the views in a chain of elementwise operators into one view before them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNARY = (
 
 
 class FuseViewCopyTransform(ExportPass):
-    """view(a) → abs → view(b) → sqrt → view(c) becomes view(c) → abs → sqrt, where each value has one reader."""
+    """Rewrites view(a) → abs → view(b) → sqrt → view(c) to view(c) → abs → sqrt, if each value has one reader."""
 
     VIEW_OP: EdgeOpOverload = _edge.aten.view_copy.default
     UNARY_ELEMENTWISE_OPS: tuple[EdgeOpOverload, ...] = (
@@ -50,7 +50,7 @@ class FuseViewCopyTransform(ExportPass):
         return super().call(graph_module)
 
     def _later_views(self, view: Node) -> list[Node]:
-        """The views that the only reader of each value leads to, as long as the readers are elementwise or views."""
+        """The views after `view`, following single readers that are elementwise operators or views."""
         found: list[Node] = []
         node = view
         while len(node.users) == 1:

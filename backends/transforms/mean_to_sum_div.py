@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`mean` becomes a sum and a division, for backends without it."""
+"""Decompose `mean` to a sum and a division, for backends without `mean`."""
 
 from __future__ import annotations
 

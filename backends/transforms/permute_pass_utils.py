@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Bases and functions that the passes on permutations share."""
+"""Base classes and functions shared by the passes on permutations."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ VIEWS = (_aten.view_copy.default, _aten.view.default)
 
 
 def get_edge_overload_packet(edge_op: EdgeOpOverload) -> EdgeOpOverloadPacket:
-    """The packet that an edge operator is an overload of."""
+    """The packet of an edge operator overload."""
     namespace, name = edge_op._schema.name.split("::")
     return cast(EdgeOpOverloadPacket, getattr(getattr(ops.edge, namespace), name))
 
 
 def get_shape(graph_module: fx.GraphModule, node: Any) -> torch.Size | None:
-    """Sizes of the tensor of a node; [1] for a number, None for a node without a value."""
+    """Sizes of a node's tensor; [1] for a scalar, None for a node without a value."""
     if isinstance(node, (float, int, bool)):
         return torch.Size([1])
     value = node.meta.get("val")
@@ -40,7 +40,7 @@ def get_shape(graph_module: fx.GraphModule, node: Any) -> torch.Size | None:
 
 
 def get_transposed_dims(node: Node, dims: list[int] | None = None) -> list[int]:
-    """`dims` with the two entries exchanged that `node`, a transpose, exchanges."""
+    """`dims` with the two entries swapped that the transpose `node` swaps."""
     assert node.target is _aten.transpose_copy.int, f"{node} calls {node.target}, not transpose_copy"
     assert dims is not None, "dims must be given"
     exchanged = list(dims)
@@ -50,15 +50,15 @@ def get_transposed_dims(node: Node, dims: list[int] | None = None) -> list[int]:
 
 
 def get_permuted_dims(node: Node, dims: list[int]) -> list[int]:
-    """`dims` in the order that `node`, a permute, puts dimensions into."""
+    """`dims` permuted as the permute `node` permutes dimensions."""
     assert node.target is _aten.permute_copy.default, f"{node} calls {node.target}, not permute_copy"
     return [dims[dim] for dim in argument(node, "dims")]
 
 
 def get_arg(node: Node, kwarg_name: str, expected_type: Any = None) -> Any:
-    """The named argument of an operator call, the schema's default where the call gives none.
+    """Argument of an operator call by name; the schema's default if the call omits it.
 
-    expected_type: a class that the value must be an instance of, else TypeError.
+    expected_type: class of the value. Raises TypeError for another type.
     """
     value = argument(node, kwarg_name)
     if isinstance(expected_type, type) and not isinstance(value, expected_type):
@@ -67,11 +67,11 @@ def get_arg(node: Node, kwarg_name: str, expected_type: Any = None) -> Any:
 
 
 def set_arg(node: Node, kwarg_name: str, value: Any) -> None:
-    """Set the named argument of an operator call, where the call already has it or else by name."""
+    """Set an argument of an operator call by name: in its position if the call has it there, else as a keyword."""
     schema: Any = getattr(node.target, "_schema", None)
     names = [item.name for item in schema.arguments] if schema is not None else []
     if kwarg_name not in names:
-        raise ValueError(f"{node} calls {node.target}, which has no argument '{kwarg_name}'; it has {names}")
+        raise ValueError(f"{node} calls {node.target}: expected an argument '{kwarg_name}', found {names}")
     if names.index(kwarg_name) < len(node.args):
         node.update_arg(names.index(kwarg_name), value)
     else:
@@ -79,7 +79,7 @@ def set_arg(node: Node, kwarg_name: str, value: Any) -> None:
 
 
 def permutation_of(node: Node) -> list[int] | None:
-    """The dimensions that a transpose or permute takes, all positive; None for any other call."""
+    """Permutation of a transpose or permute, with positive dimensions; None for any other call."""
     if node.op != "call_function":
         return None
     if node.target is _aten.transpose_copy.int:
@@ -91,12 +91,12 @@ def permutation_of(node: Node) -> list[int] | None:
 
 
 def inverse_permutation(dims: Sequence[int]) -> list[int]:
-    """The permutation that undoes `dims`."""
+    """The inverse of the permutation `dims`."""
     return [list(dims).index(position) for position in range(len(dims))]
 
 
 def extra_unit_dim(longer: Sequence[Any], shorter: Sequence[Any]) -> int | None:
-    """Where `longer` has a size of 1 that `shorter` lacks; None if they differ in another way."""
+    """Dimension of the size of 1 that `longer` has and `shorter` lacks; None if they differ in another way."""
     if len(longer) != len(shorter) + 1:
         return None
     return next(
@@ -105,13 +105,13 @@ def extra_unit_dim(longer: Sequence[Any], shorter: Sequence[Any]) -> int | None:
 
 
 def insert_view(node: Node, source: Node) -> Node:
-    """A view of `source` in front of `node`, with the sizes of `node`'s result."""
+    """Insert before `node` a view of `source` with the sizes of `node`'s result."""
     value = node.meta["val"]
     return insert_before(node, _aten.view_copy.default, (source, list(value.shape)), {}, value)
 
 
 class HierarchicalInplacePassInterface(ExportPass):
-    """A pass that changes a graph and the graphs of its branches and loops in place."""
+    """A pass that changes a graph and its subgraphs of branches and loops in place."""
 
     @abstractmethod
     def _apply_flat_inplace(self, graph_module: fx.GraphModule) -> bool:
@@ -136,7 +136,7 @@ class RemoveOrReplacePassInterface(HierarchicalInplacePassInterface):
     @property
     @abstractmethod
     def targets(self) -> list[EdgeOpOverload]:
-        """The operators whose calls the pass looks at."""
+        """The operators whose calls the pass visits."""
 
     @abstractmethod
     def maybe_remove_or_replace(self, node: Node) -> bool:
@@ -152,23 +152,25 @@ class RemoveOrReplacePassInterface(HierarchicalInplacePassInterface):
 
 
 class FuseOpPairsAcrossBranchesPass(ExportPass):
-    """Base of passes that fuse a producer with the consumers that all of its paths end in."""
+    """Base class of passes that fuse a producer with the consumers at the ends of all its paths."""
 
     def check_ok_to_fuse(self, producer: Node, consumers: list[Node]) -> bool:
-        """Whether a producer and the consumers that were found may be fused; override to restrict."""
+        """Return whether a producer and its consumers may be fused; override to restrict."""
         return True
 
     def can_fuse_for_chain(
         self, producer: Node, consumer: Node, consumer_op_packets: set[EdgeOpOverloadPacket]
     ) -> bool:
-        """Whether a consumer ends a path from the producer; override to restrict."""
+        """Return whether a consumer ends a path from the producer; override to restrict."""
         target = consumer.target
         return isinstance(target, EdgeOpOverload) and get_edge_overload_packet(target) in consumer_op_packets
 
     def get_fuse_candidates(
         self, producer: Node, consumer_op_packets: set[EdgeOpOverloadPacket], bypass_ops: set[EdgeOpOverload]
     ) -> list[Node]:
-        """The consumers that all paths from the producer end in, through `bypass_ops` alone; else none."""
+        """The consumers at the ends of all paths from the producer. Empty if a path crosses an operator outside
+        `bypass_ops`.
+        """
         found: list[Node] = []
         waiting = deque(producer.users)
         while waiting:
@@ -205,11 +207,11 @@ class FuseOpPairsAcrossBranchesPass(ExportPass):
         return modified
 
     def get_fused_node(self, producer: Node, consumer: Node, graph_module: fx.GraphModule) -> Node:
-        """What takes the place of a consumer; override for a pair that does not cancel."""
+        """The node that replaces a consumer; override for a pair that does not cancel."""
         return consumer
 
     def fuse(self, node: Node, removal_candidates: list[Node], graph_module: fx.GraphModule) -> None:
-        """Remove the producer, and put the fused node in the place of each consumer."""
+        """Remove the producer and replace each consumer by the fused node."""
         source: Any = node.args[0]
         node.replace_all_uses_with(source)
         graph_module.graph.erase_node(node)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A permute moves behind the view that reads it, so that views meet views and permutes meet permutes."""
+"""Move a permute after the view that reads it, so that adjacent views and adjacent permutes can be fused."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.rewrite.node_rewrite import origin_of
 
 _permute: Any = ops.edge.aten.permute_copy.default
-# A chain of permutes moves one view further in each round.
+# Each round moves a chain of permutes past one view.
 _MOST_ROUNDS = 4
 
 
 class PostponePermuteOpBelowSqueezeOrUnsqueezeLikeView(RemoveOrReplacePassInterface):
-    """permute → view becomes view → permute, where the view adds or removes one size of 1, or changes nothing."""
+    """Rewrites permute → view to view → permute, if the view adds or removes one size of 1 or keeps the sizes."""
 
     @property
     def targets(self) -> list[EdgeOpOverload]:

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Biases that folding a batch norm gave to quantized convolutions are quantized as the accumulator is.
+"""Quantize the biases that folding a batch norm added to quantized convolutions.
 
-A quantizer annotates a convolution without a bias before the fold adds one; the bias is float32 afterwards, between
-dequantized operands. Its scale is that of the input times that of the weight.
+The quantizer annotates a convolution before the fold adds the bias, so the bias is float32 next to dequantized
+operands. The pass quantizes it like the accumulator: scale = input scale * weight scale.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _INT32 = torch.iinfo(torch.int32)
 
 
 class _Constants(Protocol):
-    """Where the tensors of a graph are."""
+    """Access to the constant tensors of a graph."""
 
     def read(self, node: Any) -> torch.Tensor | None:
-        """The tensor of a node, None if it is not a constant."""
+        """The tensor of a constant node; None for other nodes."""
 
     def create(self, name: str, tensor: torch.Tensor, where: Node) -> Node:
-        """A node for a new constant that `where` may read."""
+        """Add a constant before `where`; return its node."""
 
 
 class _ProgramConstants:
-    """Inputs of an exported program."""
+    """Constants that are inputs of an exported program."""
 
     def __init__(self, program: ExportedProgram) -> None:
         self._program = program
@@ -53,7 +53,7 @@ class _ProgramConstants:
 
 
 class _ModuleConstants:
-    """Attributes of a graph module."""
+    """Constants that are attributes of a graph module."""
 
     def __init__(self, graph_module: fx.GraphModule) -> None:
         self._module = graph_module
@@ -76,8 +76,8 @@ class QuantizeFusedConvBnBiasAtenPass(PassBase):
     """Quantizes the float biases of quantized convolutions in an ATen graph to int32.
 
     exported_program: the program of the graph, if the graph's constants are inputs.
-    default_zero_bias: give convolutions without a bias one of zeros.
-    symmetric_quant: leave out the smallest int32.
+    default_zero_bias: add a bias of zeros to convolutions without one.
+    symmetric_quant: exclude the smallest int32.
     """
 
     def __init__(
@@ -147,9 +147,7 @@ class QuantizeFusedConvBnBiasAtenPass(PassBase):
 
 
 def _scales(constants: _Constants, conv: Node) -> torch.Tensor | float | None:
-    """Scale of the input times that of the weight, a tensor where the weight has one a channel; None if either is not
-    quantized.
-    """
+    """Input scale * weight scale, a tensor for per-channel weights; None if input or weight is float."""
     source, weight = conv.args[:2]
     if isinstance(source, Node) and source.target in _UNSQUEEZES:
         source = source.args[0]

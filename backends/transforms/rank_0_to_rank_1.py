@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Inputs without dimensions are described to a backend as inputs of one element."""
+"""Give inputs of rank 0 a shape of one element, for backends without rank 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from executorch.exir.pass_base import ExportPass
 
 
 class Rank0ToRank1Pass(ExportPass):
-    """Gives the values of inputs without dimensions the sizes (1, 1); calls are not interpreted again."""
+    """Sets the sizes of rank-0 inputs to (1, 1), without reinterpreting the graph."""
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         for node in graph_module.graph.find_nodes(op="placeholder"):

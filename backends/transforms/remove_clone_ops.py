@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Copies that change neither layout nor dtype are removed."""
+"""Remove copies that change neither layout nor dtype."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _clone_dim_order: Any = _edge.dim_order_ops._clone_dim_order.default
 
 
 class RemoveCloneOpsTransform(ExportPass):
-    """Removes `clone` and `_clone_dim_order` that keep the layout. Subclasses extend `clone_ops`.
+    """Removes `clone` and `_clone_dim_order` calls that keep the layout. Subclasses extend `clone_ops`.
 
     preserve_input_output_copies: keep a copy between an input and an output of the graph.
-    eliminate_quant_dequant_pairs: also remove a dequantization and a quantization that meet where a copy was.
+    eliminate_quant_dequant_pairs: also remove a dequantize → quantize pair that a removed copy separated.
     """
 
     clone_ops: set[Any] = {_clone, _clone_dim_order}

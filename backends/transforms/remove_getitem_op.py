@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operators whose other results nothing reads are replaced by forms with one result."""
+"""Replace operators of several results by forms with one result if only one is read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WITH_ONE_RESULT = {
 class RemoveGetItemPass(ExportPass):
     """Replaces `max_pool2d_with_indices` by `max_pool2d`, and `max.dim` whose indices nothing reads by `amax`.
 
-    Raises AssertionError where the indices of a pooling, or the indices alone of a maximum, are read.
+    Raises AssertionError if the indices of a pooling are read, or only the indices of a maximum.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Elementwise operators between a permute and its inverse work on the tensor before the permute.
+"""Remove a permute and its inverse around elementwise operators, which then compute on the unpermuted tensor.
 
-permute(p) ─▶ add, mul, cat, mean … ─▶ permute(inverse of p)        add, mul, cat, mean …
+permute(p) ─▶ add, mul, cat, mean … ─▶ permute(inverse of p)   becomes   add, mul, cat, mean …
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _CONSTANT_PREFIXES = ("p_", "b_", "c_", "_lifted_tensor_constant")
 
 
 class _Blocked(Exception):
-    """A node keeps its region from being rewritten."""
+    """Raised for a node that prevents the rewrite of its region."""
 
 
 @dataclass
 class _Region:
-    """Nodes whose tensors are permutations of the tensors that they would compute without the permutes.
+    """Connected nodes that compute permuted tensors.
 
-    inputs, outputs: node → the permutation of what it reads, of what it returns. They differ where a view adds or
-    removes a dimension.
+    inputs, outputs: node → permutation of its operands, of its result. They differ if a view adds or removes a
+    dimension.
     """
 
     inputs: dict[Node, list[int]] = field(default_factory=dict)
@@ -58,10 +58,10 @@ class _Region:
 
 
 class RemovePermutesAroundElementwiseOps(ExportPass):
-    """Removes the permutes around regions of elementwise operators; `mean`, `sum`, `cat`, `slice` and views that add or
-    remove a size of 1 may be part of a region.
+    """Removes the permutes around regions of elementwise operators. A region may include `mean`, `sum`, `cat`, `slice`
+    and views that add or remove a size of 1.
 
-    extra_permutable_ops: further edge operators that compute the same for every order of the dimensions.
+    extra_permutable_ops: further edge operators whose result does not depend on the order of the dimensions.
     """
 
     def __init__(self, extra_permutable_ops: Iterable[Any] | None = None) -> None:
@@ -99,7 +99,7 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         return super().call(graph_module)
 
     def is_node_permutable(self, node: Node) -> bool:
-        """Whether a node may be part of a region."""
+        """Return whether a node may be part of a region."""
         if node.op != "call_function":
             return False
         if node.target in _REDUCTIONS:
@@ -108,12 +108,12 @@ class RemovePermutesAroundElementwiseOps(ExportPass):
         return node.target in self._permutable_ops or torch.Tag.pointwise in tags or _unit_dim(node) is not None
 
     def get_permutation(self, permute_node: Node) -> list[int] | None:
-        """The dimensions that a permute takes, all positive; None if they are not a permutation."""
+        """Permutation of a permute node, with positive dimensions; None if the dimensions do not form a permutation."""
         dims = permutation_of(permute_node)
         return dims if dims is not None and sorted(dims) == list(range(len(dims))) else None
 
     def _grow(self, region: _Region, start: Node, dims: list[int]) -> None:
-        """Add a node that reads tensors permuted by `dims`, and all that is connected to it; raises _Blocked."""
+        """Add a node whose operands are permuted by `dims`, and all nodes connected to it. Raises _Blocked."""
         waiting = [(start, dims)]
         while waiting:
             node, dims = waiting.pop()
@@ -156,7 +156,7 @@ def _is_constant(node: Node) -> bool:
 
 
 def _unit_dim(node: Node) -> tuple[bool, int] | None:
-    """(adds or removes, position) of a node that adds or removes one dimension of size 1; None for any other."""
+    """(adds, position) of a node that adds or removes one dimension of size 1; None for other nodes."""
     if node.target not in (*VIEWS, _UNSQUEEZE, _SQUEEZE):
         return None
     source: Any = node.args[0]
@@ -173,7 +173,7 @@ def _unit_dim(node: Node) -> tuple[bool, int] | None:
 
 
 def _inserted(dims: list[int], position: int) -> list[int]:
-    """`dims` with a new dimension, at the same position before and after the permutation."""
+    """`dims` with a new dimension at the same position before and after the permutation."""
     moved = [dim + (dim >= position) for dim in dims]
     return [*moved[:position], position, *moved[position:]]
 
@@ -184,7 +184,7 @@ def _removed(dims: list[int], position: int) -> list[int]:
 
 
 def _through(node: Node, dims: list[int]) -> list[int]:
-    """The permutation of what a node returns, where that of its operands is `dims`; raises _Blocked for other ranks."""
+    """Permutation of a node's result, given that of its operands. Raises _Blocked for an unexpected rank."""
     if any(isinstance(each, Node) and _rank(each) > len(dims) for each in node.all_input_nodes):
         raise _Blocked
     found = _unit_dim(node)
@@ -199,7 +199,7 @@ def _through(node: Node, dims: list[int]) -> list[int]:
 
 
 def _before(node: Node, dims: list[int]) -> list[int]:
-    """The permutation of a node's operands, where that of its result is `dims`; raises _Blocked for other ranks."""
+    """Permutation of a node's operands, given that of its result. Raises _Blocked for an unexpected rank."""
     if _rank(node) != len(dims):
         raise _Blocked
     found = _unit_dim(node)
@@ -232,7 +232,7 @@ def _rewrite(region: _Region) -> None:
 
 
 def _rename_dims(node: Node, dims: list[int], result: list[int]) -> None:
-    """Rewrites the arguments of a node that name dimensions or sizes."""
+    """Rewrite the arguments of a node that name dimensions or sizes."""
     if node.target in _REDUCTIONS:
         set_arg(node, "dim", [dims[dim] for dim in get_arg(node, "dim")])
     elif node.target in _ALONG_ONE_DIM or node.target is _SQUEEZE:
@@ -245,7 +245,7 @@ def _rename_dims(node: Node, dims: list[int], result: list[int]) -> None:
 
 
 def _unpermuted_constant(constant: Node, reader: Node, dims: list[int]) -> Node:
-    """A constant as the reader needs it when its other operands are no longer permuted."""
+    """A constant permuted for a reader whose other operands are no longer permuted."""
     value = constant.meta["val"]
     padded = [1] * (len(dims) - value.dim()) + list(value.shape)
     if value.dim() == 0 or all(size == 1 for size in padded):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A permute that moves no element is a view."""
+"""Replace permutes that move no element by views."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Binary operators with a number as the second operand get a tensor instead."""
+"""Replace the scalar operand of binary operators by a tensor."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NAMES = ("add", "sub", "mul", "div")
 
 
 class ReplaceScalarWithTensorArgPass(ExportPass):
-    """Replaces `add.Scalar` and the like by `add.Tensor`, with a tensor of one element made by `full`.
+    """Replaces operators such as `add.Scalar` by `add.Tensor` with a one-element tensor from `full`.
 
-    scalar_to_tensor_ops: operator with a number → operator with a tensor, edge or ATen; `default_ops` if None. Calls
-    that give `alpha` by name stay.
+    scalar_to_tensor_ops: scalar overload → tensor overload, edge or ATen; None: `default_ops`. Calls that pass `alpha`
+    as a keyword stay unchanged.
     """
 
     default_ops: Mapping[Any, Any] = {
@@ -35,7 +35,7 @@ class ReplaceScalarWithTensorArgPass(ExportPass):
     def call_operator(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: NodeMetadata) -> Any:
         if op not in self.scalar_to_tensor_ops or "alpha" in kwargs:
             return super().call_operator(op, args, kwargs, meta)
-        # `alpha` as the third argument is a keyword of the form with a tensor.
+        # The scalar overload takes `alpha` as third argument, the tensor overload as keyword.
         named = {"alpha": args[2]} if len(args) > 2 else {}
         value = args[0].to_tensor()
         full = (_aten if isinstance(op, OpOverload) else _edge).full.default

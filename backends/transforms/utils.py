@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Constants and buffers of an exported program: reading, adding and deleting them while its graph is changed."""
+"""Read, add and delete constants and buffers of an exported program while changing its graph."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from executorch.exir.pass_base import fake_mode_of
 
 
 def is_get_attr_node(node: Any) -> bool:
-    """Whether a node reads an attribute of its graph module."""
+    """Return whether a node reads an attribute of its graph module."""
     return isinstance(node, fx.Node) and node.op == "get_attr"
 
 
 def is_param_node(exp_prog: ExportedProgram, node: fx.Node) -> bool:
-    """Whether a node is a parameter, buffer or constant of the program."""
+    """Return whether a node is a parameter, buffer or lifted constant of the program."""
     lifted = is_param(exp_prog, node) or is_buffer(exp_prog, node) or is_lifted_tensor_constant(exp_prog, node)
     return is_get_attr_node(node) or lifted
 
 
 def get_param_tensor(exp_prog: ExportedProgram, node: fx.Node | None) -> torch.Tensor | None:
-    """The tensor of a parameter, buffer or constant; None for None. Raises RuntimeError for any other node."""
+    """Tensor of a parameter, buffer or constant; None for None. Raises RuntimeError for any other node."""
     if node is None:
         return None
     if is_param(exp_prog, node):
@@ -65,10 +65,10 @@ def create_constant_placeholder(
     data: torch.Tensor,
     persistent_buffer: bool | None = None,
 ) -> fx.Node:
-    """Add a parameter, buffer or constant at the graph's insertion point, in front of the user's inputs; return its
-    node. A name that the program already has returns the node of that name.
+    """Add a parameter, buffer or constant at the graph's insertion point, before the user's inputs; return its node. If
+    the name exists, return the existing node.
 
-    persistent_buffer: for buffers, whether the state dict holds it.
+    persistent_buffer: for buffers, whether the state dict contains it.
     """
     if name in exp_program.state_dict or name in exp_program.constants:
         known: fx.Node | None = next(
@@ -85,7 +85,7 @@ def create_constant_placeholder(
     specs = list(exp_program.graph_signature.input_specs)
     if any(spec.kind == InputKind.USER_INPUT for spec in specs[:position]):
         graph.erase_node(node)
-        raise RuntimeError(f"'{name}' must be inserted in front of the user's inputs, not at position {position}")
+        raise RuntimeError(f"'{name}' must be inserted before the user's inputs; found position {position}")
     if kind == InputKind.PARAMETER:
         exp_program.state_dict[name] = torch.nn.Parameter(data, requires_grad=False)
     elif kind == InputKind.BUFFER and persistent_buffer:
@@ -99,9 +99,9 @@ def create_constant_placeholder(
 
 
 def delete_constant_placeholder(exp_program: ExportedProgram, node: fx.Node) -> None:
-    """Remove a parameter, buffer or constant that nothing reads, with its tensor and its entry in the signature."""
+    """Remove an unread parameter, buffer or constant with its tensor and its entry in the signature."""
     if node.users:
-        raise RuntimeError(f"cannot delete '{node.name}': {', '.join(user.name for user in node.users)} read it")
+        raise RuntimeError(f"cannot delete '{node.name}': it is read by {', '.join(user.name for user in node.users)}")
     signature = exp_program.graph_signature
     lifted = {
         **signature.inputs_to_parameters,
@@ -125,7 +125,7 @@ def create_mutable_buffer(exp_program: ExportedProgram, name: str, data: torch.T
     if not name or not name.strip():
         raise ValueError("the name of a buffer cannot be empty")
     if not isinstance(data, torch.Tensor):
-        raise ValueError(f"buffer '{name}': data must be a torch.Tensor, not {type(data).__name__}")
+        raise ValueError(f"buffer '{name}': expected data of type torch.Tensor, found {type(data).__name__}")
     target = name.removeprefix("b_")
     if target in exp_program.state_dict:
         raise RuntimeError(f"buffer '{target}' already exists in state_dict")
@@ -159,7 +159,7 @@ def _set_signature(exp_program: ExportedProgram, inputs: list[InputSpec], output
 
 
 def _check_signature(exp_program: ExportedProgram) -> None:
-    """Raises RuntimeError where the names of inputs or outputs in the signature are not those of the graph."""
+    """Raise RuntimeError if names of inputs or outputs differ between signature and graph."""
     signature = exp_program.graph_signature
     placeholders = [node.name for node in exp_program.graph.nodes if node.op == "placeholder"]
     returned: Any = exp_program.graph.output_node().args[0]

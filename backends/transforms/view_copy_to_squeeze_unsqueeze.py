@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Views that add or remove sizes of 1 become `unsqueeze_copy` or `squeeze_copy`, for backends that know these."""
+"""Replace views that add or remove sizes of 1 by `unsqueeze_copy` or `squeeze_copy`, for backends that support these."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ViewCopyToSqueezeUnsqueezePass(ExportPass):
         self.unsqueeze_op = _aten.unsqueeze_copy.default
 
     def find_squeeze_dims(self, input_shape: list[Any], view_shape: list[Any]) -> list[int] | None:
-        """The dimensions of size 1 that the view removes; None if it does anything else."""
+        """The dimensions of size 1 that the view removes; None for any other view."""
         removed = []
         position = 0
         for dim, size in enumerate(input_shape):
@@ -40,7 +40,7 @@ class ViewCopyToSqueezeUnsqueezePass(ExportPass):
         return removed if removed and position == len(view_shape) else None
 
     def find_unsqueeze_dim(self, input_shape: list[Any], view_shape: list[Any]) -> int | None:
-        """Where the view adds a size of 1; None if it does anything else."""
+        """The position at which the view adds a size of 1; None for any other view."""
         return extra_unit_dim(view_shape, input_shape)
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""XnnpackBackend: the ahead-of-time half, which turns a partition into a payload."""
+"""XnnpackBackend: the ahead-of-time part of the backend, which compiles a partition to a payload."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from executorch.backends.xnnpack.lowering.converted_weights import product_of
 from executorch.backends.xnnpack.lowering.fusion import fused_with, fusions
 from executorch.backends.xnnpack.lowering.lowering import Fused, Lowering
 from executorch.backends.xnnpack.operators.table import refusal, rule_of
-from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
+from executorch.backends.xnnpack.partition.recompose_linear import RecomposedLinears
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate.delegate_mapping import debug_handles
@@ -25,13 +25,13 @@ from executorch.exir.passes.state.external_constants_pass import delegate_file
 
 @final
 class XnnpackBackend(BackendDetails):
-    """Compiles a partition to XNNPACK's graph, its constants kept once among the program's named data."""
+    """Compiles a partition to an XNNPACK graph. Constants go to the program's named data, equal ones once."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         names = NamedDataStore()
         handles = debug_handles(edge_program.graph)
-        edge_program = WholeLayers(edge_program).program
+        edge_program = RecomposedLinears(edge_program).program
         fused, absorbed = fusions(edge_program)
         low = Lowering(edge_program, names, fused)
         low.define_inputs(edge_program.graph.find_nodes(op="placeholder"))
@@ -43,7 +43,7 @@ class XnnpackBackend(BackendDetails):
             if rule is None or reason is not None:
                 raise RuntimeError(f"XnnpackBackend cannot compile {node.name} ({node.target}): {reason}")
             if product_of(edge_program, node) is not None:
-                continue  # the product that reads it takes what it converts
+                continue  # the product reads the integers directly
             low.start(node)
             low.writer.file = _file_of_constants(node)
             rule.emit(low, node)
@@ -58,8 +58,11 @@ class XnnpackBackend(BackendDetails):
 def _handles(
     handles: Sequence[int], program: ExportedProgram, fused: Mapping[Node, Fused]
 ) -> dict[str, tuple[int, ...]]:
-    """The handles of what an operator computes, by what its name has: the runtime calls one "Fully Connected (NC, F32)
-    GEMM #1 [7]", of which 7 is the first node's handle. handles: all of the partition."""
+    """Part of an operator's name in the runtime → debug handles of all nodes fused into it.
+
+    A runtime name is "Fully Connected (NC, F32) GEMM #1 [7]", where 7 is the first node's handle. handles: those of the
+    whole partition.
+    """
     found: dict[str, tuple[int, ...]] = {f"[{each}]": (each,) for each in handles}
     for node, together in fused.items():
         members = {node, *fused_with(node, together.result)}
@@ -70,7 +73,7 @@ def _handles(
 
 
 def _file_of_constants(node: Node) -> str | None:
-    """Where what is made of an operator's constants is kept: the first file that one of them names."""
+    """External file for the packed constants of an operator: the first that one of its constants names."""
     read = [source for held in node.all_input_nodes for source in (held, *_dequantized(held))]
     return next((file for held in read if (file := delegate_file(held)) is not None), None)
 

@@ -100,8 +100,8 @@ def test_what_a_delegate_computes_on_numbers_between_integers_is_told_with_the_r
     converted = quantized(model, _quantizer().set_module_name("left", None), data)
     report = quantization_report(graph, converted, data, lowered_on_xnnpack(converted, data[0]))
     told = {(one.layer, one.operator.partition("::")[2].partition(".")[0]): one.why for one in report.in_float}
-    assert told["gate", "div"] == told["weights", "_softmax"] == "XNNPACK has no such operator on integers", told
-    assert "made with aten_clamp_default, is read as numbers" in told["gate", "add"]
+    assert told["gate", "div"] == told["weights", "_softmax"] == "XNNPACK lacks this operator on integers", told
+    assert "fused with aten_clamp_default, is read as float" in told["gate", "add"]
     assert told["left", "convolution"] == "its operand aten__softmax_default is not quantized"
     assert not any(layer in ("first", "last") for layer, _ in told)
     assert [one.why for one in report.layers if one.layer == "left"] == [told["left", "convolution"]]

@@ -118,13 +118,13 @@ NOTHING: dict[str, tuple[nn.Module, XNNPACKQuantizer, torch.Tensor, str]] = {
         nn.Linear(2, 2),
         XNNPACKQuantizer(strict=True).set_module_name("elsewhere", get_symmetric_quantization_config()),
         torch.ones(1, 2),
-        "no configuration, or the filter, asks for it",
+        "no configuration matches it, or the filter excludes it",
     ),
     "no such operator": (
         Sine(),
         XNNPACKQuantizer(strict=True).set_global(get_symmetric_quantization_config()),
         torch.ones(1, 2),
-        "none of the operators that can be",
+        "none of the supported operators",
     ),
     "another dtype": (
         nn.Linear(2, 2).double(),
@@ -146,7 +146,7 @@ def test_a_quantizer_that_matches_nothing_says_why(name: str) -> None:
     ("quantizer", "why"),
     [
         (XNNPACKQuantizer(), "call set_global"),
-        (XNNPACKQuantizer().set_global(get_symmetric_quantization_config()), "none of the operators that can be"),
+        (XNNPACKQuantizer().set_global(get_symmetric_quantization_config()), "none of the supported operators"),
     ],
     ids=["no configuration", "no such operator"],
 )

@@ -1,7 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Weights that are int8 in the program and converted to numbers in front of a product, as torchao's
-`Int8WeightOnlyConfig` writes them: XNNPACK multiplies by the integers as they are. Weights of layers of float32 that
-are float16 or bfloat16 in the program are converted ahead of time: XNNPACK takes no others.
+"""Constant weights that the program converts before a product.
+
+torchao's `Int8WeightOnlyConfig` stores int8 and converts to float; XNNPACK multiplies by the int8 directly. Weights of
+float32 layers that the program stores as float16 or bfloat16 are converted ahead of time: XNNPACK takes only float32.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ _CONVERT, _PERMUTE, _PRODUCT = (
     "aten.permute_copy.default",
     "aten.mm.default",
 )
-_NUMBERS = (torch.float32, torch.float16, torch.bfloat16)
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def converted_weights(program: ExportedProgram, node: object) -> torch.Tensor | None:
-    """The constant int8 that a matrix of numbers is converted from, in its order; None for another node."""
-    if not isinstance(node, Node) or not _is_converted(program, node) or node.meta["val"].dtype not in _NUMBERS:
+    """The int8 constant from which `node` is converted to a float matrix, in the matrix's order; None for other nodes."""
+    if not isinstance(node, Node) or not _is_converted(program, node) or node.meta["val"].dtype not in _FLOATS:
         return None
     return _integers(program, node)
 
@@ -39,8 +40,8 @@ def _integers(program: ExportedProgram, node: Node) -> torch.Tensor:
 
 
 def product_of(program: ExportedProgram, node: Node) -> Node | None:
-    """The one product with numbers that a node is a part of making such weights for, or the layer whose halves it
-    converts; None for another node.
+    """The only product that reads the weights which `node` helps to convert from int8, or the float32 layer whose
+    half-precision weights it converts; None for other nodes.
     """
     layer = layer_of_halves(node)
     if layer is not None and is_constant(program, node):
@@ -50,12 +51,12 @@ def product_of(program: ExportedProgram, node: Node) -> Node | None:
     (user,) = node.users
     if operator_of(user) != _PRODUCT:
         return product_of(program, user)
-    is_weight = user.args[1] is node and user.args[0] is not node and node.meta["val"].dtype in _NUMBERS
+    is_weight = user.args[1] is node and user.args[0] is not node and node.meta["val"].dtype in _FLOATS
     return user if is_weight else None
 
 
 def _is_converted(program: ExportedProgram, node: Node) -> bool:
-    """Whether a node transposes a constant matrix of int8, converts it to numbers, or both."""
+    """Return whether `node` transposes a constant int8 matrix, converts it to float, or both."""
     name = operator_of(node)
     if name not in (_CONVERT, _PERMUTE) or len(node.meta["val"].shape) != 2:
         return False
@@ -63,7 +64,7 @@ def _is_converted(program: ExportedProgram, node: Node) -> bool:
     dtypes = source.meta["val"].dtype, node.meta["val"].dtype
     if name == _PERMUTE and list(cast("list[int]", node.args[1])) != [1, 0]:
         return False
-    if name == _CONVERT and (dtypes[0] != torch.int8 or dtypes[1] not in _NUMBERS):
+    if name == _CONVERT and (dtypes[0] != torch.int8 or dtypes[1] not in _FLOATS):
         return False
     if source.op == "placeholder":
         return dtypes[0] == torch.int8 and is_constant(program, source)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the elements of a value are: numbers, or integers that stand for numbers."""
+"""Element types of XNNPACK values: plain dtypes, or integers with quantization parameters."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _BY_CHANNEL = {torch.int8: g.DataType.QCINT8, torch.int32: g.DataType.QCINT32}
 
 @dataclass(frozen=True)
 class Elements:
-    """An element type, and how its integers stand for numbers."""
+    """An XNNPACK datatype with its quantization parameters, if it has any."""
 
     datatype: g.DataType
     parameters: g.PerChannelQuant | g.PerTensorQuant | g.PerTokenDynamicQuant | g.PerChannelGroupQuant | None = None
 
 
 def numbers(dtype: torch.dtype) -> Elements:
-    """Elements that stand for themselves."""
+    """Elements without quantization parameters."""
     return Elements(_DATATYPES[dtype])
 
 
 def per_tensor(dtype: torch.dtype, scale: float, zero_point: int) -> Elements:
-    """(integer - zero_point) * scale"""
+    """Integers that represent (integer - zero_point) * scale."""
     return Elements(_INTEGERS[dtype], g.PerTensorQuant(scale, zero_point))
 
 
 def per_channel(dtype: torch.dtype, scales: torch.Tensor, dim: int) -> Elements:
-    """integer * scale, with one scale for each index of a dimension."""
+    """Integers that represent integer * scale, with one scale for each index of `dim`."""
     return Elements(_BY_CHANNEL[dtype], g.PerChannelQuant(scales.float().tolist(), dim))
 
 
 def while_running(together: int) -> Elements:
-    """What has the same indices but for the last `together` is quantized for itself, by the largest and smallest of its
-    numbers: 1 for rows, 3 for images.
+    """int8 quantized at run time, with one scale for each block of the last `together` dimensions: 1 for rows, 3 for
+    images. Minimum and maximum of a block give its scale.
     """
     return Elements(g.DataType.QDINT8, g.PerTokenDynamicQuant(together))

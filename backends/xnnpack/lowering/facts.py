@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What rules ask of a program's nodes."""
+"""Queries about the nodes of a program: operator, constants, sizes, arguments."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from torch.fx import Node, map_arg
 from executorch.exir.error import operator_name
 from executorch.exir.passes.memory.sym_shape_eval_pass import upper_bound
 
-# Operators whose results are constants if their operands are: what they make is not computed while running.
+# Operators that are evaluated ahead of time if all operands are constants.
 _FOLDED = ("quantized_decomposed.dequantize_per_", "aten.repeat.")
 _CONVERT = "dim_order_ops._to_dim_order_copy.default"
 _LAYERS = ("aten.convolution.default", "aten.linear.default")
 
 
 def operator_of(node: Node) -> str:
-    """A call's operator with its overload, such as `aten.add.Tensor`; empty for other nodes."""
+    """Name of a call's operator with its overload, such as `aten.add.Tensor`; empty for other nodes."""
     if node.op != "call_function":
         return ""
     name = operator_name(node.target).replace("::", ".")
@@ -36,8 +36,8 @@ def operator_of(node: Node) -> str:
 
 
 def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | None:
-    """The tensor of a parameter, a buffer that the program does not change, a constant, or of one of these dequantized,
-    repeated or converted for a layer; None for anything else.
+    """Tensor of a parameter, an unmutated buffer, a lifted constant, or one of these dequantized, repeated or converted
+    for a layer; None for other nodes.
     """
     if not isinstance(node, Node):
         return None
@@ -54,7 +54,7 @@ def constant_tensor(program: ExportedProgram, node: object) -> torch.Tensor | No
 
 
 def is_constant(program: ExportedProgram, node: object) -> bool:
-    """Whether there is a `constant_tensor`, without dequantizing or repeating anything."""
+    """Return whether `constant_tensor` returns a tensor, without evaluating it."""
     if isinstance(node, Node) and _is_folded(node):
         return all(is_constant(program, source) for source in node.all_input_nodes)
     return constant_tensor(program, node) is not None
@@ -65,7 +65,7 @@ def _is_folded(node: Node) -> bool:
 
 
 def layer_of_halves(node: Node) -> Node | None:
-    """The one layer of float32 whose weights or bias a node converts from a half; None for another node."""
+    """The only float32 layer whose weight or bias `node` converts from half precision; None for other nodes."""
     if operator_of(node) != _CONVERT or len(node.users) != 1:
         return None
     (user,) = node.users
@@ -84,7 +84,7 @@ def _folded(program: ExportedProgram, node: Node) -> torch.Tensor:
 
 
 def upper_bounds(node: Node) -> list[int]:
-    """The largest sizes of a node's tensor. ValueError where one has no bound."""
+    """Upper bounds of the sizes of a node's tensor. Raises ValueError if a size is unbounded."""
     bounds = [upper_bound(size) for size in node.meta["val"].shape]
     if any(bound is None for bound in bounds):
         raise ValueError(f"{node.name} has a size without an upper bound: {tuple(node.meta['val'].shape)}")
@@ -96,31 +96,32 @@ def rank(node: Node) -> int:
 
 
 def is_static(sizes: Sequence[object]) -> bool:
-    """Whether all sizes are numbers."""
+    """Return whether all sizes are static."""
     return all(isinstance(size, int) for size in sizes)
 
 
 def argument(node: Node, place: int, name: str, default: object = None) -> object:
-    """An argument of a call, by its place or its name."""
+    """Argument of a call, by position or keyword."""
     return node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
 
 
 def tensors_of(node: Node) -> list[Node]:
-    """The nodes that a call reads."""
+    """The tensor operands of a call."""
     return [source for source in node.all_input_nodes if isinstance(source.meta.get("val"), torch.Tensor)]
 
 
 def same_sizes(one: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether sizes are equal as expressions: comparing symbols themselves would add a guard, or fail for sizes that
-    only data decide."""
+    """Return whether sizes are equal as expressions. Comparing the symbols would add a guard, or fail for
+    data-dependent sizes.
+    """
     return [str(size) for size in one] == [str(size) for size in other]
 
 
 def numbers_in(sizes: Sequence[object]) -> bool:
-    """Whether all sizes but at most one are numbers: what XNNPACK's reshape takes."""
+    """Return whether at most one size is dynamic, as XNNPACK's reshape requires."""
     return sum(not isinstance(size, int) for size in sizes) < 2
 
 
 def taken(node: Node) -> dict[int, Node]:
-    """What takes each of a node's results, by its place."""
+    """Index of a result → the getitem node that takes it."""
     return {cast(int, user.args[1]): user for user in node.users}

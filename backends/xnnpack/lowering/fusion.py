@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Nodes of a partition that are made together: convolution and batch norm, a product or sum and its activation, all
-of these and the quantize that makes integers of the result.
+"""Nodes of a partition that fuse into one XNNPACK node: convolution and batch norm, product or sum and activation, and
+the quantize that follows any of these.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _CLAMPS = [RULES[f"aten.{name}"] for name in CLAMPS]
 def fusions(
     program: ExportedProgram, is_taken: Callable[[Node], bool] = lambda node: True
 ) -> tuple[dict[Node, Fused], set[Node]]:
-    """What is made with each first node of a fusion, and the nodes that are made with another.
+    """First node → fusion, and the set of nodes that are fused into another.
 
-    is_taken: whether XNNPACK takes a node of the program; by default it is a partition, all of which is taken.
+    is_taken: returns whether XNNPACK takes a node. The default takes every node, as in a partition.
     """
     fused: dict[Node, Fused] = {}
     absorbed: set[Node] = set()
@@ -36,7 +36,7 @@ def fusions(
         rule = rule_of(node)
         if rule is None or node in absorbed or not is_taken(node):
             continue
-        found = _of_numbers(node, rule, program, is_taken) if rule.fuses_activation else Fused(node)
+        found = _in_float(node, rule, program, is_taken) if rule.fuses_activation else Fused(node)
         found = _on_integers(node, rule, found, program) or found
         if found.result is not node and is_taken(found.result):
             fused[node] = found
@@ -44,7 +44,7 @@ def fusions(
     return fused, absorbed
 
 
-def _of_numbers(node: Node, rule: Rule, program: ExportedProgram, is_taken: Callable[[Node], bool]) -> Fused:
+def _in_float(node: Node, rule: Rule, program: ExportedProgram, is_taken: Callable[[Node], bool]) -> Fused:
     result, scale, limits = node, None, None
     norm = _only_user(result)
     if (
@@ -62,7 +62,7 @@ def _of_numbers(node: Node, rule: Rule, program: ExportedProgram, is_taken: Call
 
 
 def _on_integers(node: Node, rule: Rule, found: Fused, program: ExportedProgram) -> Fused | None:
-    """With the quantize that follows, if what is read is dequantized for it."""
+    """Extend a fusion by the following quantize if the operands are dequantized for it; None if that is impossible."""
     quantize = _only_user(found.result)
     made = None if quantize is None or operator_of(quantize) != QUANTIZE else affine(quantize)
     if quantize is None or made is None or rule.on_integers is None or found.scale is not None:
@@ -78,7 +78,7 @@ def _on_integers(node: Node, rule: Rule, found: Fused, program: ExportedProgram)
 
 
 def fused_with(node: Node, result: Node) -> set[Node]:
-    """What follows a node up to the result that is made with it."""
+    """Nodes after `node` up to and including `result`, the last node of its fusion."""
     found = set()
     while node is not result:
         node = next(user for user in node.users if user.target is not operator.getitem or user.args[1] == 0)

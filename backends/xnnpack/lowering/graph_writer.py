@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Collects the values and nodes of one delegate's graph."""
+"""GraphWriter: collects the values and nodes of one delegate's graph."""
 
 from __future__ import annotations
 
@@ -14,51 +14,52 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.backends.xnnpack.serialization.payload import ConstantData, serialize_payload
 from executorch.exir.named_data import NamedDataStore
 
-# XNNPACK packs weights and reads others by vectors.
+# XNNPACK reads unpacked constants by vectors of up to 64 bytes.
 _CONSTANT_ALIGNMENT = 64
-# The operands of nodes that XNNPACK packs.
+# Operands that XNNPACK packs.
 _PACKED = ("filter_id", "bias_id")
 
 
 class GraphWriter:
-    """One graph being made. Ids are those of the payload's values."""
+    """Builder of one graph. Ids are those of the payload's values."""
 
     def __init__(self, names: NamedDataStore) -> None:
         self._graph = g.XNNGraph(version="0")
         self._constants = ConstantData()
         self._names = names
         self.file: str | None = None
-        """Name of the file beside the program that constants go to from now on; None: the program."""
+        """Name of the external file for constants added from now on; None stores them in the program."""
         self._files: dict[str, str | None] = {}
         self._known: dict[tuple[str, tuple[int, ...], str], int] = {}
         self._outputs: dict[int, int] = {}
 
     def value(self, elements: Elements | torch.dtype, shape: Sequence[int]) -> int:
-        """A new value between nodes; `shape` is its upper bound."""
+        """Add an intermediate value; `shape` is its upper bound."""
         return self._tensor(elements, shape, g.INVALID_ID, 0)
 
     def input(self, elements: Elements, shape: Sequence[int]) -> int:
-        """A new value that is the delegate's next input."""
+        """Add a value that is the delegate's next input."""
         made = self._tensor(elements, shape, len(self._graph.input_ids), g.FLAG_EXTERNAL_INPUT)
         self._graph.input_ids.append(made)
         return made
 
     def output(self, number: int, elements: Elements, shape: Sequence[int]) -> int:
-        """A new value that is the delegate's output `number`, once all inputs are there."""
+        """Add a value that is the delegate's output `number`. All inputs must have been added."""
         made = self._tensor(elements, shape, len(self._graph.input_ids) + number, g.FLAG_EXTERNAL_OUTPUT)
         self._outputs[number] = made
         return made
 
     def is_output(self, value: int) -> bool:
-        """Whether a value is one of the delegate's outputs."""
+        """Return whether a value is one of the delegate's outputs."""
         return value in self._outputs.values()
 
     def constant(
         self, tensor: torch.Tensor, elements: Elements | None = None, shape: Sequence[int] | None = None
     ) -> int:
-        """A value of constant bytes, kept among the program's named data, once for all delegates that have the same.
+        """Add a constant value. Its bytes go to the program's named data; delegates with equal bytes share them.
 
-        elements: what the tensor's integers stand for. shape: the value's, where elements are not whole bytes.
+        elements: element type; by default that of the tensor. shape: of the value, where it differs from the tensor's,
+        as for 4-bit elements.
         """
         meant = elements or numbers(tensor.dtype)
         sizes = tuple(tensor.shape if shape is None else shape)
@@ -70,13 +71,11 @@ class GraphWriter:
         return known
 
     def data(self, tensor: torch.Tensor) -> int:
-        """The place among the constants of a tensor's bytes that are no value, such as scales."""
+        """Add bytes that are not a value, such as scales; return their index among the constants."""
         return self._constants.add_named(*self._named(tensor))
 
     def _named(self, tensor: torch.Tensor) -> tuple[str, int]:
-        """Name and size of a tensor's bytes among the program's data: values have a place each, equal bytes are there
-        once.
-        """
+        """Store a tensor's bytes in the program's named data, equal bytes once; return (key, size)."""
         content = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         key = hashlib.sha256(content).hexdigest()
         file = self._files.setdefault(key, self.file)
@@ -84,19 +83,19 @@ class GraphWriter:
         return key, len(content)
 
     def node(self, node: object, debug_handle: int, limits: tuple[float, float] | None = None) -> None:
-        """Adds a node; `limits` clamps its results."""
+        """Add a node; `limits` clamps its results."""
         bounds = None if limits is None else g.OutputMinMax(*limits)
         self._graph.xnodes.append(g.XNode(node, debug_handle, bounds))
 
     def payload(self) -> bytes:
-        """The payload's bytes; every output has been made."""
+        """Return the payload's bytes. All outputs must have been added."""
         self._part_packed_from_read()
         self._graph.output_ids = [self._outputs[number] for number in range(len(self._outputs))]
         self._graph.num_externs = len(self._graph.input_ids) + len(self._graph.output_ids)
         return serialize_payload(self._graph, self._constants)
 
     def _part_packed_from_read(self) -> None:
-        """Weights that are packed have values that nothing else reads: ExecuTorch 1.4 frees what has been packed."""
+        """Give packed weights values that nothing else reads: ExecuTorch 1.4 frees weights after packing."""
         read = {
             value
             for each in self._graph.xnodes

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The order of a value's dimensions in memory: which of the program's dimensions each of XNNPACK's is.
+"""Dimension orders of values. `order[i]` is the program's dimension that is XNNPACK's dimension i.
 
-Images in XNNPACK have their channels last; a permuted tensor is the same value in another order.
+XNNPACK's images are channels-last. A permuted tensor is the same value in another order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 Order = tuple[int, ...]
 
 CHANNELS_LAST: Order = (0, 2, 3, 1)
-"""Images: batch, height, width, channels."""
+"""Order of images: batch, height, width, channels."""
 
 
 def plain(rank: int) -> Order:
@@ -27,33 +27,33 @@ def plain(rank: int) -> Order:
 
 
 def arranged(values: Sequence[_T], order: Order) -> list[_T]:
-    """One value for each of the program's dimensions (sizes, say), in XNNPACK's order."""
+    """Values of the program's dimensions, such as sizes, rearranged to XNNPACK's order."""
     return [values[dim] for dim in order]
 
 
 def place_of(dim: int, order: Order) -> int:
-    """Where the program's dimension `dim`, which may count from the end, is in XNNPACK's order."""
+    """Position in XNNPACK's order of the program's dimension `dim`, which may be negative."""
     return order.index(dim % len(order))
 
 
 def moved_last(dims: Sequence[int], rank: int) -> Order:
-    """The program's order with `dims` at its end."""
+    """The program's order with `dims` moved to the end."""
     last = [dim % rank for dim in dims]
     return (*(dim for dim in range(rank) if dim not in last), *last)
 
 
 def seen_through(order: Order, permutation: Order) -> Order:
-    """An order of a permuted tensor as one of the tensor that it permutes."""
+    """Translate an order of a permuted tensor to an order of the tensor that it permutes."""
     return tuple(permutation[dim] for dim in order)
 
 
 def inverse(permutation: Order) -> Order:
-    """The permutation that undoes this one."""
+    """The inverse permutation."""
     return tuple(permutation.index(dim) for dim in range(len(permutation)))
 
 
 def order_in_memory(tensor: torch.Tensor) -> Order:
-    """The order in which a tensor's bytes lie: the dim order that the program declares for it."""
+    """The dim order that the program declares for a tensor."""
     spec = make_spec(tensor)
     assert spec is not None, "a tensor has a spec"
     return spec.dim_order

@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One partition as XNNPACK's graph. Rules (operators/) say what each node becomes; this keeps its values.
+"""Lowering: translates one partition to an XNNPACK graph. Rules (operators/) emit the nodes; Lowering keeps the values.
 
-A value exists in the orders of dimensions that its readers ask for: one that is read in another order is transposed
-then, once. So images keep their channels last from the first convolution to the last, permutations cancel, and
-transpositions stand only where a value meets a reader that needs another order: mostly at the edges of the program.
+A value exists in the dimension orders that its readers request. The first read in a new order emits one transposition,
+which later readers share. Images therefore stay channels-last from the first convolution to the last, permutations
+cancel, and transpositions remain mostly at the edges of the program.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ Limits = tuple[float, float]
 
 @dataclass(frozen=True)
 class Fused:
-    """What is made together with a node: `result` is the last of them, `limits` an activation's bounds, `scale` the
-    factor and offset of each channel of a batch norm. `on_integers`: its operands are read as the integers that are
-    dequantized for it, and its result, a quantize, is made as such.
+    """Nodes fused with a first node.
+
+    result: the last fused node. limits: bounds of a fused activation. scale: factor and offset of each channel of a
+    fused batch norm. on_integers: the operands are read before their dequantize, and `result` is the quantize.
     """
 
     result: Node
@@ -49,49 +50,49 @@ class Fused:
 
 
 class Lowering:
-    """The values of one graph while its nodes are made, in graph order."""
+    """The values of one graph while its nodes are emitted in graph order."""
 
     def __init__(self, program: ExportedProgram, names: NamedDataStore, fused: Mapping[Node, Fused]) -> None:
         self.program = program
         self.writer = GraphWriter(names)
         self._fused = fused
         self._values: dict[Node, dict[Order, int]] = {}
-        # Nodes that are permutations of others: the other, and which of its dimensions each of the node's is.
+        # Permuted node → (source, permutation of the source's dimensions).
         self._permuted: dict[Node, tuple[Node, Order]] = {}
-        # What the node that is made now reads instead of numbers: the integers behind them.
+        # Operands of the node being emitted that it reads as integers: dequantize node → its integer source.
         self._integers: dict[Node, Node] = {}
         self._quantized: dict[tuple[Node, int], int] = {}
         self._outputs = [node for node in _outputs(program) if isinstance(node, Node)]
 
     def start(self, node: Node) -> None:
-        """`node` is what is made from here on."""
+        """Begin to emit `node`."""
         sources = node.all_input_nodes if self.on_integers(node) else ()
         self._integers = {each: cast(Node, each.args[0]) for each in sources if affine(each)}
 
     def on_integers(self, node: Node) -> bool:
-        """Whether a node reads and makes integers that stand for numbers."""
+        """Return whether a node computes on quantized integers."""
         return node in self._fused and self._fused[node].on_integers
 
     def constant(self, node: Node) -> torch.Tensor | None:
-        """The tensor of a constant of the program; None for what is computed."""
+        """Tensor of a constant; None for a computed node."""
         return constant_tensor(self.program, self._integers.get(node, node))
 
     def is_constant(self, node: Node) -> bool:
-        """Whether `constant` gives a tensor."""
+        """Return whether `constant` gives a tensor."""
         return is_constant(self.program, self._integers.get(node, node))
 
     def elements(self, node: Node) -> Elements:
-        """What the elements of a node's tensor are; of a node that is made as integers, those of its result."""
+        """Element type of a node's value; for a node computed on integers, that of its fused result."""
         made = self._fused[node].result if self.on_integers(node) else self._integers.get(node, node)
         meant = None if _dtype(made).is_floating_point else stands_for(made)
         return per_tensor(meant.dtype, meant.scale, meant.zero_point) if meant else numbers(_dtype(made))
 
     def quantized_rows(self, source: Node) -> int:
-        """The value of a node, each of whose rows is quantized while running."""
+        """The value of a node with each row quantized dynamically."""
         return self._quantized_while_running(source, None, 1)
 
     def quantized_images(self, source: Node) -> int:
-        """The value of a node of images, channels last, each of which is quantized while running."""
+        """The value of a node of channels-last images with each image quantized dynamically."""
         return self._quantized_while_running(source, CHANNELS_LAST, 3)
 
     def _quantized_while_running(self, source: Node, order: Order | None, together: int) -> int:
@@ -102,7 +103,7 @@ class Lowering:
         return self._quantized[source, together]
 
     def single(self, node: Node, order: Order | None = None) -> int:
-        """The value of a node in single precision."""
+        """The value of a node in float32."""
         tensor = self.constant(node)
         if tensor is not None:
             return self.writer.constant(_in_order(tensor, order or plain(tensor.dim())).float())
@@ -114,7 +115,7 @@ class Lowering:
         return made
 
     def add_in_single(self, kind: Callable[[int], object], node: Node) -> None:
-        """Adds what `node` becomes, `kind` of its result, which is computed in single precision."""
+        """Emit `node` as `kind(result)` computed in float32, then convert to the node's dtype."""
         if node.meta["val"].dtype == torch.float32:
             self.add(kind(self.result(node)), node)
             return
@@ -128,8 +129,8 @@ class Lowering:
         return sizes if order is None else arranged(sizes, order)
 
     def read(self, node: Node, order: Order | None = None) -> int:
-        """The value of a node in an order of its dimensions, the program's by default. A constant may be read in an
-        order of more dimensions than it has: those in front are of size 1, as in broadcasting.
+        """The value of a node in a dimension order, by default the program's. `order` may have more dimensions than a
+        constant: leading dimensions of size 1 are added, as in broadcasting.
         """
         tensor = self.constant(node)
         if tensor is not None:
@@ -142,15 +143,15 @@ class Lowering:
         return orders[wanted]
 
     def orders_of(self, node: Node) -> list[Order]:
-        """The orders in which a node can be read without transposing it; none for a constant, to which all are one."""
+        """The orders in which a node can be read without a transposition; empty for a constant, which is free in any."""
         if self.is_constant(node):
             return []
         root, permutation = self._root(node)
         return [seen_through(order, inverse(permutation)) for order in self._orders(root)]
 
     def order_of(self, *operands: Node) -> Order:
-        """The order in which a node without a preference reads its operands and makes its result: that in which most
-        of their bytes are. Operands of fewer dimensions than others, constants aside, have none but the program's.
+        """The order for operands and result of a node without a preference: that of most operand bytes. If computed
+        operands differ in rank, the program's order.
         """
         ranks = [rank(node) for node in operands]
         best = plain(max(ranks))
@@ -165,11 +166,11 @@ class Lowering:
         return max(bytes_in, key=lambda order: bytes_in[order])
 
     def operand(self, node: Node, order: Order) -> int:
-        """The value of an operand that is broadcast to results in `order`."""
+        """The value of an operand that is broadcast to a result in `order`."""
         return self.read(node, order if rank(node) == len(order) or self.is_constant(node) else None)
 
     def result(self, node: Node, order: Order | None = None) -> int:
-        """A value for the node's result, which is about to be made in this order."""
+        """Add a value for the node's result in this order."""
         target = self._fused[node].result if node in self._fused else node
         order = order or plain(rank(target))
         made = self._new_value(target, order)
@@ -180,11 +181,11 @@ class Lowering:
         return self._fused[node].limits if node in self._fused else None
 
     def folded_scale(self, node: Node) -> tuple[torch.Tensor, torch.Tensor] | None:
-        """Factor and offset of the channels of a batch norm that is made with `node`."""
+        """Factor and offset of each channel of the batch norm fused into `node`; None without one."""
         return self._fused[node].scale if node in self._fused else None
 
     def permute(self, node: Node, source: Node, permutation: Order) -> None:
-        """`node` is `source` with its dimensions permuted: nothing is made before it is read."""
+        """Record `node` as a permutation of `source`; readers emit a transposition if they need one."""
         root, earlier = self._root(source)
         target = self._fused[node].result if node in self._fused else node
         if self.is_constant(root):
@@ -193,7 +194,7 @@ class Lowering:
             self._permuted[target] = root, seen_through(permutation, earlier)
 
     def rename(self, node: Node, source: Node) -> None:
-        """`node` has the values of `source`."""
+        """Record `node` as another name of `source`."""
         self.permute(node, source, plain(rank(source)))
 
     def step(
@@ -204,7 +205,7 @@ class Lowering:
         shape: Sequence[int],
         dtype: torch.dtype | None = None,
     ) -> int:
-        """A value on the way to `node`'s result, made by a kind of node that has operands alone."""
+        """Emit an intermediate node `kind(*operands, result)` on the way to `node`'s result; return its value."""
         made = self.writer.value(dtype or self.elements(node), shape)
         self.writer.node(kind(*operands, made), _handle(node))
         return made
@@ -217,21 +218,21 @@ class Lowering:
         bounds: Sequence[int],
         dtype: Elements | torch.dtype | None = None,
     ) -> int:
-        """`value` in another shape, on the way to `node`'s result. At most one of `sizes` is no number."""
+        """Emit a reshape of `value` on the way to `node`'s result. At most one of `sizes` is dynamic."""
         made = self.writer.value(dtype or self.elements(node), bounds)
         self.writer.node(reshape(sizes, value, made), _handle(node))
         return made
 
     def number(self, node: Node, value: float) -> int:
-        """A number as an operand of what computes `node`."""
+        """Add a scalar constant of the dtype in which `node` is computed."""
         return self.writer.constant(torch.tensor(value, dtype=_dtype(node)))
 
     def add(self, kind: object, node: Node, limits: Limits | None = None) -> None:
-        """Adds what `node` becomes, with its limits: its own, or those of the activation that is made with it."""
+        """Emit the XNNPACK node of `node`, clamped to `limits` or to those of its fused activation."""
         self.writer.node(kind, _handle(node), limits or self._limits(node))
 
     def define_inputs(self, placeholders: Sequence[Node]) -> None:
-        """The delegate's inputs, in order: those that are no constants."""
+        """Add the delegate's inputs: the placeholders that are not constants, in order."""
         for node in placeholders:
             if not self.is_constant(node):
                 value = node.meta["val"]
@@ -239,7 +240,7 @@ class Lowering:
                 self._values[node] = {order: self.writer.input(self.elements(node), self.shape(node, order))}
 
     def define_outputs(self) -> None:
-        """Gives the delegate's outputs their values where none has been made in the right order."""
+        """Add the outputs that were not yet emitted in their declared order."""
         self._integers = {}
         for number, node in enumerate(self._outputs):
             value = node.meta["val"]
@@ -258,12 +259,12 @@ class Lowering:
                 self.writer.node(g.Copy(self.read(node, order), made), 0)
 
     def _root(self, node: Node) -> tuple[Node, Order]:
-        """The node that was made, of which this one is a permutation."""
+        """The emitted node of which `node` is a permutation, and that permutation."""
         seen = self._integers.get(node, node)
         return self._permuted.get(seen, (seen, plain(rank(seen))))
 
     def _orders(self, node: Node) -> dict[Order, int]:
-        """The values of a node that was made. What is dequantized is made when it is read as numbers."""
+        """Order → value of an emitted node. A dequantize is emitted when first read as float."""
         if node not in self._values and affine(node) is not None:
             source = cast(Node, node.args[0])
             order = self.order_of(source)
@@ -280,7 +281,7 @@ class Lowering:
         return self.writer.value(self.elements(node), shape)
 
     def _transpose(self, node: Node, wanted: Order, made: int) -> None:
-        """Makes the value `made`: that of a node in an order in which it is not there yet."""
+        """Emit a transposition of `node` to `wanted`, an order that does not exist yet, into value `made`."""
         present, source = next(iter(self._values[node].items()))
         steps = [present.index(dim) for dim in wanted]
         self.writer.node(g.StaticTranspose(len(steps), steps, source, made), _handle(node))
@@ -288,8 +289,8 @@ class Lowering:
 
 
 def reshape(sizes: Sequence[object], value: int, made: int) -> g.StaticReshape:
-    """The reshape of `value` to `made`, at most one of whose sizes is no number."""
-    # XNNPACK takes 0 for the size that follows from the others.
+    """The reshape of `value` to `made`. At most one of `sizes` is dynamic."""
+    # XNNPACK infers a size of 0 from the others.
     shape = [size if isinstance(size, int) else 0 for size in sizes]
     return g.StaticReshape(len(shape), shape, value, made)
 
@@ -307,7 +308,7 @@ def _handle(node: Node) -> int:
 
 
 def _dtype(node: Node) -> torch.dtype:
-    """The dtype in which a node computes: that of its (first) result."""
+    """The dtype in which a node computes: that of its first result."""
     value = node.meta["val"]
     return (value if isinstance(value, torch.Tensor) else value[0]).dtype
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How a graph says that numbers are kept as integers: what its quantize and dequantize operators mean."""
+"""Parameters of the quantize and dequantize operators of a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEQUANTIZE = f"{_LIBRARY}dequantize_per_tensor.default"
 PER_CHANNEL = f"{_LIBRARY}dequantize_per_channel.default"
 PER_GROUP = f"{_LIBRARY}dequantize_per_channel_group.default"
 
-# What quantizes while running: choosing the parameters, quantizing, dequantizing.
+# Dynamic quantization: choose_qparams → (quantize, dequantize).
 DYNAMIC = {
     f"{_LIBRARY}choose_qparams.tensor": (
         f"{_LIBRARY}quantize_per_tensor.tensor",
@@ -32,27 +32,27 @@ DYNAMIC = {
 
 
 class Affine(NamedTuple):
-    """(integer - zero_point) * scale, the integers being from `least` to `most`."""
+    """Per-tensor parameters: (integer - zero_point) * scale, with integers from quant_min to quant_max."""
 
     scale: float
     zero_point: int
-    least: int
-    most: int
+    quant_min: int
+    quant_max: int
     dtype: torch.dtype
 
     @property
     def is_whole(self) -> bool:
-        """Whether all integers of the dtype are allowed."""
+        """Return whether quant_min and quant_max cover the whole dtype."""
         limits = torch.iinfo(self.dtype)
-        return self.least <= limits.min and self.most >= limits.max
+        return self.quant_min <= limits.min and self.quant_max >= limits.max
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The smallest and the largest number."""
-        return (self.least - self.zero_point) * self.scale, (self.most - self.zero_point) * self.scale
+        """The smallest and largest value that can be represented."""
+        return (self.quant_min - self.zero_point) * self.scale, (self.quant_max - self.zero_point) * self.scale
 
     def is_as(self, other: Affine) -> bool:
-        """Whether the same integers stand for the same numbers."""
+        """Return whether equal integers represent equal values."""
         return (self.scale, self.zero_point, self.dtype) == (other.scale, other.zero_point, other.dtype)
 
 
@@ -65,21 +65,21 @@ def affine(node: Node) -> Affine | None:
 
 
 def stands_for(node: Node) -> Affine | None:
-    """How a node's integers are meant: by what makes them or, where that is not known here, by what reads them."""
+    """Parameters of a node's integers: those of the node if it is a quantize, else those of a dequantize that reads it."""
     if operator_of(node) == QUANTIZE:
         return affine(node)
     return next((affine(user) for user in node.users if operator_of(user) == DEQUANTIZE), None)
 
 
 def affine_operands(node: Node) -> list[Affine] | None:
-    """The parameters of all tensors that a node reads; None if one is not dequantized per tensor."""
+    """Parameters of all operands of a node; None if an operand is not dequantized per tensor."""
     found = [affine(source) for source in tensors_of(node) if operator_of(source) == DEQUANTIZE]
     return [each for each in found if each] if len(found) == len(tensors_of(node)) else None
 
 
 class Weights(NamedTuple):
-    """Constant integers that are dequantized: values * scales. One scale (`axis` None), one for each index of `axis`,
-    or, with `group`, a matrix of them: one for as many numbers of each row.
+    """Constant integers that are dequantized as values * scales: one scale (`axis` is None), one for each index of
+    `axis`, or, with `group`, one for each `group` elements of a row.
     """
 
     values: torch.Tensor
@@ -90,7 +90,7 @@ class Weights(NamedTuple):
 
 
 def weights_of(program: ExportedProgram, node: object) -> Weights | None:
-    """The integers behind constant weights; None if a node is none, or they have zero points."""
+    """The integers of dequantized constant weights; None for other nodes and for weights with zero points."""
     name = operator_of(node) if isinstance(node, Node) else ""
     if name not in (DEQUANTIZE, PER_CHANNEL, PER_GROUP):
         return None
@@ -99,8 +99,11 @@ def weights_of(program: ExportedProgram, node: object) -> Weights | None:
     if values is None or values.dtype != torch.int8:
         return None
     places = {DEQUANTIZE: 3, PER_CHANNEL: 4, PER_GROUP: 3}[name]
-    least, most = cast(int, argument(node, places, "quant_min")), cast(int, argument(node, places + 1, "quant_max"))
-    bits = 4 if least >= -8 and most <= 7 else 8
+    quant_min, quant_max = (
+        cast(int, argument(node, places, "quant_min")),
+        cast(int, argument(node, places + 1, "quant_max")),
+    )
+    bits = 4 if quant_min >= -8 and quant_max <= 7 else 8
     if name == DEQUANTIZE:
         found = affine(node)
         assert found is not None
@@ -110,13 +113,13 @@ def weights_of(program: ExportedProgram, node: object) -> Weights | None:
         return None
     if name == PER_CHANNEL:
         return Weights(values, scales, cast(int, argument(node, 3, "axis")), 0, bits)
-    if scales.numel() == len(values):  # groups that are whole rows
+    if scales.numel() == len(values):  # one group a row
         return Weights(values, scales.reshape(-1), 0, 0, bits)
     return Weights(values, scales, 0, cast(int, argument(node, 6, "group_size")), bits)
 
 
 def dynamic_source(node: object) -> Node | None:
-    """What is quantized and dequantized while running to give `node`; None for any other node."""
+    """The source that is quantized and dequantized dynamically to give `node`; None for other nodes."""
     if not isinstance(node, Node) or operator_of(node) not in {last for _, last in DYNAMIC.values()}:
         return None
     quantize, scale = node.args[:2]

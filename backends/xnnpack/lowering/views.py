@@ -1,7 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Views of permuted tensors: one that splits and joins dimensions which follow each other in memory too needs no
-transposition before it.
-"""
+"""Views of permuted tensors: a view that splits or joins dimensions adjacent in memory needs no transposition."""
 
 from __future__ import annotations
 
@@ -12,14 +10,14 @@ from executorch.backends.xnnpack.lowering.layout import Order
 
 
 class _Group(NamedTuple):
-    """Dimensions of a tensor and those of its view that hold the same elements; one of the two may be empty."""
+    """Dimensions of a tensor and the dimensions of its view with the same elements; one of the two may be empty."""
 
     source: list[int]
     view: list[int]
 
 
 def order_of_view(sizes: Sequence[object], view: Sequence[object], order: Order) -> Order | None:
-    """The order of a view whose elements lie as those of a tensor of `sizes` in `order`; None if there is none."""
+    """The order of a view that keeps the memory of a tensor of `sizes` in `order`; None if no order does."""
     groups = _groups(sizes, view)
     if groups is None:
         return None
@@ -28,7 +26,7 @@ def order_of_view(sizes: Sequence[object], view: Sequence[object], order: Order)
     for source, made in groups:
         places = [order.index(dim) for dim in source]
         if not places:
-            # New dimensions of size 1 may be anywhere: here they stay before what follows.
+            # A new dimension of size 1 may be anywhere; keep it before the next dimension.
             waiting += made
         elif places != list(range(places[0], places[0] + len(places))):
             return None
@@ -40,7 +38,7 @@ def order_of_view(sizes: Sequence[object], view: Sequence[object], order: Order)
 
 
 def _groups(sizes: Sequence[object], view: Sequence[object]) -> list[_Group] | None:
-    """None if sizes that are not fixed do not stand for themselves."""
+    """Match dimensions of a tensor and its view; None if a dynamic size would be split or joined."""
     groups: list[_Group] = []
     first = second = 0
     while first < len(sizes) or second < len(view):
@@ -62,7 +60,7 @@ def _groups(sizes: Sequence[object], view: Sequence[object]) -> list[_Group] | N
 
 
 def _joined(sizes: Sequence[object], view: Sequence[object], first: int, second: int) -> _Group | None:
-    """The fewest dimensions from these on that hold equally many elements."""
+    """The fewest dimensions from `first` and `second` on with equal numbers of elements; None if a size is dynamic."""
     group = _Group([], [])
     mine = theirs = 1
     while not group.source or not group.view or mine != theirs:

@@ -34,7 +34,7 @@ def _cat(low: Lowering, node: Node) -> None:
 
 
 def concatenate(low: Lowering, node: Node, parts: list[int], sizes: list[int], axis: int, order: Order) -> None:
-    """Makes `node`'s result of two parts or more, whose sizes along `axis` of the order are at most `sizes`."""
+    """Concatenate two or more `parts` into `node`'s result. `sizes`: upper bounds of the parts along `axis` of `order`."""
     shape = low.shape(node, order)
     while len(parts) > _MOST_CONCATENATED:
         shape[axis] = sum(sizes[:_MOST_CONCATENATED])
@@ -53,7 +53,7 @@ def _joined(axis: int, parts: list[int], result: int) -> object:
 def _refuse_pad(node: Node, program: ExportedProgram) -> str | None:
     paddings = cast("list[int]", node.args[1])
     if any(not isinstance(padding, int) or padding < 0 for padding in paddings):
-        return f"paddings {paddings} are not all fixed and positive"
+        return f"paddings are {paddings}, expected static sizes of at least 0"
     return None
 
 
@@ -81,7 +81,7 @@ def _refuse_view(node: Node, program: ExportedProgram) -> str | None:
         return None
     source = cast(Node, node.args[0])
     return (
-        None if same_sizes(source.meta["val"].shape, sizes) else f"{len(unknown)} of its sizes are not fixed, at most 1"
+        None if same_sizes(source.meta["val"].shape, sizes) else f"{len(unknown)} sizes are dynamic, expected at most 1"
     )
 
 
@@ -101,11 +101,11 @@ def _refuse_expand(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
     if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         return None
-    return None if is_static(node.meta["val"].shape) else "it repeats elements, and its sizes are not fixed"
+    return None if is_static(node.meta["val"].shape) else "it repeats elements and its sizes are dynamic"
 
 
 def _expand(low: Lowering, node: Node) -> None:
-    """Repeats by multiplying with ones, which changes no value."""
+    """Repeats by broadcasting against ones: multiplying by one changes no value."""
     source = cast(Node, node.args[0])
     if same_sizes(source.meta["val"].shape, node.meta["val"].shape):
         low.rename(node, source)
@@ -115,7 +115,7 @@ def _expand(low: Lowering, node: Node) -> None:
 
 
 def _parts_of_repeat(node: Node) -> tuple[list[int], list[int]]:
-    """Sizes of the operand, and of the ones that it is multiplied by, with a dimension for each count."""
+    """Shapes of the operand and of the ones it is broadcast against: a repeated dimension becomes (count, size)."""
     shape = cast(Node, node.args[0]).meta["val"].shape
     counts = cast("list[int]", node.args[1])
     apart, ones = [], []
@@ -127,7 +127,7 @@ def _parts_of_repeat(node: Node) -> tuple[list[int], list[int]]:
 
 def _refuse_repeat(node: Node, program: ExportedProgram) -> str | None:
     if not is_static(node.meta["val"].shape) or not is_static(cast("list[object]", node.args[1])):
-        return "its sizes are not fixed"
+        return "its sizes are dynamic"
     needed = len(_parts_of_repeat(node)[0])
     return None if needed <= MAX_RANK else f"it needs {needed} dimensions, at most {MAX_RANK}"
 
@@ -144,7 +144,7 @@ def _repeat(low: Lowering, node: Node) -> None:
 
 def _refuse_copy(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
-    return None if source.meta["val"].dtype == node.meta["val"].dtype or rank(node) else "it converts a number"
+    return None if source.meta["val"].dtype == node.meta["val"].dtype or rank(node) else "it converts a rank-0 tensor"
 
 
 def _copy(low: Lowering, node: Node) -> None:
@@ -158,8 +158,8 @@ def _copy(low: Lowering, node: Node) -> None:
 
 def _refuse_shuffle(node: Node, program: ExportedProgram) -> str | None:
     if rank(cast(Node, node.args[0])) != 4:
-        return "its operand is no batch of images"
-    return None if is_static(node.meta["val"].shape[1:]) else "the size of its images is not fixed"
+        return "its operand is not a batch of images (rank 4)"
+    return None if is_static(node.meta["val"].shape[1:]) else "the size of its images is dynamic"
 
 
 def _pixel_shuffle(low: Lowering, node: Node) -> None:
@@ -168,7 +168,7 @@ def _pixel_shuffle(low: Lowering, node: Node) -> None:
     batch, channels, height, width = low.shape(node)
     height, width = height // factor, width // factor
     last = low.read(source, CHANNELS_LAST)
-    # At most six dimensions: those of the rows are one with the batch.
+    # XNNPACK has at most six dimensions, so batch and height share one.
     parts = [batch * height, width, channels, factor, factor]
     apart = low.reshaped(node, last, [None, *parts[1:]], parts)
     steps = [0, 3, 1, 4, 2]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Elementwise operators that take several nodes of XNNPACK."""
+"""Elementwise operators that become several XNNPACK nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 
 class _Formula:
-    """The values of a formula of one tensor, all of one shape. single: they are float32, whatever the tensor is."""
+    """Values of an elementwise formula over one tensor, all of its shape. single: computed in float32 for any dtype."""
 
     def __init__(self, low: Lowering, node: Node, single: bool) -> None:
         (source,) = tensors_of(node)
@@ -61,11 +61,11 @@ def _composed(
 
 
 _APART = 5e-4
-"""How far the approximation of gelu by tanh is from gelu, at most."""
+"""Maximum error of the tanh approximation of gelu."""
 
 
 def _gelu_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
-    """Gelu is a table of 256 results, which is good for the approximation within a quantum, too."""
+    """int8 gelu is a table of 256 results. It also serves the tanh approximation if that error is below one quantum."""
     exact = node.kwargs.get("approximate", "none") == "none"
     return if_scales(lambda operands, made: exact or made > _APART)(node, result, program)
 
@@ -129,7 +129,7 @@ def _power(f: _Formula, node: Node) -> None:
     _POWERS[cast(float, node.args[1])](f, node)
 
 
-# Beyond it, the sum of one and the exponential is the exponential to the last bit, in float32.
+# Above this x, 1 + exp(x) == exp(x) in float32.
 _LEAST_THRESHOLD, _MOST_THRESHOLD = 17.0, 80.0
 
 
@@ -148,8 +148,8 @@ def _refuse_softplus(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _softplus(f: _Formula, node: Node) -> None:
-    """log(1 + eˣ) is max(x, 0) + log(1 + z) with z = e⁻ˡˣˡ; and that is log u + (z - (u - 1)) / u with u = 1 + z
-    rounded, which is as exact for the smallest z.
+    """log(1 + eˣ) = max(x, 0) + log(1 + z) with z = e⁻ˡˣˡ. log(1 + z) = log u + (z - (u - 1)) / u with u = 1 + z
+    rounded: the second term restores the bits of z that rounding loses.
     """
     beta, _ = cast("tuple[float, float]", _softplus_arguments(node))
     x = f.x if beta == 1 else f.step(g.Multiply, f.x, f.number(beta))

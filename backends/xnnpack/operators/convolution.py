@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Convolution in all its forms, and the batch norm behind it."""
+"""Convolutions (1-D, 2-D, transposed, grouped) and the batch norm that follows one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _SIGNALS: Order = (0, 2, 1)
-"""Of signals: batch, length, channels."""
+"""Dim order of 1-D signals: batch, length, channels."""
 
 
 class _Call(NamedTuple):
@@ -37,7 +37,7 @@ class _Call(NamedTuple):
 
 
 def _call(node: Node) -> _Call:
-    """What a convolution is called with; one number for all dimensions is written out."""
+    """Arguments of a convolution; a list of one number is expanded to all spatial dimensions."""
     call = _Call(*node.args)  # type: ignore[arg-type]
     dims = rank(call.source) - 2
 
@@ -55,17 +55,17 @@ def _call(node: Node) -> _Call:
 def _refuse(node: Node, program: ExportedProgram) -> str | None:
     call = _call(node)
     if any(each is not None and not is_constant(program, each) for each in (call.weight, call.bias)):
-        return "its weight or bias is not constant"
+        return "its weight or bias is computed, expected a constant"
     if rank(call.source) not in (3, 4) or rank(call.weight) != rank(call.source):
         return f"its operand has {rank(call.source)} dimensions, expected 3 or 4"
     if rank(call.source) == 3 and not (
         numbers_in(call.source.meta["val"].shape) and numbers_in(node.meta["val"].shape)
     ):
-        return "more than one of its sizes is not fixed"
+        return "more than one of its sizes is dynamic"
     if any(padding < 0 for padding in call.padding):
         return f"padding {call.padding} is negative"
     if call.transposed and any(more >= stride for more, stride in zip(call.output_padding, call.stride, strict=True)):
-        return f"output padding {call.output_padding} is not below stride {call.stride}"
+        return f"output padding is {call.output_padding}, expected less than stride {call.stride}"
     return None
 
 
@@ -94,7 +94,7 @@ def _convolution(low: Lowering, node: Node) -> None:
 
 
 def _operands(low: Lowering, node: Node, call: _Call, weights: Weights | None) -> tuple[type, int, int]:
-    """The kind of node, its filter and its bias. weights: of images that are quantized while running."""
+    """The kind of node, its filter and its bias. weights: integers if the images are quantized dynamically."""
     if low.on_integers(node):
         integers = integer_operands(node, low.program)
         kind, weight = _kind_and_filter(call, _of_rank_4(integers.weights.values))
@@ -124,20 +124,18 @@ def _quantized_images(low: Lowering, call: _Call) -> int:
 
 
 def takes_quantized_images(node: Node, program: ExportedProgram) -> bool:
-    """Whether a node is a convolution whose images are quantized while running, each for itself."""
+    """Return whether a node is a convolution whose images are quantized dynamically, one scale an image."""
     return _weights_of_quantized_images(node, program) is not None
 
 
 def _weights_of_quantized_images(node: Node, program: ExportedProgram) -> Weights | None:
-    """The weights of a convolution whose images are quantized while running: constant integers of which no channel is a
-    group of its own.
-    """
+    """Integer weights of a convolution with dynamically quantized images; None for other and depthwise convolutions."""
     if operator_of(node) != "aten.convolution.default" or dynamic_source(node.args[0]) is None:
         return None
     call, weights = _call(node), weights_of(program, node.args[1])
     if weights is None or weights.group or weights.axis not in (None, 0):
         return None
-    # What is scaled behind it has its weights scaled as numbers.
+    # A fused batch norm scales the weights, so they must be float.
     before_norm = len(node.users) == 1 and operator_of(next(iter(node.users))) == f"aten.{NORM}"
     depthwise = call.groups > 1 and weights.values.shape[1] == 1
     constant_bias = call.bias is None or is_constant(program, call.bias)
@@ -151,7 +149,7 @@ def _of_rank_4(weight: torch.Tensor) -> torch.Tensor:
 
 
 def _channels_of(node: Node) -> int:
-    """The dimension of the weights that is the result's channels, or none."""
+    """Dimension of the weights that indexes the result's channels; -1 if none does."""
     call = _call(node)
     return 0 if not call.transposed else 1 if call.groups == 1 else -1
 
@@ -181,7 +179,7 @@ def _add(low: Lowering, node: Node, call: _Call, kind: type, filters: int, bias:
 
 
 def _kind_and_filter(call: _Call, weight: torch.Tensor) -> tuple[type, torch.Tensor]:
-    """The kind of node, and its filter with the channels that it sums over last."""
+    """The kind of node, and its filter with the reduced channels last."""
     if call.transposed:
         # [inputs, outputs of a group, …] → [outputs, …, inputs of a group]
         groups = weight.reshape(call.groups, -1, *weight.shape[1:])
@@ -233,13 +231,13 @@ def _refuse_norm(node: Node, program: ExportedProgram) -> str | None:
     call = _Norm(*node.args)  # type: ignore[arg-type]
     operands = [each for each in (call.weight, call.bias, call.mean, call.variance) if each is not None]
     if any(not is_constant(program, each) for each in operands):
-        return "its statistics are not constant"
+        return "its statistics are computed, expected constants"
     others = [user for user in node.users if user.args[1] != 0]
     return "its statistics are used" if any(user.users for user in others) else None
 
 
 def _norm(low: Lowering, node: Node) -> None:
-    """Without a convolution before it: one product, one sum."""
+    """Batch norm without a preceding convolution: one multiply, one add."""
     (result,) = [user for user in node.users if user.args[1] == 0]
     source = cast(Node, node.args[0])
     order = CHANNELS_LAST if rank(source) == 4 else low.order_of(source)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Elementwise operators that are one node of XNNPACK, activations among them."""
+"""Elementwise operators, including activations, that become one XNNPACK node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def unary(
     refusal: Check = lambda node, program: None,
     on_integers: OnIntegers | None = None,
 ) -> Rule:
-    """The rule of an operator of one tensor; `make` gives the kind of node from the call, the operand, the result."""
+    """Rule of a unary operator; `make(call, operand, result)` returns the XNNPACK node."""
 
     def emit(low: Lowering, node: Node) -> None:
         (source,) = tensors_of(node)
@@ -36,7 +36,7 @@ def unary(
 
 
 def _plain_unary(kind: type) -> Rule:
-    # On integers it is a table of 256 results. Those of negative numbers would be none here.
+    # On integers this is a table of 256 results; log and square root of negative inputs have no integer result.
     table = None if kind in _OF_SOME_NUMBERS else if_scales(lambda operands, result: True)
     return unary(lambda node, source, made: kind(source, made), on_integers=table)
 
@@ -56,7 +56,7 @@ def _binary(kind: type) -> Rule:
 
 
 def _sizes_read(low: Lowering, node: Node, order: Order) -> Sequence[int]:
-    """The sizes of what `low.operand` gives: of constants with those that are broadcast, in their order."""
+    """Sizes of the value that `low.operand` returns, in its order; constants include their broadcast dimensions."""
     if rank(node) == len(order):
         return low.shape(node, order)
     if order == plain(len(order)) or not low.is_constant(node):
@@ -82,7 +82,7 @@ def _refuse_alpha(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _with_number(kind: type) -> Rule:
-    """An operator of a tensor and a number, which becomes a constant."""
+    """Rule of an operator of a tensor and a scalar; the scalar becomes a constant."""
 
     def emit(low: Lowering, node: Node) -> None:
         source = cast(Node, node.args[0])
@@ -96,7 +96,7 @@ def _with_number(kind: type) -> Rule:
 
 def _refuse_number(node: Node, program: ExportedProgram) -> str | None:
     fixed = all(isinstance(each, (int, float)) for each in node.args[1:])
-    return None if fixed else "its number is not fixed"
+    return None if fixed else "its scalar operand is computed, expected a constant"
 
 
 def limits_of(node: Node) -> Limits:
@@ -180,7 +180,7 @@ def _prelu(low: Lowering, node: Node) -> None:
     if slopes is None:
         operand = low.operand(weight, order)
     else:
-        # One number, or one a channel, which is the second dimension.
+        # The slope has one element, or one for each channel (dimension 1).
         shaped = slopes if slopes.dim() == rank(source) else slopes.reshape(-1, *[1] * (rank(source) - 2))
         front = [1] * (rank(source) - shaped.dim())
         operand = low.writer.constant(shaped.reshape(*front, *shaped.shape).permute(order))
@@ -225,7 +225,7 @@ _WITH_NUMBER: dict[str, type] = {
 }
 
 CLAMPS = ("relu.default", "hardtanh.default", "clamp.default")
-"""Operators that may be made with the node before them."""
+"""Clamps that may be fused into the node before them."""
 
 RULES: dict[str, Rule] = {
     **{name: _plain_unary(kind) for name, kind in _UNARY.items()},

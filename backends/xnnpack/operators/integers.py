@@ -1,5 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which calls between dequantize and quantize XNNPACK computes on the integers, and the integers of their constants."""
+"""Conditions under which XNNPACK computes dequantize → operator → quantize on integers, and the constants of such
+nodes.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,17 @@ from executorch.backends.xnnpack.lowering.quantization import (
 from executorch.backends.xnnpack.operators.rule import OnIntegers
 
 _SMALLEST = 2.0**-126
-"""The least scale that XNNPACK takes: the least normal number."""
+"""Smallest scale that XNNPACK accepts: the smallest normal float32."""
 
 
 def if_alike(node: Node, result: Affine, program: ExportedProgram) -> bool:
-    """Where elements are only moved or chosen: operands and result have the same parameters."""
+    """Accept operators that only move or select elements: operands and result must have equal parameters."""
     operands = affine_operands(node)
     return operands is not None and all(operand.is_as(result) for operand in operands)
 
 
 def if_scales(fit: Callable[[list[float], float], bool]) -> OnIntegers:
-    """Where operands and result have the same dtype, and scales for which `fit` is true."""
+    """Accept operands and result of one dtype whose scales satisfy `fit`."""
 
     def check(node: Node, result: Affine, program: ExportedProgram) -> bool:
         operands = affine_operands(node)
@@ -45,12 +47,12 @@ def if_scales(fit: Callable[[list[float], float], bool]) -> OnIntegers:
 
 
 def sums_fit(operands: list[float], result: float) -> bool:
-    """XNNPACK's bounds for sums and differences."""
+    """XNNPACK's bounds on scale ratios of sums and differences."""
     return all(2.0**-10 <= scale / result < 2.0**8 for scale in operands)
 
 
 def products_fit(operands: list[float], result: float) -> bool:
-    """XNNPACK's bounds for products; one operand is multiplied with itself."""
+    """XNNPACK's bounds on scale ratios of products; a single operand is squared."""
     return 2.0**-16 <= operands[0] * operands[-1] / result < 2.0**8
 
 
@@ -60,8 +62,8 @@ def _source(node: Node) -> Affine | None:
 
 
 def if_weights(axis_of: Callable[[Node], int]) -> OnIntegers:
-    """Where an int8 operand, the first, is multiplied with constant weights, the second, and added to a constant bias,
-    the third; `axis_of` gives the dimension of the weights that may have several scales.
+    """Accept (int8 operand, constant weights, constant bias). `axis_of` returns the dimension of the weights that may
+    have several scales.
     """
 
     def check(node: Node, result: Affine, program: ExportedProgram) -> bool:
@@ -80,7 +82,7 @@ def if_weights(axis_of: Callable[[Node], int]) -> OnIntegers:
 
 
 class Operands(NamedTuple):
-    """Weights and bias as integers, and what they stand for."""
+    """Weights and bias as integers, with their quantization parameters."""
 
     weights: Weights
     bias: torch.Tensor | None
@@ -88,7 +90,7 @@ class Operands(NamedTuple):
 
 
 def integer_operands(node: Node, program: ExportedProgram) -> Operands:
-    """Those of a node that is computed on integers. The bias has the scale of the products that it is added to."""
+    """Operands of a node that is computed on integers. The bias takes the scale input scale * weight scale."""
     source, weights = _source(node), weights_of(program, node.args[1])
     assert source is not None and weights is not None
     scales = source.scale * weights.scales.double()
@@ -101,7 +103,7 @@ def integer_operands(node: Node, program: ExportedProgram) -> Operands:
 
 
 def weight_elements(weights: Weights, dim: int) -> Elements:
-    """What int8 weights stand for when their channels are dimension `dim`."""
+    """Element type of int8 weights whose channels are dimension `dim`."""
     if weights.axis is None:
         return per_tensor(torch.int8, float(weights.scales), 0)
     return per_channel(torch.int8, weights.scales, dim)

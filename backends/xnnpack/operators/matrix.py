@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Products of matrices."""
+"""Linear layers and matrix products."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 _NIBBLE = 4  # bits
-_NIBBLE_ZERO = 8  # what XNNPACK takes off each integer of four bits
-_GROUPS_OF = 32  # XNNPACK's groups are multiples of it
-_TRANSPOSED = 1  # XNNPACK's flag: the right operand has its rows where its columns would be
+_NIBBLE_ZERO = 8  # zero point of XNNPACK's 4-bit weights
+_GROUPS_OF = 32  # XNNPACK's group sizes are multiples of 32
+_TRANSPOSED = 1  # XNN_FLAG_TRANSPOSE_WEIGHTS: the right operand is transposed
 
 
 def _refuse_linear(node: Node, program: ExportedProgram) -> str | None:
@@ -36,8 +36,8 @@ def _bias(node: Node) -> Node | None:
 
 
 def takes_quantized_rows(node: Node, program: ExportedProgram) -> bool:
-    """Whether a node is a linear layer whose operand is quantized row by row while running: its weights are constant
-    integers.
+    """Return whether a node is a linear layer with constant integer weights whose operand is quantized dynamically, one
+    scale a row.
     """
     if operator_of(node) != "aten.linear.default" or dynamic_source(node.args[0]) is None:
         return False
@@ -48,7 +48,7 @@ def takes_quantized_rows(node: Node, program: ExportedProgram) -> bool:
 
 
 def _fits(weights: Weights, groups_of: int) -> bool:
-    """Whether a layer's weights can stay integers: each row, or each group of it, has a scale."""
+    """Return whether weights can stay integers: one scale for each row or each group of a row."""
     if not weights.group:
         return weights.axis in (None, 0)
     whole = weights.values.shape[1] % weights.group == 0
@@ -56,7 +56,7 @@ def _fits(weights: Weights, groups_of: int) -> bool:
 
 
 def _integer_filters(low: Lowering, weights: Weights) -> int:
-    """Weights of which each row, or group of it, has a scale; integers of four bits are kept as such in pairs."""
+    """Filter with one scale for each row or each group of a row. 4-bit integers are packed two in a byte."""
     outputs, inputs = weights.values.shape
     if weights.bits == _NIBBLE and inputs % 2 == 0:
         raised = (weights.values + _NIBBLE_ZERO).to(torch.uint8)
@@ -102,13 +102,13 @@ def _filters_of_rows(low: Lowering, weights: Weights) -> int:
 
 
 def _bias_of_rows(low: Lowering, weights: Weights, bias: Node | None) -> int:
-    """The bias of a product of numbers with integers: XNNPACK multiplies the sum of both by the scale."""
+    """Bias of a float x int8 product, divided by the scale: XNNPACK multiplies product plus bias by the scale."""
     tensor = None if bias is None else low.constant(bias)
     return g.INVALID_ID if tensor is None else low.writer.constant((tensor.double() / weights.scales).float())
 
 
 def _linear_of_computed(low: Lowering, node: Node) -> None:
-    """XNNPACK packs a layer's weights once: computed ones are an operand of a product, which sets no limits itself."""
+    """XNNPACK packs a layer's weights once, so computed weights become a batch matrix product, which cannot clamp."""
     source, weight, bias = cast(Node, node.args[0]), cast(Node, node.args[1]), _bias(node)
     made = low.step(node, _transposed_product, low.read(source), low.read(weight), shape=low.shape(node))
     last = g.Clamp(made, low.result(node)) if bias is None else g.Add(made, low.read(bias), low.result(node))
@@ -124,8 +124,12 @@ def _refuse_addmm(node: Node, program: ExportedProgram) -> str | None:
         return "alpha or beta is not 1"
     bias, weight = (constant_tensor(program, node.args[place]) for place in (0, 2))
     if bias is None or weight is None:
-        return "its weight or bias is not constant"
-    return None if bias.dim() == 1 and bias.shape[0] == weight.shape[1] else "its bias is not one number a column"
+        return "its weight or bias is computed, expected a constant"
+    return (
+        None
+        if bias.dim() == 1 and bias.shape[0] == weight.shape[1]
+        else f"its bias has shape {tuple(bias.shape)}, expected ({weight.shape[1]},)"
+    )
 
 
 def _addmm(low: Lowering, node: Node) -> None:
@@ -142,8 +146,8 @@ def _refuse_product(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _product(low: Lowering, node: Node) -> None:
-    """A matrix of constants, which is packed once, or batches that are broadcast. Integers are multiplied as they are
-    with numbers of single precision.
+    """A constant right matrix becomes a fully connected node, which packs it once; other operands a batch product.
+    Constant int8 weights stay integers and multiply float32.
     """
     left, right = cast(Node, node.args[0]), cast(Node, node.args[1])
     integers = converted_weights(low.program, right) if product_of(low.program, right) else None
@@ -163,7 +167,9 @@ def _product(low: Lowering, node: Node) -> None:
 
 
 def _right_order(low: Lowering, right: Node) -> Order:
-    """As the program has it, or with rows and columns exchanged: in which it is there, or whose rows stay together."""
+    """The program's order, or rows and columns swapped: the order that already exists, else the one that keeps rows
+    contiguous.
+    """
     size = rank(right)
     straight: Order = plain(size)
     exchanged = (*range(size - 2), size - 1, size - 2)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Layer norm, group norm and (log-)softmax. Norms of half precision are computed in single, as eager does."""
+"""Layer norm, group norm and (log-)softmax. Half-precision norms are computed in float32, as eager does."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 
 class _Rows:
-    """A value of rows while it is normalized, in single precision. `sizes` are those of the value, of which the last
-    `length` elements are a row; `bounds` their upper bounds.
+    """Rows being normalized, in float32. `sizes`: the value's sizes, the last `length` elements being a row; `bounds`:
+    their upper bounds.
     """
 
     def __init__(self, low: Lowering, node: Node, sizes: Sequence[object], bounds: Sequence[int], dims: int) -> None:
@@ -31,23 +31,23 @@ class _Rows:
         self._kept = [*sizes[:-dims], *[1] * dims], [*bounds[:-dims], *[1] * dims]
 
     def step(self, kind: type, *operands: int) -> int:
-        """A value of as many elements."""
+        """Add a node whose result has the rows' shape."""
         return self._low.step(self._node, kind, *operands, shape=self._bounds, dtype=torch.float32)
 
     def small(self, kind: type, *operands: int) -> int:
-        """A value of one element a row."""
+        """Add a node whose result has one element a row."""
         return self._low.step(self._node, kind, *operands, shape=self._kept[1], dtype=torch.float32)
 
     def number(self, value: float) -> int:
         return self._low.writer.constant(torch.tensor(value))
 
     def mean(self, value: int) -> int:
-        """One number a row, which is broadcast to it."""
+        """The mean of each row, broadcastable to it."""
         images = self._as(value, [None, self._length, 1, 1], [self._count, self._length, 1, 1])
         return self._spread(self._means(image_mean, images))
 
     def largest(self, value: int) -> int:
-        """The largest number of each row: that under a window as wide as the row."""
+        """The maximum of each row: a max-pool with a window as wide as the row."""
         images = self._as(value, [None, 1, self._length, 1], [self._count, 1, self._length, 1])
         length = self._length
 
@@ -75,7 +75,7 @@ class _Rows:
 
 
 def _finish(low: Lowering, node: Node, target: Node, value: int, last: list[tuple[type, torch.Tensor]]) -> None:
-    """`target` is a value in single precision after some more binary steps with constants."""
+    """Apply binary nodes with constants (scale, bias) to a float32 value and write `target`."""
     shape = low.shape(target)
     half = target.meta["val"].dtype != torch.float32
     for place, (kind, operand) in enumerate(last):
@@ -100,12 +100,12 @@ def _affine(low: Lowering, weight: object, bias: object, shape: Sequence[int]) -
 def _refuse_norm(node: Node, program: ExportedProgram, weights: tuple[int, int], sizes: Sequence[object]) -> str | None:
     operands = [node.args[place] for place in weights]
     if any(isinstance(each, Node) and not is_constant(program, each) for each in operands):
-        return "its weight or bias is not constant"
+        return "its weight or bias is computed, expected a constant"
     if any(user.users for place, user in taken(node).items() if place != 0):
         return "its statistics are used"
     if not numbers_in(cast(Node, node.args[0]).meta["val"].shape):
-        return "more than one of its sizes is not fixed"
-    return None if is_static(sizes) else "the sizes over which it goes are not fixed"
+        return "more than one of its sizes is dynamic"
+    return None if is_static(sizes) else "the sizes it normalizes over are dynamic"
 
 
 def _refuse_layer_norm(node: Node, program: ExportedProgram) -> str | None:
@@ -139,12 +139,12 @@ def _group_norm(low: Lowering, node: Node) -> None:
 def _refuse_instances(node: Node, program: ExportedProgram) -> str | None:
     shape = cast(Node, node.args[0]).meta["val"].shape
     if len(shape) < 3 or shape[0] != 1:
-        return "its statistics are those of a batch"
+        return "it computes statistics over a batch of more than one"
     return _refuse_norm(node, program, (1, 2), shape)
 
 
 def _instances(low: Lowering, node: Node) -> None:
-    """Batch norm with the statistics of a batch of one: each channel is normalized for itself."""
+    """Instance norm: batch norm with the statistics of a batch of one normalizes each channel separately."""
     source = cast(Node, node.args[0])
     sizes = low.shape(source)
     rows = _Rows(low, node, sizes, sizes, rank(source) - 2)
@@ -174,12 +174,12 @@ def _refuse_log_softmax(node: Node, program: ExportedProgram) -> str | None:
         return reason
     size = source.meta["val"].shape[cast(int, node.args[1])]
     if not isinstance(size, int) or size == 1:
-        return f"it is over {size} elements, expected a fixed number of several"
-    return None if numbers_in(source.meta["val"].shape) else "more than one of its sizes is not fixed"
+        return f"it is over {size} elements, expected a static size above 1"
+    return None if numbers_in(source.meta["val"].shape) else "more than one of its sizes is dynamic"
 
 
 def _log_softmax(low: Lowering, node: Node) -> None:
-    """x - max - log Σ exp(x - max), the sum being the mean of as many."""
+    """x - max - log Σ exp(x - max); the sum is the mean times the number of elements."""
     source = cast(Node, node.args[0])
     order = moved_last([cast(int, node.args[1])], rank(source))
     bounds = low.shape(source, order)

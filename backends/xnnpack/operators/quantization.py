@@ -1,8 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Quantize and dequantize, and which operators between them are computed on the integers.
+"""Rules for quantize and dequantize.
 
-Exact where XNNPACK's node is; else within one quantum of the result of dequantize, operator, quantize: XNNPACK
-multiplies by scales in fixed point. What is not computed on integers is computed on numbers, as the graph says.
+Operators between dequantize and quantize are computed on integers where XNNPACK can. The result is exact or within one
+quantum of dequantize → operator → quantize, because XNNPACK multiplies by scales in fixed point. All other operators
+are computed in float, as the graph says.
 """
 
 from __future__ import annotations
@@ -37,15 +38,19 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 
 def _refuse_parameters(found: Affine) -> str | None:
     if not isinstance(found.scale, (int, float)) or not isinstance(found.zero_point, int):
-        return "its scale or zero point is not fixed"
+        return "its scale or zero point is computed, expected a constant"
     if found.dtype not in (torch.int8, torch.uint8):
-        return f"it makes {found.dtype}, expected int8 or uint8"
+        return f"its dtype is {found.dtype}, expected int8 or uint8"
     if not math.isfinite(found.scale) or found.scale < sys.float_info.epsilon**2:
         return f"its scale is {found.scale}, expected a positive number"
     limits = torch.iinfo(found.dtype)
     if not limits.min <= found.zero_point <= limits.max:
-        return f"its zero point {found.zero_point} is no {found.dtype}"
-    return None if found.least < found.most else f"its limits {found.least} and {found.most} are out of order"
+        return f"its zero point {found.zero_point} is out of range of {found.dtype}"
+    return (
+        None
+        if found.quant_min < found.quant_max
+        else f"quant_min {found.quant_min} is not below quant_max {found.quant_max}"
+    )
 
 
 def _refuse(node: Node, program: ExportedProgram) -> str | None:
@@ -58,7 +63,7 @@ def _refuse(node: Node, program: ExportedProgram) -> str | None:
     reason = refusal_of_tensor(real, (torch.float32,)) or refusal_of_tensor(integer, (found.dtype,))
     meant = stands_for(integer)
     if reason is None and meant is not None and not found.is_as(meant):
-        return f"{integer.name} stands for other numbers elsewhere"
+        return f"another reader dequantizes {integer.name} with other parameters"
     return reason
 
 
@@ -74,34 +79,38 @@ def _quantize(low: Lowering, node: Node) -> None:
 
 
 def _nothing(low: Lowering, node: Node) -> None:
-    """Its readers make what they need of it."""
+    """Emits no node: readers convert the value as they need it."""
 
 
 def _refuse_computed(node: Node, program: ExportedProgram) -> str | None:
-    return refusal_of_tensor(node, FLOATS) if is_constant(program, node) else "it dequantizes what is not constant"
+    return (
+        refusal_of_tensor(node, FLOATS)
+        if is_constant(program, node)
+        else "it dequantizes a computed value, expected a constant"
+    )
 
 
 def _choice(node: Node) -> Node | None:
-    """What chooses the parameters with which a node quantizes or dequantizes while running."""
+    """The choose_qparams node of a dynamic quantize or dequantize."""
     scale = node.args[1] if operator_of(node) not in DYNAMIC and len(node.args) > 1 else None
     source = scale.args[0] if isinstance(scale, Node) and scale.target is operator.getitem else None
     return node if operator_of(node) in DYNAMIC else source if isinstance(source, Node) else None
 
 
 def takes_quantized(node: Node, program: ExportedProgram) -> bool:
-    """Whether a node's first operand is quantized while running, in XNNPACK."""
+    """Return whether XNNPACK quantizes a node's first operand dynamically."""
     return takes_quantized_rows(node, program) or takes_quantized_images(node, program)
 
 
 def _refuse_dynamic(node: Node, program: ExportedProgram) -> str | None:
-    """All operators of a dynamic quantization go together, with the layers that read it."""
+    """All nodes of a dynamic quantization are lowered together with the layers that read it, or none is."""
     choice = _choice(node)
     if choice is None:
-        return "what chooses its parameters is not known"
+        return "the node that chooses its parameters is unknown"
     if operator_of(choice).endswith("choose_qparams.tensor") and tuple(choice.args[1:3]) != (-128, 127):
-        return f"its integers are from {choice.args[1]} to {choice.args[2]}, expected -128 to 127"
+        return f"its quant_min and quant_max are {choice.args[1]} and {choice.args[2]}, expected -128 and 127"
     if argument(choice, 4 if len(choice.args) > 2 else 1, "dtype") != torch.int8:
-        return "its integers are not int8"
+        return "its integers have another dtype than int8"
     source = choice.args[0]
     reason = refusal_of_tensor(cast(Node, source), FLOATS)
     if reason is not None:
@@ -110,7 +119,7 @@ def _refuse_dynamic(node: Node, program: ExportedProgram) -> str | None:
     last = {number for number in numbers if dynamic_source(number) is source}
     readers = {reader for number in last for reader in number.users}
     if not readers or not all(takes_quantized(reader, program) for reader in readers):
-        return "it is read by others than linear layers and convolutions of constant integers that mix channels"
+        return "a reader is neither a linear layer nor a non-depthwise convolution with constant integer weights"
     allowed = {*last, *(cast(Node, number.args[0]) for number in last)}
     return None if set(numbers) <= allowed | readers else "its integers are used elsewhere"
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Means and sums over any dimensions: those of images over height and width, which is how a payload names a mean."""
+"""Means and sums over any dimensions, reshaped to a mean over height and width of images: the payload's only mean."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def image_sum(source: int, made: int) -> object:
 
 
 class _Parts(NamedTuple):
-    """Sizes, in memory, before the dimensions that are reduced, of these, and after them."""
+    """Sizes in memory order: before the reduced dimensions, the reduced ones, after them."""
 
     before: list[object]
     reduced: list[object]
@@ -39,7 +39,7 @@ class _Parts(NamedTuple):
 
 
 def _parts(sizes: Sequence[object], order: Order, dims: Sequence[int]) -> _Parts | None:
-    """None if the dimensions do not follow each other in memory."""
+    """Split sizes at the reduced dimensions; None if these are not adjacent in memory."""
     places = sorted(order.index(dim) for dim in dims)
     if places != list(range(places[0], places[0] + len(places))):
         return None
@@ -57,14 +57,14 @@ def _dims(node: Node) -> list[int]:
 def _refuse(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
     if rank(source) == 0:
-        return "its operand is a number"
+        return "its operand has rank 0"
     fixed = is_static([source.meta["val"].shape[dim] for dim in _dims(node)])
     sizes = node.meta["val"].shape if fixed else source.meta["val"].shape
-    return None if numbers_in(sizes) else "more than one of its sizes is not fixed"
+    return None if numbers_in(sizes) else "more than one of its sizes is dynamic"
 
 
 def _best_order(low: Lowering, source: Node, dims: Sequence[int]) -> Order:
-    """An order in which the source is there and the dimensions follow each other, else one to transpose it to."""
+    """An existing order of the source with `dims` adjacent, else an order to transpose it to."""
     sizes = source.meta["val"].shape
     there = [low.order_of(source), *low.orders_of(source)]
     return next((order for order in there if _parts(sizes, order, dims)), moved_last(dims, rank(source)))
@@ -75,7 +75,7 @@ def _mean(low: Lowering, node: Node) -> None:
 
 
 def _sum(low: Lowering, node: Node) -> None:
-    """The mean times the number of elements, where that is fixed: ExecuTorch 1.4 knows no sum."""
+    """For a static number of elements, the mean times that number: ExecuTorch 1.4's payload lacks a sum."""
     sizes = [cast(Node, node.args[0]).meta["val"].shape[dim] for dim in _dims(node)]
     if is_static(sizes):
         _reduce(low, node, image_mean, float(torch.Size(sizes).numel()))
@@ -84,7 +84,7 @@ def _sum(low: Lowering, node: Node) -> None:
 
 
 def _reduce(low: Lowering, node: Node, kind: Callable[[int, int], object], factor: float) -> None:
-    """What `kind` makes of the images' elements, times a factor."""
+    """Reduce the elements as images with `kind`, then multiply by `factor`."""
     source, dims, keep = cast(Node, node.args[0]), _dims(node), bool(argument(node, 2, "keepdim", False))
     order = _best_order(low, source, dims)
     parts = _parts(source.meta["val"].shape, order, dims)
@@ -96,7 +96,7 @@ def _reduce(low: Lowering, node: Node, kind: Callable[[int, int], object], facto
         images = low.reshaped(node, images, _images(parts), [before, reduced, 1, after])
     left = order if keep else _without(order, dims)
     means = [before, 1, 1, after]
-    # One step after another, the last of which makes the result.
+    # The last node of this chain writes the result.
     if factor == 1 and keep and [len(part) for part in parts] == [1, 2, 1]:
         low.add(kind(images, low.result(node, left)), node)
         return
@@ -115,7 +115,7 @@ def _images(parts: _Parts) -> list[object]:
 
 
 def _without(order: Order, dims: Sequence[int]) -> Order:
-    """The order of what is left without some dimensions."""
+    """`order` without the reduced dimensions, renumbered."""
     return tuple(dim - sum(gone < dim for gone in dims) for dim in order if dim not in dims)
 
 

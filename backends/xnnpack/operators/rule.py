@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A row of the table of supported operators: what the partitioner asks and what lowering does are one entry."""
+"""Rule: a row of the table of supported operators. Partitioner and lowering read the same row."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 @dataclass(frozen=True)
 class Rule:
-    """refusal: why a node of this operator cannot be lowered exactly; None if it can.
-    emit: adds what the node becomes.
-    fuses_activation: a following clamp with no other reader of the result is made with it.
-    mixes_dtypes: its tensors may have several dtypes, all of them XNNPACK's.
-    on_integers: whether a call between dequantize and quantize (the second argument) is computed on the integers, by
-    emit; None if it is always computed on numbers.
-    any_tensors: its refusal looks at its tensors itself.
+    """How one operator is lowered.
+
+    refusal: return why a node cannot be lowered exactly; None if it can.
+    emit: add the XNNPACK nodes of a node.
+    fuses_activation: a following clamp is fused if nothing else reads the result.
+    mixes_dtypes: the tensors may have different dtypes, all supported by XNNPACK.
+    on_integers: return whether `emit` computes a call between dequantize and quantize (the second argument) on
+    integers; None if the operator is always computed in float.
+    any_tensors: `refusal` checks the tensors itself.
     """
 
     emit: Emit
@@ -45,9 +47,9 @@ class Rule:
 
 
 def refusal_of_tensors(node: Node, mixed: bool) -> str | None:
-    """Why the tensors of a call, operands and results that are used, cannot be XNNPACK's."""
+    """Why XNNPACK cannot represent the operands and used results of a call; None if it can."""
     if len(tensors_of(node)) < len(node.all_input_nodes):
-        return "it takes a size that is computed while running"
+        return "an argument is a size computed at run time"
     several = not isinstance(node.meta.get("val"), torch.Tensor)
     results = [user for user in node.users if user.users] if several else [node]
     for each in (*tensors_of(node), *results):
@@ -59,17 +61,17 @@ def refusal_of_tensors(node: Node, mixed: bool) -> str | None:
 
 
 def refusal_of_tensor(node: Node, dtypes: Sequence[torch.dtype]) -> str | None:
-    """Why a node's result cannot be one of XNNPACK's values, one of these dtypes being expected."""
+    """Why XNNPACK cannot represent a node's result; None if it can. dtypes: the accepted ones."""
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor):
-        return f"{node.name} is no tensor"
+        return f"{node.name} is not a tensor"
     if value.dtype not in dtypes:
         expected = " or ".join(str(each).removeprefix("torch.") for each in dtypes)
         return f"{node.name} has dtype {value.dtype}, expected {expected}"
     if rank(node) > MAX_RANK:
-        return f"{node.name} has {rank(node)} dimensions, at most {MAX_RANK}"
+        return f"{node.name} has {rank(node)} dimensions, expected at most {MAX_RANK}"
     if any(isinstance(size, int) and size == 0 for size in value.shape):
-        return f"{node.name} has no elements"
+        return f"{node.name} is empty"
     if any(upper_bound(size) is None for size in value.shape):
         return f"{node.name} has a size without an upper bound: {tuple(value.shape)}"
     return None

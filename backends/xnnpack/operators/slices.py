@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Parts of tensors: slice, select, split, unbind. Each is one slice in the order in which its source lies."""
+"""Parts of tensors: slice, select, split, unbind. Each is one slice in the order of its source."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _dim(node: Node, place: int) -> int:
 
 
 def _part(low: Lowering, source: Node, dim: int, first: int, size: int, order: Order, made: int) -> object:
-    """The slice of `size` elements from `first` of a dimension. 0 for a size: all that follows."""
+    """Slice of `size` elements from `first` along a dimension. A size of 0 means: to the end."""
     whole = arranged(source.meta["val"].shape, order)
     return _slice_of(place_of(dim, order), first, size, whole, low.read(source, order), made)
 
 
 def _bounds(node: Node) -> tuple[object, object]:
-    """First element and end of a slice, where they are numbers, within the source's size."""
+    """Start and end of a slice; static values are clamped to the source's size."""
     size = _source(node).meta["val"].shape[_dim(node, 1)]
     start, end = argument(node, 2, "start"), argument(node, 3, "end")
     first, last = 0 if start is None else start, _TO_THE_END if end is None else end
@@ -54,19 +54,19 @@ def _refuse_slice(node: Node, program: ExportedProgram) -> str | None:
     first, last = _bounds(node)
     size, found = (each.meta["val"].shape[_dim(node, 1)] for each in (_source(node), node))
     if not isinstance(first, int) or first < 0:
-        return "it starts at a place that is not fixed"
+        return "its start is dynamic"
     if argument(node, 4, "step", 1) != 1:
         return _refuse_steps(node)
     whole = isinstance(last, int) and last == _TO_THE_END
     if whole or (isinstance(size, int) and isinstance(last, int)):
         return None
-    return None if isinstance(found, int) else "it ends at a place that is not fixed"
+    return None if isinstance(found, int) else "its end is dynamic"
 
 
 def _refuse_steps(node: Node) -> str | None:
     if not isinstance(_source(node).meta["val"].shape[_dim(node, 1)], int):
-        return "it takes steps, and the size of that dimension is not fixed"
-    return None if numbers_in(node.meta["val"].shape) else "it takes steps, and more than one size is not fixed"
+        return "its step is not 1 and the size of that dimension is dynamic"
+    return None if numbers_in(node.meta["val"].shape) else "its step is not 1 and more than one size is dynamic"
 
 
 def _slice(low: Lowering, node: Node) -> None:
@@ -83,7 +83,7 @@ def _slice(low: Lowering, node: Node) -> None:
 
 
 def _every(low: Lowering, node: Node, dim: int, first: int, step: int, order: Order) -> None:
-    """Every step-th element of a dimension: the first ones of as many groups of `step` elements."""
+    """Every step-th element of a dimension: reshape to groups of `step` elements, take the first of each."""
     source, axis = _source(node), place_of(dim, order)
     sizes = arranged(source.meta["val"].shape, order)
     bounds, count = low.shape(source, order), cast(int, node.meta["val"].shape[dim])
@@ -104,7 +104,7 @@ def _every(low: Lowering, node: Node, dim: int, first: int, step: int, order: Or
 
 
 def _product(sizes: Sequence[object]) -> object:
-    """None if one of them is not fixed."""
+    """None if one of them is dynamic."""
     return math.prod(cast("Sequence[int]", sizes)) if is_static(sizes) else None
 
 
@@ -117,8 +117,8 @@ def _slice_of(axis: int, first: int, size: int, whole: Sequence[object], value: 
 def _refuse_select(node: Node, program: ExportedProgram) -> str | None:
     size, index = _source(node).meta["val"].shape[_dim(node, 1)], node.args[2]
     if not isinstance(index, int) or not (index >= 0 or isinstance(size, int)):
-        return "its index is not fixed"
-    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is not fixed"
+        return "its index is dynamic"
+    return None if numbers_in(node.meta["val"].shape) else "more than one of its sizes is dynamic"
 
 
 def _without(order: Order, dim: int) -> Order:
@@ -126,7 +126,7 @@ def _without(order: Order, dim: int) -> Order:
 
 
 def _take_one(low: Lowering, source: Node, node: Node, dim: int, index: int) -> None:
-    """`node` is the tensor at `index` of a dimension of `source`."""
+    """Emit `node` as `source` at `index` of dimension `dim`."""
     order = low.order_of(source)
     bounds = low.shape(source, order)
     bounds[place_of(dim, order)] = 1
@@ -145,7 +145,7 @@ def _select(low: Lowering, node: Node) -> None:
 
 def _refuse_unbind(node: Node, program: ExportedProgram) -> str | None:
     parts = node.meta["val"]
-    return None if all(numbers_in(each.shape) for each in parts) else "more than one of its sizes is not fixed"
+    return None if all(numbers_in(each.shape) for each in parts) else "more than one of its sizes is dynamic"
 
 
 def _unbind(low: Lowering, node: Node) -> None:
@@ -154,7 +154,7 @@ def _unbind(low: Lowering, node: Node) -> None:
 
 
 def _refuse_split(node: Node, program: ExportedProgram) -> str | None:
-    return None if is_static(cast("list[object]", node.args[1])) else "the sizes of its parts are not fixed"
+    return None if is_static(cast("list[object]", node.args[1])) else "the sizes of its parts are dynamic"
 
 
 def _split(low: Lowering, node: Node) -> None:
@@ -166,20 +166,20 @@ def _split(low: Lowering, node: Node) -> None:
 
 
 def _runs(index: torch.Tensor, size: int) -> list[tuple[int, int]]:
-    """First element and length of each run of following elements in an index of a dimension."""
+    """(start, length) of each run of consecutive indices."""
     places = [int(place) % size for place in index.flatten()]
     starts = [i for i, place in enumerate(places) if i == 0 or place != places[i - 1] + 1]
     return [(places[i], end - i) for i, end in zip(starts, [*starts[1:], len(places)], strict=True)]
 
 
 def _refuse_index_select(node: Node, program: ExportedProgram) -> str | None:
-    """A roll is one of these for each dimension, of two runs."""
+    """Accept indices of few consecutive runs. A roll is an index_select of two runs for each dimension."""
     reason = refusal_of_tensor(_source(node), FLOATS) or refusal_of_tensor(node, FLOATS)
     size, index = _source(node).meta["val"].shape[_dim(node, 1)], constant_tensor(program, node.args[2])
     if reason or index is None or not isinstance(size, int):
-        return reason or "its places are not fixed"
+        return reason or "its indices are computed, expected constants"
     runs = len(_runs(index, size))
-    return None if runs <= _MOST_RUNS else f"its places are {runs} runs of following ones, at most {_MOST_RUNS}"
+    return None if runs <= _MOST_RUNS else f"its indices form {runs} consecutive runs, expected at most {_MOST_RUNS}"
 
 
 def _index_select(low: Lowering, node: Node) -> None:

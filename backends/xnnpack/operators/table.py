@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The table of supported operators: partitioner and lowering both read it."""
+"""Table of supported operators, read by partitioner and lowering."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def rule_of(node: Node) -> Rule | None:
 
 
 def refusal(node: Node, program: ExportedProgram) -> str | None:
-    """Why a call stays out of XNNPACK; None if it can be lowered. What takes one of several results goes with them."""
+    """Why a call cannot be lowered to XNNPACK; None if it can. A getitem follows the call whose result it takes."""
     if node.target is operator.getitem:
         source = node.args[0]
-        return refusal(source, program) if isinstance(source, Node) else "it takes an element of no node"
+        return refusal(source, program) if isinstance(source, Node) else "it is a getitem whose operand is not a node"
     rule = rule_of(node)
     if rule is None:
-        return "XNNPACK has no such operator"
+        return "XNNPACK lacks this operator"
     product = product_of(program, node)
-    if product is not None:  # it goes where the product does
+    if product is not None:  # a weight conversion follows the product that reads it
         return refusal(product, program)
     tensors = None if rule.any_tensors else refusal_of_tensors(node, rule.mixes_dtypes)
     return tensors or rule.refusal(node, program)

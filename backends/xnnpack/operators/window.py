@@ -23,7 +23,7 @@ _ALIGN_CORNERS = 0x08  # XNNPACK's flag
 
 
 def _pair(value: object, default: list[int]) -> list[int]:
-    """Height and width of what may be given as one number or left out."""
+    """(height, width) of an argument that may be one number, or absent."""
     given = [value] if isinstance(value, int) else list(cast("list[int]", value or default))
     return given * 2 if len(given) == 1 else given
 
@@ -36,17 +36,17 @@ def _window(node: Node) -> tuple[list[int], list[int], list[int]]:
 def _refuse_window(node: Node) -> str | None:
     kernel, stride, _ = _window(node)
     if rank(cast(Node, node.args[0])) != 4:
-        return "its operand is no batch of images"
+        return "its operand is not a batch of images (rank 4)"
     if kernel == [1, 1]:
-        return "its window is one element"
+        return "its window has a single element"
     if any(step > size for step, size in zip(stride, kernel, strict=True)):
         return f"stride {stride} skips elements between windows of {kernel}"
     return None
 
 
 def _behind(node: Node, dilation: list[int]) -> list[int] | None:
-    """How far the last windows reach beyond the padded image where their number is rounded up, below and to the right;
-    None if the image's size is not fixed.
+    """How far ceil_mode lets the last windows reach past the padded image, below and to the right; None if the image's
+    size is dynamic.
     """
     kernel, stride, padding = _window(node)
     place = 4 if "avg" in str(node.target) else 5
@@ -62,11 +62,11 @@ def _behind(node: Node, dilation: list[int]) -> list[int] | None:
 def _refuse_rounding(node: Node, dilation: list[int]) -> str | None:
     behind, (kernel, _, padding) = _behind(node, dilation), _window(node)
     if behind is None:
-        return "ceil_mode, and the size of its images is not fixed"
+        return "ceil_mode is set and the size of its images is dynamic"
     if any(behind) and dilation != [1, 1]:
-        return "ceil_mode, and its windows are dilated"
+        return "ceil_mode is set and its windows are dilated"
     far = any(p + more >= k for k, p, more in zip(kernel, padding, behind, strict=True))
-    return "ceil_mode, and its windows reach too far behind the image" if far else None
+    return "ceil_mode is set and its windows reach too far past the image" if far else None
 
 
 def _first(node: Node) -> torch.Tensor:
@@ -83,12 +83,12 @@ def _refuse_max(node: Node, program: ExportedProgram) -> str | None:
 
 
 def _refuse_dilated(node: Node, dilation: list[int]) -> str | None:
-    """XNNPACK reads, in the place of padding, the first element of a dilated window that is not before the image."""
+    """XNNPACK replaces padding by the first element of a dilated window inside the image; that element must exist."""
     kernel, _, padding = _window(node)
     sizes = cast(Node, node.args[0]).meta["val"].shape[-2:]
     for n, k, p, d in zip(sizes, kernel, padding, dilation, strict=True):
         if dilation != [1, 1] and (2 * p - (k - 1) * d - 1 >= p % d or (isinstance(n, int) and p % d and n < d)):
-            return "it is dilated, and a window may begin behind the image"
+            return "it is dilated and a window may begin past the image"
     return None
 
 
@@ -106,12 +106,12 @@ def _refuse_average(node: Node, program: ExportedProgram) -> str | None:
     reason = _refuse_window(node) or _refuse_rounding(node, [1, 1])
     counted = any(_window(node)[2]) and argument(node, 5, "count_include_pad", True)
     if reason is None and any(_behind(node, [1, 1]) or ()) and (counted or argument(node, 6, "divisor_override")):
-        return "ceil_mode, and what counts ends before its windows do"
+        return "ceil_mode is set and a window reaches past the padding that it counts"
     return reason
 
 
 def _average_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
-    """What lies around the image has to count as zeros, as in a convolution."""
+    """Padding must count as zeros, as in the convolution that computes the average."""
     counted = bool(argument(node, 5, "count_include_pad", True)) or argument(node, 6, "divisor_override") is not None
     fits = _behind(node, [1, 1]) == [0, 0] and (counted or not any(_window(node)[2]))
     return fits and _if_alike_int8(node, result, program)
@@ -122,8 +122,8 @@ def _if_alike_int8(node: Node, result: Affine, program: ExportedProgram) -> bool
 
 
 def _means_of_integers(low: Lowering, node: Node, window: tuple[list[int], ...], count: int) -> None:
-    """XNNPACK averages integers over whole images alone. A convolution of each channel with ones does it for windows:
-    their scale divides by the count.
+    """XNNPACK averages integers only over whole images. For windows, a depthwise convolution with ones sums, and its
+    filter scale divides by the count.
     """
     source = cast(Node, node.args[0])
     (height, width), stride, padding = window
@@ -146,7 +146,7 @@ def _average(low: Lowering, node: Node) -> None:
         _means_of_integers(low, node, (kernel, stride, padding), divisor or kernel[0] * kernel[1])
         return
     source = low.read(cast(Node, node.args[0]), CHANNELS_LAST)
-    # XNNPACK's mean is over the elements of the image alone: zeros that count are put around it.
+    # XNNPACK's mean ignores padding; counted zeros are therefore padded explicitly.
     if any(padding) and (argument(node, 5, "count_include_pad", True) or divisor is not None):
         around = [0, *padding, 0]
         bounds = low.shape(cast(Node, node.args[0]), CHANNELS_LAST)
@@ -167,11 +167,11 @@ def _average(low: Lowering, node: Node) -> None:
 def _refuse_adaptive(node: Node, program: ExportedProgram) -> str | None:
     source = cast(Node, node.args[0])
     if rank(source) != 4 or not is_static(source.meta["val"].shape[2:]):
-        return "its operand is no batch of images of fixed size"
+        return "its operand is not a batch of images (rank 4) of static size"
     sizes, wanted = source.meta["val"].shape[2:], cast("list[int]", node.args[1])
     if any(size % parts for size, parts in zip(sizes, wanted, strict=True)):
-        return f"{list(sizes)} are no multiples of {wanted}"
-    return "its window is one element" if list(sizes) == list(wanted) else None
+        return f"{list(sizes)} are not multiples of {wanted}"
+    return "its window has a single element" if list(sizes) == list(wanted) else None
 
 
 def _adaptive(low: Lowering, node: Node) -> None:
@@ -192,8 +192,8 @@ def _refuse_extreme(node: Node, program: ExportedProgram) -> str | None:
         return "it is not over height and width of images"
     sizes = source.meta["val"].shape[2:]
     if not is_static(sizes) or not numbers_in(node.meta["val"].shape):
-        return "the size of its images is not fixed"
-    return "its window is one element" if list(sizes) == [1, 1] else None
+        return "the size of its images is dynamic"
+    return "its window has a single element" if list(sizes) == [1, 1] else None
 
 
 def _largest(low: Lowering, node: Node) -> None:
@@ -205,7 +205,7 @@ def _smallest(low: Lowering, node: Node) -> None:
 
 
 def _extreme(low: Lowering, node: Node, opposite: bool) -> None:
-    """What is under a window as large as the image; the smallest element is the opposite of the opposites' largest."""
+    """Max-pool with a window as large as the image. The minimum is the negated maximum of the negated image."""
     source = cast(Node, node.args[0])
     value, bounds = low.read(source, CHANNELS_LAST), low.shape(source, CHANNELS_LAST)
     kernel, pooled = bounds[1:3], [bounds[0], 1, 1, bounds[3]]
@@ -227,7 +227,7 @@ def _pool(
     window: tuple[list[int], ...],
     behind: list[int] | None = None,
 ) -> None:
-    """behind: what is added to the padding below and to the right."""
+    """behind: extra padding below and to the right."""
     kernel, stride, (vertical, horizontal), dilation = window
     below, right = behind or (0, 0)
     paddings = (vertical, horizontal + right, vertical + below, horizontal)
@@ -238,12 +238,12 @@ def _refuse_resize(node: Node, program: ExportedProgram) -> str | None:
     source, _, corners, factors = node.args
     sizes, wanted = cast(Node, source).meta["val"].shape[2:], node.meta["val"].shape[2:]
     if not is_static(wanted):
-        return "the size of its result is not fixed"
+        return "the size of its result is dynamic"
     if corners or factors is None:
         return None
     if not is_static(sizes):
-        return "the size of its images is not fixed"
-    # XNNPACK takes the ratio of the sizes, whatever the factor was that they were rounded from.
+        return "the size of its images is dynamic"
+    # XNNPACK uses the ratio of the sizes, PyTorch the factor: both agree only if the factor gives whole sizes.
     if any(old * factor != new for old, new, factor in zip(sizes, wanted, cast(list[float], factors), strict=True)):
         return f"{list(sizes)} times {factors} are not the whole numbers {list(wanted)}"
     return None
@@ -260,14 +260,14 @@ def _resize(low: Lowering, node: Node) -> None:
 def _refuse_nearest(node: Node, program: ExportedProgram) -> str | None:
     sizes, wanted = cast(Node, node.args[0]).meta["val"].shape[2:], node.meta["val"].shape[2:]
     if not is_static([*sizes, *wanted]):
-        return "the size of its images is not fixed"
+        return "the size of its images is dynamic"
     if any(new % old for old, new in zip(sizes, wanted, strict=True)):
-        return f"{list(wanted)} are no multiples of {list(sizes)}"
+        return f"{list(wanted)} are not multiples of {list(sizes)}"
     return None
 
 
 def _nearest(low: Lowering, node: Node) -> None:
-    """Repeats rows and columns: by multiplying with ones, which changes no value."""
+    """Repeats rows and columns by broadcasting against ones: multiplying by one changes no value."""
     source, elements = cast(Node, node.args[0]), low.elements(node)
     (batch, _, height, width), (_, channels, *wanted) = low.shape(source), low.shape(node)
     down, across = wanted[0] // height, wanted[1] // width

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which of the operators that XNNPACK takes a partitioner was told to take, and which of them only go together."""
+"""Selection: the operators and precisions that the user configured, and the nodes that must be delegated together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PART_OF_DYNAMIC = {*DYNAMIC, *(name for names in DYNAMIC.values() for name in n
 
 
 class Selection:
-    """The choice of operators (None: all) and precisions (None: all), for one program."""
+    """The configured operators (None: all) and precisions (None: all), applied to one program."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Selection:
 
     @cached_property
     def _on_integers(self) -> dict[Node, list[Node]]:
-        """What is computed on integers, each with all that is made with it."""
+        """Node computed on integers → the node and all nodes fused into it."""
 
         def is_taken(node: Node) -> bool:
             return refusal(node, self._program) is None
@@ -48,7 +48,7 @@ class Selection:
         return {each for nodes in self._on_integers.values() for each in nodes}
 
     def refusal(self, node: Node) -> str | None:
-        """Why a node is not taken, though XNNPACK could; None if it is."""
+        """Why the configuration excludes a node; None if it includes the node."""
         if node.target is operator.getitem:
             return self.refusal(node.args[0])  # type: ignore[arg-type]
         product = product_of(self._program, node)
@@ -56,19 +56,19 @@ class Selection:
             return self.refusal(product)
         precision = None if self._precisions is None else self._precision(node)
         if self._precisions is not None and precision is not None and precision not in self._precisions:
-            return f"the partitioner was told not to take {precision.name}"
+            return f"config_precisions excludes {precision.name}"
         if self._names is None or self._is_named(node):
             return None
         if operator_of(node) in quantization.RULES and any(self._is_named(each) for each in self._served(node)):
             return None
-        return "the partitioner was told to take other operators"
+        return "configs excludes this operator"
 
     def _is_named(self, node: Node) -> bool:
         name = operator_of(node).partition(".")[2]
         return self._names is not None and name in self._names
 
     def _precision(self, node: Node) -> ConfigPrecisionType | None:
-        """None for constants that are dequantized: they are whatever their readers are."""
+        """The precision of a node; None for a dequantized constant, which follows its readers."""
         if operator_of(node) in _PART_OF_DYNAMIC or quantization.takes_quantized(node, self._program):
             return ConfigPrecisionType.DYNAMIC_QUANT
         if operator_of(node) in quantization.RULES and is_constant(self._program, node):
@@ -78,7 +78,7 @@ class Selection:
         return ConfigPrecisionType.FP32
 
     def _served(self, node: Node) -> list[Node]:
-        """The operators for which a node quantizes or dequantizes."""
+        """The operators whose operands or results a node quantizes or dequantizes."""
         found: list[Node] = []
         waiting = [node]
         for each in waiting:
@@ -89,7 +89,7 @@ class Selection:
         return found
 
     def apart(self, nodes: Sequence[Node]) -> list[list[Node]]:
-        """The nodes of a partition as one group for each operator, with what only goes with it."""
+        """Split a partition into one group for each operator, with the nodes that must be delegated with it."""
         leader = {node: node for node in nodes}
         for node in nodes:
             for other in (*self._on_integers.get(node, ()), *_needed(self._program, node)):
@@ -103,14 +103,14 @@ class Selection:
 
 
 def _is_dynamic(node: Node) -> bool:
-    """Whether a node is a part of quantizing while running."""
+    """Return whether a node is part of a dynamic quantization."""
     if node.target is operator.getitem:
         return isinstance(node.args[0], Node) and _is_dynamic(node.args[0])
     return operator_of(node) in _PART_OF_DYNAMIC
 
 
 def _needed(program: ExportedProgram, node: Node) -> list[Node]:
-    """The operands that are made in a delegate with a node, or not at all."""
+    """The operands that must be in the same delegate as a node."""
     if node.target is operator.getitem:
         return list(node.all_input_nodes)
     dequantized = [each for each in node.all_input_nodes if operator_of(each) in _DEQUANTIZES and len(each.users) == 1]

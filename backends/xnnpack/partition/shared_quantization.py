@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Dynamic quantization goes into one partition with all layers that read it.
+"""Keep a dynamic quantization in one partition with all layers that read it.
 
     x ─▶ choose, quantize, dequantize ─▶ q, k, v projections
 
-A delegate quantizes inside while running: a layer in another delegate could not read what it quantized. Layers of one
-operand do not depend on each other, so they can always be one partition.
+Dynamically quantized values do not leave a delegate, so all layers that read one must be in its delegate. Layers of one
+operand do not depend on each other and can therefore always share a partition.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from executorch.backends.xnnpack.lowering.quantization import DYNAMIC, dynamic_s
 
 
 def layers_of_one_operand(graph: Graph) -> list[list[Node]]:
-    """The nodes of each dynamic quantization and the layers that read it and no other one."""
+    """For each dynamic quantization, its nodes and the layers that read only this one."""
     groups: list[list[Node]] = []
     for choice in graph.nodes:
         if choice.op != "call_function" or operator_of(choice) not in DYNAMIC:
@@ -32,5 +32,5 @@ def layers_of_one_operand(graph: Graph) -> list[list[Node]]:
 
 
 def _reads_one(layer: Node) -> bool:
-    """False for a product of two such operands, of which one may depend on the other."""
+    """Return False for a product of two dynamically quantized operands: one may depend on the other."""
     return sum(dynamic_source(each) is not None for each in layer.all_input_nodes) == 1

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""XnnpackPartitioner: everything that XNNPACK computes exactly, in the largest partitions."""
+"""XnnpackPartitioner: partitions of maximum size with every operator that XNNPACK computes exactly."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from torch.fx import Node
 from executorch.backends.xnnpack.lowering.facts import operator_of, rank
 from executorch.backends.xnnpack.operators.table import refusal
 from executorch.backends.xnnpack.partition.config.xnnpack_config import ConfigPrecisionType, XNNPartitionerConfig
+from executorch.backends.xnnpack.partition.float_fallback import float_fallback_reasons
+from executorch.backends.xnnpack.partition.recompose_linear import RecomposedLinears
 from executorch.backends.xnnpack.partition.selection import Selection
 from executorch.backends.xnnpack.partition.shared_quantization import layers_of_one_operand
-from executorch.backends.xnnpack.partition.whole_layers import WholeLayers
-from executorch.backends.xnnpack.partition.why_in_float import why_in_float
 from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
 from executorch.exir.backend.compile_spec_schema import CompileSpec
@@ -38,12 +38,12 @@ _WHOLE = [
     torch.ops.aten.matmul.default,
 ]
 _PRECISIONS = ("fp32", "bf16")
-_WHOLE_IF_TAKEN = [torch.ops.aten.softplus.default, torch.ops.aten.mish.default]
+_KEEP_IF_SUPPORTED = [torch.ops.aten.softplus.default, torch.ops.aten.mish.default]
 
 
-def _is_wanted_whole(node: Node, program: ExportedProgram) -> bool:
-    """What XNNPACK would not take is better decomposed before anything is partitioned."""
-    if node.target in _WHOLE_IF_TAKEN:
+def _keeps_composed(node: Node, program: ExportedProgram) -> bool:
+    """Return whether an operator stays composed: decompose it before partitioning if XNNPACK would refuse it."""
+    if node.target in _KEEP_IF_SUPPORTED:
         return refusal(node, program) is None
     return "matmul" not in str(node.target) or all(
         operand.meta["val"].dim() > 1 and operand.meta["val"].is_floating_point() for operand in node.all_input_nodes
@@ -63,21 +63,22 @@ def _untag_linear_weights(program: ExportedProgram) -> None:
 
 
 class XnnpackPartitioner(Partitioner):
-    """Tags what XNNPACK computes exactly in float32, in float16 and bfloat16 with float32 in between, and quantized
-    graphs within one quantum.
+    """Tags the operators that XNNPACK computes as eager does: exactly in float32, with float32 intermediates in float16
+    and bfloat16, and within one quantum in quantized graphs.
 
-    configs: the operators that are taken, as classes of `partition.config`; None: all. What quantizes for them is taken
-    with them. config_precisions: whether numbers, integers, rows quantized while running are taken; None: all.
-    per_op_mode: every operator is a delegate of its own, with what quantizes for it, to compare results node by node.
-    verbose: the reason of every refusal is logged at debug level by a logger that lets it through.
-    force_non_static_weights_for_f32_linear: float32 weights and biases of whole linear layers stay in the program, as
-    inputs of the delegate, so that several delegates or LoRA adapters can use the same ones. XNNPACK then packs nothing
-    ahead of time. Layers that `to_edge` has decomposed keep constant weights.
-    force_fp32_dynamic_linear: the older name of the same.
-    compute_precision: the precision that products of float32 values (linear layers, convolutions, matrix products) may
-    round their factors to where the processor multiplies those faster: "fp32" or "bf16". Sums, results
-    and all other operators stay float32. An option of the same name changes it when the program is loaded. ValueError:
-    another precision.
+    configs: the operators to delegate, as classes of `partition.config`; None: all. Their quantize and dequantize nodes
+    go with them. config_precisions: the precisions to delegate; None: all.
+    per_op_mode: each operator is a separate delegate with its quantize and dequantize nodes, to compare results node by
+    node.
+    verbose: log the reason of every refusal, at debug level and to a logger that emits this level.
+    force_non_static_weights_for_f32_linear: float32 weights and biases of linear layers stay in the program and become
+    inputs of the delegate, so that delegates or LoRA adapters can share them. XNNPACK then cannot pack them when the
+    program loads. Layers that `to_edge` decomposed keep constant weights.
+    force_fp32_dynamic_linear: older name of the same option.
+    compute_precision: "fp32", or "bf16" to let products of float32 values (linear layers, convolutions, matrix
+    products) round their factors to bfloat16 where the processor multiplies it faster. Sums, results and all other
+    operators stay float32. A backend option of the same name overrides it when the program loads. Raises ValueError for
+    any other value.
     """
 
     def __init__(
@@ -104,14 +105,15 @@ class XnnpackPartitioner(Partitioner):
         if verbose:
             self._logger = self._logger.getChild("verbose")
             self._logger.setLevel(logging.DEBUG)
-        # ExecuTorch 1.4 takes no notice of it, and programs without it have the bytes that they had.
+        # "fp32" adds no spec, so default programs stay byte-identical to earlier versions. ExecuTorch 1.4 ignores the
+        # spec.
         specs = [] if compute_precision == "fp32" else [CompileSpec("compute_precision", compute_precision.encode())]
         self._delegation = DelegationSpec(XnnpackBackend.__name__, specs)
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        return [*_WHOLE, *_WHOLE_IF_TAKEN], lambda node: _is_wanted_whole(node, ep)
+        return [*_WHOLE, *_KEEP_IF_SUPPORTED], lambda node: _keeps_composed(node, ep)
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags: dict[str, DelegationSpec] = {}
@@ -128,8 +130,8 @@ class XnnpackPartitioner(Partitioner):
         return PartitionResult(exported_program, tags)
 
     def _partitions(self, program: ExportedProgram) -> list[list[Node]]:
-        """Of the program, or of a graph that its control flow runs."""
-        why, layers = WhyNoPartition(self._logger), WholeLayers(program)
+        """Partitions of a program or of one of its control-flow branches."""
+        why, layers = WhyNoPartition(self._logger), RecomposedLinears(program)
         program = layers.program
         selection = Selection(program, self._names, self._precisions)
 
@@ -138,26 +140,26 @@ class XnnpackPartitioner(Partitioner):
                 return False
             reason = refusal(node, program) or selection.refusal(node)
             if reason is not None:
-                for piece in layers.pieces_of(node):
+                for piece in layers.original_nodes(node):
                     why(piece, reason)
             return reason is None
 
         found = largest_partitions(program.graph, is_supported, layers_of_one_operand(program.graph))
         groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
-        reasons = [item for group in groups for item in why_in_float(program, group).items()]
-        note_in_float({piece: reason for node, reason in reasons for piece in layers.pieces_of(node)})
-        return [[piece for node in nodes for piece in layers.pieces_of(node)] for nodes in groups]
+        reasons = [item for group in groups for item in float_fallback_reasons(program, group).items()]
+        note_in_float({piece: reason for node, reason in reasons for piece in layers.original_nodes(node)})
+        return [[piece for node in nodes for piece in layers.original_nodes(node)] for nodes in groups]
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
-    """Takes what is computed on numbers alone."""
+    """Delegates float operators only."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.FP32)
 
 
 class XnnpackDynamicallyQuantizedPartitioner(XnnpackPartitioner):
-    """Takes linear layers whose operands are quantized while running, and nothing else."""
+    """Delegates only dynamically quantized layers."""
 
     def __init__(self) -> None:
         super().__init__(config_precisions=ConfigPrecisionType.DYNAMIC_QUANT)

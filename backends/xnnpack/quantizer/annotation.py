@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Writing into a graph what is to be quantized, in the form that torchao's prepare functions read."""
+"""Annotate the values of a graph that will be quantized, in the form that torchao's prepare functions read."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from executorch.backends.xnnpack.quantizer.patterns import (
 )
 
 _LARGEST_OBSERVED = 3.4028235e15
-"""Beyond it torch's histogram of a single number fails."""
+"""Largest constant that torch's histogram observer accepts as a single value."""
 
 _GROUPS = 6
-"""The place of an argument that all convolutions have in common."""
+"""Position of the `groups` argument in all convolutions."""
 
 
 def is_annotated(node: Node) -> bool:
-    """Whether something was decided for a node."""
+    """Return whether a node is annotated, also as float."""
     found = node.meta.get(Q_ANNOTATION_KEY)
     return bool(found is not None and found._annotated)
 
 
 def quantized_result(node: Node) -> Any:
-    """The annotation of a node's result; None if it stays in float."""
+    """Quantization spec of a node's result; None if it stays float."""
     found = node.meta.get(Q_ANNOTATION_KEY)
     return None if found is None else found.output_qspec
 
@@ -50,9 +50,9 @@ def _write(node: Node, operands: dict[Node, Any], result: Any) -> None:
 
 
 def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> str | None:
-    """Why a call stays in float; None if it can be quantized as configured."""
+    """Why a call stays float; None if it can be quantized as configured."""
     if config.input_activation is not None and config.input_activation.is_dynamic and not pattern.dynamic:
-        return "it has no weights: only linear layers and convolutions are quantized while running"
+        return "dynamic quantization supports only linear layers and convolutions"
     operands = tensors_read(node)
     if not operands or not all(is_float32(each) for each in [*operands, node]):
         dtypes = sorted({str(getattr(each.meta.get("val"), "dtype", None)) for each in [*operands, node]})
@@ -61,7 +61,7 @@ def refusal(node: Node, pattern: Pattern, config: QuantizationConfig) -> str | N
 
 
 def tensors_read(node: Node) -> list[Node]:
-    """The operands of a call that may be quantized, in order: of normalization and weighted calls, the first alone."""
+    """The operands of a call that may be quantized, in order: all of a list, else the first two that are tensors."""
     first = node.args[0]
     if isinstance(first, (list, tuple)):
         return [each for each in first if isinstance(each, Node)]
@@ -71,7 +71,7 @@ def tensors_read(node: Node) -> list[Node]:
 def _refusal_of_operands(node: Node) -> str | None:
     for each in tensors_read(node):
         if each.op == "get_attr" and _is_huge(each):
-            return f"its constant {each.target} is beyond {_LARGEST_OBSERVED}"
+            return f"its constant {each.target} has a magnitude above {_LARGEST_OBSERVED}"
     return None
 
 
@@ -83,7 +83,7 @@ def _is_huge(node: Node) -> bool:
 
 
 def _is_constant(node: Node) -> bool:
-    """Whether a node is computed from the model's own tensors alone."""
+    """Return whether a node depends only on parameters and buffers."""
     return node.op == "get_attr" or (
         node.op == "call_function" and bool(node.all_input_nodes) and all(map(_is_constant, node.all_input_nodes))
     )
@@ -96,26 +96,26 @@ def _groups(node: Node) -> int:
 def _refusal_of_weights(node: Node, config: QuantizationConfig) -> str | None:
     weight = cast(Node, node.args[1])
     if not _is_constant(weight):
-        return "its weights are computed while running"
+        return "its weights are computed, expected constants"
     several = config.weight is not None and config.weight.qscheme == torch.per_channel_symmetric
     transposed = node.target in TRANSPOSED
     if transposed and several and _groups(node) != 1:
-        return "a transposed convolution of several groups has no scale for each channel: configure it per tensor"
+        return "torchao cannot quantize a grouped transposed convolution per channel: configure it per tensor"
     if config.input_activation is not None and config.input_activation.is_dynamic and "conv" in str(node.target):
         sizes = weight.meta["val"].shape
         if len(sizes) != 4:
-            return "only convolutions of images are quantized while running"
+            return "dynamic quantization supports only 2-D convolutions"
         if transposed:
-            return "transposed convolutions are not quantized while running"
+            return "dynamic quantization does not support transposed convolutions"
         if _groups(node) > 1:
-            return "convolutions of several groups are not quantized while running"
+            return "dynamic quantization does not support grouped convolutions"
     return None
 
 
 def annotate(node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen: Callable[[Node], bool]) -> None:
-    """Annotates a call that is not refused, and the calls that are made with it.
+    """Annotate a call that `refusal` accepts, and the calls that will be fused into it.
 
-    is_chosen: whether a call has the same configuration.
+    is_chosen: returns whether a call has the same configuration.
     """
     if pattern.kind is Kind.WEIGHTED:
         _annotate_weighted(node, pattern, config, is_chosen)
@@ -127,7 +127,7 @@ def annotate(node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen
 
 
 def last_made_with(node: Node, pattern: Pattern, config: QuantizationConfig, is_chosen: Callable[[Node], bool]) -> Node:
-    """The last call that is made with a call: batch norm while training, then an activation."""
+    """The last call that will be fused into `node`: batch norm when training, then an activation."""
     if config.output_activation is None:
         return node
     last = node
@@ -152,7 +152,7 @@ def _annotate_weighted(
 
 
 def _annotate_chain(node: Node, last: Node, operands: dict[Any, Any], config: QuantizationConfig) -> None:
-    """The operands of the first call and the result of the last."""
+    """Annotate the operands of the first call and the result of the last; values between stay float."""
     step = node
     while step is not last:
         _write(step, {}, None)
@@ -163,7 +163,7 @@ def _annotate_chain(node: Node, last: Node, operands: dict[Any, Any], config: Qu
 
 
 def _annotate_shared(node: Node, config: QuantizationConfig) -> None:
-    """One operand is observed: the first whose maker is quantized, else the first. All others and the result share."""
+    """Observe one operand, the first quantized one or else the first; other operands and the result share its spec."""
     sources = tensors_read(node)
     if not isinstance(node.args[0], (list, tuple)):
         sources = sources[:1]
@@ -176,7 +176,7 @@ def _annotate_shared(node: Node, config: QuantizationConfig) -> None:
 
 
 def pass_on(node: Node) -> None:
-    """Annotates a call that only moves or limits numbers, if what makes its operand is quantized."""
+    """Annotate a call that only moves or clamps values if its operand is quantized."""
     source = node.args[0]
     if not isinstance(source, Node) or is_annotated(node) or quantized_result(source) is None or not is_float32(node):
         return

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A captured model that gets inputs of other sizes than it was captured for says what to do."""
+"""Check input sizes of a captured model, with an error message that explains how to fix a mismatch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _GUARDS = "_guards_fn"
 
 
 class SizesChanged(ValueError):
-    """Inputs have other sizes than those for which the model was captured, which the message names."""
+    """Input sizes differ from those of the capture; the message names both."""
 
 
 class _Explained(torch.nn.Module):
-    _is_impure = True  # torch.fx: to be called though nothing reads a result
+    _is_impure = True  # torch.fx must keep the call although its result is unused
 
     def __init__(self, guards: torch.nn.Module) -> None:
         super().__init__()
@@ -30,12 +30,12 @@ class _Explained(torch.nn.Module):
             shapes = ", ".join(str(list(each.shape)) for each in inputs if isinstance(each, torch.Tensor))
             raise SizesChanged(
                 f"{error}, found inputs of {shapes}: the model was captured for other sizes. Calibrate, train and run "
-                "it with inputs as at torch.export.export, or give that dynamic_shapes for sizes that vary"
+                "it with inputs of the same sizes as at torch.export.export, or pass it dynamic_shapes"
             ) from error
 
 
 def explain_sizes(model: GraphModule) -> None:
-    """Checks the inputs of a captured model again, with the explanation: torchao's prepare drops the checks."""
+    """Re-add the input checks, which torchao's prepare removes, with an explaining message."""
     guards = getattr(model, _GUARDS, None)
     if not isinstance(guards, torch.nn.Module) or isinstance(guards, _Explained):
         return

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which configuration the user chose for a call: by the name or the type of its module, its operator, or for all."""
+"""Choices: the user's configurations by module name, module type, operator, and the global one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torchao.quantization.pt2e.quantizer import QuantizationConfig  # type: igno
 
 
 def modules_of(node: Node) -> list[tuple[str, str]]:
-    """Path and type (with its module, `torch.nn.modules.linear.Linear`) of the modules that a call is in, outermost
+    """(path, qualified type such as `torch.nn.modules.linear.Linear`) of the modules that contain a call, outermost
     first.
     """
     found = []
@@ -23,7 +23,7 @@ def modules_of(node: Node) -> list[tuple[str, str]]:
 
 
 def described(node: Node) -> str:
-    """A call as messages name it: `conv2d_1 (aten.conv2d.default, module features.0)`."""
+    """Text for a call in messages: `conv2d_1 (aten.conv2d.default, module features.0)`."""
     modules = modules_of(node)
     place = f", module {modules[-1][0]}" if modules and modules[-1][0] else ""
     return f"{node.name} ({node.target}{place})" if node.op == "call_function" else f"{node.op} {node.name}"
@@ -31,7 +31,9 @@ def described(node: Node) -> str:
 
 @dataclass
 class Choices:
-    """Of several names of modules around a call the innermost counts; of several types or operators the first."""
+    """Configurations for parts of a model. The innermost matching module name wins; among types and operators, the
+    first registered.
+    """
 
     names: dict[str, QuantizationConfig | None] = field(default_factory=dict)
     types: dict[Callable[..., Any], QuantizationConfig | None] = field(default_factory=dict)
@@ -39,18 +41,18 @@ class Choices:
     everywhere: QuantizationConfig | None = None
 
     def are_empty(self) -> bool:
-        """Whether nothing was configured."""
+        """Return whether no configuration was set."""
         return all(each is None for each in self._all())
 
     def for_training(self) -> bool:
-        """Whether a configuration is for `prepare_qat_pt2e`."""
+        """Return whether any configuration is for `prepare_qat_pt2e`."""
         return any(each is not None and each.is_qat for each in self._all())
 
     def _all(self) -> list[QuantizationConfig | None]:
         return [*self.names.values(), *self.types.values(), *self.operators.values(), self.everywhere]
 
     def of(self, node: Node) -> tuple[QuantizationConfig | None, str]:
-        """The configuration of a call (None: it stays in float), and what chose it."""
+        """The configuration of a call (None: it stays float), and a text that names the setting it comes from."""
         modules = modules_of(node)
         kinds = {kind for _, kind in modules}
         for name, _ in reversed(modules):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""torchao's observers of activations, refusing to give parameters that no data stand behind."""
+"""torchao's activation observers that raise ValueError instead of returning parameters without data."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def _check_limits(observer: torch.nn.Module, least: torch.Tensor, most: torch.Te
         raise ValueError(f"{place} was never seen: run {what_to_run} before convert_pt2e")
     if not bool(torch.isfinite(least).all() and torch.isfinite(most).all()):
         raise ValueError(
-            f"{place} went from {least.tolist()} to {most.tolist()}: no scale stands for infinity or NaN. "
-            "Take what makes them out of the data, or leave the layer in float (set_module_name(name, None))"
+            f"{place} ranges from {least.tolist()} to {most.tolist()}: no scale represents infinity or NaN. "
+            "Remove the inputs that cause it, or keep the layer in float (set_module_name(name, None))"
         )
 
 
 class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
-    """The range with the least squared error. ValueError if the model never ran, or met infinity or NaN."""
+    """Range with the smallest squared error. Raises ValueError if the model never ran or met infinity or NaN."""
 
     def forward(self, x_orig: torch.Tensor) -> torch.Tensor:
         if not bool(torch.isfinite(x_orig).all()):
             place = getattr(self, "place", "a tensor")
             raise ValueError(
-                f"{place} is infinite or NaN in the calibration data: no scale stands for that. "
-                "Take what makes it out of the data, or leave the layer in float (set_module_name(name, None))"
+                f"{place} is infinite or NaN in the calibration data: no scale represents it. "
+                "Remove the inputs that cause it, or keep the layer in float (set_module_name(name, None))"
             )
         seen: torch.Tensor = super().forward(x_orig)
         return seen
@@ -43,7 +43,9 @@ class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
 
 
 class TrainedFakeQuantize(FusedMovingAvgObsFakeQuantize):  # type: ignore[misc]
-    """Moving averages of least and most while training. ValueError if the model never ran, or met infinity or NaN."""
+    """Moving averages of minimum and maximum in training. Raises ValueError if the model never ran or met infinity or
+    NaN.
+    """
 
     def calculate_qparams(self) -> Parameters:
         seen = self.activation_post_process

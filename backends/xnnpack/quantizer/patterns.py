@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The operators that the quantizer knows, each with what of it is quantized and which operators are made with it."""
+"""Patterns that the quantizer annotates: operators, the values it quantizes, and the operators that fuse into them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ aten = torch.ops.aten
 
 
 class Kind(Enum):
-    """What of a call is quantized."""
+    """Values of a call that are quantized."""
 
     WEIGHTED = "operand, constant weights and result"
     COMPUTED = "operands and result, each with its own parameters"
     SHARED = "operands and result, all with the same parameters"
-    PASSED = "as SHARED, where what makes the operand is quantized"
+    PASSED = "as SHARED, if the operand is quantized"
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """followers: a call of one of them with no other reader of the result is made together with the call; the result
-    that is quantized is theirs. dynamic: also where scales are found while running. channels: the dimension of the
-    weights that may have several scales.
+    """Operators that are annotated alike.
+
+    followers: operators that fuse into the call if nothing else reads its result; their result is quantized instead.
+    dynamic: also quantized dynamically. channels: dimension of the weights that may have several scales.
     """
 
     kind: Kind
@@ -39,7 +40,7 @@ class Pattern:
 
 RELU = (aten.relu.default, aten.relu_.default)
 BATCH_NORM = (aten.batch_norm.default,)
-"""In a graph captured for training; before calibration it is a part of the convolution already."""
+"""Only in a graph captured for training; prepare_pt2e folds batch norm into the convolution."""
 
 CONVOLUTIONS = (aten.conv1d.default, aten.conv2d.default, aten.conv1d.padding, aten.conv2d.padding)
 TRANSPOSED = (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
@@ -81,12 +82,12 @@ PATTERN_OF: dict[Any, Pattern] = {operator: pattern for pattern in PATTERNS for 
 
 
 def only_follower(node: Node, operators: tuple[OpOverload, ...]) -> Node | None:
-    """The one reader of a result, if it is a call of these operators whose operand is the result."""
+    """The only reader of a result, if it calls one of `operators` with the result as first operand; else None."""
     users = list(node.users)
     found = len(users) == 1 and users[0].target in operators and users[0].args[0] is node
     return users[0] if found else None
 
 
 def is_float32(value: object) -> bool:
-    """Whether an argument is a tensor that can be observed."""
+    """Return whether an argument is a float32 tensor, the dtype that observers accept."""
     return isinstance(value, Node) and getattr(value.meta.get("val"), "dtype", None) is torch.float32

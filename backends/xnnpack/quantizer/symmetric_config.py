@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""int8 as XNNPACK computes it: weights without zero points, activations with one scale and zero point a tensor."""
+"""int8 configurations for XNNPACK: symmetric weights, per-tensor affine activations."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def get_symmetric_quantization_config(
     weight_qmin: int = -127,
     weight_qmax: int = 127,
 ) -> QuantizationConfig:
-    """How to quantize a layer.
+    """Return the configuration of int8 quantization for a layer.
 
-    is_per_channel: a scale for each output channel of the weights, not one for all.
+    is_per_channel: one scale for each output channel of the weights; else one for all.
     is_qat: for `prepare_qat_pt2e`; else for `prepare_pt2e`.
-    is_dynamic: activations get their scale while running, each row of a linear layer and each image of a convolution
-    for itself; others stay in float.
-    act_qmin, act_qmax, weight_qmin, weight_qmax: the integers used; weights of -8…7 or -7…7 are kept in four bits where
-    XNNPACK can. ValueError: limits beyond int8 or out of order.
+    is_dynamic: operands of linear layers and convolutions are quantized at run time, one scale for each row or image;
+    other activations stay float.
+    act_qmin, act_qmax, weight_qmin, weight_qmax: ranges of the integers. Weights of -8…7 or -7…7 are stored in four
+    bits where XNNPACK supports it. Raises ValueError for a range outside int8 or with qmin >= qmax.
     """
     _check_limits("act", act_qmin, act_qmax)
     _check_limits("weight", weight_qmin, weight_qmax)

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Says what of a captured model becomes integers that XNNPACK computes with: for torchao's `prepare_pt2e` and
-`prepare_qat_pt2e`, and `convert_pt2e` after calibration or training.
+"""XNNPACKQuantizer: annotates a captured model for torchao's `prepare_pt2e` or `prepare_qat_pt2e`; call `convert_pt2e`
+after calibration or training.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class NothingQuantizedError(ValueError):
 
 
 class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
-    """Configurations for parts of a model; of several that fit a call, the first of: the name of a module that it is
-    in, the type of such a module, its operator, the global one. None leaves the part in float.
+    """Quantizer with configurations for parts of a model. A call takes the first that matches: module name, module
+    type, operator, global. The configuration None keeps the part in float.
 
-    A quantizer without a configuration, or one that quantizes nothing of a model, leaves the model in float with a
-    UserWarning that says why; with `strict`, prepare raises `NothingQuantizedError` instead.
+    If there is no configuration or no call can be quantized, the model stays float and a UserWarning says why; with
+    `strict`, prepare raises `NothingQuantizedError` instead.
     """
 
     def __init__(self, *, strict: bool = False) -> None:
@@ -58,13 +58,13 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         self._bodies: weakref.WeakSet[GraphModule] = weakref.WeakSet()
 
     def set_global(self, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
-        """For all that has no configuration of its own."""
+        """Set the configuration of all calls that match no other."""
         self._choices.everywhere = quantization_config
         return self
 
     def set_operator_type(self, operator_type: Any, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
-        """For calls of an operator of the captured graph, such as `torch.ops.aten.linear.default`, or of all of its
-        overloads: `torch.ops.aten.linear`.
+        """Set the configuration of an operator of the captured graph, such as `torch.ops.aten.linear.default`, or of
+        all its overloads: `torch.ops.aten.linear`.
         """
         self._choices.operators[operator_type] = quantization_config
         return self
@@ -72,22 +72,22 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
     def set_module_type(
         self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None
     ) -> XNNPACKQuantizer:
-        """For all in modules of exactly this class."""
+        """Set the configuration of modules of exactly this class."""
         self._choices.types[module_type] = quantization_config
         return self
 
     def set_module_name(self, module_name: str, quantization_config: QuantizationConfig | None) -> XNNPACKQuantizer:
-        """For all in the module of this path, `features.0`."""
+        """Set the configuration of the module at a path such as `features.0`."""
         self._choices.names[module_name] = quantization_config
         return self
 
     def set_filter_function(self, filter_fn: Callable[[Node], bool]) -> XNNPACKQuantizer:
-        """Quantizes only those calls of the captured graph for which `filter_fn` is true."""
+        """Quantize only those calls of the captured graph for which `filter_fn` returns True."""
         self._filter = filter_fn
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Numbers among the operands of sums and products that will be quantized become tensors."""
+        """Turn scalar operands of sums and products that will be quantized into tensors."""
         for node in list(model.graph.nodes):
             config = self._config(node) if node.target in _ARITHMETIC else None
             numbers = [place for place, each in enumerate(node.args[:2]) if isinstance(each, (int, float))]
@@ -97,14 +97,14 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         return model
 
     def annotate(self, model: GraphModule) -> GraphModule:
-        """Decides for every call, in the order of the graph. ZeroFactorsError: where training would give NaN."""
+        """Annotate every call in graph order. Raises ZeroFactorsError if training would give NaN."""
         if self._choices.are_empty():
             self._report_nothing(
-                "the quantizer has no configuration: call set_global(get_symmetric_quantization_config()), or "
+                "the quantizer lacks a configuration: call set_global(get_symmetric_quantization_config()), or "
                 "set_module_name, set_module_type or set_operator_type"
             )
             return model
-        # Statistics of batch norms that nothing reads hide that a convolution has one reader.
+        # Remove unread statistics of batch norms: they would count as further readers of the convolution.
         model.graph.eliminate_dead_code()
         if self._choices.for_training():
             check_factors(model)
@@ -128,7 +128,7 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
                 pass_on(node)
             return
         if config is None or not self._filter(node):
-            reason: str | None = "no configuration, or the filter, asks for it"
+            reason: str | None = "no configuration matches it, or the filter excludes it"
         else:
             reason = refusal(node, pattern, config)
         if reason is None:
@@ -142,9 +142,9 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         warnings.warn(why, UserWarning, stacklevel=2)
 
     def validate(self, model: GraphModule) -> None:
-        """Report a model if nothing of it, and of the loops in it, is quantized."""
+        """Report a model in which no call, including those in loops, was quantized."""
         if self._choices.are_empty():
-            return  # `annotate` has reported it
+            return  # `annotate` reported it
         bodies = [getattr(model, str(node.target), None) for node in model.graph.nodes if node.op == "get_attr"]
         loops = any(isinstance(node.target, _HIGHER_ORDER) for node in model.graph.nodes)
         if any(is_annotated(node) for node in model.graph.nodes):
@@ -152,11 +152,11 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
         elif model not in self._bodies and not loops:
             shown = [*self._reasons[:_SHOWN_REASONS], *(["…"] if len(self._reasons) > _SHOWN_REASONS else [])]
             known = sorted({str(operator) for operator, row in PATTERN_OF.items() if row.kind is not Kind.PASSED})
-            why = "; ".join(shown) if shown else f"it has none of the operators that can be: {', '.join(known)}"
+            why = "; ".join(shown) if shown else f"it contains none of the supported operators: {', '.join(known)}"
             self._report_nothing(f"nothing of the model is quantized: {why}")
 
     def prepare_obs_or_fq_callback(self, model: GraphModule, edge_or_node_to_obs_or_fq: dict[Any, Any]) -> None:
-        """Tells observers which tensor they see, for their messages."""
+        """Give observers the name of their tensor, for their messages."""
         for seen, observer in edge_or_node_to_obs_or_fq.items():
             if observer is None:
                 continue
@@ -166,21 +166,21 @@ class XNNPACKQuantizer(Quantizer):  # type: ignore[misc]
 
     @classmethod
     def get_supported_quantization_configs(cls) -> list[QuantizationConfig]:
-        """Those of `get_symmetric_quantization_config` for static quantization."""
+        """The static configurations of `get_symmetric_quantization_config`."""
         return [row.config for row in cls.get_supported_operators()]
 
     @classmethod
     def get_supported_operator_for_quantization_config(
         cls, quantization_config: QuantizationConfig | None
     ) -> list[OperatorPatternType]:
-        """The patterns of a configuration, or of all."""
+        """Patterns that a configuration supports; None: patterns of all configurations."""
         rows = cls.get_supported_operators()
         fitting = [row for row in rows if quantization_config in (None, row.config)]
         return [pattern for row in fitting for pattern in row.operators]
 
     @classmethod
     def get_supported_operators(cls) -> list[OperatorConfig]:
-        """Configurations, and the layers for which they are meant."""
+        """Configurations and the operator patterns they support."""
         choices = [(per_channel, qat) for per_channel in (False, True) for qat in (False, True)]
         return [
             OperatorConfig(get_symmetric_quantization_config(is_per_channel=each, is_qat=qat), list(_SUPPORTED))

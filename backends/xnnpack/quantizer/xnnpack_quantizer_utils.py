@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The parts of `XNNPACKQuantizer`, for quantizers of one's own: what each kind of call is annotated by, and torchao's
-names for what annotations are made of.
+"""Building blocks of `XNNPACKQuantizer` for custom quantizers: the annotator of each kind of call, and torchao's
+annotation types.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _WITH_RELU = ("linear", "conv", "conv_transpose", "add", "mul")
 _WITH_BATCH_NORM = ("conv", "conv_transpose")
 
 OP_TO_ANNOTATOR: dict[str, Annotator] = {}
-"""name → function (model, QuantizationConfig, filter of calls or None) → the groups of calls that it annotated. With
-`_relu` and `_bn` in the name calls alone that are followed by those; without, all that are left.
+"""name → function (model, QuantizationConfig, filter of calls or None) → annotated groups of calls. An annotator with
+`_relu` or `_bn` in its name annotates only calls followed by these operators; others annotate all remaining calls.
 """
 
 
 def register_annotator(op: str) -> Callable[[Annotator], Annotator]:
-    """Decorator: the function becomes `OP_TO_ANNOTATOR[op]`."""
+    """Decorator that registers the function as `OP_TO_ANNOTATOR[op]`."""
 
     def register(annotator: Annotator) -> Annotator:
         OP_TO_ANNOTATOR[op] = annotator
@@ -66,7 +66,7 @@ def register_annotator(op: str) -> Callable[[Annotator], Annotator]:
 
 
 def propagate_annotation(model: GraphModule) -> None:
-    """Annotates the calls that only move or limit numbers, after those that make their operands."""
+    """Annotate the calls that only move or clamp values, after the calls that produce their operands."""
     for node in model.graph.nodes:
         pattern = PATTERN_OF.get(node.target) if node.op == "call_function" else None
         if pattern is not None and pattern.kind is Kind.PASSED:

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Refuses to train with factors of batch norms that are zero: torchao's training graph divides by them.
+"""Refuse quantization-aware training if a batch norm has a weight of zero: torchao's training graph divides by it.
 
-For training, torchao multiplies a convolution's weights by the factors of the batch norm behind it, quantizes the
-products and divides the result again, of quantized layers and of those left in float. A factor of zero gives 0 / 0.
+For training, torchao multiplies a convolution's weights by the factors of the following batch norm, quantizes the
+products and divides the result by the factors, also in layers that stay float. A factor of zero gives 0 / 0.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from executorch.backends.xnnpack.quantizer.patterns import BATCH_NORM, CONVOLUTI
 
 
 class ZeroFactorsError(ValueError):
-    """A batch norm behind a convolution has factors that are zero; the message says which, and what to do."""
+    """A batch norm after a convolution has factors of zero; the message names them and says what to do."""
 
 
 def check_factors(model: GraphModule) -> None:
-    """Raises `ZeroFactorsError` for a graph that was captured for training."""
+    """Raise `ZeroFactorsError` if a graph captured for training has factors of zero."""
     for node in model.graph.nodes:
         norm = only_follower(node, BATCH_NORM) if node.target in (*CONVOLUTIONS, *TRANSPOSED) else None
         factors = _tensor(model, norm.args[1]) if norm is not None else None
@@ -29,8 +29,8 @@ def check_factors(model: GraphModule) -> None:
         if norm is not None and factors is not None and len(zeros):
             raise ZeroFactorsError(
                 f"{described(norm)}: {len(zeros)} of its {factors.numel()} factors (weight) are zero, the first of "
-                f"channel {int(zeros[0])}: training with quantization in sight divides by them and gives NaN. Train in "
-                "float until none is zero, or begin with small ones before torch.export.export: `with torch.no_grad(): "
+                f"channel {int(zeros[0])}: quantization-aware training divides by them and gives NaN. Train in "
+                "float until none is zero, or replace them before torch.export.export: `with torch.no_grad(): "
                 "norm.weight[norm.weight == 0] = 1e-2`"
             )
 

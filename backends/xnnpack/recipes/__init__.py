@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Ready recipes for XNNPACK; importing this makes them known: `ExportRecipe.get_recipe(XNNPackRecipeType.FP32)`."""
+"""Recipes for XNNPACK. Importing this package registers them: `ExportRecipe.get_recipe(XNNPackRecipeType.FP32)`."""
 
 from executorch.backends.xnnpack.recipes.xnnpack_recipe_provider import XNNPACKRecipeProvider
 from executorch.backends.xnnpack.recipes.xnnpack_recipe_types import XNNPackRecipeType

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What each of XNNPACK's recipes quantizes with; all of them delegate what XNNPACK computes."""
+"""Quantization of each XNNPACK recipe. All recipes delegate every operator that XNNPACK supports."""
 
 from __future__ import annotations
 
@@ -45,15 +45,17 @@ class XNNPACKRecipeProvider(BackendRecipeProvider):
         return list(XNNPackRecipeType)
 
     def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
-        """kwargs: group_size, for weights in groups. Others, which may be for another backend, are named in a warning.
-        ValueError: a group_size that is no positive integer.
+        """Return the recipe of a type, or None for another backend's type.
+
+        kwargs: `group_size`, for weights in groups. Others, which may be for another backend, are named in a warning.
+        Raises ValueError unless group_size is a positive integer.
         """
         if not isinstance(recipe_type, XNNPackRecipeType):
             return None
         known = {"group_size"} if recipe_type is _GROUPED else set()
         unknown = sorted(set(kwargs) - known)
         if unknown:
-            logging.warning("XNNPACK's recipe %s takes no %s: ignored", recipe_type.value, ", ".join(unknown))
+            logging.warning("XNNPACK's recipe %s does not take %s: ignored", recipe_type.value, ", ".join(unknown))
         precision = "bf16" if recipe_type is XNNPackRecipeType.BF16_COMPUTE else "fp32"
         partitioner = XnnpackPartitioner(compute_precision=precision)
         lowering = LoweringRecipe([partitioner], edge_compile_config=get_xnnpack_edge_compile_config())
@@ -74,7 +76,7 @@ def _quantization(recipe_type: XNNPackRecipeType, group_size: Any) -> Quantizati
 
 
 def _by_quantizer(is_per_channel: bool, is_dynamic: bool) -> QuantizationRecipe:
-    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (  # torchao takes seconds to import
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (  # importing torchao takes seconds
         XNNPACKQuantizer,
         get_symmetric_quantization_config,
     )
@@ -92,7 +94,7 @@ def _four_bits(group_size: Any) -> QuantizationRecipe:
     if group_size is not None and (type(group_size) is not int or group_size < 1):
         raise ValueError(f"group_size must be a positive integer, found {group_size!r}")
     granularity = PerAxis(0) if group_size is None else PerGroup(group_size)
-    four_bits: torch.dtype = torch.int4  # type: ignore[attr-defined]  # torch has it, its annotations do not
+    four_bits: torch.dtype = torch.int4  # type: ignore[attr-defined]  # missing from torch's annotations
     config = Int8DynamicActivationIntxWeightConfig(weight_dtype=four_bits, weight_granularity=granularity)
     return QuantizationRecipe(ao_quantization_configs=[AOQuantizationConfig(config)])
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The names of XNNPACK's recipes."""
+"""Names of XNNPACK's recipes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from executorch.export import RecipeType
 
 
 class XNNPackRecipeType(RecipeType):
-    """How weights and activations are quantized before all that XNNPACK computes is delegated."""
+    """Quantization of weights and activations before delegation."""
 
     FP32 = "xnnpack_fp32"
     BF16_COMPUTE = "xnnpack_bf16_compute"
-    """Nothing is quantized; products of float32 may round their factors to bfloat16."""
+    """No quantization; products of float32 may round their factors to bfloat16."""
     PT2E_INT8_DYNAMIC_PER_CHANNEL = "xnnpack_pt2e_int8_dynamic_per_channel"
-    """int8 weights, a scale for each channel; activations are quantized while running."""
+    """int8 weights with one scale for each channel; activations are quantized at run time."""
     PT2E_INT8_STATIC_PER_CHANNEL = "xnnpack_pt2e_int8_static_per_channel"
     """int8 weights and activations, calibrated with the example inputs."""
     PT2E_INT8_STATIC_PER_TENSOR = "xnnpack_pt2e_int8_static_per_tensor"
     TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_CHANNEL = "xnnpack_torchao_int8da_int4w_per_channel"
-    """Linear layers alone: weights of four bits."""
+    """4-bit weights of linear layers, one scale for each channel."""
     TORCHAO_INT8_DYNAMIC_ACT_INT4_WEIGHT_PER_TENSOR = "xnnpack_torchao_int8da_int4w_per_tensor"
-    """As before, a scale for each group of weights of a row; parameter group_size (32)."""
+    """4-bit weights of linear layers, one scale for each group of a row; parameter group_size (32)."""
 
     @classmethod
     def get_backend_name(cls) -> str:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A payload of which the values between its nodes are outputs as well, for finding the node that computes wrongly."""
+"""Payload whose intermediate values are also outputs, to find the node that computes a wrong result."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ _DTYPES = {
 
 @dataclass(frozen=True)
 class OpenedOutput:
-    """What the opened delegate returns at one place. kind, handle: of the node that makes it; handle 0: it only changes
-    layouts. sizes: as XNNPACK has them, images with the channels last. scale, zero_point: of quantized values, else 1
-    and 0."""
+    """One output of an opened delegate.
+
+    kind, handle: of the node that computes it; handle 0: the node only changes the layout. sizes: in XNNPACK's order,
+    images channels-last. scale, zero_point: 1 and 0 for float values.
+    """
 
     kind: str
     handle: int
@@ -36,10 +38,10 @@ class OpenedOutput:
 
 
 def open_payload(payload: BytesLike) -> tuple[bytes, list[OpenedOutput]]:
-    """The payload with the values of all nodes as outputs, its own first, and what they are.
+    """Return the payload with the values of all nodes as outputs, the original outputs first, and their descriptions.
 
-    Values of kinds that leave no delegate (quantized as they are read, packed) stay inside. Raises
-    MalformedProgramError if it is none.
+    Values that cannot leave a delegate (dynamically quantized, packed) stay inside. Raises MalformedProgramError for
+    bytes that are not a payload.
     """
     graph, data = deserialize_payload(payload)
     made_by: dict[int, g.XNode] = {}
@@ -71,7 +73,7 @@ def _dtype(tensor: g.TensorValue) -> ScalarType | None:
 def _output(value: g.XValue, node: g.XNode | None) -> OpenedOutput:
     held, tensor = value.xvalue_union, _tensor(value)
     dtype = _dtype(tensor)
-    assert dtype is not None  # a delegate's arguments are of those
+    assert dtype is not None  # every delegate argument has one of these dtypes
     scale, zero_point = 1.0, 0
     if isinstance(held, g.QuantizedTensorValue) and isinstance(held.quant_params, g.PerTensorQuant):
         scale, zero_point = held.quant_params.scale, held.quant_params.zero_point

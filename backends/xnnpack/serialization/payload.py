@@ -22,9 +22,9 @@ _HEADER = struct.Struct("<I4sHIIIQ")
 _MAGIC = b"XH00"
 _ALIGNMENT = 16
 IN_NAMED_DATA = 2**64 - 1
-"""The offset of a constant whose bytes are among the program's named data."""
+"""Offset that marks a constant stored in the program's named data."""
 
-# Fields whose layout does not follow from their Python type alone.
+# Fields whose layout the Python type does not determine.
 _SPECIAL: dict[tuple[type, str], t.Kind] = {
     (g.TensorValue, "datatype"): t.I16,
     (g.PerChannelQuant, "channel_dim"): t.I32,
@@ -84,7 +84,7 @@ def _padded(size: int) -> int:
 
 
 class ConstantData:
-    """The constants of one payload, each at a multiple of 16; entry 0 stands for "no constant"."""
+    """The constants of one payload, each aligned to 16 bytes; entry 0 means "no constant"."""
 
     def __init__(self) -> None:
         self.offsets = [g.ConstantDataOffset(0, 0)]
@@ -93,13 +93,13 @@ class ConstantData:
 
     @classmethod
     def kept(cls, offsets: list[g.ConstantDataOffset], data: BytesLike) -> ConstantData:
-        """The constants of a payload that was read, where they are."""
+        """The constants of a deserialized payload, at their original offsets."""
         made = cls()
         made.offsets, made._parts, made._size = offsets, [data], memoryview(data).nbytes
         return made
 
     def add(self, data: BytesLike) -> int:
-        """Keeps `data` in the payload; returns its index."""
+        """Store `data` in the payload; return its index."""
         size = memoryview(data).nbytes
         self.offsets.append(g.ConstantDataOffset(self._size, size))
         self._parts += [data, bytes(_padded(size))]
@@ -107,7 +107,7 @@ class ConstantData:
         return len(self.offsets) - 1
 
     def add_named(self, key: str, size: int) -> int:
-        """Refers to `size` bytes under `key` among the program's named data; returns the index."""
+        """Refer to `size` bytes under `key` in the program's named data; return the index."""
         self.offsets.append(g.ConstantDataOffset(IN_NAMED_DATA, size, key))
         return len(self.offsets) - 1
 
@@ -116,7 +116,7 @@ class ConstantData:
 
 
 def serialize_payload(graph: g.XNNGraph, constants: ConstantData) -> bytes:
-    """The payload's bytes. Raises SerializationError for a value that does not fit its field."""
+    """Return the payload's bytes. Raises SerializationError for a value that does not fit its field."""
     graph.constant_data = constants.offsets
     flatbuffer = bytes(FlatbufferWriter(XNN_GRAPH).finish(graph))
     data = constants.bytes()
@@ -127,10 +127,10 @@ def serialize_payload(graph: g.XNNGraph, constants: ConstantData) -> bytes:
 
 
 def deserialize_payload(payload: BytesLike) -> tuple[g.XNNGraph, memoryview]:
-    """The graph and the constant data of a payload. Raises MalformedProgramError naming what does not fit."""
+    """Return graph and constant data of a payload. Raises MalformedProgramError naming the bad field."""
     view = memoryview(payload).cast("B")
     if len(view) < _HEADER.size:
-        raise MalformedProgramError(f"an XNNPACK payload has at least {_HEADER.size} bytes; found {len(view)}")
+        raise MalformedProgramError(f"XNNPACK payload: expected at least {_HEADER.size} bytes, found {len(view)}")
     _, magic, length, start, size, data_start, data_size = _HEADER.unpack_from(view)
     if magic != _MAGIC or length < _HEADER.size:
         raise MalformedProgramError(

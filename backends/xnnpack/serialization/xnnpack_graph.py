@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What an XNNPACK delegate's payload holds: a graph of XNNPACK nodes over numbered values."""
+"""Data model of an XNNPACK delegate's payload: a graph of XNNPACK nodes over numbered values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 INVALID_ID = 2**32 - 1
-"""XNN_INVALID_VALUE_ID: an operand that is left out, such as a bias."""
+"""XNN_INVALID_VALUE_ID: an absent operand, such as a bias."""
 
 FLAG_EXTERNAL_INPUT = 1
 FLAG_EXTERNAL_OUTPUT = 2
 
 
 class DataType(IntEnum):
-    """The element types of values, by their numbers in the payload."""
+    """Element types of values, with their numbers in the payload."""
 
     INVALID = 0
     FP32 = 1
@@ -94,7 +94,7 @@ class OutputMinMax:
 
 @dataclass
 class Node1x1:
-    """A node of one operand and one result; each kind is a member of the union of its own."""
+    """A node with one operand and one result. Each kind is a separate member of the node union."""
 
     input_id: int
     output_id: int
@@ -259,7 +259,7 @@ class LeakyReLU:
     flags: int = 0
 
 
-# The members of the payload's union that share a layout are types of their own: their type is what tells them apart.
+# Members of the node union with equal layouts are separate Python types, because the type selects the member.
 def _kinds(base: type, *names: str) -> tuple[type, ...]:
     return tuple(dataclass(type(name, (base,), {"__module__": __name__})) for name in names)
 
@@ -336,8 +336,8 @@ NODE_KINDS: tuple[type, ...] = (
     CopySign,
     Sum,
 )
-"""The members of the node union; a node's tag in the payload is its place here, from 1. New kinds go at the end: those
-after Cos are ours, unknown to ExecuTorch 1.4.
+"""Members of the node union. A node's tag in the payload is its position here, from 1. Add new kinds at the end; those
+after Cos are unknown to ExecuTorch 1.4.
 """
 
 
@@ -350,7 +350,7 @@ class XNode:
 
 @dataclass
 class ConstantDataOffset:
-    """Where a constant's bytes are: at `offset` of the constant data, or under `named_key` among the named data."""
+    """Location of a constant's bytes: at `offset` of the constant data, or under `named_key` in the named data."""
 
     offset: int
     size: int

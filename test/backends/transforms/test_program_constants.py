@@ -43,7 +43,7 @@ def test_a_constant_is_added_and_deleted() -> None:
 def test_constants_behind_the_inputs_and_readers_of_deleted_ones_are_refused() -> None:
     program = _program()
     first = next(iter(program.graph.nodes))
-    refused = pytest.raises(RuntimeError, match="in front of the user's inputs")
+    refused = pytest.raises(RuntimeError, match="before the user's inputs")
     with program.graph.inserting_after(first), refused:
         create_constant_placeholder(program, program.graph, "late", InputKind.PARAMETER, torch.ones(2))
     with pytest.raises(RuntimeError, match="cannot delete"):

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The operators that `XnnpackPartitioner(configs=[...])` can be given, by ExecuTorch's names.
+"""Operators for `XnnpackPartitioner(configs=[...])`, under ExecuTorch's names.
 
-Others are chosen by a class of one's own: `class Round(XNNPartitionerConfig): target_name = "round.default"`.
+Define a class for any other operator: `class Round(XNNPartitionerConfig): target_name = "round.default"`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a user chooses of XNNPACK's operators: by name, by precision."""
+"""Configuration of XnnpackPartitioner: operators by name, precisions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import ClassVar
 
 
 class ConfigPrecisionType(Enum):
-    """What operators compute on."""
+    """Precision in which operators compute."""
 
     FP32 = 1
-    """Numbers, float16 among them."""
+    """Float, including float16 and bfloat16."""
     STATIC_QUANT = 2
-    """Integers whose parameters are in the graph."""
+    """Quantized integers with constant parameters."""
     DYNAMIC_QUANT = 3
-    """Rows that are quantized while running."""
+    """Operands quantized at run time."""
 
 
 class XNNPartitionerConfig:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Why operators of a partition that has integers in it are computed on numbers."""
+"""Reasons why operators of a quantized partition are computed in float."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from executorch.backends.xnnpack.operators.rule import Rule
 from executorch.backends.xnnpack.operators.table import rule_of
 
 
-def why_in_float(program: ExportedProgram, partition: Collection[Node]) -> dict[Node, str]:
-    """Operator → reason, without what follows it and is made with it; nothing of a partition of numbers alone."""
+def float_fallback_reasons(program: ExportedProgram, partition: Collection[Node]) -> dict[Node, str]:
+    """First node of each float operator → reason; empty for a partition without integers."""
     taken = set(partition)
     if not any(operator_of(node) in quantization.RULES for node in taken):
         return {}
@@ -36,7 +36,7 @@ def why_in_float(program: ExportedProgram, partition: Collection[Node]) -> dict[
 
 def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> str:
     if rule.on_integers is None:
-        return "XNNPACK has no such operator on integers"
+        return "XNNPACK lacks this operator on integers"
     operands = [each for each in tensors_of(node) if not is_constant(program, each)]
     numbers = [each.name for each in operands if operator_of(each) != DEQUANTIZE]
     if numbers:
@@ -44,8 +44,8 @@ def _reason(node: Node, rule: Rule, result: Node, program: ExportedProgram) -> s
     reader = next(iter(result.users), None)
     made = affine(reader) if reader is not None and operator_of(reader) == QUANTIZE else None
     if made is None or len(result.users) > 1:
-        behind = "" if result is node else f", made with {', '.join(each.name for each in fused_with(node, result))},"
-        return f"its result{behind} is read as numbers"
+        behind = "" if result is node else f", fused with {', '.join(each.name for each in fused_with(node, result))},"
+        return f"its result{behind} is read as float"
     if not made.is_whole and not rule.fuses_activation:
-        return f"its result is limited to the integers from {made.least} to {made.most}"
-    return "its dtypes, scales or weights are not among those that XNNPACK computes with on integers"
+        return f"its result is clamped to integers from {made.quant_min} to {made.quant_max}"
+    return "XNNPACK does not compute on integers with its dtypes, scales or weights"

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Linear layers of constant weights in one piece again, where `to_edge` took them apart before a partitioner saw them.
+"""Recompose linear layers with constant weights that `to_edge` decomposed before partitioning.
 
-addmm(bias, x, permute(w))                linear(x, w, bias); w is a constant, or a constant dequantized
-view(addmm(bias, view(x), permute(w)))    the same, of x with more dimensions
+addmm(bias, x, permute(w))              → linear(x, w, bias); w is a constant or a dequantized constant
+view(addmm(bias, view(x), permute(w)))  → linear(x, w, bias); x has more than two dimensions
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from executorch.exir.dialects._ops import ops
 from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
 
 
-class WholeLayers:
-    """A program with its linear layers in one piece: a copy, if it has any in pieces, else itself.
+class RecomposedLinears:
+    """A program with recomposed linear layers.
 
-    program: the one to look at. pieces_of: a node of it → the nodes of the program that was given.
+    program: a copy with the layers recomposed; the given program if it has none to recompose. original_nodes: node of
+    `program` → nodes of the given program.
     """
 
     def __init__(self, program: ExportedProgram) -> None:
         self._given = {node.name: node for node in program.graph.nodes}
         self._pieces: dict[Node, list[str]] = {}
         self.program = program
-        if any(_is_in_pieces(program, node) for node in program.graph.nodes):
+        if any(_is_decomposed(program, node) for node in program.graph.nodes):
             self.program = copy_program(program)
-            self._restore()
+            self._recompose()
 
-    def pieces_of(self, node: Node) -> list[Node]:
+    def original_nodes(self, node: Node) -> list[Node]:
         return [self._given[name] for name in self._pieces.get(node, [node.name])]
 
-    def _restore(self) -> None:
+    def _recompose(self) -> None:
         graph = self.program.graph
         for node in list(graph.nodes):
-            if not _is_in_pieces(self.program, node):
+            if not _is_decomposed(self.program, node):
                 continue
             bias, source, turned = _operands(node)
             last, whole = _with_all_dimensions(node, source)
@@ -55,11 +56,11 @@ class WholeLayers:
 
 
 def _operands(node: Node) -> tuple[Any, Any, Any]:
-    """Bias or None, operand, weights."""
+    """(bias or None, operand, transposed weights) of an addmm or mm."""
     return node.args if len(node.args) == 3 else (None, *node.args)  # type: ignore[return-value]
 
 
-def _is_in_pieces(program: ExportedProgram, node: Node) -> bool:
+def _is_decomposed(program: ExportedProgram, node: Node) -> bool:
     if operator_of(node) not in ("aten.addmm.default", "aten.mm.default") or node.kwargs:
         return False
     bias, _, turned = _operands(node)
@@ -74,7 +75,7 @@ def _is_weight(program: ExportedProgram, node: object) -> bool:
 
 
 def _with_all_dimensions(node: Node, source: Node) -> tuple[Node, Node]:
-    """The result and the operand of a layer, before views made two dimensions of them, or as they are."""
+    """Result and operand of a layer outside the views that flatten them to two dimensions; unchanged without views."""
     users = list(node.users)
     views = [each for each in (source, *users) if operator_of(each) == "aten.view_copy.default"]
     if len(users) != 1 or len(views) != 2 or len(source.users) != 1:
