@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tools around programs: what was delegated, what ran how long, and where the numbers part.
+"""Tools for programs: delegation, profiling, numeric comparison.
 
-Names are loaded when they are first used, so that what needs no torch or pandas is there without them.
+Names are imported on first use, so that tools without torch or pandas work where these are not installed.
 """
 
 import importlib

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from executorch.devtools.size import __main__ as size
 
 _DESCRIPTION = """\
-Looks into programs and runs. Where to begin:
+Inspects programs and runs. Start with:
 
-  python -m executorch.devtools report model.pte     a page with all there is to see
-  python -m executorch.devtools profile model.pte    what takes the time
-  python -m executorch.devtools size model.pte       what takes the bytes
+  python -m executorch.devtools report model.pte     write a page with timeline, graph and memory
+  python -m executorch.devtools profile model.pte    rank operators by time
+  python -m executorch.devtools size model.pte       list what takes the bytes
 
-Every command has help of its own, with examples: python -m executorch.devtools COMMAND --help
+Every command has its own help with examples: python -m executorch.devtools COMMAND --help
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns the exit status: 1 if something cannot be read or run, or differs, 2 for wrong arguments."""
+    """Run the command; return the exit status: 1 for a failure or a difference, 2 for wrong arguments."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["size"]:
         return size.main(given[1:])
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _text(error: Exception) -> str:
-    """What an error says, up to its first empty line: what torch adds behind it is long, and of torch."""
+    """An error's message up to its first empty line: torch appends long internal text after it."""
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     return text.strip().split("\n\n")[0] or type(error).__name__
 
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         made = commands.add_parser(each.name, help=each.summary, description=each.description, formatter_class=raw)
         each.add(made)
         made.set_defaults(run=each.run)
-    commands.add_parser("size", help="where each byte of a .pte file goes")
+    commands.add_parser("size", help="list what takes the bytes of a .pte file")
     return parser
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs of files that nobody has run yet: everything that they refer to by number is there."""
+"""Deserialize a `.pte` file and check that every index in it refers to an existing item."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from executorch.exir.schema import (
 from executorch.exir.serialize import MalformedProgramError, deserialize_pte
 from executorch.exir.serialize.pte_file import PteFile
 
-# What numbers refer to, and the numbers.
+# (kind of item, indices of such items).
 _Numbers = tuple[str, Iterable[int]]
 
 
 def checked_program(data: BytesLike) -> PteFile:
-    """The program in the bytes of a `.pte` file. Raises MalformedProgramError saying what is wrong, and where."""
+    """Return the program of a `.pte` file's bytes. Raises MalformedProgramError naming the bad index and its
+    location.
+    """
     file = deserialize_pte(data)
     for plan in file.program.execution_plan:
         _check_plan(file.program, plan)
@@ -36,7 +38,7 @@ def checked_program(data: BytesLike) -> PteFile:
 
 
 def arguments_of(call: InstructionArguments) -> list[int]:
-    """The values that an instruction reads or writes."""
+    """Indices of the values that an instruction reads or writes."""
     if isinstance(call, (KernelCall, DelegateCall)):
         return list(call.args)
     if isinstance(call, MoveCall):
@@ -73,7 +75,7 @@ def _check_plan(program: Program, plan: ExecutionPlan) -> None:
 
 
 def _is_of_file(tensor: Tensor) -> bool:
-    """Whether its number of a buffer is one of the program's constants: 0 is none."""
+    """Return whether a tensor's data is a constant of the program. Buffer index 0 means no constant."""
     extra = tensor.extra_tensor_info
     is_elsewhere = extra is not None and (
         extra.location != TensorDataLocation.SEGMENT or extra.mutable_data_segments_idx

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""compare(): a model beside a program made of it, operator by operator, in one call."""
+"""compare(): compare a model with a program lowered from it, operator by operator."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from torch.export import ExportedProgram
 from torch.utils._pytree import tree_leaves
 
 from executorch.devtools.checked_program import checked_program
+from executorch.devtools.delegate_bisect import Part, bisect_wrong_delegates
+from executorch.devtools.delegate_probe import can_open, values_inside
 from executorch.devtools.etdump.recording import record_runs
 from executorch.devtools.etrecord.record import ETRecord
-from executorch.devtools.inside_delegate import can_open, values_inside
 from executorch.devtools.inspector.attribution import DELEGATE_CALL, attribute, handles_of, handles_of_node
 from executorch.devtools.inspector.compare_results import (
     as_float,
@@ -35,20 +36,19 @@ from executorch.devtools.inspector.numeric_gap import Pair, pairs_of
 from executorch.devtools.inspector.reference_run import Computed, Reference
 from executorch.devtools.inspector.sources import Source, source_of_node
 from executorch.devtools.inspector.time_scale import TimeScale
-from executorch.devtools.lowering_again import check_alike, lower_as, plan_of
-from executorch.devtools.parts_of_delegate import Part, parts_of_wrong_delegates
+from executorch.devtools.relower import check_alike, lower_as, plan_of
 from executorch.exir import ExecutorchProgramManager, to_edge
 from executorch.exir.error import module_path, source_line
 from executorch.exir.graph_module import debug_handles_of
 from executorch.exir.serialize.regular_file import read_regular_file
 
-_ROUNDING = 1.01  # steps by which quantized values may differ: both sides round
-UNNAMED = "outputs differ, but no operator that was recorded does by itself: small differences may have added up"
+_ROUNDING = 1.01  # quantized values may differ by one step: both sides round
+UNNAMED = "outputs differ, but no recorded operator differs by itself: small differences may have accumulated"
 Lower = Callable[[ExportedProgram], ExecutorchProgramManager]
 
 
 class Step(Enum):
-    """What a comparison does, one after the other."""
+    """Steps of a comparison, in order."""
 
     LOWERING = "lowering the model again"
     MODEL = "running the model"
@@ -59,14 +59,13 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class OperatorGap:
-    """An operator's value in the model and in the program.
+    """Difference between an operator's value in the model and in the program.
 
-    `ran`: the kernel or delegate that computed it, or "backend: operator" inside of one. Where it runs several that it
-    fuses, `operator` names all, `node`, `module` and `source` are of the first, and `sources` says those of each.
-    `sqnr` in decibel; `largest`: the largest absolute difference,
-    infinite where one of the two is no number and the other is. `differs`: it is beyond the tolerance, also where the
-    model reads what the program computed before.
-    `handles`: the node's debug handles.
+    `ran`: kernel or delegate that computed it, or "backend: operator" inside a delegate. For fused operators,
+    `operator` names all, `node`, `module` and `source` describe the first, and `sources` lists those of each.
+    `sqnr`: in dB. `largest`: largest absolute difference; infinite if only one side is NaN.
+    `differs`: beyond the tolerance, also when the model's operator reads the program's operands.
+    `handles`: debug handles of the node.
     """
 
     operator: str
@@ -86,8 +85,11 @@ class OperatorGap:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Operators in the order in which the model runs them; `outputs_differ`: what the program returned does; `notes`:
-    what could not be looked into, and what delegates make of their parts now."""
+    """Result of compare().
+
+    operators: in the model's order. outputs_differ: whether the program's outputs differ. notes: delegates that could
+    not be examined, and results of recompiling parts of delegates.
+    """
 
     operators: list[OperatorGap]
     outputs_differ: bool
@@ -95,14 +97,14 @@ class Comparison:
 
     @property
     def first(self) -> OperatorGap | None:
-        """The first operator that differs; None if none does."""
+        """The first operator that differs; None without a difference."""
         return next((each for each in self.operators if each.differs), None)
 
     def as_json(self) -> str:
-        """The operators, and which of them is the first that differs."""
+        """Operators, notes and the first operator that differs, as JSON."""
         first = self.first
-        told = {"first": first and first.node, "outputs_differ": self.outputs_differ, "notes": self.notes}
-        return json.dumps(told | {"operators": [asdict(each) for each in self.operators]}, indent=1)
+        summary = {"first": first and first.node, "outputs_differ": self.outputs_differ, "notes": self.notes}
+        return json.dumps(summary | {"operators": [asdict(each) for each in self.operators]}, indent=1)
 
     def __str__(self) -> str:
         rows = [
@@ -133,21 +135,21 @@ def compare(
     atol: float = 1e-5,
     begin: Callable[[Step], None] = lambda step: None,
 ) -> Comparison:
-    """Runs the model, exported, and the program on `inputs`, and says where their values part.
+    """Run the exported model and the program on `inputs`; report the operators whose values differ.
 
     Args:
-        model: the module, or what torch.export.export made of it.
-        program: what `to_executorch` returned, or the bytes or path of a `.pte` file.
+        model: a module, or the result of torch.export.export.
+        program: the result of `to_executorch`, or the bytes or path of a `.pte` file.
         inputs: the positional arguments.
-        method: of the program, that the model is.
-        lower: how the program was made, for a file that was not made by `to_edge(…).to_executorch()`, or by
-            `to_edge_transform_and_lower` with the default partitioner of XNNPACK: what becomes of the model by it says
-            which instruction runs which operator.
-        rtol, atol: an operator differs if an element does by more than `atol` and `rtol` times the largest magnitude
-            of the model's value.
-        begin: is called with each step as it begins.
+        method: the program's method that corresponds to the model.
+        lower: lowers the model exactly as the file was lowered; the result maps instructions to operators. Required
+            unless the file comes from `to_edge(…).to_executorch()` or from `to_edge_transform_and_lower` with the
+            default XNNPACK partitioner.
+        rtol, atol: an operator differs if an element differs by more than `atol` plus `rtol` times the largest
+            magnitude of the model's value.
+        begin: called at the start of each step.
 
-    Raises: ValueError if a file's instructions are not those that `lower` gives; errors of the runtime.
+    Raises: ValueError if the file's instructions differ from those of the lowered model; errors of the runtime.
     """
     begin(Step.LOWERING)
     exported = model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
@@ -177,7 +179,7 @@ def compare(
     pairs = [pair for _, pair in tensors]
     found = [_Found.of(pair, part) for part, pair in tensors] + _inside(data, method, block.events, computed.last())
     plan = plan_of(checked_program(data).program.execution_plan, method)
-    parts, notes = parts_of_wrong_delegates(pairs, made, own, plan, lambda a, b: _differs(a, b, rtol, atol))
+    parts, notes = bisect_wrong_delegates(pairs, made, own, plan, lambda a, b: _differs(a, b, rtol, atol))
     found += [_Found.of_part(part, node) for part in parts if (node := _counterpart(part, computed)) is not None]
     begin(Step.FIRST)
     with torch.no_grad():
@@ -191,9 +193,11 @@ def compare(
 
 @dataclass(frozen=True)
 class _Found:
-    """What the program computed for `node` the `turn`-th time. nodes: what ran together, the first of which is the
-    operator's. part: of a node with several results, which. step: of quantized values, the difference that one makes,
-    else 0. inside: of a delegate's operator."""
+    """A value that the program computed for `node` in its `turn`-th run.
+
+    nodes: all fused nodes, the operator's own first. part: index of the result, for a node with several. step: scale of
+    a quantized value, else 0. inside: computed by an operator inside a delegate.
+    """
 
     node: fx.Node
     turn: int
@@ -216,12 +220,12 @@ class _Found:
 
     @staticmethod
     def of_part(part: Part, node: fx.Node) -> _Found:
-        ran = f"{part.backend}: compiled up to here"
+        ran = f"{part.backend}: recompiled up to this node"
         return _Found(node, -1, (node,), part.expected, part.found, 0.0, ran, part.instruction, True)
 
 
 def _counterpart(part: Part, computed: Computed) -> fx.Node | None:
-    """The model's node that the delegate's is."""
+    """The model's node that corresponds to a delegate's node."""
     handles = set(debug_handles_of(part.node))
     alike = [node for node in computed.values if handles_of_node(node) & handles]
     same = [node for node in alike if str(node.target) == str(part.node.target)]
@@ -229,7 +233,7 @@ def _counterpart(part: Part, computed: Computed) -> fx.Node | None:
 
 
 def _inside(data: bytes, method: str, events: Sequence[Event], values: Mapping[fx.Node, Any]) -> list[_Found]:
-    """The operators of the delegates that can be opened."""
+    """Values of operators inside the delegates that can be opened."""
     found = []
     for event in events:
         backend, instruction = event.delegate_backend_name, event._instruction_id
@@ -252,10 +256,10 @@ def _gaps(
     rtol: float,
     atol: float,
 ) -> list[OperatorGap]:
-    """A gap for each operator, in the order of the model; of what ran several times, of the first that differs.
+    """One gap for each operator in the model's order. An operator that ran several times reports its first difference.
 
-    Differences are handed on from operator to operator: one differs by itself if it does as well where the model reads
-    what the program computed before it.
+    Differences propagate: an operator differs by itself if it also differs when the model's operator reads the
+    program's operands.
     """
     alone = reference.run_with(inputs, computed, _known_once(found, computed)).values
     gaps: dict[tuple[fx.Node, str, int], tuple[tuple[int, int, bool], OperatorGap]] = {}
@@ -272,7 +276,7 @@ def _gaps(
         if gap.differs and isinstance(own, torch.Tensor) and own.shape == each.found.shape:
             gap = replace(gap, differs=_differs(own, each.found, rtol, tolerance))
         key = (each.node, each.ran, each.instruction)
-        # What a delegate's operator computed stands before what the delegate returned.
+        # List values from inside a delegate before the delegate's outputs.
         place = (computed.moments[each.node][each.turn], each.instruction, not each.inside)
         if key not in gaps or (gap.differs and not gaps[key][1].differs):
             gaps[key] = (place, gap)
@@ -280,7 +284,7 @@ def _gaps(
 
 
 def _known_once(found: Sequence[_Found], computed: Computed) -> dict[fx.Node, Any]:
-    """What the program computed for the nodes that ran once, as the nodes' readers take it."""
+    """The program's values of the nodes that ran once, converted to what their readers expect."""
     known: dict[fx.Node, Any] = {}
     parts: dict[fx.Node, dict[int, torch.Tensor]] = {}
     for each in found:
@@ -297,14 +301,14 @@ def _known_once(found: Sequence[_Found], computed: Computed) -> dict[fx.Node, An
 
 
 def _short(operators: str, most: int = 48) -> str:
-    """Names of operators for a table: of fused ones, and long ones, the beginnings."""
+    """Operator names for a table, shortened."""
     names = [each.removeprefix("aten.").removesuffix(".default") for each in operators.split(" + ")]
     text = operators if len(names) == 1 else " + ".join(names)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _debug_bytes(computed: Computed) -> int:
-    """Room for every value, those of delegates' arguments as well, each at a multiple of 64 bytes."""
+    """Bytes needed to record every value and every delegate argument, each aligned to 64 bytes."""
     total = 1 << 20
     for value in tree_leaves(list(computed.values.values())):
         if isinstance(value, torch.Tensor):
@@ -313,7 +317,7 @@ def _debug_bytes(computed: Computed) -> int:
 
 
 def _tensors(pair: Pair) -> list[tuple[int | None, Pair]]:
-    """The tensors that can be compared: of what returns several, each, with its number."""
+    """(index, tensor pair) of each result that can be compared."""
     if isinstance(pair.expected, (tuple, list)) and isinstance(pair.found, list):
         parts = enumerate(zip(pair.expected, pair.found, strict=False))
         each = [(number, replace(pair, expected=a, found=b)) for number, (a, b) in parts]
@@ -326,7 +330,7 @@ def _is_comparable(pair: Pair) -> bool:
         isinstance(pair.expected, torch.Tensor)
         and isinstance(pair.found, torch.Tensor)
         and pair.expected.shape == pair.found.shape
-        # What a fused operator hands on as integers stands for numbers, which are compared where they are numbers.
+        # A fused operator returns quantized integers: compare them dequantized.
         and pair.expected.is_floating_point() == pair.found.is_floating_point()
     )
 

@@ -29,7 +29,7 @@ class Execution:
         self._execution = execution
 
     def done(self) -> bool:
-        """Whether nothing runs any more."""
+        """Return whether nothing runs any more."""
         return self._execution.done()
 
     def cancel(self) -> None:

@@ -19,7 +19,7 @@ class BackendRegistry:
         return _get_registered_backend_names()
 
     def is_available(self, backend_name: str) -> bool:
-        """Whether a backend is linked in and can run on this machine."""
+        """Return whether a backend is linked in and can run on this machine."""
         return _is_available(backend_name)
 
 

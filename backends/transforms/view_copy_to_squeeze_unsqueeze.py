@@ -1,5 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Replace views that add or remove sizes of 1 by `unsqueeze_copy` or `squeeze_copy`, for backends that support these."""
+"""Replace views that add or remove sizes of 1 by `unsqueeze_copy` or `squeeze_copy`, for backends that support
+these.
+"""
 
 from __future__ import annotations
 

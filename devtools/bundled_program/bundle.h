@@ -71,7 +71,7 @@ class TestSuite final {
 /// A .bpte file in memory that outlives it. Nothing is copied.
 class Bundle final {
  public:
-  /// Whether the bytes claim to be one.
+  /// Returns whether the bytes claim to be one.
   static bool is_bundle(runtime::Span<const uint8_t> file);
 
   /// Verifies all of it but the program, which Program::load() verifies.

@@ -22,7 +22,7 @@ namespace executorch::bundled_program {
 /// The bytes of a .bpte file that get_program_data() has accepted, and that have not changed since.
 using SerializedBundledProgram = const void;
 
-/// Whether the bytes claim to be a bundled program.
+/// Returns whether the bytes claim to be a bundled program.
 bool is_bundled_program(void* file_data, size_t file_data_len);
 
 /// Verifies the file and finds the program in it, which is part of `file_data`.

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Test cases of methods: inputs, and what should come out."""
+"""Test cases of methods: inputs and expected outputs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DataContainer = list | tuple | dict  # type: ignore[type-arg]  # documented code
 class MethodTestCase:
     """One call of a method; nested lists, tuples and dicts are flattened.
 
-    inputs: as the eager module takes them. expected_outputs: as it returns them; without, the case only serves to run.
-    Raises TypeError for what is no tensor, int, bool or float.
+    inputs: as the eager module takes them. expected_outputs: as it returns them; without them, outputs are not checked.
+    Raises TypeError for a leaf that is not a tensor, int, bool or float.
     """
 
     def __init__(self, inputs: Any, expected_outputs: Any = None) -> None:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""BundledProgram: a program and the test cases of its methods, checked against each other."""
+"""BundledProgram: a program with test cases of its methods."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SCALARS: dict[type, type] = {
 class BundledProgram:
     """A program with test cases; `bundled_program.serialize` writes it.
 
-    executorch_program: what `to_executorch` returned; or pte_file_path: a `.pte` file. method_test_suites: the cases
-    by method. Raises RuntimeError if there is not just one program, ValueError naming method, case and input or output
-    that do not fit the program.
+    executorch_program: the result of `to_executorch`; or pte_file_path: a `.pte` file. method_test_suites: cases of
+    each method. Raises RuntimeError unless exactly one program is given, ValueError naming the method, case and input
+    or output that does not match the program.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class BundledProgram:
         return checked_program(self._bytes()).program
 
     def serialize_to_schema(self) -> schema.BundledProgram:
-        """The same as the file says it."""
+        """The bundled program in the file's data model."""
         suites = [
             schema.BundledMethodTestSuite(suite.method_name, [_case(case) for case in suite.test_cases])
             for suite in sorted(self.method_test_suites, key=lambda each: each.method_name)
@@ -88,7 +88,7 @@ def _value(value: ConfigValue) -> schema.Tensor | schema.Int | schema.Bool | sch
 def _check_suite(program: program_schema.Program, suite: MethodTestSuite) -> None:
     plans = {plan.name: plan for plan in program.execution_plan}
     if suite.method_name not in plans:
-        raise ValueError(f"test suite of '{suite.method_name}': the program has the methods {sorted(plans)}")
+        raise ValueError(f"test suite of '{suite.method_name}': expected one of the program's methods {sorted(plans)}")
     plan = plans[suite.method_name]
     for number, case in enumerate(suite.test_cases):
         where = f"method '{suite.method_name}', test case {number}"

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Runs the test cases of a bundled program in the installed runtime."""
+"""Run the test cases of a bundled program in the installed runtime."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from executorch.runtime import Runtime
 
 @dataclass(frozen=True)
 class CaseResult:
-    """`largest`: of each output, the largest absolute difference from what is expected, None if its sizes or dtype are
-    others; empty for a case without expected outputs. `passed`: all are within the tolerances."""
+    """Result of a test case.
+
+    largest: largest absolute difference of each output from the expected one; None if sizes or dtype differ; empty for
+    a case without expected outputs. passed: whether all outputs are within the tolerances.
+    """
 
     method: str
     case: int
@@ -26,9 +29,9 @@ class CaseResult:
 
 
 def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e-8) -> list[CaseResult]:
-    """Runs every case of the `.bpte` file's bytes; an output passes within `atol` plus `rtol` times |expected|.
+    """Run every case of a `.bpte` file's bytes. An output passes within `atol` plus `rtol` times |expected|.
 
-    Raises MalformedProgramError if the bytes are no bundled program, and the runtime's errors.
+    Raises MalformedProgramError for bytes that are not a bundled program, and the runtime's errors.
     """
     bundle = deserialize_from_flatbuffer_to_bundled_program(data)
     program = Runtime.get().load_program(bundle.program)
@@ -36,7 +39,7 @@ def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e
     for suite in bundle.method_test_suites:
         method = program.load_method(suite.method_name)
         if method is None:
-            raise ValueError(f"the program has no method '{suite.method_name}', which has test cases")
+            raise ValueError(f"test suite of '{suite.method_name}': the program lacks this method")
         for number, case in enumerate(suite.test_cases):
             found = method.execute([value_of(each) for each in case.inputs])
             pairs = [(value_of(a), b) for a, b in zip(case.expected_outputs, found, strict=False)]
@@ -48,7 +51,7 @@ def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e
 
 
 def value_of(value: schema.Value) -> torch.Tensor | int | float | bool:
-    """What a bundle's value stands for."""
+    """Convert a bundled value to a tensor or Python scalar."""
     held = value.val
     if isinstance(held, schema.Tensor):
         dtype = to_dtype(held.scalar_type)

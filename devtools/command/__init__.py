@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The commands of `python -m executorch.devtools`, one a file: its help, its arguments, what it does."""
+"""The commands of `python -m executorch.devtools`, one per file: help, arguments, implementation."""

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the commands have in common: how a program, its model and its runs are named."""
+"""Arguments shared by the commands: program, model, record, runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from executorch.exir.serialize.regular_file import read_regular_file
 if TYPE_CHECKING:
     from executorch.devtools.etrecord import ETRecord
 
-BESIDE = "default: the one beside the program, same stem and .etrecord, unless --model is given"
+BESIDE = "default: the file beside the program with the same stem and .etrecord, unless --model is given"
 Run = Callable[[argparse.Namespace], int]
 _Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True)
 class Command:
-    """summary: a line, for the list of commands. description: with examples. add: adds the arguments."""
+    """A command. summary: one line for the list of commands. description: help with examples. add: adds arguments."""
 
     name: str
     summary: str
@@ -36,46 +36,48 @@ class Command:
 
 
 def add_model(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
-    """The model that a program was made of, as `python -m executorch.export` takes it."""
+    """Add the arguments for the model from which a program was lowered, as in `python -m executorch.export`."""
     name = "model" if required else "--model"
     parser.add_argument(
         name,
         metavar="MODULE:CALLABLE",
-        help="makes the model and its inputs, as `python -m executorch.export` takes it",
+        help="callable that returns (model, inputs), as for `python -m executorch.export`",
     )
-    parser.add_argument("--inputs", metavar="MODULE:CALLABLE", help="makes the inputs, in place of the model's")
+    parser.add_argument("--inputs", metavar="MODULE:CALLABLE", help="callable that returns the inputs")
     parser.add_argument(
         "--partitioner",
         metavar="MODULE:CLASS",
         action="append",
         default=[],
-        help="how the program was made, if not with the partitioners of its backends; may be repeated",
+        help="partitioner used to lower the program, if not its backends' defaults; may be repeated",
     )
-    parser.add_argument("--method", metavar="NAME", default="forward", help="of the program (default: forward)")
+    parser.add_argument("--method", metavar="NAME", default="forward", help="method of the program (default: forward)")
 
 
 def add_runs(parser: argparse.ArgumentParser, runs: int) -> None:
-    """How often a program is run, and on what."""
-    parser.add_argument("--runs", type=count, default=runs, metavar="N", help=f"how often it is run (default: {runs})")
-    parser.add_argument("--warm-up", type=number, default=3, metavar="N", help="runs before that (default: 3)")
-    parser.add_argument("--threads", type=int, metavar="N", help="by default one for each core")
+    """Add the arguments for runs: number, warm-up, threads, inputs."""
+    parser.add_argument("--runs", type=count, default=runs, metavar="N", help=f"measured runs (default: {runs})")
+    parser.add_argument("--warm-up", type=number, default=3, metavar="N", help="unmeasured runs first (default: 3)")
+    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: one for each core)")
     add_record(parser, BESIDE)
 
 
 def add_record(parser: argparse.ArgumentParser, default: str = "default: none") -> None:
-    """The record of the export."""
+    """Add the argument for the ETRecord of the export."""
     parser.add_argument(
         "--etrecord",
         "--record",
         dest="record",
         metavar="PATH",
-        help=f"the ETRecord of the export, which names operators, modules and source lines ({default})",
+        help=f"ETRecord of the export, which names operators, modules and source lines ({default})",
     )
 
 
 @dataclass(frozen=True)
 class UserModel:
-    """The model, its positional inputs, and how it was lowered (None: as the program's backends say)."""
+    """The exported model, its positional inputs, and its partitioners (None: the defaults of the program's
+    backends).
+    """
 
     model: Any
     inputs: tuple[Any, ...]
@@ -83,17 +85,17 @@ class UserModel:
 
 
 def load_model(options: argparse.Namespace, program: bytes) -> UserModel | None:
-    """What `add_model` asked for, exported; None if there is no model. Raises ValueError for what cannot be used."""
+    """Export the model given by the arguments of `add_model`; None without a model. Raises ValueError if that fails."""
     if options.model is None:
         return None
     import torch
 
-    from executorch.devtools.lowering_again import lower_as
+    from executorch.devtools.relower import lower_as
     from executorch.export.user_model import load_user_model
 
     user = _named(load_user_model, options.model, options.inputs)
     if user.kwargs:
-        raise ValueError(f"{options.model}: models are run on positional inputs here; found {sorted(user.kwargs)}")
+        raise ValueError(f"{options.model}: expected positional inputs, found keyword inputs {sorted(user.kwargs)}")
     exported = user.model
     if isinstance(exported, torch.nn.Module):
         with _quiet(f"{options.model} cannot be exported"):
@@ -104,12 +106,14 @@ def load_model(options: argparse.Namespace, program: bytes) -> UserModel | None:
 
 
 def load_record(options: argparse.Namespace, program: bytes) -> ETRecord | None:
-    """The record that --etrecord names. Without this option and without a model: the record beside the program, if
-    there is one. Raises OSError, and ValueError for a record of another program."""
+    """The ETRecord of --etrecord; without --etrecord and --model, the one beside the program, if it exists.
+
+    Raises OSError, and ValueError for a record of another program.
+    """
     from executorch.devtools.checked_program import checked_program
     from executorch.devtools.etrecord import parse_etrecord
     from executorch.devtools.inspector.attribution import check_record
-    from executorch.devtools.lowering_again import plan_of
+    from executorch.devtools.relower import plan_of
     from executorch.export.record_file import record_path
 
     path = options.record
@@ -122,12 +126,12 @@ def load_record(options: argparse.Namespace, program: bytes) -> ETRecord | None:
     try:
         check_record(record, plan_of(checked_program(program).program.execution_plan, options.method))
     except ValueError as error:
-        raise ValueError(f"{path}: {error}; export again with --etrecord, or name the right record") from error
+        raise ValueError(f"{path}: {error}; export again with --etrecord, or pass the matching record") from error
     return record
 
 
 def load_inputs(options: argparse.Namespace) -> tuple[Any, ...] | None:
-    """What --inputs names, without a model. Raises ValueError if it is no sequence."""
+    """The inputs of --inputs, without a model. Raises ValueError unless they are a sequence."""
     from executorch.export.user_model import load_name
 
     if options.inputs is None:
@@ -155,7 +159,7 @@ def _partitioner(name: str) -> Any:
 
 @contextmanager
 def _quiet(failure: str) -> Iterator[None]:
-    """Runs the user's code. Raises ValueError with what it raised, of which torch would log the stack as well."""
+    """Run the user's code; re-raise its exceptions as ValueError, without the stack that torch logs."""
     log = logging.getLogger("torch._subclasses.fake_tensor")
     is_disabled, log.disabled = log.disabled, True
     try:
@@ -167,7 +171,7 @@ def _quiet(failure: str) -> Iterator[None]:
 
 
 def _named(load: Callable[..., Any], *names: str | None) -> Any:
-    """What the names stand for. Raises ValueError saying what is wrong with them."""
+    """Resolve names of the form MODULE:NAME. Raises ValueError for a name that cannot be resolved."""
     from executorch.export.user_model import UserError
 
     try:
@@ -177,24 +181,24 @@ def _named(load: Callable[..., Any], *names: str | None) -> Any:
 
 
 def progress(text: str) -> Progress:
-    """A bar on a terminal, nothing in a pipe."""
+    """Progress bar, shown only on a terminal."""
     return lambda numbers: bar(numbers, text)
 
 
 def bar(over: Iterable[Any] | None = None, text: str = "", *, total: int | None = None) -> Any:
-    """tqdm's, on a terminal alone, and gone in the end."""
+    """tqdm progress bar that is shown only on a terminal and removed at the end."""
     from tqdm import tqdm
 
     return tqdm(over, desc=text, total=total, leave=False, disable=not sys.stderr.isatty())
 
 
 def read(path: str) -> bytes:
-    """A file's bytes. Raises OSError."""
+    """Return a file's bytes. Raises OSError."""
     return read_regular_file(path)
 
 
 def read_program(path: str) -> bytes:
-    """The bytes of a `.pte` file. Raises OSError, MalformedProgramError if they are something else or damaged."""
+    """Return the bytes of a `.pte` file. Raises OSError, and MalformedProgramError for any other or damaged file."""
     from executorch.devtools.checked_program import checked_program
     from executorch.exir.serialize import MalformedProgramError
 
@@ -202,22 +206,22 @@ def read_program(path: str) -> bytes:
     try:
         checked_program(data)
     except MalformedProgramError as error:
-        raise MalformedProgramError(f"{path} is no program (.pte): {error}") from error
+        raise MalformedProgramError(f"{path}: expected a program (.pte): {error}") from error
     return data
 
 
 def number(text: str) -> int:
-    """For arguments: 0 or more."""
+    """Argument type: integer of at least 0."""
     return _checked_number(int, text, 0)
 
 
 def count(text: str) -> int:
-    """For arguments: 1 or more."""
+    """Argument type: integer of at least 1."""
     return _checked_number(int, text, 1)
 
 
 def tolerance(text: str) -> float:
-    """For arguments: 0 or more, and finite."""
+    """Argument type: finite number of at least 0."""
     return _checked_number(float, text, 0)
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`compare`: a model beside a program made of it, operator by operator."""
+"""`compare`: compare a model with a program lowered from it, operator by operator."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from dataclasses import fields
 from executorch.devtools.command.arguments import Command, add_model, bar, load_model, read_program, tolerance
 
 _DESCRIPTION = """\
-Runs a model and a program made of it on the same inputs, and says at which operator their numbers part:
+Runs a model and a program lowered from it on the same inputs, and reports the first operator whose values differ:
 
   python -m executorch.devtools compare my_model.py:make model.pte
   python -m executorch.devtools compare my_model.py:make model.pte --inputs data.py:inputs --rtol 0.02
 
-my_model.py:make returns (model, inputs), as `python -m executorch.export` takes it. The exit status is 1 if something
-differs.
+my_model.py:make returns (model, inputs), as for `python -m executorch.export`. The exit status is 1 if a value differs.
 """
 
 
@@ -23,10 +22,10 @@ def _add(parser: argparse.ArgumentParser) -> None:
     add_model(parser, required=True)
     parser.add_argument("program", metavar="FILE.pte")
     parser.add_argument("--rtol", type=tolerance, default=1e-3, help="of the largest magnitude (default: 1e-3)")
-    parser.add_argument("--atol", type=tolerance, default=1e-5, help="(default: 1e-5)")
+    parser.add_argument("--atol", type=tolerance, default=1e-5, help="absolute tolerance (default: 1e-5)")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--tsv", action="store_true", help="a table with tabs, for spreadsheets")
-    shape.add_argument("--json", action="store_true", help="every operator, as JSON")
+    shape.add_argument("--tsv", action="store_true", help="print a tab-separated table, for spreadsheets")
+    shape.add_argument("--json", action="store_true", help="print every operator as JSON")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -63,4 +62,4 @@ def _run(options: argparse.Namespace) -> int:
     return 1 if found.first is not None or found.outputs_differ else 0
 
 
-COMPARE = Command("compare", "where a program's numbers part from its model's", _DESCRIPTION, _add, _run)
+COMPARE = Command("compare", "find the first operator whose values differ from the model's", _DESCRIPTION, _add, _run)

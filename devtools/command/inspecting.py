@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`inspect`: the table of a trace's events."""
+"""`inspect`: print a trace's events as a table."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from executorch.devtools.inspector import Inspector
 
 _DESCRIPTION = """\
-What ran how long, from a trace:
+Prints the events of a trace with their times:
 
   executor_runner --model_path model.pte --etdump_path trace.etdp --num_executions 100
   python -m executorch.devtools inspect trace.etdp
 
-With the record of the export (to_edge(…, generate_etrecord=True), get_etrecord().save("record")) each event
-says the model's operators and modules as well:
+With the ETRecord of the export (to_edge(…, generate_etrecord=True), get_etrecord().save("record")), each event also
+names the model's operators and modules:
 
   python -m executorch.devtools inspect trace.etdp --record record
 """
@@ -29,12 +29,12 @@ says the model's operators and modules as well:
 def _add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE.etdp")
     add_record(parser)
-    parser.add_argument("--method", metavar="NAME", help="whose record is used (default: forward, or the only one)")
-    parser.add_argument("--unit", choices=("ns", "us", "ms", "s"), default="ms", help="of times (default: ms)")
-    parser.add_argument("--module", metavar="PATH", help="only the sum of times of a module's operators")
+    parser.add_argument("--method", metavar="NAME", help="method of the record (default: forward, or the only one)")
+    parser.add_argument("--unit", choices=("ns", "us", "ms", "s"), default="ms", help="unit of times (default: ms)")
+    parser.add_argument("--module", metavar="PATH", help="print only the total time of a module's operators")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--tsv", action="store_true", help="a table with tabs, for spreadsheets")
-    shape.add_argument("--json", action="store_true", help="everything but values, as JSON")
+    shape.add_argument("--tsv", action="store_true", help="print a tab-separated table, for spreadsheets")
+    shape.add_argument("--json", action="store_true", help="print events without values as JSON")
 
 
 def _inspector(options: argparse.Namespace) -> Inspector:
@@ -55,13 +55,13 @@ def _inspector(options: argparse.Namespace) -> Inspector:
 
 def _check_module(found: Inspector, name: str, record: str | None) -> None:
     if record is None:
-        raise ValueError("--module: modules are known from the record of the export: --record FILE")
+        raise ValueError("--module requires the ETRecord of the export: --record FILE")
     stacks = [
         stack for block in found.event_blocks for each in block.events for stack in each.module_hierarchy.values()
     ]
     paths = sorted({module[0] for stack in stacks for module in (stack or {}).values()} - {""})
     if not any(name in path for path in paths):
-        raise ValueError(f"--module {name}: expected a part of a module's path; there are {', '.join(paths) or 'none'}")
+        raise ValueError(f"--module {name}: expected part of a module's path, found only {', '.join(paths) or 'none'}")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -79,4 +79,4 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-INSPECT = Command("inspect", "what ran how long, of a trace (.etdp)", _DESCRIPTION, _add, _run)
+INSPECT = Command("inspect", "print the events of a trace (.etdp) with their times", _DESCRIPTION, _add, _run)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`profile`: runs a program with tracing, and ranks what took the time."""
+"""`profile`: run a program with tracing and rank its operators by time."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from executorch.devtools.inspector.steps import (
 )
 
 _DESCRIPTION = """\
-Runs a program and says what takes its time, on random inputs of the sizes that it states:
+Runs a program on random inputs of its declared sizes and ranks its operators by time:
 
   python -m executorch.devtools profile model.pte
   python -m executorch.devtools profile model.pte --runs 200 --threads 1 --inputs data.py:inputs
 
-It names the model's operators, modules and source lines if it finds the record of the export beside the program,
-by --etrecord PATH, or if --model gives the model:
+With the ETRecord of the export (beside the program, or --etrecord PATH) or with --model, it names the model's
+operators, modules and source lines:
 
   python -m executorch.export my_model.py:make --etrecord -o model.pte
   python -m executorch.devtools profile model.pte --by module
@@ -49,11 +49,11 @@ def _add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE.pte")
     add_model(parser)
     add_runs(parser, 50)
-    parser.add_argument("--by", choices=tuple(STEP_KEYS), default="operator", help="what is summed (default: operator)")
-    parser.add_argument("--top", type=number, default=25, metavar="N", help="how many rows (default: 25)")
-    parser.add_argument("--trace", metavar="FILE.etdp", help="where to keep the trace, for inspect and report")
+    parser.add_argument("--by", choices=tuple(STEP_KEYS), default="operator", help="sum times by (default: operator)")
+    parser.add_argument("--top", type=number, default=25, metavar="N", help="number of rows (default: 25)")
+    parser.add_argument("--trace", metavar="FILE.etdp", help="file for the trace, which inspect and report read")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--tsv", action="store_true", help="a table with tabs, for spreadsheets")
+    shape.add_argument("--tsv", action="store_true", help="print a tab-separated table, for spreadsheets")
     shape.add_argument("--json", action="store_true", help="every step, as JSON")
 
 
@@ -62,7 +62,7 @@ def _run(options: argparse.Namespace) -> int:
 
     from executorch.devtools.etdump.recording import random_inputs, record_runs
     from executorch.devtools.inspector.steps import execution_of
-    from executorch.devtools.lowering_again import check_alike, lower_as
+    from executorch.devtools.relower import check_alike, lower_as
     from executorch.devtools.report.study import blocks_with_sources
 
     data = read_program(options.program)
@@ -108,8 +108,8 @@ def _print(options: argparse.Namespace, steps: Sequence[Step], whole: float, run
     print(tabulate(rows, headers=heads, colalign=("left", "right", "right", "right", "left"), disable_numparse=True))
     if len(found) > len(rows):
         print(f"and {len(found) - len(rows)} more (--top N)")
-    known = f"{100 * attributed_share(steps):.1f} % of it known by the model's operators and modules"
+    known = f"{100 * attributed_share(steps):.1f} % of it attributed to the model's operators and modules"
     print(f"\n{whole:.4f} ms on average of {runs} runs; {known}")
 
 
-PROFILE = Command("profile", "run a program and rank what takes its time", _DESCRIPTION, _add, _run)
+PROFILE = Command("profile", "run a program and rank its operators by time", _DESCRIPTION, _add, _run)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`report` and `graph`: a program and its runs as a page in the browser, or for other viewers."""
+"""`report` and `graph`: write a page about a program and its runs, or files for other viewers."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from executorch.devtools.etdump.trace import read_trace_file
 from executorch.devtools.report import Study, chrome_trace, graph_html, make_study, model_explorer, report_html
 
 _REPORT = """\
-Runs a program and writes a page about it: timeline, operators ranked, graph, memory. It needs no network and no server.
+Runs a program and writes a page with timeline, ranked operators, graph and memory. The page needs no network or server.
 
   python -m executorch.devtools report model.pte -o report.html
 
-With the model it was made of, operators and modules are named, and its numbers are compared with the model's:
+With the model, the page names operators and modules and compares the program's values with the model's:
 
   python -m executorch.devtools report model.pte --model my_model.py:make -o report.html
 
-For a run that was recorded elsewhere, and for other viewers (ui.perfetto.dev, Model Explorer):
+For a run recorded elsewhere, and for other viewers (ui.perfetto.dev, Model Explorer):
 
   python -m executorch.devtools report model.pte --trace trace.etdp --record record
   python -m executorch.devtools report model.pte --chrome-trace trace.json --model-explorer graph.json
 """
 _GRAPH = """\
-Draws what runs where in a program, without running it:
+Draws the graph of a program and its delegates, without running it:
 
   python -m executorch.devtools graph model.pte -o graph.html
 
-What is inside of delegates is known from the record of the export, or the model:
+Operators inside delegates are drawn from the ETRecord of the export or from the model:
 
   python -m executorch.devtools graph model.pte --record record -o graph.html
 
-A file that ends in .json is for Google's Model Explorer:
+An output name that ends in .json selects the format of Google's Model Explorer:
 
   python -m executorch.devtools graph model.pte -o graph.json
 """
@@ -53,10 +53,10 @@ A file that ends in .json is for Google's Model Explorer:
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE.pte")
-    parser.add_argument("-o", "--output", metavar="FILE.html", help="the page (default: FILE.html)")
-    parser.add_argument("--chrome-trace", metavar="FILE.json", help="all runs, for Perfetto and chrome://tracing")
-    parser.add_argument("--model-explorer", metavar="FILE.json", help="the graph, for Google's Model Explorer")
-    parser.add_argument("--trace", metavar="FILE.etdp", help="a run that was recorded, in place of one now")
+    parser.add_argument("-o", "--output", metavar="FILE.html", help="page to write (default: FILE.html)")
+    parser.add_argument("--chrome-trace", metavar="FILE.json", help="write all runs for Perfetto and chrome://tracing")
+    parser.add_argument("--model-explorer", metavar="FILE.json", help="write the graph for Google's Model Explorer")
+    parser.add_argument("--trace", metavar="FILE.etdp", help="a recorded run to show instead of a new one")
     add_model(parser)
     add_runs(parser, 20)
 
@@ -74,7 +74,7 @@ def _report(options: argparse.Namespace) -> int:
 def _add_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="FILE.pte")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="a page (.html), or for Model Explorer (.json)"
+        "-o", "--output", metavar="FILE", required=True, help="page (.html) or Model Explorer graph (.json) to write"
     )
     add_record(parser, BESIDE)
     add_model(parser)
@@ -115,5 +115,5 @@ def _write(written: dict[Path, str]) -> int:
     return 0
 
 
-REPORT = Command("report", "a page about a program and its runs", _REPORT, _add_report, _report)
-GRAPH = Command("graph", "what runs where, as a picture", _GRAPH, _add_graph, _graph)
+REPORT = Command("report", "write a page about a program and its runs", _REPORT, _add_report, _report)
+GRAPH = Command("graph", "draw the graph of a program and its delegates", _GRAPH, _add_graph, _graph)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`sign` and `verify`: who made a program, and that nobody has changed it since."""
+"""`sign` and `verify`: sign program files with a private key, and verify the signature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import argparse
 from executorch.devtools.command.arguments import Command
 
 _SIGN = """\
-Signs a program and its data files with a private key. No network is used. The files must lie in one folder:
+Signs a program and its data files with a private key, without network access. All files must be in one folder:
 
   openssl ecparam -name prime256v1 -genkey -noout -out key.pem
   openssl ec -in key.pem -pubout -out key.pub
@@ -17,11 +17,11 @@ Signs a program and its data files with a private key. No network is used. The f
 The signature has the format of the package model-signing 1.x (a Sigstore bundle).
 """
 _VERIFY = """\
-Checks that files are what the owner of a key has signed:
+Verifies that files are unchanged since the owner of the key signed them:
 
   python -m executorch.devtools verify model.pte weights.ptd --public-key key.pub --signature model.sig
 
-The runner checks them in the same way before it runs anything:
+The runner can verify them before it runs the program:
 
   executor_runner model.pte --data_path weights.ptd --verify model.sig --public_key key.pub
 """
@@ -30,7 +30,9 @@ The runner checks them in the same way before it runs anything:
 def _add_sign(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="a .pte file and its .ptd files")
     parser.add_argument("--private-key", metavar="KEY.pem", required=True, help="on the curve P-256, P-384 or P-521")
-    parser.add_argument("-o", "--output", metavar="FILE.sig", help="the signature (default: the first file's, as .sig)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.sig", help="signature to write (default: first file's stem .sig)"
+    )
 
 
 def _sign(options: argparse.Namespace) -> int:
@@ -45,9 +47,9 @@ def _sign(options: argparse.Namespace) -> int:
 
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="those that must have been signed")
-    parser.add_argument("--public-key", metavar="KEY.pub", required=True, help="of the key that signed, as PEM")
-    parser.add_argument("--signature", metavar="FILE.sig", required=True, help="what `sign` wrote")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="files to verify; each must be in the signature")
+    parser.add_argument("--public-key", metavar="KEY.pub", required=True, help="public key of the signer, as PEM")
+    parser.add_argument("--signature", metavar="FILE.sig", required=True, help="signature that `sign` wrote")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -58,5 +60,5 @@ def _verify(options: argparse.Namespace) -> int:
     return 0
 
 
-SIGN = Command("sign", "a signature of a program and its data files", _SIGN, _add_sign, _sign)
-VERIFY = Command("verify", "whether files are what was signed", _VERIFY, _add_verify, _verify)
+SIGN = Command("sign", "sign a program and its data files", _SIGN, _add_sign, _sign)
+VERIFY = Command("verify", "verify the signature of files", _VERIFY, _add_verify, _verify)

@@ -137,7 +137,7 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   runtime::Result<RecordedValue> write_value(const ET_RUNTIME_NAMESPACE::EValue& value);
   runtime::Result<bool> record(const runtime::Result<RecordedValue>& value, bool is_output,
                                const DelegateId* id);
-  /// Whether the delegate's outputs of this name are recorded.
+  /// Returns whether the delegate's outputs of this name are recorded.
   runtime::Result<bool> is_asked_for(const char* name, DelegateDebugIntId number);
   runtime::Result<bool> log_of_delegate(const char* name, DelegateDebugIntId number,
                                         const ET_RUNTIME_NAMESPACE::EValue& value);

@@ -211,7 +211,7 @@ class _Reader:
         return position
 
     def _is_whole(self, at: Ints, layout: tuple[int, ...], slot: int, size: int) -> Flags:
-        """Whether the tables' field is absent, or inside of the file."""
+        """Return whether the tables' field is absent, or inside of the file."""
         position = self._slot_position(at, layout, slot)
         return (position < 0) | self._inside(position, size)
 

@@ -28,7 +28,7 @@ class TraceBuffer final {
   /// Forgets all that was written.
   void clear() { used_ = list_size_ = 0; }
 
-  /// Whether there are `bytes` more, list and flatbuffer together; grows memory of its own.
+  /// Returns whether there are `bytes` more, list and flatbuffer together; grows memory of its own.
   bool has_room_for(size_t bytes) {
     return bytes <= size_ - used_ - list_size_ * sizeof(Place) || grow(bytes);
   }

@@ -69,7 +69,7 @@ class TraceTables final {
   Place string(const char* text, size_t length);
   /// Null-terminated text.
   Place string(const char* text) { return string(text, strlen(text)); }
-  /// Whether the string at `place` is `text`.
+  /// Returns whether the string at `place` is `text`.
   bool is_string(Place place, const char* text);
   Place bytes(const void* data, size_t length);
   Place longs(const int64_t* values, size_t count);

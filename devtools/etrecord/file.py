@@ -161,7 +161,7 @@ def _checked(entry: str, found: Any) -> Any:
 
 
 def _by_instruction(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Whether a value is instruction → what fits; read from a file, numbers are texts."""
+    """Return whether a value is instruction → what fits; read from a file, numbers are texts."""
 
     def fits(found: Any) -> bool:
         return isinstance(found, dict) and all(str(key).isdigit() and check(value) for key, value in found.items())

@@ -146,5 +146,5 @@ def _set_sources(event: Event, nodes: Mapping[int, Sequence[fx.Node]]) -> None:
 
 
 def _is_part(key: Any, identifier: str) -> bool:
-    """Whether a text is in the identifier; not for numbers, which are texts in a file: digits are everywhere."""
+    """Return whether a text is in the identifier; not for numbers, which are texts in a file: digits are everywhere."""
     return isinstance(key, str) and not key.isdigit() and key in identifier

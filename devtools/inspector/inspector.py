@@ -286,7 +286,7 @@ def _comparator(distance: str | NumericalComparatorBase) -> NumericalComparatorB
 
 
 def _is_within(module_name: str, stack: Any) -> bool:
-    """Whether this name is one of a node's modules (key → (path, class)).
+    """Return whether this name is one of a node's modules (key → (path, class)).
 
     Strict and non-strict export write a key differently: L__self___conv and L__self__conv.
     """

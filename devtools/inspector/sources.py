@@ -53,7 +53,7 @@ def _common(paths: Sequence[str]) -> str:
 
 
 def computes(node: fx.Node) -> bool:
-    """Whether a node that may be fused computes something: it does more than move, and change how numbers are kept."""
+    """Return whether a node that may be fused computes: it does more than move values or change their format."""
     return node.target is not operator.getitem and not any(each.search(str(node.target)) for each in _MINOR[:2])
 
 

@@ -57,7 +57,7 @@ class Step:
 
     @property
     def is_attributed(self) -> bool:
-        """Whether it is known by the name of an operator and a module's path."""
+        """Return whether it is known by the name of an operator and a module's path."""
         return self.is_operator and self.module is not None
 
 

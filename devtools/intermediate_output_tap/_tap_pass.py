@@ -26,7 +26,7 @@ _TAP_NAME = "executorch_devtools::tap.Tensor"
 
 
 def is_tap_node(n: fx.Node) -> bool:
-    """Whether a node of an ATen graph is a tap."""
+    """Return whether a node of an ATen graph is a tap."""
     return n.op == "call_function" and n.target is _TAP
 
 

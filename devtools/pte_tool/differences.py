@@ -104,7 +104,7 @@ class ExecutionPlanDiff:
     tensors_only_in_b: list[TensorInfo] = field(default_factory=list)
 
     def has_differences(self) -> bool:
-        """Whether any field but the index says so."""
+        """Return whether any field but the index says so."""
         return any(value not in (None, False, []) for name, value in vars(self).items() if name != "plan_index")
 
 

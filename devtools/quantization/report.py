@@ -144,7 +144,7 @@ def _is_dequantized(node: object) -> bool:
 
 
 def _is_dynamic(operand: Any) -> bool:
-    """Whether the scale of a dequantized operand is computed while running."""
+    """Return whether the scale of a dequantized operand is computed while running."""
     place = 2 if _is_torchao(operand) else 1
     scale = operand.args[place] if len(operand.args) > place else None
     return isinstance(scale, Node) and scale.op == "call_function"

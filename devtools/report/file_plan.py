@@ -65,7 +65,7 @@ def _is_planned(plan: ExecutionPlan, index: int) -> bool:
 
 
 def _is_state(plan: ExecutionPlan, index: int) -> bool:
-    """Whether it has an initial value, and keeps what an execution leaves in it."""
+    """Return whether it has an initial value, and keeps what an execution leaves in it."""
     held = plan.values[index].val
     return _is_planned(plan, index) and isinstance(held, Tensor) and held.data_buffer_idx != 0
 

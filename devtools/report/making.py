@@ -18,8 +18,8 @@ from executorch.devtools.etdump.recording import Progress, random_inputs, record
 from executorch.devtools.etdump.trace import Trace
 from executorch.devtools.etrecord.record import ETRecord
 from executorch.devtools.inspector.attribution import edge_program_of
-from executorch.devtools.lowering_again import check_alike, lower_as, plan_of
 from executorch.devtools.memory.constants import constants_of_file, constants_of_programs
+from executorch.devtools.relower import check_alike, lower_as, plan_of
 from executorch.devtools.report.file_plan import plan_of_file
 from executorch.devtools.report.page import report_html
 from executorch.devtools.report.study import Study, study_of

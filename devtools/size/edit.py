@@ -161,7 +161,7 @@ def _without_unused(file: PteFile) -> PteFile:
 
 
 def _has_bytes(value: object) -> TypeGuard[Tensor]:
-    """Whether a value is a tensor whose bytes are in the file."""
+    """Return whether a value is a tensor whose bytes are in the file."""
     if not isinstance(value, Tensor) or not value.data_buffer_idx:
         return False
     extra = value.extra_tensor_info

@@ -41,7 +41,7 @@ class Execution final {
   /// error.
   void cancel();
 
-  /// Whether it has ended, before its last instruction, because of cancel().
+  /// Returns whether it has ended, before its last instruction, because of cancel().
   bool was_cancelled() const;
 
   /// Into how many tasks the method is divided; of 1, nothing runs at the same time.

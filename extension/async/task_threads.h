@@ -34,7 +34,7 @@ class TaskThreads final : public runtime::TaskPool {
   TaskThreads& operator=(const TaskThreads&) = delete;
 
   size_t count() const { return threads_.size(); }
-  /// Whether they are this process's, and not its parent's.
+  /// Returns whether they are this process's, and not its parent's.
   bool are_here() const;
   void post(runtime::Task& task) override;
   /// The scope runs the task.

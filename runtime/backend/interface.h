@@ -46,7 +46,7 @@ class BackendInterface {
  public:
   virtual ~BackendInterface() = 0;
 
-  /// Whether it can be used on this machine.
+  /// Returns whether it can be used on this machine.
   [[nodiscard]] virtual bool is_available() const = 0;
 
   /// Prepares a delegate from what the ahead-of-time part wrote. `processed` is the backend's: it

@@ -315,7 +315,7 @@ struct alignas(8) EValue {
     return pointer;
   }
 
-  /// Whether the payload points to a string or a list.
+  /// Returns whether the payload points to a string or a list.
   bool is_reference() const {
     return isString() || isIntList() || isBoolList() || isDoubleList() || isTensorList() ||
            isListOptionalTensor();

@@ -41,7 +41,7 @@ class Figure(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Whether it is what it has to be."""
+        """Return whether it is what it has to be."""
         if self.bound is None:
             return None
         return self.value >= self.bound if self.relation == ">=" else self.value <= self.bound

@@ -75,7 +75,7 @@ def test_a_program_is_profiled_compared_and_drawn(
     table = capsys.readouterr().out
     assert "no operator differs" in table and "\t" not in table
     assert main(["compare", f"{model}:other", str(pte)]) == 1
-    assert "made in another way" in capsys.readouterr().err
+    assert "lowered differently" in capsys.readouterr().err
     assert main(["compare", f"{model}:none", str(pte)]) == 1
     assert "has no 'none'" in capsys.readouterr().err
 

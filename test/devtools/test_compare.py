@@ -80,7 +80,7 @@ def test_what_was_made_in_another_way_needs_to_say_how() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x + 1
 
-    with pytest.raises(ValueError, match="made in another way: 1 instructions, expected 8"):
+    with pytest.raises(ValueError, match="lowered differently: it has 1 instructions, lowering the model gives 8"):
         compare(model(), lowered(Other()).buffer, (X,))
     with pytest.raises(ValueError, match="no method 'other'"):
         compare(model(), lowered(model()).buffer, (X,), method="other")

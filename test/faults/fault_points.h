@@ -35,7 +35,7 @@ class FailingAt final {
   Kind kind() const;
 };
 
-/// Whether system calls and threads are points in this build.
+/// Returns whether system calls and threads are points in this build.
 bool are_system_calls_watched();
 
 }  // namespace executorch::testing::faults

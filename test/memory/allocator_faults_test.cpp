@@ -31,7 +31,7 @@ struct Faults {
   Error injected = Error::Ok;
   int buffers_alive = 0;
 
-  /// Whether this request is the one to fail, with `error`.
+  /// Returns whether this request is the one to fail, with `error`.
   bool fail(Error error) {
     const bool now = until-- == 0;
     injected = now ? error : injected;

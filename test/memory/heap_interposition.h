@@ -7,8 +7,8 @@
 
 namespace executorch::testing::heap {
 
-/// Whether this build can watch: not with sanitizers, which have a heap of their own, and with no
-/// other C library than glibc.
+/// Returns whether this build can watch: not with sanitizers, which have a heap of their own, and
+/// with no other C library than glibc.
 bool is_watched();
 
 /// While it lives, whoever asks for or frees memory, in whichever library, ends the process after
@@ -25,7 +25,7 @@ class FailingAt final {
  public:
   explicit FailingAt(int64_t index);
   ~FailingAt();
-  /// Whether there was such a request.
+  /// Returns whether there was such a request.
   bool has_failed() const;
 };
 

@@ -14,7 +14,7 @@ MISSING = "EXECUTORCH_PEER_PYTHON names no Python with executorch==1.4.1"
 
 
 def is_installed() -> bool:
-    """Whether the peer can be asked."""
+    """Return whether the peer can be asked."""
     return bool(PYTHON) and Path(PYTHON).exists()
 
 

@@ -8,7 +8,7 @@
 
 namespace executorch::test {
 
-/// Whether the address is a multiple of `alignment`, which must not be zero.
+/// Returns whether the address is a multiple of `alignment`, which must not be zero.
 inline bool is_aligned(const void* address, size_t alignment) {
   return reinterpret_cast<uintptr_t>(address) % alignment == 0;
 }

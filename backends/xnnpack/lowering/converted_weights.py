@@ -24,7 +24,9 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def converted_weights(program: ExportedProgram, node: object) -> torch.Tensor | None:
-    """The int8 constant from which `node` is converted to a float matrix, in the matrix's order; None for other nodes."""
+    """The int8 constant from which `node` is converted to a float matrix, in the matrix's order; None for other
+    nodes.
+    """
     if not isinstance(node, Node) or not _is_converted(program, node) or node.meta["val"].dtype not in _FLOATS:
         return None
     return _integers(program, node)

@@ -143,7 +143,9 @@ class Lowering:
         return orders[wanted]
 
     def orders_of(self, node: Node) -> list[Order]:
-        """The orders in which a node can be read without a transposition; empty for a constant, which is free in any."""
+        """The orders in which a node can be read without a transposition; empty for a constant, which is free in
+        any.
+        """
         if self.is_constant(node):
             return []
         root, permutation = self._root(node)

@@ -65,7 +65,9 @@ def affine(node: Node) -> Affine | None:
 
 
 def stands_for(node: Node) -> Affine | None:
-    """Parameters of a node's integers: those of the node if it is a quantize, else those of a dequantize that reads it."""
+    """Parameters of a node's integers: those of the node if it is a quantize, else those of a dequantize that reads
+    it.
+    """
     if operator_of(node) == QUANTIZE:
         return affine(node)
     return next((affine(user) for user in node.users if operator_of(user) == DEQUANTIZE), None)

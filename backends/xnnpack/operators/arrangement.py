@@ -34,7 +34,9 @@ def _cat(low: Lowering, node: Node) -> None:
 
 
 def concatenate(low: Lowering, node: Node, parts: list[int], sizes: list[int], axis: int, order: Order) -> None:
-    """Concatenate two or more `parts` into `node`'s result. `sizes`: upper bounds of the parts along `axis` of `order`."""
+    """Concatenate two or more `parts` into `node`'s result. `sizes`: upper bounds of the parts along `axis` of
+    `order`.
+    """
     shape = low.shape(node, order)
     while len(parts) > _MOST_CONCATENATED:
         shape[axis] = sum(sizes[:_MOST_CONCATENATED])

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a `.bpte` file says, as values, and its layout (identifier BP08)."""
+"""Data model and layout of a `.bpte` file (identifier BP08)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUNDLED_PROGRAM_SCHEMA_VERSION = 2
 
 @dataclass
 class Tensor:
-    """`data`: the elements, densely, the last of `dim_order` running fastest."""
+    """A tensor. data: dense elements; the last dimension of `dim_order` varies fastest."""
 
     scalar_type: ScalarType
     sizes: list[int]
@@ -44,7 +44,7 @@ class BundledMethodTestSuite:
 
 @dataclass
 class BundledProgram:
-    """`program`: the bytes of the `.pte` file."""
+    """The file. program: the bytes of the `.pte` file."""
 
     version: int
     method_test_suites: list[BundledMethodTestSuite]

@@ -11,10 +11,10 @@ from executorch.exir.serialize.writer import FlatbufferWriter
 
 
 def serialize_from_bundled_program_to_flatbuffer(bundled_program: BundledProgram) -> bytes:
-    """The bytes of the `.bpte` file."""
+    """Return the bytes of a `.bpte` file."""
     return bytes(FlatbufferWriter(schema.BUNDLED_PROGRAM).finish(bundled_program.serialize_to_schema()))
 
 
 def deserialize_from_flatbuffer_to_bundled_program(flatbuffer: BytesLike) -> schema.BundledProgram:
-    """What the bytes of a `.bpte` file say. Raises MalformedProgramError if they are none."""
+    """Parse the bytes of a `.bpte` file. Raises MalformedProgramError for any other bytes."""
     return FlatbufferReader(flatbuffer, schema.BUNDLED_PROGRAM).root(schema.BundledProgram)

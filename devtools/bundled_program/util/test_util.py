@@ -19,11 +19,11 @@ from executorch.devtools.bundled_program.config import (
 from executorch.exir import ExecutorchProgramManager, to_edge
 
 DEFAULT_INT_INPUT = 2
-"""The integer input of all test cases: a program holds the integer that it was exported with."""
+"""Integer input of all test cases: export fixes an integer input to its value."""
 
 
 class SampleModel(torch.nn.Module):
-    """Two methods, `encode` and `decode`, of two int32 tensors of 2 x 2 elements and an integer."""
+    """Model with methods `encode` and `decode`, which take two int32 tensors of sizes [2, 2] and an integer."""
 
     a: torch.Tensor
     b: torch.Tensor
@@ -42,7 +42,7 @@ class SampleModel(torch.nn.Module):
 
 
 class StatefulWrapperModule(torch.nn.Module):
-    """`forward` calls a method of another module, whose parameters and buffers it has under the same names."""
+    """Module whose `forward` calls a method of another module; it has that module's parameters and buffers."""
 
     def __init__(self, base_mod: torch.nn.Module, method: Callable[..., Any]) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ def get_rand_input_values(
     n_sets_per_plan_test: int,
     n_method_test_suites: int,
 ) -> list[list[MethodInputType]]:
-    """Random inputs, a list a method of a list a test case: `n_tensors` tensors, then `n_int` integers."""
+    """Random inputs for each method and test case: `n_tensors` tensors, then `n_int` integers."""
     return [
         [
             [*_random_tensors(sizes[:n_tensors], dtype), *[DEFAULT_INT_INPUT] * n_int]
@@ -82,7 +82,7 @@ def get_rand_output_values(
     n_sets_per_plan_test: int,
     n_method_test_suites: int,
 ) -> list[list[MethodOutputType]]:
-    """Random expected outputs, a list a method of a list a test case."""
+    """Random expected outputs for each method and test case."""
     return [
         [_random_tensors(sizes[:n_tensors], dtype) for _ in range(n_sets_per_plan_test)]
         for _ in range(n_method_test_suites)
@@ -90,7 +90,7 @@ def get_rand_output_values(
 
 
 def get_rand_method_names(n_method_test_suites: int) -> list[str]:
-    """Different random names of five letters."""
+    """Distinct random names of five letters."""
     names: set[str] = set()
     while len(names) < n_method_test_suites:
         names.add("".join(random.choices(string.ascii_letters, k=5)))
@@ -106,7 +106,7 @@ def get_random_test_suites(
     n_sets_per_plan_test: int,
     n_method_test_suites: int,
 ) -> tuple[list[str], list[list[MethodInputType]], list[list[MethodOutputType]], list[MethodTestSuite]]:
-    """Random names of methods, their inputs and expected outputs, and the test suites made of them."""
+    """Random method names, inputs and expected outputs, and test suites built from them."""
     names = get_rand_method_names(n_method_test_suites)
     inputs = get_rand_input_values(
         n_model_inputs, model_input_sizes, 1, dtype, n_sets_per_plan_test, n_method_test_suites

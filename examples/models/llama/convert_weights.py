@@ -48,7 +48,7 @@ def from_hugging_face(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Te
 
 
 def is_from_hugging_face(weights: Mapping[str, torch.Tensor]) -> bool:
-    """Whether the names are Hugging Face's."""
+    """Return whether the names are Hugging Face's."""
     return any(name.startswith("model.") for name in weights)
 
 

@@ -88,7 +88,7 @@ class Execution final {
   Execution(Method& method, Random& random, bool is_varied, OperatorNoter* noter)
       : method_(method), random_(random), is_varied_(is_varied), noter_(noter) {}
 
-  /// Whether all executions ended well.
+  /// Returns whether all executions ended well.
   bool run() {
     const size_t executions = is_varied_ ? 2 + random_.below(3) : 2;
     bool all = true;

@@ -42,7 +42,7 @@ struct MethodMemory {
 
 constexpr size_t kMostMethodMemory = 8u << 20;
 
-/// Whether the method asks for no more than that.
+/// Returns whether the method asks for no more than that.
 bool is_small(const runtime::MethodMeta& meta);
 
 }  // namespace executorch::fuzz

@@ -53,7 +53,7 @@ def kernel_for(call: torch._ops.OpOverload) -> tuple[str, torch.FunctionSchema] 
 
 
 def _holdable(value: Any) -> bool:
-    """Whether kernels can hold what an argument is or contains."""
+    """Return whether kernels can hold what an argument is or contains."""
     if isinstance(value, torch.Tensor):
         known = value.dtype in DTYPE_CODES and value.layout is torch.strided
         return known and value.device.type == "cpu" and value.dim() <= 16

@@ -57,7 +57,7 @@ def worth(example: Example) -> tuple[int, bool]:
 
 
 def is_usable(example: Example) -> bool:
-    """Whether it computes something small, on tensors with elements."""
+    """Return whether it computes something small, on tensors with elements."""
     tensors = _tensors_in([example.args, example.kwargs])
     return all(0 < t.numel() <= 4096 and t.layout is torch.strided and not t.is_complex() for t in tensors)
 
@@ -202,7 +202,7 @@ class KernelProbe:
         return []
 
     def _promotes_together(self, group: Sequence[int]) -> bool:
-        """Whether mixed dtypes give in eager what promoted ones give, for at least one pair, in both orders."""
+        """Return whether mixed dtypes give in eager what promoted ones give, for at least one pair, in both orders."""
         both = False
         for pair in PAIRS:
             agreed = 0
@@ -240,7 +240,7 @@ class KernelProbe:
         ]
 
     def takes_any_layout(self) -> bool:
-        """Whether channels-last arguments, all of them or the first alone, give eager's result (if there are any)."""
+        """Return whether channels-last arguments (all of them, and the first alone) give eager's result."""
         for only_first in (False, True):
             seen = itertools.count()
 

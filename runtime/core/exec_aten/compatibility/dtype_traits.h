@@ -178,7 +178,7 @@ constexpr bool isUnderlying(executorch::aten::ScalarType type,
   return type == toUnderlying(quantized);
 }
 
-/// Whether the type has negative values. Ends the program for types without arithmetic.
+/// Returns whether the type has negative values. Ends the program for types without arithmetic.
 constexpr bool isSignedType(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
   ET_CHECK_MSG(t == S::Bool || internal::is_integral(t) || internal::is_floating(t) ||

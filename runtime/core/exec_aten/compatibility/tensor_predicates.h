@@ -84,7 +84,8 @@ inline bool tensor_has_non_empty_dim(executorch::aten::Tensor tensor, int64_t di
   ET_CHECK_OR_RETURN_FALSE(size != 0, "dimension %" PRId64 " is empty", dim);
   return true;
 }
-/// Whether `index`, from the end if it is negative, is within a dimension, which must exist.
+/// Returns whether `index`, from the end if it is negative, is within a dimension, which must
+/// exist.
 inline bool tensor_dim_has_index(executorch::aten::Tensor tensor, int64_t dim, int64_t index) {
   ET_CHECK(tensor.dim() != 0 && dim_is_valid(dim, tensor.dim()));
   const int64_t size = tensor.size(normalize_dim(dim, tensor.dim()));

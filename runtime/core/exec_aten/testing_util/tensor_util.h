@@ -163,8 +163,8 @@ template <typename A, typename B>
 
 }  // namespace internal
 
-/// Whether two tensors (or lists of tensors) are, or are not, close; prints both sides if that is
-/// not as expected.
+/// Returns whether two tensors (or lists of tensors) are, or are not, close; prints both sides if
+/// that is not as expected.
 template <typename A, typename B>
 ::testing::AssertionResult compare_tensors(bool expected, const A& a, const B& b,
                                            std::optional<double> rtol = {},

@@ -122,8 +122,8 @@ constexpr bool isBitsType(executorch::aten::ScalarType t) {
       t, internal::set_of(S::Bits1x8, S::Bits2x4, S::Bits4x2, S::Bits8, S::Bits16));
 }
 
-/// Whether a result of type `from` may be written to an output of type `to`: by ATen's rule not
-/// from complex to real, from floating point to integer, or from a number to bool.
+/// Returns whether a result of type `from` may be written to an output of type `to`: by ATen's rule
+/// not from complex to real, from floating point to integer, or from a number to bool.
 constexpr bool canCast(executorch::aten::ScalarType from, executorch::aten::ScalarType to) {
   const bool complex_to_real = isComplexType(from) && !isComplexType(to);
   const bool float_to_integer = isFloatingType(from) && isIntegralType(to, /*includeBool=*/false);

@@ -121,8 +121,8 @@ size_t getTrailingDims(const executorch::aten::Tensor& tensor, int64_t dim);
 
 namespace internal {
 
-/// Whether the tensor's sizes have no bound and its memory comes from an allocator when it is
-/// resized, so that no other tensor may stand for it.
+/// Returns whether the tensor's sizes have no bound and its memory comes from an allocator when it
+/// is resized, so that no other tensor may stand for it.
 bool has_growing_memory(const executorch::aten::Tensor& tensor);
 
 /// The bytes that the tensor may take when it is resized.

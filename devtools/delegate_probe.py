@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a delegate computes between its inputs and outputs: the delegate of the file, made to return the values of all
-of its operators, run by itself on the inputs that it had."""
+"""Probe a delegate: run the file's delegate alone on its recorded inputs, with the values of all its operators as
+outputs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from torch import fx
 from executorch.devtools.checked_program import checked_program
 from executorch.devtools.inspector.attribution import handles_of_node
 from executorch.devtools.inspector.sources import computes
-from executorch.devtools.lowering_again import plan_of
+from executorch.devtools.relower import plan_of
 from executorch.exir.scalar_type import ScalarType, to_dtype, to_scalar_type
 from executorch.exir.schema import (
     AllocationDetails,
@@ -39,14 +40,13 @@ from executorch.exir.serialize import serialize_pte
 from executorch.exir.serialize.pte_file import PteFile
 from executorch.runtime import Runtime
 
-# Who opens a backend's payload, found by name: these tools depend on none.
+# Backend → function that opens its payload. Imported by name, because devtools must not depend on backends.
 _OPENERS = {"XnnpackBackend": "executorch.backends.xnnpack.serialization.opened_payload:open_payload"}
 _ALIGNMENT = 64
 
 
 class OpenedOutput(Protocol):
-    """A value that an opened delegate returns: the operator's kind and debug handle (0: none), what its integers stand
-    for."""
+    """An output of an opened delegate: kind and debug handle (0: none) of its operator, dtype, sizes, quantization."""
 
     @property
     def kind(self) -> str: ...
@@ -64,10 +64,10 @@ class OpenedOutput(Protocol):
 
 @dataclass(frozen=True)
 class InnerValue:
-    """What the delegate's operator of `kind` computed for nodes of the model, fused into it, and what it should have:
-    the value of `node`, the last of them.
+    """Value of a delegate's operator.
 
-    `step`: of quantized values, the difference that one makes, else 0.
+    node: the last node of the model that is fused into the operator; nodes: all of them. expected: the model's value of
+    `node`; found: the delegate's. step: scale of a quantized value, else 0.
     """
 
     node: fx.Node
@@ -79,7 +79,7 @@ class InnerValue:
 
 
 def can_open(backend: str) -> bool:
-    """Whether it is known how to look into the backend's delegates."""
+    """Return whether payloads of the backend can be opened."""
     return backend in _OPENERS
 
 
@@ -92,24 +92,23 @@ def values_inside(
     values: Mapping[fx.Node, Any],
     members: set[int],
 ) -> list[InnerValue]:
-    """What the delegate that `instruction` calls computes, beside the values of the model's nodes.
+    """Values inside the delegate that `instruction` calls, paired with the values of the model's nodes.
 
-    recorded: the call's arguments, the last of which are its outputs; of several calls, one after the other. members:
-    the debug handles of what it runs. Raises ValueError if the instruction calls none, or of a backend that cannot be
-    opened.
+    recorded: arguments of the call, outputs last; for several calls, concatenated. members: debug handles of the
+    delegate's nodes. Raises ValueError unless the instruction calls a delegate whose backend can be opened.
     """
     file = checked_program(program)
     plan = plan_of(file.program.execution_plan, method)
     call = plan.chains[0].instructions[instruction].instr_args
     if not isinstance(call, DelegateCall) or not can_open(plan.delegates[call.delegate_index].id):
-        raise ValueError(f"instruction {instruction} calls no delegate that can be opened")
+        raise ValueError(f"instruction {instruction}: expected a call of a delegate of {', '.join(_OPENERS)}")
     delegate = plan.delegates[call.delegate_index]
     module, _, name = _OPENERS[delegate.id].partition(":")
     payload = file.program.backend_delegate_data[delegate.processed.index].data
     opened, outputs = getattr(importlib.import_module(module), name)(payload)
     last_call = list(recorded)[-len(call.args) :]
     if len(last_call) < len(call.args) or not all(isinstance(each, torch.Tensor) for each in last_call):
-        return []  # not all was recorded: there is nothing to run it on
+        return []  # some inputs were not recorded
     inputs = last_call[: len(call.args) - output_count]
     alone = PteFile(_program_calling(delegate, opened, inputs, outputs), None, file.named_data)
     method_alone = Runtime.get().load_program(bytes(serialize_pte(alone))).load_method("forward")
@@ -120,7 +119,7 @@ def values_inside(
 def _program_calling(
     delegate: BackendDelegate, payload: bytes, inputs: Sequence[torch.Tensor], outputs: Sequence[OpenedOutput]
 ) -> Program:
-    """A program that does nothing but call the delegate."""
+    """A program that consists of one call of the delegate."""
     kinds = [(to_scalar_type(each.dtype), tuple(each.shape)) for each in inputs]
     kinds += [(each.dtype, each.sizes) for each in outputs]
     values, end = [], 0
@@ -174,12 +173,14 @@ def _beside(
 
 
 def _named(nodes: Sequence[fx.Node]) -> tuple[fx.Node, ...]:
-    """Those that compute something; the last if none of them does."""
+    """The nodes that compute; the last node if none does."""
     return tuple(node for node in nodes if computes(node)) or (nodes[-1],)
 
 
 def _fused(node: fx.Node, own: set[int], members: set[int]) -> list[fx.Node]:
-    """The node and what follows it alone in the delegate, of which no operator there is: it is part of the node's."""
+    """`node` and the chain of single readers in the delegate that have no operator there, because they are fused into
+    the operator of `node`.
+    """
     chain = [node]
     while len(chain[-1].users) == 1:
         (reader,) = chain[-1].users
@@ -191,9 +192,9 @@ def _fused(node: fx.Node, own: set[int], members: set[int]) -> list[fx.Node]:
 
 
 def _in_layout_of(expected: torch.Tensor, found: torch.Tensor) -> torch.Tensor | None:
-    """The value in the node's layout; None if it has none of the layouts that a backend may choose.
+    """`found` in the layout of `expected`; None if no layout that a backend may choose fits.
 
-    Where both fit, as in a square image with as many channels, the nearer one is meant.
+    If several fit, as for a square image with equally many channels, take the one with the smaller difference.
     """
     choices = [found] if found.shape == expected.shape else []
     if found.dim() == 4 and tuple(found.permute(0, 3, 1, 2).shape) == tuple(expected.shape):

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which operator of a delegate is wrong, of any backend: parts of what it was compiled from, each as long as needed,
-compiled again by the same backend and run on the delegate's inputs."""
+"""Find the wrong operator of a delegate of any backend by bisection: the same backend compiles prefixes of the
+delegate's program, which run on the delegate's inputs.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputKind, OutputSpec, TensorArgument
 
-from executorch.devtools.inside_delegate import can_open
+from executorch.devtools.delegate_probe import can_open
 from executorch.devtools.inspector.attribution import DELEGATE_CALL
 from executorch.devtools.inspector.event import Event
 from executorch.devtools.inspector.numeric_gap import Pair
@@ -30,8 +31,10 @@ from executorch.runtime import Runtime
 
 @dataclass(frozen=True)
 class Part:
-    """The value of a node of a delegate's program, and what the backend gives for it when it computes just as far.
-    differs: it is beyond the tolerance."""
+    """Value of a node of a delegate's program, computed by eager and by the backend compiled up to this node.
+
+    differs: beyond the tolerance.
+    """
 
     backend: str
     instruction: int
@@ -42,15 +45,17 @@ class Part:
 
 
 Differs = Callable[[torch.Tensor, torch.Tensor], bool]
-# What a backend may say of a part that it does not compile by itself.
+# Errors with which a backend may refuse to compile a part.
 _REFUSALS = (RuntimeError, ValueError, TypeError, KeyError, AssertionError, NotImplementedError, ExportError)
 
 
-def parts_of_wrong_delegates(
+def bisect_wrong_delegates(
     pairs: Sequence[Pair], made: ExecutorchProgramManager, method: str, plan: ExecutionPlan, differs: Differs
 ) -> tuple[list[Part], tuple[str, ...]]:
-    """The parts that were tried of the delegates that return something wrong and cannot be opened, and what is to be
-    said of those where no part is wrong, or none can be tried."""
+    """Bisect the delegates with a wrong output that cannot be opened.
+
+    Returns the tried parts, and notes on delegates without a wrong part or without a part that compiles.
+    """
     wrong = {
         pair.event._instruction_id: pair.event
         for pair in pairs
@@ -70,11 +75,11 @@ def parts_of_wrong_delegates(
         tried = _tried(delegate, inputs, instruction, differs)
         parts += tried
         if not tried:
-            notes.append(f"{backend}, instruction {instruction}: it compiles no part of its operators by itself")
+            notes.append(f"{backend}, instruction {instruction}: the backend compiles no part of it separately")
         elif not any(part.differs for part in tried):
             notes.append(
-                f"{backend}, instruction {instruction}: compiled again, its operators are right: the program's payload "
-                "is another, or its inputs are wrong"
+                f"{backend}, instruction {instruction}: recompiled, its operators are right: the program's payload "
+                "differs from the recompiled one, or its inputs are wrong"
             )
     return parts, tuple(notes)
 
@@ -82,27 +87,29 @@ def parts_of_wrong_delegates(
 def _delegate_and_inputs(
     made: ExecutorchProgramManager, method: str, plan: ExecutionPlan, instruction: int, event: Event
 ) -> tuple[LoweredBackendModule, list[torch.Tensor]]:
-    """What was compiled, and what it was given the last time. Raises ValueError where that cannot be told."""
+    """The delegate's lowered module and the inputs of its last call. Raises ValueError if either is unknown."""
     instructions = [each.instr_args for each in plan.chains[0].instructions]
     calls = [number for number, each in enumerate(instructions) if isinstance(each, DelegateCall)]
     modules = get_lowered_backend_modules(made.exported_program(method).graph_module)
     if len(calls) != len(modules):
-        raise ValueError(f"of the delegates, {len(calls)} are called and {len(modules)} known outside of control flow")
+        raise ValueError(
+            f"expected one call outside control flow for each delegate; found {len(calls)} for {len(modules)}"
+        )
     call = instructions[instruction]
     assert isinstance(call, DelegateCall)
     given = event.debug_data[-len(call.args) :][: len(call.args) - event.num_outputs]
     if not all(isinstance(each, torch.Tensor) for each in given):
-        raise ValueError("not all of its inputs are tensors that were recorded")
+        raise ValueError("some of its inputs are not tensors, or were not recorded")
     return modules[calls.index(instruction)], list(given)
 
 
 def _tried(
     delegate: LoweredBackendModule, inputs: Sequence[torch.Tensor], instruction: int, differs: Differs
 ) -> list[Part]:
-    """By halves, to the shortest part of which a result differs: it ends with the operator that is wrong.
+    """Bisect to the shortest part with a wrong result, which ends with the wrong operator.
 
-    A part is the program up to a node, and returns all that is read after it: a wrong value is among that from the
-    node on that makes it. Parts that the backend does not compile by themselves are left out.
+    A part is the program up to a node and returns every value read after that node. From the wrong operator on, each
+    part therefore returns a wrong value. Parts that the backend refuses to compile are skipped.
     """
     program = delegate.original_module
     values = {node.name: value for node, value in Reference(program).run(inputs).last().items()}
@@ -144,7 +151,7 @@ def _is_tensor(value: Any) -> bool:
 def _results(
     delegate: LoweredBackendModule, live: Sequence[fx.Node], inputs: Sequence[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """What the backend computes for the nodes on the delegate's inputs; nothing if it does not compile that."""
+    """The backend's values of the nodes on the delegate's inputs; empty if it refuses to compile them."""
     part, used = _ending_with(delegate.original_module, [node.name for node in live])
     try:
         alone = to_backend(delegate.backend_id, part, delegate.compile_specs).buffer()
@@ -155,7 +162,7 @@ def _results(
 
 
 def _ending_with(program: ExportedProgram, names: Sequence[str]) -> tuple[ExportedProgram, list[int]]:
-    """The program with these nodes as outputs and nothing that they do not need, and which inputs are left."""
+    """The program pruned to these nodes as outputs, and the indices of its remaining inputs."""
     copied = copy_program(program)
     graph = copied.graph
     by_name = {node.name: node for node in graph.nodes}

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A model lowered as a program was, which says which of the program's instructions runs which operator."""
+"""Lower a model again as a given program was lowered, to map the program's instructions to operators."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.schema import BytesLike, ExecutionPlan
 
-# Who partitions for a backend, found by name: these tools depend on none.
+# Backend → its partitioner. Imported by name, because devtools must not depend on backends.
 _PARTITIONERS = {"XnnpackBackend": "executorch.backends.xnnpack.partition.xnnpack_partitioner:XnnpackPartitioner"}
 
 
 def lower_as(
     program: BytesLike, exported: ExportedProgram, method: str, partitioners: Sequence[Partitioner] | None = None
 ) -> ExecutorchProgramManager:
-    """Lowers by the partitioners, or by those of the backends that the program's method calls, with a record.
+    """Lower with `partitioners`, by default those of the backends that the program's method calls; keep an ETRecord.
 
-    Raises ValueError if there is no such method, or it calls a backend whose partitioner is not known here.
+    Raises ValueError if the method does not exist or calls a backend whose partitioner is unknown.
     """
     plan = plan_of(checked_program(program).program.execution_plan, method)
     if partitioners is None:
@@ -35,22 +35,22 @@ def lower_as(
 
 
 def check_alike(made: ExecutorchProgramManager, program: BytesLike, method: str) -> None:
-    """Raises ValueError if the program's method does not have the instructions of what was made."""
+    """Raise ValueError if the instructions of the program's method differ from those of `made`."""
     names = [plan.name for plan in made.executorch_program.execution_plan]
     wanted = _kinds(plan_of(made.executorch_program.execution_plan, method if method in names else "forward"))
     found = _kinds(plan_of(checked_program(program).program.execution_plan, method))
     if wanted != found:
         raise ValueError(
-            f"the program's method '{method}' was made in another way: {len(found)} instructions, expected "
-            f"{len(wanted)} of the same kinds; say how it was made (lower=…, or --partitioner)"
+            f"the program's method '{method}' was lowered differently: it has {len(found)} instructions, lowering the "
+            f"model gives {len(wanted)} or other kinds; pass how it was lowered (lower=…, or --partitioner)"
         )
 
 
 def plan_of(plans: Sequence[ExecutionPlan], method: str) -> ExecutionPlan:
-    """The plan of that name. Raises ValueError naming those that there are."""
+    """Return the plan of a method. Raises ValueError that names the existing methods."""
     plan = next((plan for plan in plans if plan.name == method), None)
     if plan is None:
-        raise ValueError(f"the program has no method '{method}'; it has {[plan.name for plan in plans]}")
+        raise ValueError(f"the program has no method '{method}': expected one of {[plan.name for plan in plans]}")
     return plan
 
 
@@ -60,7 +60,7 @@ def _kinds(plan: ExecutionPlan) -> list[str]:
 
 def _partitioner_of(backend: str) -> Partitioner:
     if backend not in _PARTITIONERS:
-        raise ValueError(f"the program calls '{backend}': say how it was made (lower=…, or --partitioner)")
+        raise ValueError(f"the program calls '{backend}', whose partitioner is unknown: pass lower=… or --partitioner")
     module, _, name = _PARTITIONERS[backend].partition(":")
     made: Partitioner = getattr(importlib.import_module(module), name)()
     return made

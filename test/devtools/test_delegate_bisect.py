@@ -12,7 +12,7 @@ import torch
 from executorch.backends.xnnpack.lowering.graph_writer import GraphWriter
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
-from executorch.devtools import compare, parts_of_delegate
+from executorch.devtools import compare, delegate_bisect
 from executorch.devtools.comparison import Comparison
 from executorch.exir import ExecutorchProgramManager, to_edge_transform_and_lower
 from executorch.exir.schema import BackendDelegateInlineData
@@ -48,7 +48,7 @@ def exported() -> torch.export.ExportedProgram:
 def closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if nobody knew what is in XNNPACK's payloads."""
     monkeypatch.setattr("executorch.devtools.comparison.can_open", lambda backend: False)
-    monkeypatch.setattr(parts_of_delegate, "can_open", lambda backend: False)
+    monkeypatch.setattr(delegate_bisect, "can_open", lambda backend: False)
 
 
 def lowered(exported: torch.export.ExportedProgram) -> ExecutorchProgramManager:
@@ -99,4 +99,4 @@ def test_a_payload_that_the_compiler_does_not_make_is_said(exported: torch.expor
     file.program.backend_delegate_data[0] = BackendDelegateInlineData(changed)
     found = compare(exported, bytes(serialize_pte(file)), (X,))
     assert found.first is not None and found.first.ran == "XnnpackBackend"
-    assert "compiled again, its operators are right" in found.notes[0] and found.notes[0] in str(found)
+    assert "recompiled, its operators are right" in found.notes[0] and found.notes[0] in str(found)
