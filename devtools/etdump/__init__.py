@@ -1,2 +1,2 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Execution traces (`.etdp`): the format, reading and writing; `ETDumpGen` (C++) records them."""
+"""Execution traces (`.etdp`): format, reader and writer. `ETDumpGen` (C++) records them."""

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Running a program with tracing on: its trace, the values that it computed, and what it returned."""
+"""Run a program with tracing; return its trace, recorded values and outputs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from executorch.devtools.etdump.trace import Trace, read_trace
 from executorch.runtime import Runtime
 
 Progress = Callable[[range], Iterable[int]]
-"""Passes the numbers of the runs on, and may show how far it is."""
+"""Wraps an iterable of run numbers, for example to show progress."""
 LOAD, EXECUTE = "Default", "Execute"
 
 
 @dataclass(frozen=True)
 class Recording:
-    """`etdump`: the bytes of the trace (`.etdp`), warming up included. `trace`: the same, read, without it.
+    """Recording of runs.
 
-    `values`: the debug buffer, empty if none was asked for. `returned`: what the last run returned.
+    etdump: bytes of the trace (`.etdp`), including warm-up runs. trace: the parsed trace without warm-up runs. values:
+    the debug buffer, empty if none was requested. returned: outputs of the last run.
     """
 
     etdump: bytes
@@ -44,18 +45,18 @@ def record_runs(
     data: bytes | None = None,
     progress: Progress = lambda numbers: numbers,
 ) -> Recording:
-    """Loads the bytes of a `.pte` and runs the method `warm_up` and then `runs` times on the flat `inputs`.
+    """Load the bytes of a `.pte` and run the method `warm_up` times, then `runs` times, on the flat `inputs`.
 
-    debug_bytes: room for recorded values. threads: by default one for each core. data: the bytes of a `.ptd` beside it.
-    Raises: ValueError if there is no such method, or nothing would be run; errors of the runtime.
+    debug_bytes: size of the debug buffer for values. threads: default one for each core. data: bytes of the program's
+    `.ptd`. Raises ValueError for an unknown method or runs < 1, and errors of the runtime.
     """
     if runs < 1 or warm_up < 0:
-        raise ValueError(f"expected at least one run, and no fewer than 0 to warm up; found {runs} and {warm_up}")
+        raise ValueError(f"expected at least 1 run and 0 warm-up runs; found {runs} and {warm_up}")
     loaded = Runtime.get().load_program(
         program, enable_etdump=True, debug_buffer_size=debug_bytes, threads=threads, data_path=data
     )
     if method not in loaded.method_names:
-        raise ValueError(f"the program has no method '{method}'; it has {sorted(loaded.method_names)}")
+        raise ValueError(f"the program has no method '{method}': expected one of {sorted(loaded.method_names)}")
     ready = loaded.load_method(method)
     returned: list[Any] = []
     for _ in progress(range(warm_up + runs)):
@@ -72,14 +73,14 @@ def record_runs(
 
 
 def random_inputs(program: bytes, method: str = "forward", seed: int = 0) -> list[Any]:
-    """Inputs of the dtypes and (largest) sizes that a method states: floating point normally distributed, integers 0 or
-    1, which are indices into anything.
+    """Random inputs of a method's dtypes and upper-bound sizes: normally distributed floats; integers 0 or 1, which are
+    valid as indices.
 
-    Raises ValueError for an input that is no tensor, or of a dtype that numpy does not have: give inputs then.
+    Raises ValueError for an input that is not a tensor or whose dtype numpy lacks.
     """
     loaded = Runtime.get().load_program(program)
     if method not in loaded.method_names:
-        raise ValueError(f"the program has no method '{method}'; it has {sorted(loaded.method_names)}")
+        raise ValueError(f"the program has no method '{method}': expected one of {sorted(loaded.method_names)}")
     stated = loaded.metadata(method)
     generator = np.random.default_rng(seed)
     made: list[Any] = []
@@ -87,12 +88,12 @@ def random_inputs(program: bytes, method: str = "forward", seed: int = 0) -> lis
         try:
             tensor = stated.input_tensor_meta(index)
         except RuntimeError as error:
-            raise ValueError(f"input {index} of '{method}' is no tensor: inputs have to be given ({error})") from error
+            raise ValueError(f"input {index} of '{method}' is not a tensor: pass inputs ({error})") from error
         try:
             dtype = np.dtype(tensor.dtype_name())
         except TypeError as error:
             raise ValueError(
-                f"input {index} of '{method}' is {tensor.dtype_name()}: inputs have to be given"
+                f"input {index} of '{method}' has dtype {tensor.dtype_name()}, which numpy lacks: pass inputs"
             ) from error
         is_real = np.issubdtype(dtype, np.floating)
         values = generator.standard_normal(tensor.sizes()) if is_real else generator.integers(0, 2, tensor.sizes())

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What an execution trace says, as values, and the layout of its file (identifier ED00)."""
+"""Data model and file layout of an execution trace (identifier ED00)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ValueType(IntEnum):
 
 @dataclass
 class Tensor:
-    """`offset`: where its bytes begin in the debug buffer. `strides` count elements."""
+    """A recorded tensor. offset: of its first byte in the debug buffer. strides: in elements."""
 
     scalar_type: ScalarType
     sizes: list[int]
@@ -45,7 +45,7 @@ class Float:
 
 @dataclass
 class Value:
-    """The field that `val` names is set; `output` is there, and true, for what a method returns."""
+    """A recorded value. Only the field that `val` names is set. output: present and true for outputs of a method."""
 
     val: ValueType
     tensor: Tensor | None = None
@@ -59,7 +59,7 @@ class Value:
 
 @dataclass
 class DebugEvent:
-    """A value that an instruction, or a piece of what a delegate runs, computed."""
+    """A value computed by an instruction or by an operator inside a delegate."""
 
     chain_index: int = 0
     instruction_id: int = -1
@@ -77,7 +77,7 @@ class AllocationEvent:
 
 @dataclass
 class ProfileEvent:
-    """From `start_time` to `end_time`, in ticks of the clock of whoever measured."""
+    """A timed event, in ticks of the clock of its producer (runtime or delegate)."""
 
     name: str | None = None
     chain_index: int = 0
@@ -91,7 +91,7 @@ class ProfileEvent:
 
 @dataclass
 class Event:
-    """One of the three is set."""
+    """An event; exactly one field is set."""
 
     profile_event: ProfileEvent | None = None
     allocation_event: AllocationEvent | None = None

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Execution traces read by columns: a hundred thousand events in a fraction of a second, whole or truncated files.
+"""Read execution traces by columns: fast for 100,000 events, also from truncated files.
 
-A flatbuffer's table names its layout (a vtable) by an offset; all tables of a kind are read at once, as arrays of
-positions. What lies outside of the file is left out and counted.
+A flatbuffer table refers to its layout (vtable) by an offset. The reader processes all tables of a kind at once, as
+arrays of positions. It skips and counts tables outside the file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from executorch.exir.serialize.regular_file import read_regular_file
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# Where `ETDumpGen` (trace_tables.h) puts the fields of its tables, which a file that lost its end does not say.
+# Field offsets of the tables that `ETDumpGen` (trace_tables.h) writes. A truncated file may have lost its vtables.
 _OWN_LAYOUT = {
     ETDumpFlatCC: (4, 8),
     RunData: (4, 8, 12, 16),
@@ -44,7 +44,7 @@ _NONE = -1
 
 @dataclass
 class ProfileColumns:
-    """Profiling events in the order of the file. Texts are indices into `Trace.texts`, -1 for none."""
+    """Profiling events in file order. Texts are indices into `Trace.texts`; -1 means none."""
 
     name: Ints
     instruction: Ints
@@ -60,7 +60,7 @@ class ProfileColumns:
 
 @dataclass
 class Run:
-    """One block of events: loading a method, or executing it."""
+    """One run: a method load or an execution."""
 
     name: str
     bundled_input_index: int | None
@@ -71,7 +71,7 @@ class Run:
 
 @dataclass
 class Trace:
-    """`missing`: what is wrong with the file, a line each; empty if it is whole."""
+    """A trace. missing: one line for each defect of a damaged file; empty for a complete one."""
 
     runs: list[Run]
     texts: list[str]
@@ -79,12 +79,12 @@ class Trace:
 
 
 def read_trace(data: BytesLike) -> Trace:
-    """The trace in the bytes of an `.etdp` file. Raises MalformedProgramError if they are none."""
+    """Read the bytes of an `.etdp` file. Raises MalformedProgramError for any other bytes."""
     return _Reader(data).read()
 
 
 def read_trace_file(path: str | os.PathLike[str]) -> Trace:
-    """The trace in an `.etdp` file. Raises OSError, and MalformedProgramError naming the file if it is none."""
+    """Read an `.etdp` file. Raises OSError, and MalformedProgramError that names a file which is not a trace."""
     try:
         return read_trace(read_regular_file(path))
     except MalformedProgramError as error:
@@ -102,19 +102,19 @@ class _Reader:
         self._budget = 16 * len(view)
         if len(view) < 8 or bytes(view[4:8]) != ETDUMP.identifier:
             raise MalformedProgramError(
-                f"expected an execution trace, with the identifier {ETDUMP.identifier!r} at byte 4 or 8; found "
+                f"expected an execution trace with the identifier {ETDUMP.identifier!r} at byte 4 or 8; found "
                 f"{len(view)} bytes that begin with {bytes(view[:12])!r}"
             )
         prefix = len(memoryview(data).cast("B")) - len(view)
         said = int.from_bytes(memoryview(data).cast("B")[:4], "little") if prefix else len(view)
         if said > len(view):
-            self._missing.append(f"the file is truncated: {len(view)} of {said} bytes are there")
+            self._missing.append(f"the file is truncated: expected {said} bytes, found {len(view)}")
 
     def read(self) -> Trace:
         root = self._numbers(np.zeros(1, np.int64), np.uint32)
         runs = int(self._slot_position(root, _OWN_LAYOUT[ETDumpFlatCC], 1)[0])
         if runs < 0:
-            raise MalformedProgramError("the trace has no list of runs; the file is truncated or damaged")
+            raise MalformedProgramError("the trace lacks its list of runs: the file is truncated or damaged")
         positions, lost = self._items(runs)
         if lost:
             self._missing.append(f"{lost} of {lost + len(positions)} runs cannot be read")
@@ -152,7 +152,7 @@ class _Reader:
         instruction = number(2, np.int32, -1).astype(np.int64)
         columns = ProfileColumns(
             self._strings(self._follow(at, layout, 0)),
-            np.where(chain < 0, -1, instruction),  # outside of a chain there is no instruction
+            np.where(chain < 0, -1, instruction),  # only events in a chain have an instruction
             number(3, np.int32, -1).astype(np.int64),
             self._strings(self._follow(at, layout, 4)),
             start,
@@ -162,14 +162,14 @@ class _Reader:
         return columns, kept
 
     def _each(self, table: type[Any], positions: Ints) -> tuple[list[Any], int]:
-        """The tables at the positions, read one by one, and how many cannot be."""
+        """Read the tables at the positions one by one; also return the number of unreadable ones."""
         read: list[Any] = []
         lost = 0
         for position in positions[positions >= 0]:
             try:
                 read.append(self._tables.table_at(table, int(position)))
             except MalformedProgramError:
-                lost += 1  # counted, and said by the caller
+                lost += 1  # the caller reports the count
         return read, lost
 
     def _allocators(self, at: int) -> list[str]:
@@ -177,7 +177,7 @@ class _Reader:
         names = [self._strings(self._follow(np.array([each], np.int64), (4,), 0))[0] for each in positions]
         return [self._texts[name] if name >= 0 else "?" for name in names]
 
-    # What follows reads fields of many tables at once.
+    # The methods below read one field of many tables at once.
 
     def _inside(self, at: Ints, size: int) -> Flags:
         inside: Flags = (at >= 0) & (at + size <= len(self._raw))
@@ -200,7 +200,7 @@ class _Reader:
         return int(self._numbers(np.array([at], np.int64), np.uint32)[0])
 
     def _slot_position(self, at: Ints, layout: tuple[int, ...], slot: int) -> Ints:
-        """Where the tables' field lies; -1 where it is absent."""
+        """Positions of the tables' field; -1 where it is absent."""
         back, _ = self._gather(at, np.int32)
         vtable = at - back
         size, known = self._gather(vtable, np.uint16)
@@ -211,7 +211,7 @@ class _Reader:
         return position
 
     def _is_whole(self, at: Ints, layout: tuple[int, ...], slot: int, size: int) -> Flags:
-        """Return whether the tables' field is absent, or inside of the file."""
+        """Return whether the tables' field is absent or within the file."""
         position = self._slot_position(at, layout, slot)
         return (position < 0) | self._inside(position, size)
 
@@ -220,14 +220,14 @@ class _Reader:
         return np.where(inside, values, np.array(default, dtype))
 
     def _follow(self, at: Ints, layout: tuple[int, ...], slot: int) -> Ints:
-        """What the tables' field refers to; -1 where it is absent."""
+        """Positions to which the tables' field refers; -1 where it is absent."""
         position = self._slot_position(at, layout, slot)
         distance, inside = self._gather(position, np.uint32)
         target: Ints = np.where(inside & (distance != 0), position + distance.astype(np.int64), _NONE)
         return target
 
     def _items(self, field_at: int) -> tuple[Ints, int]:
-        """The tables of the vector that the field at `field_at` refers to, and how many are outside of the file."""
+        """Positions of the tables in the vector referred to at `field_at`, and the number of those outside the file."""
         if field_at < 0:
             return np.zeros(0, np.int64), 0
         begin = field_at + self._number(field_at)
@@ -240,10 +240,10 @@ class _Reader:
         return positions[inside], count - int(inside.sum())
 
     def _spend(self, amount: int, at: int) -> None:
-        """A trace says each thing once: what is read of it cannot exceed it by much."""
+        """Raise if the trace refers to the same bytes repeatedly: a valid trace refers to each byte about once."""
         self._budget -= amount
         if self._budget < 0:
-            raise MalformedProgramError(f"byte {at}: the trace refers to more than it can hold")
+            raise MalformedProgramError(f"byte {at}: the trace refers to more data than the file can contain")
 
     def _bytes(self, at: int) -> bytes:
         found = self._raw[at + 4 : at + 4 + self._number(at)].tobytes()
@@ -251,7 +251,7 @@ class _Reader:
         return found
 
     def _strings(self, at: Ints) -> Ints:
-        """The texts at the positions, as indices; -1 where there is none."""
+        """Indices of the texts at the positions; -1 where there is none."""
         unique, inverse = np.unique(at, return_inverse=True)
         lengths, inside = self._gather(unique, np.uint32)
         indices = np.full(len(unique), _NONE, np.int64)
@@ -264,7 +264,7 @@ class _Reader:
         return indices[inverse]
 
     def _index_of(self, text: bytes) -> int:
-        """-1 for what is no text, as the bytes at a guessed place of a truncated file may be."""
+        """Index of the text at a position; -1 if the bytes are not a text, as in a truncated file."""
         if text not in self._text_index:
             try:
                 self._texts.append(text.decode("utf-8"))

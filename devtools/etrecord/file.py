@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The file of an ETRecord: a zip archive with the names below, as ExecuTorch 1.4 writes and reads it."""
+"""File of an ETRecord: a zip archive with the entries below, as in ExecuTorch 1.4."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IDENTIFIER = "ETRECORD_V0"
 _EXPORTED = "exported_program"
 _EDGE = "edge_dialect_exported_program"
 _PARTS = ("_state_dict", "_constants", "_example_inputs")
-# Entry → attribute.
+# Archive entry → attribute of ETRecord.
 _JSON = {
     "debug_handle_map": "_debug_handle_map",
     "delegate_map": "_delegate_map",
@@ -41,11 +41,12 @@ _TENSORS = {"reference_outputs": "_reference_outputs", "representative_inputs": 
 
 
 def write_record(record: ETRecord, path: str | os.PathLike[str] | IO[bytes]) -> None:
-    """Writes the record. Raises RuntimeError if it lacks the edge program or the ExecuTorch program, or has a
-    program that cannot be written."""
+    """Write the record. Raises RuntimeError if it lacks the edge or the ExecuTorch program, or contains a program that
+    cannot be serialized.
+    """
     if record.edge_dialect_program is None or record._debug_handle_map is None:
         lacking = "edge" if record.edge_dialect_program is None else "ExecuTorch"
-        raise RuntimeError(f"the record has no {lacking} program: add it before saving")
+        raise RuntimeError(f"the record lacks the {lacking} program: add it before saving")
     programs = {f"{_EDGE}/{name}": program for name, program in record.edge_programs().items()}
     if record.exported_program is not None:
         programs[_EXPORTED] = record.exported_program
@@ -59,7 +60,7 @@ def write_record(record: ETRecord, path: str | os.PathLike[str] | IO[bytes]) -> 
             buffer = io.BytesIO()
             torch.save(getattr(record, attribute), buffer)
             contents[entry] = buffer.getvalue()
-    with ZipFile(path, "w") as archive:  # last: what cannot be written leaves no half of a file
+    with ZipFile(path, "w") as archive:  # after all serialization, so that a failure leaves no partial file
         archive.writestr(_IDENTIFIER, "")
         for entry, content in contents.items():
             archive.writestr(entry, content)
@@ -72,7 +73,7 @@ def _program_entries(programs: Mapping[str, ExportedProgram]) -> dict[str, bytes
             data = program_to_bytes(program)
         except SerializeError as error:
             reason = str(error).strip().split("\n")[-1]
-            raise RuntimeError(f"the record's program '{name}' cannot be written: {reason}") from error
+            raise RuntimeError(f"the record's program '{name}' cannot be serialized: {reason}") from error
         found[name] = data.exported_program
         contents = (data.state_dict, data.constants, data.example_inputs)
         found |= {name + part: content for part, content in zip(_PARTS, contents, strict=True)}
@@ -80,25 +81,25 @@ def _program_entries(programs: Mapping[str, ExportedProgram]) -> dict[str, bytes
 
 
 def read_record(path: str | os.PathLike[str] | IO[bytes]) -> ETRecord:
-    """The record in the file. Raises RuntimeError, saying what is wrong, if it is none; OSError if there is no file."""
+    """Read a record. Raises OSError, and RuntimeError that says why the file is not a valid record."""
     if isinstance(path, (str, os.PathLike)) and Path(path).exists() and not Path(path).is_file():
         raise RuntimeError(f"{path} is not a regular file")
     try:
         archive = ZipFile(path)
     except (BadZipFile, NotImplementedError, ValueError, StructError) as error:
-        raise RuntimeError(f"{path} is no ETRecord: {error}") from error
+        raise RuntimeError(f"{path} is not an ETRecord: {error}") from error
     with archive:
         if _IDENTIFIER not in archive.namelist():
-            raise RuntimeError(f"{path} is no ETRecord: it has no entry '{_IDENTIFIER}'")
+            raise RuntimeError(f"{path} is not an ETRecord: entry '{_IDENTIFIER}' is missing")
         try:
             check_unpacked_size(archive, _size_of(archive))
         except ValueError as error:
-            raise RuntimeError(f"{path} is not read: {error}") from error
+            raise RuntimeError(f"{path} cannot be read: {error}") from error
         return _read(archive)
 
 
 def _size_of(archive: ZipFile) -> int:
-    """The bytes of the archive's file."""
+    """Return the bytes of the archive."""
     assert archive.fp is not None, "the archive is open"
     return archive.fp.seek(0, os.SEEK_END)
 
@@ -114,7 +115,7 @@ def _read(archive: ZipFile) -> ETRecord:
             setattr(record, attribute, _checked(entry, _read_with(tensors_of, archive, entry)))
     names = sorted(entry for entry in entries if entry + _PARTS[0] in entries)
     edge = {name.removeprefix(_EDGE + "/"): name for name in names if name.startswith(_EDGE + "/")}
-    if _EDGE in names:  # of an earlier ExecuTorch, which recorded one method
+    if _EDGE in names:  # format of an earlier ExecuTorch, which recorded one method
         edge["forward"] = _EDGE
     if _EXPORTED in names:
         record.exported_program = _program(archive, _EXPORTED)
@@ -137,7 +138,7 @@ def _read_with(read: Callable[[bytes], Any], archive: ZipFile, entry: str) -> An
     data = _bytes(archive, entry)
     try:
         return read(data)
-    except Exception as error:  # bytes that are wrong make torch, pickle and json raise nearly everything
+    except Exception as error:  # torch, pickle and json raise many exception types for wrong bytes
         raise RuntimeError(f"the record's entry '{entry}' cannot be read: {type(error).__name__}: {error}") from error
 
 
@@ -148,7 +149,7 @@ def _program(archive: ZipFile, name: str) -> ExportedProgram:
 
 
 def _checked(entry: str, found: Any) -> Any:
-    """What an entry holds, if it is of the kind that it should be. Raises RuntimeError naming entry and value."""
+    """Check the type of an entry's value. Raises RuntimeError that names entry and value."""
     if entry == "export_graph_id":
         fits = isinstance(found, int)
     elif entry == "representative_inputs":
@@ -161,7 +162,7 @@ def _checked(entry: str, found: Any) -> Any:
 
 
 def _by_instruction(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Return whether a value is instruction → what fits; read from a file, numbers are texts."""
+    """Return whether a value maps instructions to values that `fits` accepts. Keys are strings in a file."""
 
     def fits(found: Any) -> bool:
         return isinstance(found, dict) and all(str(key).isdigit() and check(value) for key, value in found.items())

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Records in one call: made of the stages' programs and saved, or read."""
+"""Create and save, or read, an ETRecord in one call."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def generate_etrecord(
     exported_program: Programs | None = None,
     extra_recorded_export_modules: Mapping[str, ExportedProgram | EdgeProgramManager] | None = None,
 ) -> None:
-    """Saves a record of the programs at `et_record`.
+    """Save a record of the programs to `et_record`.
 
     Args:
         et_record: a path, or a file opened for writing bytes.
-        edge_dialect_program: what `to_edge` returned, copied before it was delegated.
-        executorch_program: what `to_executorch` returned, or a bundled program, whose cases are recorded too.
-        exported_program: what `torch.export.export` returned.
-        extra_recorded_export_modules: others, by names of your own.
+        edge_dialect_program: a copy of the result of `to_edge` before delegation.
+        executorch_program: the result of `to_executorch`, or a bundled program, whose test cases are recorded too.
+        exported_program: the result of `torch.export.export`.
+        extra_recorded_export_modules: further programs by user-chosen names.
     """
     record = ETRecord()
     record.add_exported_program(exported_program)
@@ -41,5 +41,5 @@ def generate_etrecord(
 
 
 def parse_etrecord(etrecord_path: str | os.PathLike[str] | IO[bytes]) -> ETRecord:
-    """The record in a file. Raises RuntimeError, saying what is wrong, if it is none."""
+    """Read a record. Raises RuntimeError that says why the file is not a valid record."""
     return read_record(etrecord_path)

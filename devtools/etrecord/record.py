@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""ETRecord: the programs of the stages of an export, and the maps from instructions to their nodes."""
+"""ETRecord: the programs of an export's stages, and maps from instructions to nodes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ RESERVED = (
 
 @dataclass(eq=False, repr=False)
 class ETRecord:
-    """Asked for with `generate_etrecord=True` and taken from `ExecutorchProgramManager.get_etrecord()`.
+    """Record of an export. Request it with `generate_etrecord=True`; `ExecutorchProgramManager.get_etrecord()` returns
+    it.
 
-    exported_program: the method `forward` as torch exported it. edge_dialect_program: before delegation, one program or
-    several by method. graph_map: others, "name/method". debug_handle_map: method → instruction → debug handle(s).
-    delegate_map: method → instruction → name and map of the delegate. instruction_id_to_num_outs_map: method → delegate
-    call → number of outputs. reference_outputs: method → one list of outputs a test case. representative_inputs: inputs
-    of `forward`.
+    exported_program: method `forward` as torch exported it. edge_dialect_program: before delegation; one program, or
+    method → program. graph_map: "name/method" → further programs. debug_handle_map: method → instruction → debug
+    handle(s). delegate_map: method → instruction → name and map of the delegate. instruction_id_to_num_outs_map: method
+    → delegate call → number of outputs. reference_outputs: method → list of outputs for each test case.
+    representative_inputs: inputs of `forward`.
     """
 
     exported_program: ExportedProgram | None = None
@@ -50,26 +51,26 @@ class ETRecord:
     _representative_inputs: Sequence[Any] | None = None
 
     def edge_programs(self) -> dict[str, ExportedProgram]:
-        """The edge programs by method."""
+        """Method → edge program."""
         program = self.edge_dialect_program
         if program is None:
             return {}
         return {"forward": program} if isinstance(program, ExportedProgram) else dict(program)
 
     def copy(self) -> ETRecord:
-        """A record of the same stages before the last, to which another program can be added."""
+        """Copy the record without the ExecuTorch stage, so that another program can be added."""
         return ETRecord(self.exported_program, self.export_graph_id, self.edge_dialect_program, self.graph_map)
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Writes the record. Raises RuntimeError if it lacks the edge program or the ExecuTorch program."""
+        """Write the record. Raises RuntimeError if it lacks the edge or the ExecuTorch program."""
         from executorch.devtools.etrecord.file import write_record
 
         write_record(self, path)
 
     def add_exported_program(self, exported_program: Programs | None) -> None:
-        """Adds what torch exported: one program, or `forward` of several. Raises RuntimeError if there is one."""
+        """Add the exported program, or `forward` of several. Raises RuntimeError if the record already has one."""
         if self.exported_program is not None or self.export_graph_id is not None:
-            raise RuntimeError("the record has an exported program already")
+            raise RuntimeError("the record already has an exported program")
         if exported_program is None:
             return
         programs = {"forward": exported_program} if isinstance(exported_program, ExportedProgram) else exported_program
@@ -78,11 +79,13 @@ class ETRecord:
             self.export_graph_id = id(programs["forward"].graph)
 
     def add_edge_dialect_program(self, edge_dialect_program: EdgeProgramManager | ExportedProgram) -> None:
-        """Adds the edge programs, copied: later steps do not change them. Raises RuntimeError if there are some."""
+        """Add copies of the edge programs, which later steps cannot change. Raises RuntimeError if the record already
+        has some.
+        """
         from executorch.exir.backend.delegate.program_copy import copy_program
 
         if self.edge_dialect_program is not None:
-            raise RuntimeError("the record has an edge program already")
+            raise RuntimeError("the record already has an edge program")
         if isinstance(edge_dialect_program, ExportedProgram):
             self.edge_dialect_program = copy_program(edge_dialect_program)
             return
@@ -93,14 +96,16 @@ class ETRecord:
         self.edge_dialect_program = next(iter(copies.values())) if len(copies) == 1 else copies
 
     def add_executorch_program(self, executorch_program: ExecutorchProgramManager | BundledProgram) -> None:
-        """Adds the maps of a program, and of a bundled one its cases. Raises RuntimeError if there are some."""
+        """Add a program's maps and, for a bundled program, its test cases. Raises RuntimeError if the record already
+        has maps.
+        """
         if self._debug_handle_map is not None or self._delegate_map is not None:
-            raise RuntimeError("the record has an ExecuTorch program already")
+            raise RuntimeError("the record already has an ExecuTorch program")
         if isinstance(executorch_program, BundledProgram):
             self.update_reference_outputs(executorch_program)
             self.update_representative_inputs(executorch_program)
             if executorch_program.executorch_program is None:
-                raise RuntimeError("a bundled program that was read from a file has no debug handles")
+                raise RuntimeError("a bundled program read from a file lacks debug handles")
             executorch_program = executorch_program.executorch_program
         self._debug_handle_map = executorch_program.debug_handle_map
         self._delegate_map = executorch_program.delegate_map
@@ -109,11 +114,11 @@ class ETRecord:
     def add_extra_export_modules(
         self, extra_recorded_export_modules: Mapping[str, ExportedProgram | EdgeProgramManager]
     ) -> None:
-        """Adds programs by names of your own. Raises RuntimeError for a name that the file reserves."""
+        """Add programs by user-chosen names. Raises RuntimeError for a reserved name."""
         self.graph_map = dict(self.graph_map or {})
         for name, module in extra_recorded_export_modules.items():
             if any(reserved in name for reserved in RESERVED):
-                raise RuntimeError(f"'{name}': records have something of that name themselves")
+                raise RuntimeError(f"'{name}' is a reserved name of the record")
             if isinstance(module, EdgeProgramManager):
                 for method in sorted(module.methods):
                     self.graph_map[f"{name}/{method}"] = module.exported_program(method)
@@ -123,24 +128,24 @@ class ETRecord:
                 raise RuntimeError(f"'{name}': expected an exported program; found {type(module).__name__}")
 
     def update_representative_inputs(self, representative_inputs: Sequence[Any] | BundledProgram) -> None:
-        """Sets the inputs of `forward` that stages are compared on, e.g. those of a bundled program's first case."""
+        """Set the inputs of `forward` for comparisons of stages, e.g. those of a bundled program's first test case."""
         if isinstance(representative_inputs, BundledProgram):
             suites = {suite.method_name: suite for suite in representative_inputs.method_test_suites}
             if "forward" not in suites:
                 self._representative_inputs = None
                 return
             if not suites["forward"].test_cases:
-                raise ValueError("the method 'forward' has no test case to take inputs from")
+                raise ValueError("the method 'forward' lacks a test case to take inputs from")
             representative_inputs = suites["forward"].test_cases[0].inputs
         self._representative_inputs = list(representative_inputs)
 
     def update_reference_outputs(self, reference_outputs: Mapping[str, Any] | Sequence[Any] | BundledProgram) -> None:
-        """Sets what methods should return, a list of outputs for each test case; a list is `forward`'s."""
+        """Set the expected outputs: method → list of outputs for each test case; a plain list is for `forward`."""
         if isinstance(reference_outputs, BundledProgram):
             self._reference_outputs = {}
             for suite in reference_outputs.method_test_suites:
                 if not all(case.expected_outputs for case in suite.test_cases):
-                    raise ValueError(f"a test case of the method '{suite.method_name}' has no expected outputs")
+                    raise ValueError(f"a test case of the method '{suite.method_name}' lacks expected outputs")
                 self._reference_outputs[suite.method_name] = [case.expected_outputs for case in suite.test_cases]
         elif isinstance(reference_outputs, Mapping):
             self._reference_outputs = dict(reference_outputs)

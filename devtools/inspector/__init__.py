@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Inspector: an execution trace, read together with the record of the export that made the program."""
+"""Inspector: reads an execution trace together with the ETRecord of the program's export."""
 
 from executorch.devtools.inspector.compare_results import compare_results
 from executorch.devtools.inspector.event import Event, PerfData

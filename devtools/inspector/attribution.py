@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From a trace's events to the nodes of the exported program, by the maps of a record."""
+"""Map a trace's events to nodes of the exported program, by the maps of an ETRecord."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ OPERATOR_CALL, DELEGATE_CALL = "OPERATOR_CALL", "DELEGATE_CALL"
 
 
 def method_of(record: ETRecord, wanted: str | None) -> str:
-    """The method whose maps are used: the one asked for, 'forward', or the only one. Raises ValueError naming them."""
+    """Name of the method whose maps apply: `wanted`, else 'forward' or the only one. Raises ValueError naming them."""
     methods = sorted(record._debug_handle_map or {})
     if wanted is None:
         wanted = "forward" if "forward" in methods or len(methods) != 1 else methods[0]
     if wanted not in methods:
-        raise ValueError(f"the record has no maps of the method '{wanted}'; it has {methods}")
+        raise ValueError(f"the record lacks maps of the method '{wanted}': expected one of {methods}")
     return wanted
 
 
 def edge_program_of(record: ETRecord, method: str) -> ExportedProgram | None:
-    """The method's edge program; the record's only one if it has no name, as in a file; None if there is none."""
+    """The method's edge program, or the record's only unnamed one, as from a file; None if both are missing."""
     programs = record.edge_programs()
     return programs.get(method, next(iter(programs.values())) if len(programs) == 1 else None)
 
 
 def check_record(record: ETRecord, plan: ExecutionPlan) -> None:
-    """Raise ValueError if the record is of another program: the plan does not call delegates where the record has
-    them, or does not call anything where the record has an operator."""
+    """Raise ValueError if the record belongs to another program: the plan lacks a call of the record's delegates or
+    operators at the recorded instructions.
+    """
     name = method_of(record, plan.name)
     instructions = plan.chains[0].instructions
     called = [number for number, each in enumerate(instructions) if isinstance(each.instr_args, DelegateCall)]
     expected = sorted(_by_instruction(record._delegate_map, name))
     if expected != called:
         raise ValueError(
-            f"the record is of another program: expected delegate calls at instructions {expected}; "
+            f"the record belongs to another program: expected delegate calls at instructions {expected}; "
             f"the method '{plan.name}' has them at {called}"
         )
     calls = {
@@ -54,13 +55,13 @@ def check_record(record: ETRecord, plan: ExecutionPlan) -> None:
     missing = sorted(set(_by_instruction(record._debug_handle_map, name)) - calls)
     if missing:
         raise ValueError(
-            f"the record is of another program: expected calls at instructions {missing[:8]}; "
+            f"the record belongs to another program: expected calls at instructions {missing[:8]}; "
             f"the method '{plan.name}' has {len(instructions)} instructions and no calls there"
         )
 
 
 def handles_of(event: Event) -> tuple[int, ...]:
-    """The event's debug handles, none if it has none."""
+    """An event's debug handles; empty if it has none."""
     if event.debug_handles is None:
         return ()
     return (event.debug_handles,) if isinstance(event.debug_handles, int) else tuple(event.debug_handles)
@@ -72,7 +73,7 @@ def handles_of_node(node: fx.Node) -> set[int]:
 
 
 def nodes_by_handle(program: ExportedProgram) -> dict[int, list[fx.Node]]:
-    """The calls of a program, those of branches and bodies included, by debug handle, in graph order."""
+    """Debug handle → calls of a program in graph order, including those of branches and loop bodies."""
     found: dict[int, list[fx.Node]] = {}
 
     def collect(node: fx.Node) -> None:
@@ -85,7 +86,7 @@ def nodes_by_handle(program: ExportedProgram) -> dict[int, list[fx.Node]]:
 
 
 def attribute(blocks: Sequence[EventBlock], record: ETRecord, method: str, program: ExportedProgram | None) -> None:
-    """Sets what the record knows of each event. Raises ValueError if trace and record are not of one program."""
+    """Set handles, operators and sources of each event. Raises ValueError if trace and record differ in program."""
     handles = _by_instruction(record._debug_handle_map, method)
     delegates = _by_instruction(record._delegate_map, method)
     outputs = _by_instruction(record._instruction_id_to_num_outs_map, method)
@@ -99,7 +100,7 @@ def attribute(blocks: Sequence[EventBlock], record: ETRecord, method: str, progr
 
 
 def _by_instruction(maps: Mapping[str, Any] | None, method: str) -> dict[int, Any]:
-    # Read from a file, numbers are texts.
+    # Keys are strings in a record that was read from a file.
     return {int(key): value for key, value in ((maps or {}).get(method) or {}).items()}
 
 
@@ -110,13 +111,13 @@ def _set_handles(
     event.debug_handles = handles.get(instruction)
     if event.name == DELEGATE_CALL and instruction not in delegates:
         raise ValueError(
-            f"trace and record are of different programs: instruction {instruction} called a delegate, and the "
-            f"record's delegates are called by {sorted(delegates) or 'none'}"
+            f"trace and record belong to different programs: instruction {instruction} called a delegate, but the "
+            f"record has delegates at instructions {sorted(delegates) or 'none'}"
         )
     if event.name.startswith("native_call_") and instruction in delegates:
         raise ValueError(
-            f"trace and record are of different programs: instruction {instruction} called the kernel of "
-            f"{event.name.removeprefix('native_call_')}, and in the record it calls {delegates[instruction]['name']}"
+            f"trace and record belong to different programs: instruction {instruction} called the kernel of "
+            f"{event.name.removeprefix('native_call_')}, but the record has delegate {delegates[instruction]['name']}"
         )
     if instruction not in delegates:
         return
@@ -126,7 +127,7 @@ def _set_handles(
 
 
 def _inside(identifier: int | str, delegate_map: Mapping[Any, Any]) -> Any:
-    """The handles of what a delegate names so: by number, by text, or by a text that contains the key."""
+    """Debug handles of a delegate's event: the map's key equals its identifier, or is a substring of it."""
     for key in (identifier, str(identifier)):
         if key in delegate_map:
             return delegate_map[key]
@@ -146,5 +147,5 @@ def _set_sources(event: Event, nodes: Mapping[int, Sequence[fx.Node]]) -> None:
 
 
 def _is_part(key: Any, identifier: str) -> bool:
-    """Return whether a text is in the identifier; not for numbers, which are texts in a file: digits are everywhere."""
+    """Return whether a key is a substring of the identifier. Numeric keys, strings in a file, must match exactly."""
     return isinstance(key, str) and not key.isdigit() and key in identifier

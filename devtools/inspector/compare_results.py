@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Two lists of outputs, number by number."""
+"""Compare two lists of outputs by metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def absolute_error(reference: torch.Tensor, found: torch.Tensor) -> float:
 
 
 def signal_to_noise(reference: torch.Tensor, found: torch.Tensor) -> float:
-    """Decibel: 10 log10 of the reference's power by the difference's; infinite if there is none."""
+    """Signal-to-noise ratio in dB: 10 log10(power of the reference / power of the difference); infinite without a
+    difference.
+    """
     return float(10 * torch.log10(reference.square().mean() / (reference - found).square().mean()))
 
 
@@ -34,7 +36,7 @@ _METRICS: dict[str, Callable[[torch.Tensor, torch.Tensor], float]] = {
 
 
 def as_float(value: Any) -> torch.Tensor:
-    """A tensor or number as a float64 tensor, numbers that are no numbers as 0. Raises ValueError for anything else."""
+    """Convert a tensor or number to a float64 tensor with NaN as 0. Raises ValueError for any other type."""
     if isinstance(value, (bool, int, float)):
         value = torch.tensor(value)
     if not isinstance(value, torch.Tensor):
@@ -45,9 +47,9 @@ def as_float(value: Any) -> torch.Tensor:
 def compare_results(
     reference_output: Sequence[Any], run_output: Sequence[Any], metrics: Sequence[str] | None = None, plot: bool = False
 ) -> dict[str, list[float | None]]:
-    """Metric → one value for each pair of outputs, None for what is no tensor; printed as well.
+    """Print and return metric → value for each pair of outputs, None for outputs that are not tensors.
 
-    metrics: of 'snr' (dB), 'mse', 'cosine_similarity'; all by default. plot: draw them with matplotlib instead.
+    metrics: from 'snr' (dB), 'mse', 'cosine_similarity'; default all. plot: draw with matplotlib instead of printing.
     """
     results: dict[str, list[float | None]] = {}
     for name, metric in _METRICS.items():

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Recorded values: from the trace and the debug buffer to tensors and numbers."""
+"""Convert recorded values of a trace and its debug buffer to tensors and numbers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NUMBERS = {
 
 
 def inflate(value: Value, buffer: bytes | None) -> Any:
-    """The value; None for a tensor without a debug buffer, and for kinds that traces do not hold.
+    """Convert a recorded value; None for a tensor without a debug buffer and for kinds that traces do not contain.
 
-    Raises ValueError if a tensor is not within the buffer.
+    Raises ValueError if a tensor is outside the buffer.
     """
     if value.val in _NUMBERS:
         holder, name = _NUMBERS[value.val]
@@ -39,10 +39,10 @@ def inflate(value: Value, buffer: bytes | None) -> Any:
 def _tensor(tensor: Tensor, buffer: bytes) -> torch.Tensor:
     dtype = to_dtype(tensor.scalar_type)
     if len(tensor.strides) != len(tensor.sizes) or min([*tensor.sizes, *tensor.strides], default=0) < 0:
-        raise ValueError(f"a recorded tensor has sizes {tensor.sizes} and strides {tensor.strides}")
+        raise ValueError(f"recorded tensor: sizes {tensor.sizes} do not match strides {tensor.strides}")
     if 0 in tensor.sizes:
         return torch.empty(0, dtype=dtype).reshape(tensor.sizes)
-    # What is recorded lies densely: no byte belongs to two elements.
+    # Recorded tensors are dense: elements do not overlap.
     count = max(
         1 + sum((size - 1) * stride for size, stride in zip(tensor.sizes, tensor.strides, strict=True)),
         prod(tensor.sizes),
@@ -51,8 +51,8 @@ def _tensor(tensor: Tensor, buffer: bytes) -> torch.Tensor:
     end = begin + count * dtype.itemsize
     if begin < 0 or end > len(buffer):
         raise ValueError(
-            f"a recorded tensor lies at bytes {begin} to {end} of the debug buffer, which has {len(buffer)}: "
-            "is it of another run, or truncated?"
+            f"recorded tensor at bytes {begin} to {end}: the debug buffer has {len(buffer)} bytes; it may be truncated "
+            "or belong to another run"
         )
     flat = torch.frombuffer(bytearray(buffer[begin:end]), dtype=dtype)
     return flat.as_strided(tensor.sizes, tensor.strides)

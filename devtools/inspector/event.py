@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Event: an operator's (or a step of the runtime's) times in all runs of a block, and what is known of it."""
+"""Event: the times of an operator or runtime step in all runs of a block, with its sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MetadataParser = Callable[[list[Any]], Any]
 
 
 class PerfData:
-    """Durations, one for each run, in the unit that the Inspector was asked for."""
+    """Durations of each run, in the Inspector's target unit."""
 
     def __init__(self, raw: Sequence[float]) -> None:
         self.raw = list(raw)
@@ -54,12 +54,12 @@ class PerfData:
 
 @dataclass
 class Event:
-    """An operator's call, a delegate's, one inside of a delegate, or a step of the runtime.
+    """A call of an operator or delegate, an operator inside a delegate, or a step of the runtime.
 
-    name: the event's, or for one inside of a delegate its identifier. delegate_debug_identifier: the number or text by
-    which the delegate named it. debug_handles, op_types, stack_traces, module_hierarchy (by node name): of the nodes
-    of the exported program that it runs, if there is a record. num_outputs: of a delegate's call. debug_data: the
-    values that it computed, if they were recorded. start_time: of each run, in ticks.
+    name: of the event; inside a delegate, its identifier. delegate_debug_identifier: number or text that the delegate
+    gave. debug_handles, op_types, stack_traces, module_hierarchy (by node name): of the exported program's nodes that
+    it runs, with a record. num_outputs: of a delegate call. debug_data: recorded values that it computed. start_time:
+    of each run, in ticks.
     """
 
     name: str
@@ -77,12 +77,12 @@ class Event:
     _instruction_id: int | None = None
     _delegate_metadata_parser: MetadataParser | None = None
     _start_time: list[int] | None = None
-    # Of each of op_types.
+    # One for each entry of op_types.
     _nodes: list[str] = field(default_factory=list)
 
     @cached_property
     def delegate_debug_metadatas(self) -> Any:
-        """The delegate's metadata, one for each run, parsed if there is a parser."""
+        """Metadata from the delegate for each run, parsed if there is a parser."""
         if not self.is_delegated_op or self._delegate_metadata_parser is None:
             return self._delegate_debug_metadatas
         return self._delegate_metadata_parser(self._delegate_debug_metadatas)
@@ -96,7 +96,7 @@ class Event:
         return self._start_time
 
     def asdict(self, _units: str = "") -> dict[str, Any]:
-        """The row of a table; `_units` follows the names of columns of times."""
+        """The event as a table row. `_units` is appended to the names of time columns."""
         times = {
             name + _units: getattr(self.perf_data, name) if self.perf_data else None
             for name in ("p10", "p50", "p90", "avg", "min", "max")
@@ -116,7 +116,7 @@ class Event:
         }
 
     def to_dataframe(self, _units: str = "") -> pd.DataFrame:
-        """A table of one row."""
+        """The event as a table of one row."""
         import pandas as pd
 
         return pd.DataFrame([self.asdict(_units)])

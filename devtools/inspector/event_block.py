@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""EventBlock: runs with the same events, in one; made of a trace by columns."""
+"""EventBlock: all runs with the same sequence of events."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
 
 TimeConverter = Callable[[int | str, int | float], int | float]
-# Instruction, and the number and text of what a delegate runs: what a value and a time have in common.
+# (instruction, delegate's number, delegate's text): the key that joins recorded values with times.
 _Place = tuple[int, int, str | None]
 _WRAP = 2**32
 
 
 @dataclass
 class EventBlock:
-    """Events that happened in the same order in one run or more: loading a method, executing it.
+    """Events that occurred in the same order in one or more runs (method loads or executions).
 
-    bundled_input_index: the test case that was run. run_output: what the first of the runs returned, if it was
-    recorded; reference_output: what it should have, from the record.
+    bundled_input_index: the test case. run_output: recorded outputs of the first run. reference_output: expected
+    outputs from the record.
     """
 
     name: str
@@ -44,8 +44,8 @@ class EventBlock:
         """A table with a row for each event.
 
         Args:
-            include_units: whether the names of columns of times say their unit.
-            include_delegate_debug_data: add what delegates said: a column, or one for each key of parsed metadata.
+            include_units: append the unit to the names of time columns.
+            include_delegate_debug_data: add metadata from delegates: one column, or one for each key if parsed.
         """
         import pandas as pd
 
@@ -62,7 +62,7 @@ class EventBlock:
 
 @dataclass(frozen=True)
 class BlockSettings:
-    """How times and values of a trace are read."""
+    """Conversion of a trace's times and values."""
 
     source: TimeScale
     target: TimeScale
@@ -72,7 +72,7 @@ class BlockSettings:
 
 
 def blocks_of(trace: Trace, settings: BlockSettings) -> list[EventBlock]:
-    """The trace's runs, those with the same name, test case and events as one block."""
+    """Group the trace's runs with equal name, test case and events into blocks."""
     groups: dict[Any, list[Run]] = {}
     for run in trace.runs:
         groups.setdefault(_signature(run), []).append(run)
@@ -110,7 +110,7 @@ def _block(trace: Trace, runs: list[Run], settings: BlockSettings) -> EventBlock
     places = [_profile_place(trace, first.profile, index) for index in range(len(first.profile))]
     for event, place in zip(events, places, strict=True):
         event.debug_data = values.get(place, [])
-    # Values of what was not timed.
+    # Values without a timed event.
     events += [_named(Event(""), place, data) for place, data in values.items() if place not in set(places)]
     block = EventBlock(first.name, events, settings.source, settings.target, first.bundled_input_index)
     block.run_output = outputs
@@ -161,8 +161,8 @@ def _event(
 
 
 def _elapsed(start: npt.NDArray[np.uint64], end: npt.NDArray[np.uint64], name: str) -> npt.NDArray[np.float64]:
-    """Ticks from start to end; a clock of 32 bits may have begun again in between."""
+    """Ticks from start to end. A 32-bit clock may have wrapped around once."""
     backwards = start > end
     if (np.maximum(start, end)[backwards] >= _WRAP).any():
-        raise ValueError(f"event '{name}' ends before it starts, and its clock is not one of 32 bits")
+        raise ValueError(f"event '{name}' ends before it starts, and its clock has more than 32 bits")
     return np.where(backwards, end + np.uint64(_WRAP) - start, end - start).astype(np.float64)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Inspector: the tables that are made of a trace and a record."""
+"""Inspector: tables from a trace and an ETRecord."""
 
 from __future__ import annotations
 
@@ -52,23 +52,24 @@ _COMPARATORS: dict[str, type[NumericalComparatorBase]] = {
 
 
 class Inspector:
-    """What a run recorded: `event_blocks`, tables, sums by module, distances from the exported program.
+    """Reader of a trace: `event_blocks`, tables, totals by module, distances from the exported program.
 
     Args:
         etdump_path: the trace (`.etdp`), or `etdump_data`: its bytes.
-        etrecord: the record of the export, or its path; without it there are times and values, and no sources.
+        etrecord: the ETRecord of the export or its path; sources are unknown without it.
         source_time_scale: the unit of the trace's clock: nanoseconds by default, as the runtime's.
         target_time_scale: the unit of the tables.
         debug_buffer_path: the bytes of recorded values.
-        delegate_metadata_parser: makes a list or dict of what a delegate said with an event in each run.
+        delegate_metadata_parser: converts the metadata of a delegate's event for all runs to a list or dict.
         delegate_time_scale_converter: (event's name, time) → time in `target_time_scale`, for events inside of
-            delegates whose clock is another one.
-        enable_module_hierarchy: accepted; the modules of nodes are always there.
-        reference_graph_name: accepted; sources are nodes of the edge program.
-        method_name: whose maps are used (ours); by default 'forward', or the record's only method.
+            delegates with another clock.
+        enable_module_hierarchy: accepted and ignored; modules of nodes are always present.
+        reference_graph_name: accepted and ignored; sources are nodes of the edge program.
+        method_name: method whose maps apply (an extension); by default 'forward', or the record's only method.
 
-    `missing` says what cannot be read of a truncated trace, with a warning. Raises ValueError for what is asked for in
-    no way or in two, and if trace and record are of different programs; MalformedProgramError if the trace is none.
+    `missing` lists the unreadable parts of a truncated trace, which also gives a warning. Raises ValueError unless
+    exactly one of etdump_path and etdump_data is given, and if trace and record belong to different programs;
+    MalformedProgramError for bytes that are not a trace.
     """
 
     def __init__(
@@ -124,10 +125,10 @@ class Inspector:
         for block in self.event_blocks:
             index = block.bundled_input_index
             if index is None and cases is not None and len(cases) == 1:
-                index = 0  # who runs the only test case does not always say so
+                index = 0  # runs of the only test case may lack its index
             if cases is not None and index is not None:
                 if index >= len(cases):
-                    raise ValueError(f"the trace is of test case {index}; the record has {len(cases)}")
+                    raise ValueError(f"the trace ran test case {index}; the record has {len(cases)} test cases")
                 block.reference_output = cases[index]
 
     def to_dataframe(self, include_units: bool = True, include_delegate_debug_data: bool = False) -> pd.DataFrame:
@@ -151,9 +152,9 @@ class Inspector:
         include_units: bool = True,
         include_delegate_debug_data: bool = False,
     ) -> None:
-        """Prints the events to `file` (standard output if None), or shows them in a notebook.
+        """Print the events to `file` (None: standard output), or show them in a notebook.
 
-        Left out are those that only frame a kernel's call.
+        Events that only enclose a kernel call are omitted.
         """
         from tabulate import tabulate
 
@@ -167,13 +168,13 @@ class Inspector:
     def save_data_to_tsv(
         self, file: IO[str], include_units: bool = True, include_delegate_debug_data: bool = False
     ) -> None:
-        """Writes the same with tabs in between, for spreadsheets."""
+        """Write the same table separated by tabs, for spreadsheets."""
         self._printed(include_units, include_delegate_debug_data).to_csv(file, sep="\t")
 
     def find_total_for_module(self, module_name: str) -> float:
-        """The average time of all operators of modules whose path contains `module_name`, in the tables' unit.
+        """Return the average time of all operators in modules whose path contains `module_name`, in the target unit.
 
-        A delegate whose operators were timed one by one counts by those.
+        A delegate with timed operators counts by its operators.
         """
         total = 0.0
         for block in self.event_blocks:
@@ -187,11 +188,11 @@ class Inspector:
         return total
 
     def statistics(self, by: str = "operator") -> pd.DataFrame:
-        """The time of an execution by operator of the model, module, source line or call (an addition of ours).
+        """Return the time of an execution by operator of the model, module, source line or call (an extension).
 
-        by: 'operator', 'module', 'line' or 'call'. Columns: that, calls, time (average, in the tables' unit),
+        by: 'operator', 'module', 'line' or 'call'. Columns: the key, calls, time (average, in the target unit),
         share, ran_as.
-        The times sum up to an execution's, of the block that took most. Raises ValueError if nothing was executed.
+        Times sum up to one execution of the block with the largest total time. Raises ValueError without an execution.
         """
         import pandas as pd
 
@@ -203,18 +204,18 @@ class Inspector:
         return pd.DataFrame(rows, columns=columns)
 
     def get_exported_program(self, graph: str | None = None) -> Any:
-        """The record's edge program, or another by its name; None without a record."""
+        """Return the record's edge program or another program by name; None without a record."""
         if self._etrecord is None:
             return None
         return self._etrecord.edge_dialect_program if graph is None else (self._etrecord.graph_map or {}).get(graph)
 
     def _reference_program(self, name: str | None) -> ExportedProgram:
         if self._etrecord is None:
-            raise ValueError("a numeric gap needs a record: Inspector(etrecord=…)")
+            raise ValueError("calculate_numeric_gap requires an ETRecord: Inspector(etrecord=…)")
         others = self._etrecord.graph_map or {}
         found = self._edge_program() if name in (None, _EDGE) else others.get(f"{name}/forward", others.get(str(name)))
         if found is None:
-            raise ValueError(f"the record has no program '{name or _EDGE}' to compare with; it has {[_EDGE, *others]}")
+            raise ValueError(f"the record has no program '{name or _EDGE}': expected one of {[_EDGE, *others]}")
         return found
 
     def calculate_numeric_gap(
@@ -223,17 +224,17 @@ class Inspector:
         disable_debug_handle_valdiation: bool = False,
         reference_graph: str | None = None,
     ) -> pd.DataFrame:
-        """How far the runtime's values are from those of the exported program, operator by operator.
+        """Return the distance between the runtime's and the exported program's values for each operator.
 
         Args:
-            distance: 'MSE', 'L1', 'SNR', or a comparator of your own.
-            disable_debug_handle_valdiation: accepted; nodes are found by the handles that they have.
+            distance: 'MSE', 'L1', 'SNR', or a custom comparator.
+            disable_debug_handle_valdiation: accepted and ignored; nodes are found by their own handles.
             reference_graph: 'edge_dialect_exported_program' (default), or a program of the record's `graph_map`.
 
         Returns: a table with aot_debug_handle, aot_ops, aot_intermediate_output, runtime_debug_handle, runtime_ops,
             runtime_intermediate_output, gap (a list), stacktraces (by operator).
 
-        Raises: ValueError if there is no record, no representative inputs in it, or no recorded values.
+        Raises: ValueError without a record, its representative inputs or recorded values.
         """
         import pandas as pd
 
@@ -241,10 +242,10 @@ class Inspector:
         assert self._etrecord is not None
         inputs = self._etrecord._representative_inputs
         if inputs is None:
-            raise ValueError("the record has no representative inputs: ETRecord.update_representative_inputs()")
+            raise ValueError("the record lacks representative inputs: call ETRecord.update_representative_inputs()")
         events = [event for block in self.event_blocks for event in block.events]
         if not any(event.debug_data for event in events):
-            raise ValueError("the trace has no values: record them with debug_buffer_size, and give debug_buffer_path")
+            raise ValueError("the trace lacks values: record them with debug_buffer_size and pass debug_buffer_path")
         comparator = _comparator(distance)
         comparator.inspector = comparator.inspector or self
         pairs = last_pairs(pairs_of(Reference(program).run(inputs).values, events))
@@ -286,7 +287,7 @@ def _comparator(distance: str | NumericalComparatorBase) -> NumericalComparatorB
 
 
 def _is_within(module_name: str, stack: Any) -> bool:
-    """Return whether this name is one of a node's modules (key → (path, class)).
+    """Return whether `name` is one of a node's modules (key → (path, class)).
 
     Strict and non-strict export write a key differently: L__self___conv and L__self__conv.
     """

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`python -m executorch.devtools.inspector.inspector_cli`: a trace's table by the documented name and options.
+"""`python -m executorch.devtools.inspector.inspector_cli`: print a trace's table; ExecuTorch's name and options.
 
 `python -m executorch.devtools inspect` has more."""
 
@@ -13,7 +13,7 @@ from executorch.devtools.inspector import Inspector, TimeScale, compare_results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; returns the exit status: 1 if something cannot be read."""
+    """Print the table; return the exit status: 1 if a file cannot be read."""
     options = _parser().parse_args(arguments)
     try:
         _show(options)
@@ -25,16 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Shows what a trace recorded: see python -m executorch.devtools inspect."
+        description="Shows the events of a trace; see also python -m executorch.devtools inspect."
     )
     parser.add_argument("--etdump_path", required=True, metavar="FILE", help="the trace (.etdp)")
-    parser.add_argument("--etrecord_path", metavar="FILE", help="the record of the export")
+    parser.add_argument("--etrecord_path", metavar="FILE", help="the ETRecord of the export")
     parser.add_argument("--debug_buffer_path", metavar="FILE", help="the recorded values")
     units = [scale.value for scale in TimeScale]
     parser.add_argument("--source_time_scale", choices=units, default="ns", help="the trace's unit (default: ns)")
     parser.add_argument("--target_time_scale", choices=units, default="ms", help="the table's unit (default: ms)")
-    parser.add_argument("--tsv_path", metavar="FILE", help="where to write the table with tabs, too")
-    parser.add_argument("--compare_results", action="store_true", help="compare outputs with the record's")
+    parser.add_argument("--tsv_path", metavar="FILE", help="also write the table, separated by tabs")
+    parser.add_argument("--compare_results", action="store_true", help="compare outputs with those of the record")
     return parser
 
 
@@ -54,8 +54,8 @@ def _show(options: argparse.Namespace) -> None:
         compared = [block for block in inspector.event_blocks if block.reference_output and block.run_output]
         if not compared:
             raise ValueError(
-                "--compare_results: expected recorded outputs (--debug_buffer_path) of a test case whose outputs the "
-                "record has (--etrecord_path); found none"
+                "--compare_results: expected recorded outputs (--debug_buffer_path) and their reference outputs in the "
+                "record (--etrecord_path); found none"
             )
         for block in compared:
             compare_results(block.reference_output, block.run_output or ())

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the nodes of an exported program compute, beside what the runtime computed for them."""
+"""Pair the values of an exported program's nodes with the values that the runtime recorded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from executorch.devtools.inspector.sources import computes
 
 @dataclass(frozen=True)
 class Pair:
-    """What a node computed the `turn`-th time (loops run it more than once), and the event that ran it. nodes: what the
-    event computes, if it is one operator that others are fused to, or else the node."""
+    """A node's value in its `turn`-th run (loops run a node repeatedly) and the event that computed it.
+
+    nodes: all nodes fused into the event's operator, or just the node.
+    """
 
     node: fx.Node
     turn: int
@@ -29,21 +31,21 @@ class Pair:
 
 
 def pairs_of(values: Mapping[fx.Node, Sequence[Any]], events: Sequence[Event]) -> list[Pair]:
-    """The values of nodes, one for each time that they ran, with those that the events recorded, in the order of
-    `values`."""
+    """Pair the values of each run of each node with the events' recorded values, in the order of `values`."""
     order = {node: position for position, node in enumerate(values)}
     pairs = [pair for calls in _by_handles(events) for pair in _pairs_of(calls, values)]
     return sorted(pairs, key=lambda pair: (order[pair.node], pair.turn))
 
 
 def last_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Of each node and event, the last time."""
+    """The last pair of each node and event."""
     return list({(pair.node, id(pair.event)): pair for pair in pairs}.values())
 
 
 def _by_handles(events: Sequence[Event]) -> list[list[Event]]:
-    """The events with values, those with the same handles together, in the order of their instructions; an instruction
-    that ran several times once, with all that it computed."""
+    """Groups of events with equal handles, in instruction order. An instruction that ran several times appears once,
+    with all its values.
+    """
     groups: dict[tuple[int, ...], dict[int | None, Event]] = {}
     for event in events:
         if handles_of(event) and event.debug_data and event.name != OPERATOR_CALL:
@@ -56,14 +58,14 @@ def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Sequence[Any]]) -
     inside = [node for node in values if handles_of_node(node) & handles]
     if not inside:
         return []
-    if len(handles_of(calls[0])) == 1 and calls[0].name != DELEGATE_CALL:  # of what is fused, there are several
+    if len(handles_of(calls[0])) == 1 and calls[0].name != DELEGATE_CALL:  # fused operators have several handles
         return [pair for node, event in _ran(inside, calls) for pair in _turns(node, values[node], event)]
     event = calls[-1]
     computing: tuple[fx.Node, ...] = ()
-    if event.name == DELEGATE_CALL:  # its outputs are the last of its arguments, and what others read
+    if event.name == DELEGATE_CALL:  # the outputs are the last arguments
         members = set(inside)
         results = [node for node in inside if any(user not in members for user in node.users)]
-    else:  # what is fused returns the last value
+    else:  # a fused operator returns the last node's value
         results = inside[::-1]
         computing = tuple(node for node in inside if computes(node))
     times = max((len(values[node]) for node in results), default=1)
@@ -81,7 +83,7 @@ def _pairs_of(calls: Sequence[Event], values: Mapping[fx.Node, Sequence[Any]]) -
 
 
 def _turns(node: fx.Node, expected: Sequence[Any], event: Event) -> list[Pair]:
-    """One for each time, or the last if the program did not run it as often as the model."""
+    """One value for each run; the last one repeated if the program ran it less often than the model."""
     found = event.debug_data
     if len(expected) != len(found):
         return [Pair(node, len(expected) - 1, expected[-1], event, found[-1], (node,))]
@@ -89,8 +91,9 @@ def _turns(node: fx.Node, expected: Sequence[Any], event: Event) -> list[Pair]:
 
 
 def _ran(nodes: Sequence[fx.Node], calls: Sequence[Event]) -> list[tuple[fx.Node, Event]]:
-    """What each call ran of the nodes with its handle: the next of the kernel's name; the last call, at least the last
-    node."""
+    """Assign to each call the nodes with its handle: the next one of the kernel's name. The last call gets at least the
+    last node.
+    """
     left = list(nodes)
     pairs = []
     for event in calls:
@@ -105,7 +108,7 @@ def _ran(nodes: Sequence[fx.Node], calls: Sequence[Event]) -> list[tuple[fx.Node
 
 
 def _matched(values: Mapping[fx.Node, Any], found: Sequence[Any]) -> list[tuple[fx.Node, Any]]:
-    """Each value with the first node not taken yet whose value has its shape and dtype."""
+    """Pair each value with the first unpaired node of equal shape and dtype."""
     left = list(values)
     matched = []
     for value in found:

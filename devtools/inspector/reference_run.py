@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""An exported program run by PyTorch, what each of its calls computes being kept: in branches and loops as well."""
+"""Run an exported program in PyTorch and keep the value of every call, including those in branches and loops."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from executorch.exir.graph_module import debug_handles_of
 
 @dataclass
 class Computed:
-    """Call → its values, one for each time that it ran, and when that was, among all calls; in the order in which they
-    ran first."""
+    """Values of a run: call → its values and their positions among all calls, ordered by first run."""
 
     values: dict[fx.Node, list[Any]] = field(default_factory=dict)
     moments: dict[fx.Node, list[int]] = field(default_factory=dict)
@@ -27,26 +26,25 @@ class Computed:
     count: int = 0
 
     def keep(self, node: fx.Node, value: Any) -> None:
-        """Adds a value."""
-        # What follows may write into it.
+        """Add a copy of a value, because later calls may write into the original."""
         held = value.detach().clone() if isinstance(value, torch.Tensor) else value
         self.values.setdefault(node, []).append(held)
         self.moments.setdefault(node, []).append(self.count)
         self.count += 1
 
     def known_value(self, node: fx.Node) -> Any:
-        """The call's next value of the run that is known; None if there is none."""
+        """The call's next value of the known run; None if it has no further value."""
         held = self.known.values.get(node, ()) if self.known else ()
         turn = len(self.values.get(node, ()))
         return held[turn] if turn < len(held) else None
 
     def last(self) -> dict[fx.Node, Any]:
-        """Each call's last value."""
+        """Call → its last value."""
         return {node: values[-1] for node, values in self.values.items()}
 
 
 class Reference:
-    """A program that is run as often as asked, always from its initial state."""
+    """A program that can run repeatedly, each time from its initial state."""
 
     def __init__(self, program: ExportedProgram) -> None:
         self._module = program.module()
@@ -54,18 +52,18 @@ class Reference:
         self._state = [(tensor, tensor.detach().clone()) for tensor in state.values()]
 
     def run(self, inputs: Sequence[Any]) -> Computed:
-        """What the calls that have debug handles compute on `inputs`."""
+        """Run on `inputs`; return the values of calls with debug handles."""
         return self._run(inputs, Computed(), {})
 
     def run_with(self, inputs: Sequence[Any], known: Computed, instead: Mapping[fx.Node, Any]) -> Computed:
-        """The same where calls read the values `instead` (call → value) in place of those of the calls before them.
+        """Run with some operands replaced: calls read `instead[call]` in place of the call's value.
 
-        known: what `run` gave: the value of a call that cannot be computed from the others.
+        known: the result of `run`, used for calls that fail on the replaced operands.
         """
         return self._run(inputs, Computed(known=known), instead)
 
     def returned(self, inputs: Sequence[Any]) -> Any:
-        """What the program returns."""
+        """Run on `inputs`; return the program's outputs."""
         with torch.no_grad():
             try:
                 return _copied(self._module(*_copied(inputs)))
@@ -97,7 +95,7 @@ class _Recorder(fx.Interpreter):
         except (RuntimeError, IndexError, ValueError):
             if known is None:
                 raise
-            value = known  # a program's wrong values may be no indices
+            value = known  # wrong values may be invalid as indices
         if n.op == "call_function" and debug_handles_of(n):
             self._computed.keep(n, value)
             if n in self._instead:
@@ -110,10 +108,10 @@ class _Recorder(fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
     def _body(self, body: fx.GraphModule) -> Any:
-        """A branch or a loop's body, as a function whose calls are kept, too."""
+        """A branch or loop body as a function whose calls are recorded too."""
         return lambda *operands: _Recorder(body, self._computed, self._instead).run(*operands)
 
 
 def _copied(values: Any) -> Any:
-    """What a run may write into, or restore, is not what others have."""
+    """Copy values that a run may write into."""
     return tree_map_only(torch.Tensor, lambda value: value.detach().clone(), values)

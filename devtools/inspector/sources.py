@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What an event runs, operator by operator of the model: one that does the work, and what is fused to it."""
+"""Map an event to operators of the model: the one that takes its time first, then those fused into it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from executorch.exir.error import line_of_trace
 KERNEL = "native_call_"
 _MOST_NAMED = 6
 _DEQUANTIZE = re.compile(r"quantized_decomposed\.dequantize")
-# Overloads' packets that compute nothing of their own where they are fused, the least first.
+# Operators that take little time when fused, in increasing order.
 _MINOR = (
     re.compile(
         r"\.(view|permute|squeeze|unsqueeze|expand|clone|slice|select|t|transpose|_to_copy|_to_dim_order|constant_pad_nd)"
@@ -32,8 +32,10 @@ _MINOR = (
 
 @dataclass(frozen=True)
 class Source:
-    """An operator of the model. module: the path of its module, "" for the model itself, None if it is not known.
-    line: `file:line, in function`, "" if it is not known."""
+    """An operator of the model.
+
+    module: path of its module; "" for the model itself, None if unknown. line: `file:line, in function`; "" if unknown.
+    """
 
     operator: str
     node: str
@@ -47,7 +49,7 @@ def source_of_node(node: fx.Node) -> Source:
 
 
 def _common(paths: Sequence[str]) -> str:
-    """What paths of modules have in common; "" is the model itself."""
+    """Common prefix of module paths; "" is the model itself."""
     columns = zip(*(path.split(".") for path in paths), strict=False)
     return ".".join(column[0] for column in itertools.takewhile(lambda column: len(set(column)) == 1, columns))
 
@@ -58,8 +60,9 @@ def computes(node: fx.Node) -> bool:
 
 
 def sources_of(event: Event) -> tuple[Source, ...]:
-    """The operators of the model that an event runs: first the one that takes its time, the others as they are in the
-    model. None without a record."""
+    """The operators of the model that an event runs: first the one that takes its time, then the others in the model's
+    order. Empty without a record.
+    """
     found = [
         _source(target, node, event.module_hierarchy.get(node), event.stack_traces.get(node))
         for target, node in zip(event.op_types, event._nodes, strict=True)
@@ -69,15 +72,15 @@ def sources_of(event: Event) -> tuple[Source, ...]:
     name = event.name.removeprefix(KERNEL).split(".")[0] if event.name.startswith(KERNEL) else ""
     lead = next((each for each in found if name and each.operator.split(".")[-2:-1] == [name]), None)
     if lead is not None and len(handles_of(event)) == 1:
-        return (lead,)  # what one operator was decomposed to has one handle, and kernels of its own
+        return (lead,)  # the parts of a decomposed operator share its handle
     lead = lead or max(found, key=lambda each: _weight(each.operator))
-    # A quantize and the dequantize that reads it may be one in the record: integers are what is fused.
+    # A quantize may share its handle with the dequantize that reads it, because the integers between them are fused.
     others = [each for each in found if each is not lead and not _DEQUANTIZE.search(each.operator)]
     return (lead, *others)
 
 
 def source_of_delegate(event: Event) -> tuple[Source, ...]:
-    """All operators of a delegate whose parts were not timed, as one: in the module that theirs have in common."""
+    """One source for a delegate without timed operators: all its operators, in their common module."""
     found = sources_of(event)
     if not found:
         return ()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""An execution as steps that take its time without overlap: kernels, delegates' operators, and what is around them."""
+"""Split an execution into steps without overlap: kernels, delegates' operators, and the runtime around them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ONE_LEVEL = re.compile(r"\[.*\]|#\d+")
 
 @dataclass(frozen=True)
 class Step:
-    """A part of an execution; `time`, on average over the runs, and what else is time are in the block's unit.
+    """A part of an execution. Times are in the block's unit.
 
-    sources: operators of the model that it runs, first the one that takes its time, then what is fused to it (none
-    without a record, or for what is no operator's). ran: the kernel, or the backend and its operator. `backend`: None
-    for kernels. `start`, since the execution began, and `length` are of the run that took the median time.
-    `is_operator`: it computes something.
+    time: average over the runs. sources: operators of the model, first the one that takes the time, then those fused
+    into it; empty without a record and for steps of the runtime. ran: the kernel, or backend and operator. backend:
+    None for kernels. start, length: in the run of median time, `start` from the beginning of the execution.
+    is_operator: the step computes an operator.
     """
 
     sources: tuple[Source, ...]
@@ -41,30 +41,33 @@ class Step:
 
     @property
     def label(self) -> str:
-        """The model's operator that takes its time, or what ran where it is not known."""
+        """The model's operator that takes the time; `ran` if it is unknown."""
         return self.sources[0].operator if self.sources else self.ran
 
     @property
     def module(self) -> str | None:
-        """The path of that operator's module, or else of the first whose module is known; "" is the model itself, None
-        if it is not known."""
+        """Module path of that operator, else of the first source with a known module; "" for the model itself, None if
+        unknown.
+        """
         return next((each.module for each in self.sources if each.module is not None), None)
 
     @property
     def line(self) -> str:
-        """`file:line, in function` of that operator, or else of the first whose line is known; "" if none is."""
+        """`file:line, in function` of that operator, else of the first source with a known line; "" if unknown."""
         return next((each.line for each in self.sources if each.line), "")
 
     @property
     def is_attributed(self) -> bool:
-        """Return whether it is known by the name of an operator and a module's path."""
+        """Return whether an operator's name and a module's path are known."""
         return self.is_operator and self.module is not None
 
 
 @dataclass(frozen=True)
 class Total:
-    """Steps that have a key in common: their sum, and its share of the execution. fused: of the calls, those that are
-    part of another operator's, whose time is told there."""
+    """Sum of the steps with one key, and its share of the execution.
+
+    fused: number of calls that are fused into another operator, to which their time is attributed.
+    """
 
     key: str
     calls: int
@@ -75,7 +78,7 @@ class Total:
 
 
 StepKey = Callable[[Step, Source | None], str]
-"""What a step is counted at: by the source that takes its time (None: it is not known), or by one fused to it."""
+"""Key of a step: by the source that takes its time (None: unknown), or by a source fused into it."""
 
 
 def by_operator(step: Step, source: Source | None) -> str:
@@ -98,14 +101,14 @@ def by_line(step: Step, source: Source | None) -> str:
 
 
 STEP_KEYS: dict[str, StepKey] = {"operator": by_operator, "module": by_module, "line": by_line, "call": by_call}
-"""What steps are summed by, for `totals`."""
+"""Name → key by which `totals` sums steps."""
 
 
 def execution_of(blocks: Sequence[EventBlock]) -> EventBlock:
-    """The block of executions that took most time. Raises ValueError if there is none."""
+    """The block of executions with the largest total time. Raises ValueError without an execution."""
     found = [block for block in blocks if _whole(block) is not None]
     if not found:
-        raise ValueError("the trace has no execution of a method")
+        raise ValueError("the trace contains no execution of a method")
     return max(found, key=lambda block: sum(_perf(_whole(block)).raw))
 
 
@@ -115,18 +118,18 @@ def whole_time(block: EventBlock) -> float:
 
 
 def run_count(block: EventBlock) -> int:
-    """How many executions the block has."""
+    """Number of executions in the block."""
     return len(_perf(_whole(block)).raw)
 
 
 def steps_of(block: EventBlock) -> list[Step]:
-    """The block's steps in the order in which they ran; their times sum up to `whole_time`.
+    """The block's steps in order of execution. Their times sum up to `whole_time`.
 
-    The lengths of what is around others (a delegate's operators, instructions) include those.
+    The length of an enclosing step (around a delegate's operators or instructions) includes the enclosed ones.
     """
     whole = _whole(block)
     if whole is None:
-        raise ValueError(f"block '{block.name}' is no execution of a method")
+        raise ValueError(f"block '{block.name}' is not an execution of a method")
     clock = _Clock(block, whole)
     steps: list[Step] = []
     around: list[Step] = []
@@ -151,8 +154,9 @@ def steps_of(block: EventBlock) -> list[Step]:
 
 
 def totals(steps: Iterable[Step], key: StepKey) -> list[Total]:
-    """The steps summed by key, largest first; shares are of all the steps. What is fused to another operator counts
-    where its key is, without time."""
+    """Steps summed by key, in decreasing order of time. Shares are of all steps. Fused operators count at their own
+    key, without time.
+    """
     groups: dict[str, _Sum] = {}
     whole = 0.0
     for step in steps:
@@ -184,13 +188,15 @@ class _Sum:
 
 
 def attributed_share(steps: Iterable[Step]) -> float:
-    """The share of time that is known by source operators and module paths."""
+    """Share of the time whose source operator and module path are known."""
     times = [(step.time, step.is_attributed) for step in steps]
     return sum(time for time, known in times if known) / (sum(time for time, _ in times) or 1.0)
 
 
 def without_numbers(ran: str) -> str:
-    """What ran, as many calls may have: "Convolution (NHWC, F32) GEMM" of "Convolution (NHWC, F32) GEMM #2 [9]"."""
+    """`ran` without the parts unique to one call: "Convolution (NHWC, F32) GEMM" for "Convolution (NHWC, F32) GEMM #2
+    [9]".
+    """
     return _ONE_LEVEL.sub("", ran).strip()
 
 
@@ -200,12 +206,12 @@ def _whole(block: EventBlock) -> Event | None:
 
 def _perf(event: Event | None) -> Any:
     if event is None or event.perf_data is None:
-        raise ValueError("the block is no execution of a method")
+        raise ValueError("the block is not an execution of a method")
     return event.perf_data
 
 
 class _Clock:
-    """Starts of events in one run, the one of median time, since its beginning."""
+    """Starts of events in the run of median time, from its beginning."""
 
     def __init__(self, block: EventBlock, whole: Event) -> None:
         raw = _perf(whole).raw

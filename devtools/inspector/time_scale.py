@@ -16,7 +16,7 @@ _IN_A_SECOND = {TimeScale.NS: 10**9, TimeScale.US: 10**6, TimeScale.MS: 10**3, T
 
 
 def scale_factor(source: TimeScale, target: TimeScale) -> float:
-    """How many units of `source` one of `target` is. Raises RuntimeError if one of them alone is cycles."""
+    """Number of `source` units in one `target` unit. Raises RuntimeError if only one of them is cycles."""
     if (source is TimeScale.CYCLES) != (target is TimeScale.CYCLES):
-        raise RuntimeError(f"cycles are no time: found source {source.value} and target {target.value}")
+        raise RuntimeError(f"cycles cannot be converted to time: found source {source.value} and target {target.value}")
     return _IN_A_SECOND[source] / _IN_A_SECOND[target]

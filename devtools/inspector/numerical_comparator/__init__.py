@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Distances between what a node computes and what the runtime computed for it."""
+"""Distances between a node's value and the runtime's value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["L1Comparator", "MSEComparator", "NumericalComparatorBase", "OutputMa
 
 
 def _of_one_shape(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both values in float64. Raises ValueError for two shapes: broadcasting would compare other numbers."""
+    """Both values as float64. Raises ValueError for different shapes, which broadcasting would hide."""
     expected, found = as_float(a), as_float(b)
     if expected.shape != found.shape:
         raise ValueError(f"the program's value has shape {list(expected.shape)}, the runtime's {list(found.shape)}")
@@ -34,44 +34,47 @@ def _of_one_shape(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class NumericalComparatorBase(ABC):
-    """To be derived from for a distance of your own: `element_compare`, and `preprocessing` if values are to be
-    transformed before (layouts, quantization). `inspector` is set before they are called."""
+    """Base class for custom distances. Override `element_compare`, and `preprocessing` to transform values first
+    (layouts, quantization). `inspector` is set before they are called.
+    """
 
     def __init__(self, inspector: Inspector | None = None) -> None:
         self.inspector = inspector
 
     def preprocessing(self, mapping: OutputMapping) -> OutputMapping:
-        """The pairs to compare, made of the pairs that were found."""
+        """Transform the found pairs to the pairs to compare."""
         return mapping
 
     @abstractmethod
     def element_compare(self, a: Any, b: Any) -> float:
-        """The distance of the exported program's value `a` and the runtime's `b`."""
+        """Distance between the exported program's value `a` and the runtime's value `b`."""
 
     def distances(self, a: Any, b: Any) -> list[float]:
-        """One distance, or those of the items of two sequences. Raises ValueError if they do not fit each other."""
+        """One distance, or the distances between the items of two sequences. Raises ValueError for different
+        lengths.
+        """
         if isinstance(a, Sequence) != isinstance(b, Sequence) or (isinstance(a, Sequence) and len(a) != len(b)):
-            raise ValueError(f"expected as many values as {a!r} has; found {b!r}")
+            raise ValueError(f"expected a sequence of equal length: found {a!r} and {b!r}")
         pairs = zip(a, b, strict=True) if isinstance(a, Sequence) else [(a, b)]
         return [self.element_compare(x, y) for x, y in pairs]
 
 
 class MSEComparator(NumericalComparatorBase):
-    """The mean of squared differences."""
+    """Mean of squared differences."""
 
     def element_compare(self, a: Any, b: Any) -> float:
         return mean_squared_error(*_of_one_shape(a, b))
 
 
 class L1Comparator(NumericalComparatorBase):
-    """The sum of absolute differences."""
+    """Sum of absolute differences."""
 
     def element_compare(self, a: Any, b: Any) -> float:
         return absolute_error(*_of_one_shape(a, b))
 
 
 class SNRComparator(NumericalComparatorBase):
-    """Signal to noise, in decibel: more is better."""
+    """Signal-to-noise ratio in dB: higher is better."""
 
     def element_compare(self, a: Any, b: Any) -> float:
         return signal_to_noise(*_of_one_shape(a, b))

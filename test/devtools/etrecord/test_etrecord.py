@@ -77,7 +77,7 @@ def test_what_a_record_lacks_or_has_already_is_said(tmp_path: Path) -> None:
 
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no record")
-    with pytest.raises(RuntimeError, match="no ETRecord"):
+    with pytest.raises(RuntimeError, match="not an ETRecord"):
         parse_etrecord(tmp_path / "text")
     with zipfile.ZipFile(tmp_path / "zip", "w") as archive:
         archive.writestr("else", "")

@@ -124,7 +124,7 @@ def test_a_distance_of_ones_own_is_used(run: Recorded) -> None:
 
 
 def test_what_is_lacking_for_a_gap_is_said(run: Recorded) -> None:
-    with pytest.raises(ValueError, match="needs a record"):
+    with pytest.raises(ValueError, match="requires an ETRecord"):
         inspector(run, etrecord=None).calculate_numeric_gap("MSE")
     bare = run.record.copy()
     bare.add_executorch_program(run.program)
