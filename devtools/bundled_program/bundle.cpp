@@ -67,20 +67,21 @@ Result<const TensorLayout> layout_of(const fb::Tensor& tensor) {
                               static_cast<executorch::aten::ScalarType>(tensor.scalar_type()));
 }
 
-/// What a well-formed flatbuffer may still say wrongly of a value.
+/// Checks a value for errors that a well-formed flatbuffer may still contain.
 Error verify_value(const fb::Value& value) {
   const fb::Tensor* tensor = value.val_as_Tensor();
   if (tensor == nullptr) {
     return Error::Ok;
   }
   const Result<const TensorLayout> layout = layout_of(*tensor);
-  ET_CHECK_OR_RETURN_ERROR(layout.ok(), InvalidProgram, "its type and sizes are no tensor's");
+  ET_CHECK_OR_RETURN_ERROR(layout.ok(), InvalidProgram,
+                           "its dtype and sizes do not describe a tensor");
   ET_CHECK_OR_RETURN_ERROR(layout->nbytes() == count(tensor->data()), InvalidProgram,
                            "%zu bytes of data, expected %zu", count(tensor->data()),
                            layout->nbytes());
   const size_t element = runtime::elementSize(layout->scalar_type());
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(items(tensor->data()).data()) % element == 0,
-                           InvalidProgram, "its data is not aligned to elements of %zu bytes",
+                           InvalidProgram, "its data is not aligned to its elements of %zu bytes",
                            element);
   return Error::Ok;
 }
@@ -143,8 +144,8 @@ size_t TestSuite::size() const { return count(table_->test_cases()); }
 
 Result<TestCase> TestSuite::test_case(size_t index) const {
   ET_CHECK_OR_RETURN_ERROR(index < size(), InvalidArgument,
-                           "bundled program: case %zu of '%s', which has %zu", index, method_name(),
-                           size());
+                           "bundled program: case %zu of '%s', which has %zu cases", index,
+                           method_name(), size());
   return TestCase(table_->test_cases()->Get(static_cast<uint32_t>(index)));
 }
 
@@ -156,11 +157,11 @@ bool Bundle::is_bundle(Span<const uint8_t> file) {
 
 Result<Bundle> Bundle::open(Span<const uint8_t> file) {
   ET_CHECK_OR_RETURN_ERROR(is_bundle(file), NotSupported,
-                           "%zu bytes that are no bundled program: expected identifier %s",
-                           file.size(), fb::BundledProgramIdentifier());
+                           "bundled program: expected identifier %s, found %zu other bytes",
+                           fb::BundledProgramIdentifier(), file.size());
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(file.data()) % kFileAlignment == 0,
                            InvalidArgument,
-                           "bundled program: it was loaded to %p, expected a multiple of %zu",
+                           "bundled program: loaded at %p, expected a multiple of %zu",
                            static_cast<const void*>(file.data()), kFileAlignment);
   ET_CHECK_OK_OR_RETURN_ERROR(runtime::internal::verify_flatbuffer_structure(
                                   file, {kFields, kTables, kTableNames, kBundle}),
@@ -191,8 +192,8 @@ Result<TestSuite> Bundle::suite_of(std::string_view method_name) const {
       return suite(i);
     }
   }
-  ET_LOG(Error, "bundled program: '%.*s' has no test cases", static_cast<int>(method_name.size()),
-         method_name.data());
+  ET_LOG(Error, "bundled program: method '%.*s' lacks test cases",
+         static_cast<int>(method_name.size()), method_name.data());
   return Error::NotFound;
 }
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a .bpte file holds: a program, and test cases of its methods.
+// Bundle: a .bpte file in memory, with a program and test cases of its methods.
 #pragma once
 
 #include <stddef.h>
@@ -22,26 +22,26 @@ struct Value;
 
 namespace executorch::bundled_program {
 
-/// An input or an expected output, in the bundle's memory.
+/// An input or expected output in the bundle's memory.
 struct CaseValue {
-  /// Tensor, Int, Bool or Double: which of the following it is.
+  /// Tensor, Int, Bool or Double: the active member below.
   runtime::Tag tag;
   int64_t integer = 0;
   bool boolean = false;
   double number = 0;
-  /// The tensor's elements lie densely in the layout's dim order, `data` aligned to them.
+  /// The tensor's elements are dense in the layout's dim order; `data` is aligned to them.
   std::optional<const ET_RUNTIME_NAMESPACE::TensorLayout> layout = std::nullopt;
   const uint8_t* data = nullptr;
 };
 
-/// One call of a method. Valid as long as the bundle's bytes.
+/// One call of a method. The bundle's bytes must outlive it.
 class TestCase final {
  public:
   size_t inputs_size() const;
   size_t expected_size() const;
   /// Input `index`, which must exist.
   CaseValue input(size_t index) const;
-  /// Expected output `index`, which must exist. A case without any only serves to run.
+  /// Expected output `index`, which must exist. Outputs of a case without any are not checked.
   CaseValue expected(size_t index) const;
 
  private:
@@ -52,12 +52,12 @@ class TestCase final {
   const bundled_program_flatbuffer::BundledMethodTestCase* table_;
 };
 
-/// The cases of one method. Valid as long as the bundle's bytes.
+/// The test cases of one method. The bundle's bytes must outlive it.
 class TestSuite final {
  public:
   const char* method_name() const;
   size_t size() const;
-  /// @retval Error::InvalidArgument There is no case of that number.
+  /// @retval Error::InvalidArgument The case does not exist.
   runtime::Result<TestCase> test_case(size_t index) const;
 
  private:
@@ -68,28 +68,28 @@ class TestSuite final {
   const bundled_program_flatbuffer::BundledMethodTestSuite* table_;
 };
 
-/// A .bpte file in memory that outlives it. Nothing is copied.
+/// View of a .bpte file in memory, which must outlive it. Nothing is copied.
 class Bundle final {
  public:
-  /// Returns whether the bytes claim to be one.
+  /// Returns whether the bytes have the identifier of a bundle.
   static bool is_bundle(runtime::Span<const uint8_t> file);
 
-  /// Verifies all of it but the program, which Program::load() verifies.
-  /// @param file At an address that is a multiple of 16.
-  /// @retval Error::InvalidArgument The address is not.
-  /// @retval Error::NotSupported These bytes are no bundle, or one of another version.
-  /// @retval Error::InvalidProgram The bundle is damaged. The log says where.
+  /// Verifies the file except the program, which Program::load() verifies.
+  /// @param file Its address must be a multiple of 16.
+  /// @retval Error::InvalidArgument The address is not a multiple of 16.
+  /// @retval Error::NotSupported The bytes are not a bundle, or one of a newer version.
+  /// @retval Error::InvalidProgram The bundle is damaged. The log names the place.
   static runtime::Result<Bundle> open(runtime::Span<const uint8_t> file);
 
-  /// Of bytes that open() has accepted, and that have not changed since.
+  /// Views bytes that open() accepted and that did not change since.
   static Bundle of_accepted(const void* file);
 
-  /// The .pte file in it.
+  /// The bundled .pte file.
   runtime::Span<const uint8_t> program() const;
   size_t suites_size() const;
   /// Suite `index`, which must exist.
   TestSuite suite(size_t index) const;
-  /// @retval Error::NotFound The method has no test cases.
+  /// @retval Error::NotFound The method lacks test cases.
   runtime::Result<TestSuite> suite_of(std::string_view method_name) const;
 
  private:

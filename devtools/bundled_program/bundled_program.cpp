@@ -51,7 +51,7 @@ Result<TestCase> case_of(const Method& method, const void* bundle, size_t index)
 
 namespace {
 
-/// No bytes for a null pointer, whatever the length: a span of some would be a programming error.
+/// Empty for a null pointer of any length: a nonempty span of null is a programming error.
 runtime::Span<const uint8_t> bytes_of(const void* data, size_t size) {
   return {static_cast<const uint8_t*>(data), data == nullptr ? 0 : size};
 }
@@ -65,7 +65,8 @@ bool is_bundled_program(void* file_data, size_t file_data_len) {
 Error get_program_data(void* file_data, size_t file_data_len, const void** out_program_data,
                        size_t* out_program_data_len) {
   ET_CHECK_OR_RETURN_ERROR(out_program_data != nullptr && out_program_data_len != nullptr,
-                           InvalidArgument, "nowhere to put the program of a bundled program");
+                           InvalidArgument,
+                           "expected a place for the bundled program's result, found null");
   const Bundle bundle = ET_UNWRAP(Bundle::open(bytes_of(file_data, file_data_len)));
   *out_program_data = bundle.program().data();
   *out_program_data_len = bundle.program().size();
@@ -89,7 +90,7 @@ Error verify_method_outputs(Method& method, SerializedBundledProgram* bundled_pr
   const OutputError error = ET_UNWRAP(output_error(method, test_case, {rtol, atol}));
   ET_CHECK_OR_RETURN_ERROR(
       error.beyond == 0, InvalidArgument,
-      "method '%s', test case %zu: %zu of %zu numbers are further from what is expected than "
+      "method '%s', test case %zu: %zu of %zu numbers differ from the expected ones by more than "
       "%g + %g * |expected|; the largest absolute error is %g",
       method.method_meta().name(), testset_idx, error.beyond, error.count, atol, rtol,
       error.max_absolute);
@@ -125,7 +126,7 @@ Result<InputMemory> set_inputs(Method& method, const TestCase& test_case) {
       memory.emplace_back(malloc(size == 0 ? 1 : size), free);
       data = memory.back().get();
       ET_CHECK_OR_RETURN_ERROR(data != nullptr, MemoryAllocationFailed,
-                               "no %zu bytes for input %zu", size, i);
+                               "cannot allocate %zu bytes for input %zu", size, i);
       if (size != 0) {
         memcpy(data, value.data, size);
       }
@@ -140,7 +141,7 @@ Result<OutputError> output_error(const Method& method, const TestCase& test_case
   const char* name = method.method_meta().name();
   const size_t expected = test_case.expected_size();
   ET_CHECK_OR_RETURN_ERROR(expected != 0, NotSupported,
-                           "method '%s': the test case has no expected outputs", name);
+                           "method '%s': the test case lacks expected outputs", name);
   ET_CHECK_OR_RETURN_ERROR(expected == method.outputs_size(), InvalidArgument,
                            "method '%s': the test case has %zu expected outputs, the method %zu",
                            name, expected, method.outputs_size());
@@ -148,7 +149,7 @@ Result<OutputError> output_error(const Method& method, const TestCase& test_case
   for (size_t i = 0; i < expected; ++i) {
     ET_CHECK_OK_OR_RETURN_ERROR(
         compare_output(method.get_output(i), test_case.expected(i), tolerances, &error),
-        "method '%s', output %zu: cannot be compared with what is expected", name, i);
+        "method '%s', output %zu: cannot be compared with the expected output", name, i);
   }
   return error;
 }

@@ -24,7 +24,7 @@ using runtime::Tag;
 
 namespace {
 
-/// |a - b|, exact for integers of 64 bits that double cannot tell apart.
+/// |a - b|, exact for 64-bit integers that double cannot represent.
 template <typename T>
 double distance(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -46,7 +46,7 @@ void compare_number(T found, T expected, const Tolerances& tolerances, OutputErr
   const double absolute = distance(found, expected);
   const double size = fabs(static_cast<double>(expected));
   ++error->count;
-  // What is equal is within any tolerance; an infinite one would allow anything.
+  // Check equality first: inf - inf is NaN, and an infinite `expected` gives an infinite tolerance.
   const bool within =
       absolute == 0 ||
       (isfinite(size) && absolute <= tolerances.absolute + tolerances.relative * size);
@@ -61,7 +61,7 @@ void compare_number(T found, T expected, const Tolerances& tolerances, OutputErr
   }
 }
 
-/// The places of a tensor's elements in two memories, in the order of the indices.
+/// Positions of corresponding elements in two tensors of different dim orders, in index order.
 class Places final {
  public:
   using Step = executorch::aten::StridesType;
@@ -114,7 +114,7 @@ Error compare_tensor(const Tensor& found, const CaseValue& expected, const Toler
           .data(),
       runtime::tensor_shape_to_c_string(layout.sizes()).data());
   ET_CHECK_OR_RETURN_ERROR(found.const_data_ptr() != nullptr || found.numel() == 0, InvalidState,
-                           "a tensor without memory: the method has not been executed");
+                           "the output lacks memory: execute the method first");
   const size_t rank = layout.sizes().size();
   Places::Step dense[kTensorDimensionLimit];
   ET_CHECK_OK_OR_RETURN_ERROR(
@@ -125,7 +125,7 @@ Error compare_tensor(const Tensor& found, const CaseValue& expected, const Toler
   ET_CHECK_OK_OR_RETURN_ERROR(
       runtime::dim_order_to_stride(layout.sizes().data(), order, rank, own));
   Places places(layout.sizes(), own, dense);
-  // A complex number has two parts.
+  // A complex element has two numbers.
   const ScalarType part = ET_RUNTIME_NAMESPACE::toRealValueType(type);
   const size_t parts = part == type ? 1 : 2;
   const auto numel = static_cast<size_t>(found.numel());

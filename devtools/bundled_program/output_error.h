@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// How far what a method has returned is from what a test case expects.
+// Difference between a method's outputs and a test case's expected outputs.
 #pragma once
 
 #include <stddef.h>
@@ -14,25 +14,23 @@ struct Tolerances {
   double absolute = 1e-8;
 };
 
-/// Of all numbers compared; a complex one counts as two.
+/// Error over all compared numbers; a complex element counts as two.
 struct OutputError {
   size_t count = 0;
-  /// Those further than `absolute` + `relative` * |expected| from what is expected.
+  /// Numbers with |found - expected| > `absolute` + `relative` * |expected|.
   size_t beyond = 0;
-  /// |found - expected|: 0 for two NaNs, infinite for one.
+  /// Largest |found - expected|: 0 for two NaNs, infinite if only one is NaN.
   double sum_absolute = 0;
   double max_absolute = 0;
-  /// |found - expected| / |expected|, where 0 is not expected.
+  /// Largest |found - expected| / |expected| over nonzero expected numbers.
   size_t relative_count = 0;
   double sum_relative = 0;
   double max_relative = 0;
 };
 
-/// Adds the numbers of one output to `error`; the tensor may have another dim order than the
-/// expected one.
-/// @retval Error::InvalidType The output is of another type or dtype than expected; InvalidArgument
-///     its sizes are others; NotSupported there is no arithmetic of its dtype. The log says what
-///     was expected and found.
+/// Adds the numbers of one output to `error`. The dim orders of the two tensors may differ.
+/// @retval Error::InvalidType Type or dtype differ from the expected output; InvalidArgument sizes
+///     differ; NotSupported the dtype lacks arithmetic. The log names expected and found.
 [[nodiscard]] runtime::Error compare_output(const runtime::EValue& found, const CaseValue& expected,
                                             const Tolerances& tolerances, OutputError* error);
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The values that a run computes, in the record.
+// Recording of the values that a run computes.
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 
 #include <string.h>
@@ -19,7 +19,7 @@ using runtime::Tag;
 
 namespace {
 
-// What a Value is, and the number of the field that holds it.
+// Kinds of Value, each with the number of its field.
 constexpr RecordedValue kInt = {1, 3, 0}, kBool = {2, 6, 0}, kDouble = {4, 5, 0},
                         kTensor = {5, 1, 0}, kTensorList = {6, 2, 0};
 constexpr uint32_t kValueKind = 0, kValueIsOutput = 7;
@@ -50,7 +50,7 @@ Result<bool> ETDumpGen::set_debug_buffer(runtime::Span<uint8_t> buffer) {
 
 Result<Place> ETDumpGen::tensor(const Tensor& value) {
   ET_CHECK_OR_RETURN_ERROR(data_sink_ != nullptr, InvalidState,
-                           "event tracer: tensors are to be recorded, but there is no debug buffer "
+                           "event tracer: recording tensors requires a debug buffer "
                            "(set_debug_buffer())");
   const auto rank = static_cast<size_t>(value.dim());
   ET_CHECK_OR_RETURN_ERROR(rank <= kMostDimensions, NotSupported,
@@ -76,7 +76,7 @@ Result<Place> ETDumpGen::tensor(const Tensor& value) {
 }
 
 Result<Place> ETDumpGen::tensor_list(ArrayRef<Tensor> values) {
-  // The list of events lends its end.
+  // Use the free end of the event list as scratch memory.
   const size_t first = buffer_.list_size();
   for (const Tensor& value : values) {
     const Result<Place> place = tensor(value);
@@ -138,7 +138,7 @@ Result<bool> ETDumpGen::record(const Result<RecordedValue>& value, bool is_outpu
                                const DelegateId* id) {
   if (value.error() == Error::OutOfResources) {
     if (dropped_++ == 0) {
-      ET_LOG(Error, "event tracer: the debug buffer is full; values that follow are left out");
+      ET_LOG(Error, "event tracer: the debug buffer is full; later values are not recorded");
     }
     return false;
   }
@@ -174,10 +174,10 @@ Result<bool> ETDumpGen::log_evalue(const EValue& evalue, LoggedEValueType evalue
   return record(write_value(evalue), evalue_type == LoggedEValueType::kProgramOutput, nullptr);
 }
 
-Result<bool> ETDumpGen::is_asked_for(const char* name, DelegateDebugIntId number) {
+Result<bool> ETDumpGen::is_selected(const char* name, DelegateDebugIntId number) {
   ET_CHECK_OR_RETURN_ERROR(
       (name == nullptr) != (number == kUnsetDelegateDebugIntId), InvalidArgument,
-      "event tracer: a delegate's output is named by text or by number, by one of them");
+      "event tracer: a delegate's output requires exactly one of name and number");
   if (filter_ == nullptr) {
     return true;
   }
@@ -186,7 +186,7 @@ Result<bool> ETDumpGen::is_asked_for(const char* name, DelegateDebugIntId number
 
 Result<bool> ETDumpGen::log_of_delegate(const char* name, DelegateDebugIntId number,
                                         const EValue& value) {
-  const bool is_recorded = ET_UNWRAP(is_asked_for(name, number));
+  const bool is_recorded = ET_UNWRAP(is_selected(name, number));
   if (!is_recorded || !reserve_value(1, name)) {
     return false;
   }
@@ -203,7 +203,7 @@ Result<bool> ETDumpGen::log_intermediate_output_delegate(const char* name,
 Result<bool> ETDumpGen::log_intermediate_output_delegate(const char* name,
                                                          DelegateDebugIntId delegate_debug_index,
                                                          const ArrayRef<Tensor> output) {
-  const bool is_recorded = ET_UNWRAP(is_asked_for(name, delegate_debug_index));
+  const bool is_recorded = ET_UNWRAP(is_selected(name, delegate_debug_index));
   if (!is_recorded || !reserve_value(output.size(), name)) {
     return false;
   }

@@ -20,18 +20,18 @@ ETDumpFilter::ETDumpFilter() = default;
 ETDumpFilter::~ETDumpFilter() = default;
 
 Result<bool> ETDumpFilter::add_regex(std::string_view pattern) {
-  // The only way in which std::regex reports errors; none leaves this function.
+  // std::regex reports errors only by exceptions; catch them all here.
   try {
     auto compiled = std::make_unique<Pattern>();
     compiled->regex.assign(pattern.begin(), pattern.end());
     patterns_.push_back(std::move(compiled));
     return true;
   } catch (const std::regex_error& error) {
-    ET_LOG(Error, "'%.*s' is no regular expression: %s", static_cast<int>(pattern.size()),
+    ET_LOG(Error, "'%.*s' is not a valid regular expression: %s", static_cast<int>(pattern.size()),
            pattern.data(), error.what());
     return Error::InvalidArgument;
   } catch (const std::bad_alloc&) {
-    ET_LOG(Error, "no memory for a regular expression of %zu characters", pattern.size());
+    ET_LOG(Error, "cannot allocate a regular expression of %zu characters", pattern.size());
     return Error::MemoryAllocationFailed;
   }
 }
@@ -46,12 +46,13 @@ Result<bool> ETDumpFilter::set_debug_handle_range(size_t start, size_t end) {
 
 Result<bool> ETDumpFilter::filter(const char* name, DelegateDebugIntId delegate_debug_index) {
   ET_CHECK_OR_RETURN_ERROR((name == nullptr) != (delegate_debug_index == kUnsetDelegateDebugIntId),
-                           InvalidArgument, "an intermediate output has either a name or a number");
+                           InvalidArgument,
+                           "an intermediate output requires exactly one of name and number");
   if (name == nullptr) {
     const auto index = static_cast<size_t>(delegate_debug_index);
     return range_end_ == 0 || (index >= range_start_ && index < range_end_);
   }
-  // Matching a complicated pattern may need more memory than there is.
+  // Matching a complicated pattern may run out of memory.
   try {
     for (const auto& pattern : patterns_) {
       if (std::regex_match(name, pattern->regex)) {

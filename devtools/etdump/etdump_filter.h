@@ -21,18 +21,18 @@ class ETDumpFilter final : public ET_RUNTIME_NAMESPACE::EventTracerFilterBase {
   ETDumpFilter(const ETDumpFilter&) = delete;
   ETDumpFilter& operator=(const ETDumpFilter&) = delete;
 
-  /// Adds a pattern, in the grammar of std::regex, that names may match as a whole; true.
-  /// @retval Error::InvalidArgument It is no regular expression.
-  /// @retval Error::MemoryAllocationFailed There is no memory for it.
+  /// Adds a std::regex pattern that must match a whole name; returns true.
+  /// @retval Error::InvalidArgument The pattern is not a valid regular expression.
+  /// @retval Error::MemoryAllocationFailed The pattern cannot be allocated.
   runtime::Result<bool> add_regex(std::string_view pattern);
 
-  /// Sets the range [start, end) of numbers, in place of an earlier one; true.
+  /// Sets the range [start, end) of numbers, replacing an earlier one; returns true.
   /// @retval Error::InvalidArgument The range is empty.
   runtime::Result<bool> set_debug_handle_range(size_t start, size_t end);
 
-  /// True if one of the patterns matches `name`, or `delegate_debug_index` is in the range; also if
-  /// there are no patterns, or no range.
-  /// @retval Error::InvalidArgument Not exactly one of the two is given.
+  /// Returns true if a pattern matches `name`, or the range contains `delegate_debug_index`.
+  /// Without patterns every name matches; without a range, every number.
+  /// @retval Error::InvalidArgument Not exactly one of the two arguments is given.
   runtime::Result<bool> filter(
       const char* name, ET_RUNTIME_NAMESPACE::DelegateDebugIntId delegate_debug_index) override;
 

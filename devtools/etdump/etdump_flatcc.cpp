@@ -22,7 +22,7 @@ using runtime::Span;
 
 namespace {
 
-/// Fields by number, as masks of those present.
+/// Masks of present fields, by field number.
 constexpr uint32_t fields() { return 0; }
 template <typename... T>
 constexpr uint32_t fields(uint32_t first, T... others) {
@@ -50,7 +50,7 @@ constexpr uint32_t kAllocator = 0, kSize = 1;
 }  // namespace allocation_event
 
 constexpr uint32_t kVersion = 0;
-/// What ends a record besides its lists: a run, the dump, their vectors, the header.
+/// Bytes to end a record besides its lists: a run, the dump, their vectors, the header.
 constexpr size_t kEndBytes = 512;
 
 size_t length_of(const char* text) { return text == nullptr ? 0 : strlen(text); }
@@ -64,27 +64,29 @@ void ETDumpGen::reset() {
   tables_.clear();
   blocks_ = 0;
   allocator_count_ = 0;
-  for (uint64_t& bytes : untold_) {
+  for (uint64_t& bytes : pending_) {
     bytes = 0;
   }
   dropped_ = 0;
 }
 
 bool ETDumpGen::reserve(size_t bytes) {
-  // The list is written once more as vectors; an event adds to both.
+  // Each event needs room in the list and in the vector that is written from the list at the end.
   const size_t ending = kEndBytes + (buffer_.list_size() + kAllocators + 2) * sizeof(Place);
   if (buffer_.has_room_for(bytes + sizeof(Place) + ending)) {
     return true;
   }
   if (dropped_++ == 0) {
-    ET_LOG(Error, "event tracer: its memory is full after %zu blocks; what follows is left out",
+    ET_LOG(Error,
+           "event tracer: its memory is full after %zu blocks; later events are not recorded",
            blocks_);
   }
   return false;
 }
 
 void ETDumpGen::prepare_layouts() {
-  // What ends a record is written after what may be taken back; its layouts are not.
+  // get_etdump_data() writes the end of the record and takes it back later; the vtables, written
+  // here, stay.
   tables_.table(kDumpLayout, dump::kAll);
   tables_.table(kRunLayout, run::kAll);
 }
@@ -122,8 +124,8 @@ ETDumpResult ETDumpGen::get_etdump_data() {
   }
   const size_t used = buffer_.used();
   const Place last = close_block();
-  // The blocks before come first in the list; the last takes the place of its first event, or is
-  // one more, for the moment.
+  // Finished blocks come first in the list. The open block temporarily takes the place of its first
+  // event, or one more place if it has no event.
   const size_t list_size = buffer_.list_size();
   const Place replaced = list_size < blocks_ ? 0 : buffer_.listed(blocks_ - 1);
   buffer_.put(blocks_ - 1, last);
@@ -139,7 +141,7 @@ ETDumpResult ETDumpGen::get_etdump_data() {
   if (!buffer_.is_callers()) {
     result.buf = malloc(begin);
     if (result.buf == nullptr) {
-      ET_LOG(Error, "event tracer: no memory for %u bytes", static_cast<unsigned>(begin));
+      ET_LOG(Error, "event tracer: cannot allocate %u bytes", static_cast<unsigned>(begin));
       result.size = 0;
     } else {
       memcpy(result.buf, buffer_.at(begin), begin);
@@ -150,7 +152,7 @@ ETDumpResult ETDumpGen::get_etdump_data() {
 }
 
 void ETDumpGen::push_event(uint32_t kind, Place event) {
-  const Place allocation = kind == event::kProfile ? untold_allocation() : 0;
+  const Place allocation = kind == event::kProfile ? pending_allocation() : 0;
   const Place wrapper = tables_.table(
       kEventLayout, fields(kind) | (allocation != 0 ? fields(event::kAllocation) : 0));
   tables_.refer(wrapper, kEventLayout, kind, event);
@@ -160,23 +162,23 @@ void ETDumpGen::push_event(uint32_t kind, Place event) {
   buffer_.push(wrapper);
 }
 
-Place ETDumpGen::untold_allocation() {
+Place ETDumpGen::pending_allocation() {
   namespace f = allocation_event;
   for (size_t i = 0; i < allocator_count_; ++i) {
-    if (untold_[i] != 0) {
+    if (pending_[i] != 0) {
       const Place place = tables_.table(kAllocationLayout, fields(f::kAllocator, f::kSize));
       tables_.set<int32_t>(place, kAllocationLayout, f::kAllocator, static_cast<int32_t>(i + 1));
-      tables_.set<uint64_t>(place, kAllocationLayout, f::kSize, untold_[i]);
-      untold_[i] = 0;
+      tables_.set<uint64_t>(place, kAllocationLayout, f::kSize, pending_[i]);
+      pending_[i] = 0;
       return place;
     }
   }
   return 0;
 }
 
-bool ETDumpGen::has_untold() const {
+bool ETDumpGen::has_pending() const {
   for (size_t i = 0; i < allocator_count_; ++i) {
-    if (untold_[i] != 0) {
+    if (pending_[i] != 0) {
       return true;
     }
   }
@@ -240,7 +242,7 @@ void ETDumpGen::end_operator(const EventTracerOperatorEntry& entry) {
 
 void ETDumpGen::push_named(Place name, const Entry& entry, et_timestamp_t end) {
   namespace f = profile_event;
-  if (has_untold()) {
+  if (has_pending()) {
     push_event(event::kProfile, profile(name, nullptr, entry, end, 0));
     return;
   }
@@ -360,7 +362,7 @@ ETDumpGen::AllocatorID ETDumpGen::track_allocator(const char* name) {
 
 void ETDumpGen::track_allocation(AllocatorID id, size_t size) {
   if (id != 0 && id <= allocator_count_) {
-    untold_[id - 1] += size;
+    pending_[id - 1] += size;
   }
 }
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// ETDumpGen: an EventTracer whose record is an .etdp file.
+// ETDumpGen: an EventTracer that records an .etdp file.
 #pragma once
 
 #include <stddef.h>
@@ -15,8 +15,7 @@
 
 namespace executorch::etdump {
 
-/// A value in the record: what it is, the number of the field for such, and where. Place 0: the
-/// format does not have its type.
+/// A recorded value: kind, number of its field, place. Place 0: the format lacks its type.
 struct RecordedValue {
   int8_t kind;
   uint32_t field;
@@ -28,10 +27,10 @@ struct ETDumpResult {
   size_t size;
 };
 
-/// Records profiling, allocation and debug events (see EventTracer). Not thread-safe: methods that
-/// share a tracer take turns.
+/// Records profiling, allocation and debug events (see EventTracer). Not thread-safe: methods must
+/// not use one tracer concurrently.
 ///
-/// What the memory has no room for is left out, counted, and reported once.
+/// Once the memory is full, further events are dropped and counted, and the log reports it once.
 class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
  public:
   using AllocatorID = ET_RUNTIME_NAMESPACE::AllocatorID;
@@ -40,11 +39,11 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   using DelegateDebugIntId = ET_RUNTIME_NAMESPACE::DelegateDebugIntId;
   using Entry = ET_RUNTIME_NAMESPACE::EventTracerEntry;
 
-  /// @param buffer Where the record is written; must outlive this; nothing is allocated then. An
-  ///     event takes about 64 bytes, a tensor's 150. Empty: memory of its own, as much as it takes.
+  /// @param buffer Memory of the record, about 64 bytes an event, 150 for a tensor's. Must outlive
+  ///     this. Nothing else is allocated. Empty: the object allocates growing memory.
   explicit ETDumpGen(runtime::Span<uint8_t> buffer = {});
 
-  /// Forgets all that was recorded. No event may be open.
+  /// Clears the record. No event may be open.
   void reset();
 
   void create_event_block(const char* name) override;
@@ -61,14 +60,14 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   void log_profiling_delegate(const char* name, DelegateDebugIntId delegate_debug_index,
                               et_timestamp_t start_time, et_timestamp_t end_time,
                               const void* metadata = nullptr, size_t metadata_len = 0) override;
-  /// Numbers from 1, the same for one name; 0 if there are too many, or no room.
+  /// Returns numbers from 1, equal for equal names; 0 if there are too many or the memory is full.
   AllocatorID track_allocator(const char* name) override;
-  /// Is told with the next profiling event that ends, what is of one allocator as one: readers know
-  /// of no event that is nothing but an allocation. Allocator 0 is left out.
+  /// Recorded with the next profiling event that ends, summed for each allocator, because readers
+  /// do not expect events of allocations alone. Allocator 0 is ignored.
   void track_allocation(AllocatorID id, size_t size) override;
 
-  /// Tensors need set_debug_buffer() or set_data_sink(): InvalidState without. False for types that
-  /// the format does not have, and if there is no room.
+  /// Tensors require set_debug_buffer() or set_data_sink(), otherwise InvalidState. Returns false
+  /// for types that the format lacks, and if the memory is full.
   runtime::Result<bool> log_evalue(
       const ET_RUNTIME_NAMESPACE::EValue& evalue,
       ET_RUNTIME_NAMESPACE::LoggedEValueType evalue_type =
@@ -93,52 +92,52 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
     filter_ = filter;
   }
 
-  /// Where the bytes of recorded tensors go; must outlive this.
+  /// Destination of the bytes of recorded tensors; must outlive this.
   runtime::Result<bool> set_debug_buffer(runtime::Span<uint8_t> buffer);
   void set_data_sink(DataSinkBase* data_sink) { data_sink_ = data_sink; }
   DataSinkBase* get_data_sink() { return data_sink_; }
 
-  /// The record so far, preceded by its size (flatbuffers' "size prefixed"); null if there is none.
-  /// In the caller's buffer it is valid until something more is recorded; otherwise it is the
-  /// caller's, to be given back by free().
+  /// Returns the record so far, size-prefixed; null if it is empty. In the caller's buffer it is
+  /// valid until the next recorded event. Otherwise the caller owns it and releases it by free().
   ETDumpResult get_etdump_data();
 
   size_t get_num_blocks() const { return blocks_; }
   bool is_static_etdump() const { return buffer_.is_callers(); }
-  /// Events and values that were left out for want of room.
+  /// Number of events and values dropped because the memory was full.
   size_t dropped_events() const { return dropped_; }
 
  private:
   static constexpr size_t kAllocators = 16;
 
-  /// What an event of a delegate is called.
+  /// Name or number of a delegate's event.
   struct DelegateId {
     Place name;
     DelegateDebugIntId number;
   };
 
-  /// Room for an event whose strings, vectors and tables take `bytes`, and for ending the record.
+  /// Reserves room for an event with `bytes` of strings, vectors and tables, and for the record's
+  /// end.
   bool reserve(size_t bytes);
   void prepare_layouts();
-  /// Writes the block that is open; its events make place for it in the list.
+  /// Writes the open block, which replaces its events in the list.
   Place close_block();
   Place profile(Place name, const DelegateId* id, Entry entry, et_timestamp_t end, Place metadata);
   void push_event(uint32_t kind, Place event);
-  /// The event of a name and nothing else, which most are, written as one.
+  /// Writes an event with only a name, the most frequent kind, in one step.
   void push_named(Place name, const Entry& entry, et_timestamp_t end);
-  bool has_untold() const;
-  /// Begins a block if there is none; false if there is no room.
+  bool has_pending() const;
+  /// Begins a block unless one is open; false if the memory is full.
   bool has_block();
-  /// The event of an allocation that is not told yet; 0 if there is none.
-  Place untold_allocation();
+  /// Writes a pending allocation event; 0 without one.
+  Place pending_allocation();
   DelegateId delegate_id(const char* name, DelegateDebugIntId number);
-  /// Room for an event with so many tensors.
+  /// Reserves room for an event with this number of tensors.
   bool reserve_value(size_t tensors, const char* name);
   runtime::Result<RecordedValue> write_value(const ET_RUNTIME_NAMESPACE::EValue& value);
   runtime::Result<bool> record(const runtime::Result<RecordedValue>& value, bool is_output,
                                const DelegateId* id);
-  /// Returns whether the delegate's outputs of this name are recorded.
-  runtime::Result<bool> is_asked_for(const char* name, DelegateDebugIntId number);
+  /// Returns whether the filter selects the delegate's output of this name or number.
+  runtime::Result<bool> is_selected(const char* name, DelegateDebugIntId number);
   runtime::Result<bool> log_of_delegate(const char* name, DelegateDebugIntId number,
                                         const ET_RUNTIME_NAMESPACE::EValue& value);
   runtime::Result<Place> tensor(const executorch::aten::Tensor& value);
@@ -150,21 +149,21 @@ class ETDumpGen : public ET_RUNTIME_NAMESPACE::EventTracer {
   std::optional<BufferDataSink> own_sink_;
   DataSinkBase* data_sink_ = nullptr;
   ET_RUNTIME_NAMESPACE::EventTracerFilterBase* filter_ = nullptr;
-  /// Blocks begun; all but the last are written, and come first in the buffer's list.
+  /// Number of blocks. All but the last are written and come first in the buffer's list.
   size_t blocks_ = 0;
   Place block_name_ = 0;
   int block_bundled_input_ = ET_RUNTIME_NAMESPACE::kUnsetBundledInputIndex;
   Place allocators_[kAllocators] = {};
   Place allocator_names_[kAllocators] = {};
-  /// Bytes of each that no event tells yet.
-  uint64_t untold_[kAllocators] = {};
+  /// Pending bytes of each allocator, not yet recorded with an event.
+  uint64_t pending_[kAllocators] = {};
   size_t allocator_count_ = 0;
   size_t dropped_ = 0;
 };
 
 }  // namespace executorch::etdump
 
-// Documented names of the same things.
+// Documented ExecuTorch names.
 namespace torch::executor {
 using ::executorch::etdump::ETDumpGen;
 using etdump_result = ::executorch::etdump::ETDumpResult;

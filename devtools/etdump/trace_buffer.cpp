@@ -7,7 +7,7 @@
 namespace executorch::etdump {
 namespace {
 
-/// Places are of 32 bits, and signed where tables name their layout.
+/// Places have 32 bits; the offsets from tables to vtables are signed.
 constexpr size_t kMostBytes = INT32_MAX;
 constexpr size_t kFirstBytes = 64 * 1024;
 

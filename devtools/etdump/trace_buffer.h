@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Memory that a flatbuffer is written into from its end towards its beginning, while a list of
-// numbers grows from the beginning towards it.
+// Memory shared by a flatbuffer, written from the end backwards, and a list of numbers that grows
+// from the beginning.
 #pragma once
 
 #include <stddef.h>
@@ -10,14 +10,14 @@
 
 namespace executorch::etdump {
 
-/// A place in the flatbuffer: its distance from the end of the memory, which stays what it is if
-/// the memory grows. 0 is nowhere.
+/// A place in the flatbuffer as distance from the end of the memory, so that it stays valid when
+/// the memory grows. 0: none.
 using Place = uint32_t;
 
-/// Either the caller's memory, or memory of its own that doubles when it is full.
+/// The caller's memory, or allocated memory that doubles when full.
 class TraceBuffer final {
  public:
-  /// @param memory Must outlive this; empty: memory of its own.
+  /// @param memory Must outlive this. Empty: allocate.
   explicit TraceBuffer(runtime::Span<uint8_t> memory);
   ~TraceBuffer();
   TraceBuffer(const TraceBuffer&) = delete;
@@ -25,18 +25,17 @@ class TraceBuffer final {
 
   bool is_callers() const { return is_callers_; }
 
-  /// Forgets all that was written.
+  /// Clears flatbuffer and list.
   void clear() { used_ = list_size_ = 0; }
 
-  /// Returns whether there are `bytes` more, list and flatbuffer together; grows memory of its own.
+  /// Returns whether `bytes` more fit, list and flatbuffer together; grows allocated memory.
   bool has_room_for(size_t bytes) {
     return bytes <= size_ - used_ - list_size_ * sizeof(Place) || grow(bytes);
   }
 
-  // What follows takes memory that has_room_for() has granted.
+  // The functions below use memory that has_room_for() granted.
 
-  /// `bytes` at a multiple of `alignment` from the end, of which the last is followed by `after`
-  /// bytes of padding at most; all zero.
+  /// Adds `bytes` zero bytes at a place that is a multiple of `alignment` from the end.
   Place take(size_t bytes, size_t alignment);
   uint8_t* at(Place place) { return end_ - place; }
 
@@ -46,7 +45,7 @@ class TraceBuffer final {
   void push(Place value) { put(list_size_++, value); }
   void pop_to(size_t size) { list_size_ = size; }
 
-  /// The bytes written from the end, and back to a former number of them.
+  /// Number of bytes written from the end; truncation to an earlier number.
   size_t used() const { return used_; }
   void rewind(size_t used) { used_ = used; }
 

@@ -15,7 +15,7 @@ uint32_t read_u32(const uint8_t* bytes) {
 
 void write_u32(uint8_t* bytes, uint32_t value) { memcpy(bytes, &value, sizeof(value)); }
 
-/// By eight bytes: names are hashed with every event.
+/// Hashes eight bytes at a time, because every event hashes its name.
 size_t hash_of(const char* text, size_t length) {
   constexpr uint64_t kFactor = 0x9E3779B97F4A7C15U;  // 2^64 by the golden ratio
   uint64_t hash = length * kFactor;
@@ -61,7 +61,8 @@ Place TraceTables::vtable(const TableLayout& layout, uint32_t present) {
 Place TraceTables::table(const TableLayout& layout, uint32_t present) {
   const Place shape = vtable(layout, present);
   const Place place = buffer_.take(layout.size, 8);
-  // The distance back from the table to its vtable; this one lies after it.
+  // A table stores the distance back to its vtable, here a wrapped negative number: places count
+  // from the end, and this vtable lies after the table.
   write_u32(buffer_.at(place), shape - place);
   return place;
 }
@@ -83,7 +84,7 @@ void TraceTables::refer_at(uint8_t* field, Place target) {
 }
 
 Place TraceTables::vector(size_t count, size_t element, size_t trailing) {
-  // What is aligned is the elements, which follow the count.
+  // Align the elements, which follow the count.
   const size_t bytes = count * element + trailing;
   if (element > sizeof(uint32_t)) {
     buffer_.take(bytes, element);
@@ -118,7 +119,7 @@ Place TraceTables::string(const char* text, size_t length) {
 }
 
 bool TraceTables::is_string(Place place, const char* text) {
-  // It is followed by a 0, as the text is.
+  // A flatbuffer string ends with a 0 byte, like the text.
   return strcmp(reinterpret_cast<const char*>(buffer_.at(place)) + sizeof(uint32_t), text) == 0;
 }
 
@@ -147,7 +148,7 @@ Place TraceTables::listed_tables(size_t first, size_t count) {
 }
 
 Place TraceTables::finish(Place root) {
-  // Size, root, identifier: 12 bytes whose end need not be aligned, but whose beginning must.
+  // Size, root, identifier: 12 bytes. Their beginning must be aligned.
   const Place place = buffer_.take(3 * sizeof(uint32_t), 8);
   uint8_t* header = buffer_.at(place);
   write_u32(header, place - static_cast<uint32_t>(sizeof(uint32_t)));

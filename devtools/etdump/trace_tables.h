@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The tables of an execution trace (identifier ED00) as bytes of a flatbuffer
-// (https://flatbuffers.dev/internals).
+// Writer of the flatbuffer tables of an execution trace (identifier ED00); see
+// https://flatbuffers.dev/internals.
 #pragma once
 
 #include <stddef.h>
@@ -11,15 +11,14 @@
 
 namespace executorch::etdump {
 
-/// Where a table's fields lie. A field's number is its position in `offsets`, from the table's
-/// beginning, whose first 4 bytes name the layout.
+/// Layout of a table: `offsets[field]` counts from the table's beginning, whose first 4 bytes refer
+/// to the vtable.
 struct TableLayout {
   uint16_t size;
   uint16_t offsets[8];
 };
 
-// A field that is absent is 0, so that trace.py can read tables whose layout a truncated file
-// lacks.
+// Absent fields are 0, so that trace.py can read tables whose vtable a truncated file lacks.
 inline constexpr TableLayout kDumpLayout = {12, {4, 8}};
 inline constexpr TableLayout kRunLayout = {20, {4, 8, 12, 16}};
 inline constexpr TableLayout kAllocatorLayout = {8, {4}};
@@ -33,27 +32,27 @@ inline constexpr TableLayout kTensorListLayout = {8, {4}};
 inline constexpr TableLayout kLongLayout = {16, {8}};  // Int, Double
 inline constexpr TableLayout kShortLayout = {8, {4}};  // Bool
 
-/// Writes tables, strings and vectors. What a table refers to is written before it. Every string
-/// and every vtable is written once, as far as it is still known.
+/// Writes tables, strings and vectors. Items must be written before the tables that refer to them.
+/// Strings and vtables are shared if a hash table still remembers them.
 class TraceTables final {
  public:
   explicit TraceTables(TraceBuffer& buffer) : buffer_(buffer) {}
 
   void clear();
 
-  /// What table() takes at most, layout and alignment included.
+  /// Largest number of bytes that table() takes, including vtable and alignment.
   static constexpr size_t kMostTableBytes = 48 + 20 + 16;
-  /// What string() and vector() take at most.
+  /// Largest number of bytes that string() and vector() take.
   static constexpr size_t bytes_of(size_t length, size_t element) { return length * element + 16; }
 
-  /// A table with the fields of the mask `present`, all 0 for now.
+  /// Writes a table with the fields of the mask `present`, all 0.
   Place table(const TableLayout& layout, uint32_t present);
 
-  /// A table whose only field is `field`, the table `inner`, which lies behind it. Both are one
-  /// piece of memory, at the place of the first.
+  /// Writes a table whose only field `field` is the table `inner`, directly after it. Returns the
+  /// place of the outer table.
   Place two_tables(const TableLayout& outer, uint32_t field, const TableLayout& inner,
                    uint32_t inner_present);
-  /// The place of the second, `outer` being the layout of the first.
+  /// The place of the inner table; `outer` is the layout of the outer table.
   static constexpr Place second_of(Place first, const TableLayout& outer) {
     return first - outer.size;
   }
@@ -67,17 +66,17 @@ class TraceTables final {
   }
 
   Place string(const char* text, size_t length);
-  /// Null-terminated text.
+  /// Writes a null-terminated text.
   Place string(const char* text) { return string(text, strlen(text)); }
   /// Returns whether the string at `place` is `text`.
   bool is_string(Place place, const char* text);
   Place bytes(const void* data, size_t length);
   Place longs(const int64_t* values, size_t count);
-  /// A vector of `count` tables that the buffer lists from `first` on.
+  /// Writes a vector of `count` tables that the buffer lists from `first` on.
   Place listed_tables(size_t first, size_t count);
   Place tables(const Place* places, size_t count);
 
-  /// Ends the flatbuffer, preceded by its size: returns where it begins.
+  /// Ends the flatbuffer with size prefix and header; returns its beginning.
   Place finish(Place root);
 
  private:
@@ -91,13 +90,13 @@ class TraceTables final {
 
   Place vtable(const TableLayout& layout, uint32_t present);
   Place vector(size_t count, size_t element, size_t trailing);
-  /// What refers forward says how far: both places are in the same bytes.
+  /// Stores a forward reference as the distance between the two places.
   void refer_at(uint8_t* field, Place target);
 
   TraceBuffer& buffer_;
   Vtable vtables_[kVtables] = {};
   size_t vtable_count_ = 0;
-  /// The last string of each hash; 0: none.
+  /// Last string of each hash; 0: none.
   Place strings_[kStrings] = {};
 };
 

@@ -103,7 +103,7 @@ def test_the_help_of_every_command_has_an_example(command: str, capsys: pytest.C
         ("inspect PTE", "program.pte: expected an execution trace.*ET12"),
         ("inspect TRACE --module two", "--record FILE"),
         ("inspect TRACE --record RECORD --module three", "--module three: .*two.lin"),
-        ("inspect TRACE --record PTE", "program.pte is no ETRecord"),
+        ("inspect TRACE --record PTE", "program.pte is not an ETRecord"),
         ("profile TRACE", "trace.etdp is no program .*found"),
         ("profile BROKEN", "broken.pte is no program .*instruction 0: expected a operator below 4; found 9"),
         ("graph BROKEN -o PAGE", "broken.pte is no program"),

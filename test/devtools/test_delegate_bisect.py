@@ -79,7 +79,7 @@ def test_an_operator_that_is_compiled_wrongly_is_named(
     found = compared(exported, wrong, right, monkeypatch)
     assert found.first is not None and found.outputs_differ and not found.notes
     assert found.first.operator == operator
-    assert found.first.ran == "XnnpackBackend: compiled up to here"
+    assert found.first.ran == "XnnpackBackend: recompiled up to this node"
 
 
 def test_a_right_delegate_is_not_taken_apart(exported: torch.export.ExportedProgram) -> None:

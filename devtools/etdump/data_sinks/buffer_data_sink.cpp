@@ -12,8 +12,7 @@ using runtime::Result;
 
 Result<BufferDataSink> BufferDataSink::create(runtime::Span<uint8_t> buffer, size_t alignment) {
   ET_CHECK_OR_RETURN_ERROR(alignment != 0 && (alignment & (alignment - 1)) == 0, InvalidArgument,
-                           "etdump: data cannot be aligned to %zu, which is no power of two",
-                           alignment);
+                           "etdump: alignment is %zu, expected a power of two", alignment);
   return BufferDataSink(buffer, alignment);
 }
 

@@ -8,11 +8,11 @@
 
 namespace executorch::etdump {
 
-/// Keeps the bytes in the caller's memory.
+/// Writes the bytes to the caller's memory.
 class BufferDataSink final : public DataSinkBase {
  public:
   /// @param buffer Must outlive the sink.
-  /// @param alignment Of offsets, a power of two; InvalidArgument if it is none.
+  /// @param alignment Alignment of offsets, a power of two; InvalidArgument otherwise.
   static runtime::Result<BufferDataSink> create(runtime::Span<uint8_t> buffer,
                                                 size_t alignment = 64);
   static runtime::Result<BufferDataSink> create(void* ptr, size_t size, size_t alignment = 64) {

@@ -7,12 +7,12 @@
 
 namespace executorch::etdump {
 
-/// Where the bytes of recorded tensors go.
+/// Destination of the bytes of recorded tensors.
 class DataSinkBase {
  public:
   virtual ~DataSinkBase() = default;
-  /// Appends the bytes; returns their offset. OutOfResources if there is no room, AccessFailed if
-  /// they cannot be written.
+  /// Appends the bytes; returns their offset. OutOfResources if the sink is full, AccessFailed if
+  /// writing fails.
   virtual runtime::Result<size_t> write(const void* ptr, size_t length) = 0;
   virtual size_t get_used_bytes() const = 0;
 };

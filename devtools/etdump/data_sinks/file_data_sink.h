@@ -7,7 +7,7 @@
 
 namespace executorch::etdump {
 
-/// Writes the bytes to a file, one after the other.
+/// Appends the bytes to a file.
 class FileDataSink final : public DataSinkBase {
  public:
   /// AccessFailed if the file cannot be written.
@@ -22,7 +22,7 @@ class FileDataSink final : public DataSinkBase {
 
   runtime::Result<size_t> write(const void* ptr, size_t length) override;
   size_t get_used_bytes() const override { return used_; }
-  /// Nothing can be written after it.
+  /// Closes the file. Later writes fail.
   void close();
 
  private:

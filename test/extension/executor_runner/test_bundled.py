@@ -63,7 +63,7 @@ def test_what_does_not_go_together_is_refused(path: Path, tmp_path: Path) -> Non
         (("--bundled", path, "--inputs", path), "neither --inputs, --input_shapes nor"),
         (("--model_path", path, "--bundleio_rtol=-1"), "--bundleio_rtol: expected a number from 0 on, found '-1'"),
         (("--bundled", path, "--atol", "x"), "--atol: expected a number from 0 on, found 'x'"),
-        (("--bundled", command.__file__), "no bundled program"),
+        (("--bundled", command.__file__), "bundled program: expected identifier"),
         (("--bundled", tmp_path / "broken"), "bundled program: damaged"),
         (("--bundled", tmp_path / "empty"), "has no test cases"),
         (("--bundled", path, "--method", "other"), "has no test cases of the method 'other'"),

@@ -41,7 +41,7 @@ def test_what_there_is_not_is_said_by_name() -> None:
         module.load_bundled_input(bundled, "forward", 3)
     with pytest.raises(KeyError, match="backward"):
         module.load_bundled_input(bundled, "backward", 0)
-    with pytest.raises(NotSupportedError, match="no expected outputs"):
+    with pytest.raises(NotSupportedError, match="lacks expected outputs"):
         module.verify_result_with_bundled_expected_output(bundled, "forward", 2)
     other = portable_lib._load_for_executorch_from_buffer(DATA[DATA.index(b"ET12") - 4 :])
     with pytest.raises(NotFoundError, match="of the method 'forward'"):
