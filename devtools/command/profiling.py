@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace) -> int:
     from executorch.devtools.etdump.recording import random_inputs, record_runs
     from executorch.devtools.inspector.steps import execution_of
     from executorch.devtools.relower import check_alike, lower_as
-    from executorch.devtools.report.study import blocks_with_sources
+    from executorch.devtools.report.run_analysis import blocks_with_sources
 
     data = read_program(options.program)
     user = load_model(options, data)

@@ -20,7 +20,7 @@ from executorch.devtools.command.arguments import (
     read_program,
 )
 from executorch.devtools.etdump.trace import read_trace_file
-from executorch.devtools.report import Study, chrome_trace, graph_html, make_study, model_explorer, report_html
+from executorch.devtools.report import RunAnalysis, analyze_run, chrome_trace, graph_html, model_explorer, report_html
 
 _REPORT = """\
 Runs a program and writes a page with timeline, ranked operators, graph and memory. The page needs no network or server.
@@ -62,12 +62,12 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
-    study = _study(options, runs=options.runs)
-    written = {Path(options.output or Path(options.program).with_suffix(".html").name): report_html(study)}
+    analysis = _analysis(options, runs=options.runs)
+    written = {Path(options.output or Path(options.program).with_suffix(".html").name): report_html(analysis)}
     if options.chrome_trace:
-        written[Path(options.chrome_trace)] = json.dumps(chrome_trace(study))
+        written[Path(options.chrome_trace)] = json.dumps(chrome_trace(analysis))
     if options.model_explorer:
-        written[Path(options.model_explorer)] = json.dumps(model_explorer(study))
+        written[Path(options.model_explorer)] = json.dumps(model_explorer(analysis))
     return _write(written)
 
 
@@ -84,15 +84,15 @@ def _graph(options: argparse.Namespace) -> int:
     path = Path(options.output)
     if path.suffix not in (".html", ".json"):
         raise ValueError(f"--output {path}: expected a name that ends in .html or .json")
-    study = _study(options, runs=0)
-    return _write({path: graph_html(study) if path.suffix == ".html" else json.dumps(model_explorer(study))})
+    analysis = _analysis(options, runs=0)
+    return _write({path: graph_html(analysis) if path.suffix == ".html" else json.dumps(model_explorer(analysis))})
 
 
-def _study(options: argparse.Namespace, runs: int) -> Study:
+def _analysis(options: argparse.Namespace, runs: int) -> RunAnalysis:
     data = read_program(options.program)
     user = load_model(options, data)
     trace = getattr(options, "trace", None)
-    return make_study(
+    return analyze_run(
         data,
         title=Path(options.program).name,
         method=options.method,

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Intermediate values as further outputs of a program, through delegates too, to compare them with the model's.
+"""Add intermediate values, also of delegates, as outputs of a program, to compare them with the model's values.
 
 ```python
 program = torch.export.export(model, inputs)
@@ -11,7 +11,7 @@ found = run(edge.to_executorch(), inputs)
 compare_aot_runtime_dataframe(specs, expected, found)
 ```
 
-`tap_compare` does all of it in one call.
+`tap_compare` runs these steps in one call.
 """
 
 from executorch.devtools.intermediate_output_tap._convenience import compare_aot_runtime_dataframe, tap_compare

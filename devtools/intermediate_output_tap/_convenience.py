@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The values of a model beside those of its program, as a table."""
+"""Compare tapped values of a model and of its program in a table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tap_compare(
 ) -> tuple[pd.DataFrame, list[TapSpec]]:
     """Export, tap, lower and run a model; return the table of `compare_aot_runtime_dataframe` and the taps.
 
-    partitioner: without any, nothing is delegated. rules, error_on_empty: as of `tap_intermediate_outputs_`.
+    partitioner: None delegates nothing. rules, error_on_empty: as in `tap_intermediate_outputs_`.
     """
     program = torch.export.export(model, example_inputs)
     program, specs = tap_intermediate_outputs_(program, rules, error_on_empty=error_on_empty)
@@ -45,11 +45,12 @@ def tap_compare(
 def compare_aot_runtime_dataframe(
     specs: Sequence[TapSpec], aot_flat: Sequence[Any], rt_flat: Sequence[Any]
 ) -> pd.DataFrame:
-    """A row for each tap, with the values of the tapped model and of the program side by side.
+    """Return a table with one row for each tap: the values of the tapped model and of the program side by side.
 
-    aot_flat, rt_flat: all outputs of the tapped program in eager mode, and of the finished one. Columns behind those of
-    the tap: `aot_…` and `rt_…` for each field of the reducer; for FULL_TENSOR `sqnr_db`, the ratio of the signal to the
-    difference in decibels (nan where the numbers of elements differ), and the numbers of elements.
+    aot_flat, rt_flat: all outputs of the tapped program in eager mode, and of the lowered one. Columns after those of
+    the
+    tap: `aot_…` and `rt_…` for each field of the reducer; for FULL_TENSOR `sqnr_db`, the signal-to-noise ratio in dB
+    (NaN if the numbers of elements differ), and the numbers of elements.
     """
     return pd.DataFrame([_row(spec, aot_flat[spec.output_index], rt_flat[spec.output_index]) for spec in specs])
 

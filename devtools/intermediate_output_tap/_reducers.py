@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Reducers: functions of a tapped tensor whose result is the output; the whole tensor, or statistics."""
+"""Reducers: functions that turn a tapped tensor into the output, either the whole tensor or statistics."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ EagerFn = Callable[[torch.Tensor], torch.Tensor]
 class StatReducer:
     """A function of a tapped tensor.
 
-    fields: names of the numbers that it returns in one dimension, empty for a tensor of other sizes.
-    emit: adds edge operators that compute it of a node, at the graph's insertion point, and returns the last one.
-    eager: computes the same of a tensor.
+    fields: names of the returned numbers, a tensor of rank 1; empty for a tensor of other sizes.
+    emit: adds edge operators that apply it to a node, at the graph's insertion point; returns the last one.
+    eager: applies it to a tensor.
     """
 
     name: str
@@ -37,8 +37,9 @@ class StatReducer:
 
 
 class _Statistics:
-    """The numbers of `STATS`, computed through `call` by operators on tensors or by nodes of a graph. `value` is the
-    tensor, or the one that stands for a node's; it has elements."""
+    """The statistics of `STATS`. `call` either runs an operator on tensors or adds a node to a graph. `value`: the
+    tensor, or the fake tensor of the node; not empty.
+    """
 
     def __init__(self, call: Callable[..., Any], source: Any, value: torch.Tensor) -> None:
         self._call = call
@@ -48,10 +49,10 @@ class _Statistics:
         self._count = value.numel()
 
     def all(self) -> Any:
-        """One number a field, in their order."""
+        """All statistics in the order of the fields."""
         call, values, absolute = self._call, self._values, self._absolute
         mean, mean_square = call(_aten.mean.default, values), call(_aten.mean.default, self._squares)
-        # The difference of two rounded numbers may be just below zero.
+        # Rounding may make the difference slightly negative.
         variance = call(
             _aten.abs.default, call(_aten.sub.Tensor, mean_square, call(_aten.pow.Tensor_Scalar, mean, 2.0))
         )
@@ -70,7 +71,7 @@ class _Statistics:
             "zero_count": self._number_of(call(_aten.eq.Scalar, values, 0.0)),
             "p99_abs": self._percentile_99(),
         }
-        # `cat` of one element each: kernels have it, and `stack` not everywhere.
+        # Use `cat` of one-element tensors: not all kernel libraries have `stack`.
         return call(_aten.cat.default, [call(_aten.view_copy.default, numbers[name], [1]) for name in _FIELDS], 0)
 
     def _sum(self, values: Any) -> Any:
@@ -80,7 +81,7 @@ class _Statistics:
         return self._call(_aten.sum.dim_IntList, mask, [], dtype=torch.float32)
 
     def _percentile_99(self) -> Any:
-        """The smallest of the largest hundredth, which has at least one element."""
+        """Smallest of the largest 1 % of the elements, at least one element."""
         largest = (self._count + 99) // 100
         flat = self._call(_aten.view_copy.default, self._absolute, [-1])
         top = self._call(operator.getitem, self._call(_aten.topk.default, flat, largest), 0)
@@ -121,8 +122,8 @@ def _emit_statistics(graph: fx.Graph, source: fx.Node) -> fx.Node:
     count = value.numel() if isinstance(value, torch.Tensor) else None
     if not isinstance(count, int) or count == 0:
         raise ValueError(
-            f"STATS of node '{source.name}' needs a tensor with elements and sizes that are known ahead of time, "
-            f"found {value}; use FULL_TENSOR or leave the node out"
+            f"STATS of node '{source.name}': expected a nonempty tensor of static sizes, "
+            f"found {value}; use FULL_TENSOR or exclude the node"
         )
 
     def call(target: Any, *args: Any, **kwargs: Any) -> fx.Node:
@@ -147,15 +148,15 @@ _BUILT_IN = frozenset(_BY_NAME)
 
 
 def get_reducer(name_or_reducer: str | StatReducer) -> StatReducer:
-    """A reducer by its name; a reducer as it is, which is known by its name from then on. Raises ValueError for an
-    unknown name, and for a reducer with the name of another one of this module.
+    """Look up a reducer by name, or register the given reducer under its name. Raises ValueError for an unknown name,
+    and for a custom reducer with the name of a built-in one.
     """
     if isinstance(name_or_reducer, StatReducer):
         name = name_or_reducer.name
         if name in _BUILT_IN and name_or_reducer is not _BY_NAME[name]:
-            raise ValueError(f"reducer {name!r}: the name belongs to a reducer of this module")
+            raise ValueError(f"reducer {name!r}: the name is reserved for a built-in reducer")
         _BY_NAME[name] = name_or_reducer  # a tap refers to its reducer by name
         return name_or_reducer
     if name_or_reducer not in _BY_NAME:
-        raise ValueError(f"Unknown reducer {name_or_reducer!r}; there are {sorted(_BY_NAME)}")
+        raise ValueError(f"Unknown reducer {name_or_reducer!r}: expected one of {sorted(_BY_NAME)}")
     return _BY_NAME[name_or_reducer]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Selectors: functions of a node that return True for nodes to tap, and functions that combine them."""
+"""Selectors: predicates that return True for nodes to tap, and combinators of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NodeSelector = Callable[[Node], bool]
 
 
 def modules_of(node: Node) -> dict[str, tuple[str, str]]:
-    """The modules that a node is part of, outermost first: key of an instance → its path and the name of its class."""
+    """Modules that contain a node, outermost first: instance key → (path, class name)."""
     found = {}
     for key, entry in (node.meta.get("nn_module_stack") or {}).items():
         path, kind = entry if isinstance(entry, tuple) and len(entry) > 1 else (entry, "")
@@ -22,7 +22,7 @@ def modules_of(node: Node) -> dict[str, tuple[str, str]]:
 
 
 def select_all_call_function(exclude: tuple[str, ...] = ("getitem",)) -> NodeSelector:
-    """Every call, but of functions with a name in `exclude`."""
+    """Select every call except of functions named in `exclude`."""
     excluded = frozenset(exclude)
 
     def selected(node: Node) -> bool:
@@ -33,29 +33,29 @@ def select_all_call_function(exclude: tuple[str, ...] = ("getitem",)) -> NodeSel
 
 
 def select_by_op_type(*op_targets: str) -> NodeSelector:
-    """Calls of operators whose name is or ends with one of `op_targets` ("aten.linear.default")."""
+    """Select calls of operators whose name equals or ends with one of `op_targets` ("aten.linear.default")."""
     if not op_targets:
-        raise ValueError("select_by_op_type needs at least one operator")
+        raise ValueError("select_by_op_type requires at least one operator")
     return lambda node: node.op == "call_function" and str(node.target).endswith(op_targets)
 
 
 def select_by_module_path(*patterns: str, output_only: bool = True) -> NodeSelector:
-    """Nodes of modules whose path matches one of `patterns`, in the form of a shell's ("layers.*.attention").
+    """Select nodes of modules whose path matches one of the glob `patterns` ("layers.*.attention").
 
-    output_only: of each such module, the nodes alone whose value no other node of that module reads.
+    output_only: select only nodes whose value no other node of the same module reads.
     """
     if not patterns:
-        raise ValueError("select_by_module_path needs at least one pattern")
+        raise ValueError("select_by_module_path requires at least one pattern")
     return _by_module(lambda path, _: any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns), output_only)
 
 
 def select_by_module_class(*class_names: str, output_only: bool = True) -> NodeSelector:
-    """Nodes of modules whose class has one of `class_names`, without the class's module ("Linear").
+    """Select nodes of modules whose unqualified class name is in `class_names` ("Linear").
 
-    output_only: as of `select_by_module_path`.
+    output_only: as in `select_by_module_path`.
     """
     if not class_names:
-        raise ValueError("select_by_module_class needs at least one class name")
+        raise ValueError("select_by_module_class requires at least one class name")
     return _by_module(lambda _, name: name in class_names, output_only)
 
 
@@ -71,15 +71,15 @@ def _by_module(matches: Callable[[str, str], bool], output_only: bool) -> NodeSe
 
 
 def select_any(*selectors: NodeSelector) -> NodeSelector:
-    """Nodes that one of the selectors takes."""
+    """Select nodes that any of the selectors selects."""
     return lambda node: any(selector(node) for selector in selectors)
 
 
 def select_all(*selectors: NodeSelector) -> NodeSelector:
-    """Nodes that all selectors take."""
+    """Select nodes that all selectors select."""
     return lambda node: all(selector(node) for selector in selectors)
 
 
 def select_not(selector: NodeSelector) -> NodeSelector:
-    """Nodes that the selector does not take."""
+    """Select nodes that the selector does not select."""
     return lambda node: not selector(node)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The description of a tap."""
+"""TapSpec: description of a tap."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class TapSpec:
     """One tapped node.
 
-    node_name, op_target: of the node when it was tapped. output_index: its place among the program's outputs.
-    reducer_name, fields: what the output holds; `fields` is empty for the whole tensor.
-    stack_trace, module_path, module_class: where the node came from, None where that is unknown.
+    node_name, op_target: of the node when it was tapped. output_index: index among the program's outputs.
+    reducer_name, fields: contents of the output; `fields` is empty for the whole tensor.
+    stack_trace, module_path, module_class: origin of the node; None if unknown.
     """
 
     node_name: str

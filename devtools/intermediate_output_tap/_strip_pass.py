@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Replaces the taps of a lowered program by the operators of their reducers."""
+"""Replace the taps of a lowered program by the operators of their reducers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from executorch.exir.rewrite.node_rewrite import replace_by
 
 
 def strip_taps_(edge_manager: EdgeProgramManager) -> None:
-    """Replace the taps of all methods, in place. Call it between `to_edge_transform_and_lower` and `to_executorch`: the
-    operators that it adds are not delegated.
+    """Replace the taps of all methods in place. Call it between `to_edge_transform_and_lower` and `to_executorch`, so
+    that the added operators are not delegated.
     """
     for name in edge_manager.methods:
         _strip(edge_manager.exported_program(name))

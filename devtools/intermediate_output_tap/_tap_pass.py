@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Adds taps to an exported program: the values of chosen nodes become outputs behind its own."""
+"""Add taps to an exported program: the values of selected nodes become outputs after the program's own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_tap_node(n: fx.Node) -> bool:
 
 
 def find_tap_nodes(gm: fx.GraphModule) -> list[fx.Node]:
-    """The taps of a graph of ATen or edge operators."""
+    """The taps of an ATen or edge graph."""
     calls = gm.graph.find_nodes(op="call_function", target=_TAP)
     named = [node for node in gm.graph.nodes if node.op == "call_function" and _name(node) == _TAP_NAME]
     return named or list(calls)
@@ -49,11 +49,11 @@ def tap_intermediate_outputs_(
     max_taps: int | None = None,
     error_on_empty: bool = True,
 ) -> tuple[ExportedProgram, list[TapSpec]]:
-    """Add taps to `ep` in place; return it, and a description of each tap.
+    """Add taps to `ep` in place; return it and a description of each tap.
 
-    rules: (selector, reducer) pairs, or one pair. The first rule that takes a node says how it is reduced; without
-    rules every call gives STATS.
-    max_taps: the most taps to add. error_on_empty: raise ValueError where no rule takes a node; warn otherwise.
+    rules: (selector, reducer) pairs, or one pair. The first rule whose selector matches a node applies. The default
+    rule reduces every call with STATS.
+    max_taps: maximum number of taps. error_on_empty: raise ValueError if no rule matches any node; warn otherwise.
     """
     found = _matches(ep.graph, _normalized(rules))[:max_taps]
     if not found:
@@ -97,7 +97,7 @@ def _matches(graph: fx.Graph, rules: list[tuple[NodeSelector, StatReducer]]) -> 
 def _insert(graph: fx.Graph, node: fx.Node, reducer: StatReducer) -> fx.Node:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor):
-        raise ValueError(f"cannot tap node '{node.name}' ({node.target}): its value is {value}, not one tensor")
+        raise ValueError(f"cannot tap node '{node.name}' ({node.target}): expected one tensor, found {value}")
     with graph.inserting_after(node):
         tap = graph.call_function(_TAP, (node, reducer.name))
     tap.meta = origin_of(node)
@@ -114,11 +114,11 @@ def _spec(node: fx.Node, reducer: StatReducer, index: int) -> TapSpec:
 
 
 def _extend_result(ep: ExportedProgram, count: int) -> None:
-    """Makes the structure of the program's result a tuple with `count` more tensors."""
+    """Extend the program's output structure to a tuple with `count` more tensors."""
     for entry in ep.module_call_graph:
         if entry.fqn == "" and entry.signature is not None:
             own = pytree.tree_unflatten(range(entry.signature.out_spec.num_leaves), entry.signature.out_spec)
             whole = (*(own if isinstance(own, tuple) else (own,)), *range(count))
             entry.signature.out_spec = pytree.tree_structure(whole)
-            # Without names: the nodes get others when the program is lowered.
+            # Leave out names: lowering renames the nodes.
             entry.signature.outputs.extend(TensorArgument(name="") for _ in range(count))

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The operator of a tap. No backend supports it, so that its operand becomes an output of the delegate."""
+"""The tap operator. No backend supports it, so its operand becomes an output of the delegate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ lib.define("tap.Tensor(Tensor x, str reducer_name) -> Tensor")
 
 
 def tap_tensor_impl(x: torch.Tensor, reducer_name: str) -> torch.Tensor:
-    """The reducer's result; a copy where that is the tensor itself."""
+    """Apply the reducer; return a copy if the result is the tensor itself."""
     from executorch.devtools.intermediate_output_tap._reducers import get_reducer
 
     reduced = get_reducer(reducer_name).eager(x)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Where each byte of memory goes: `explain(program)`."""
+"""`explain(program)`: account for each byte of memory that running a program takes."""
 
 from executorch.devtools.memory.explain import explain
 from executorch.devtools.memory.explanation import ArenaUse, Figure, MemoryExplanation, MethodMemory

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Bytes of constants by the module that has them."""
+"""Bytes of constants by module."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _MOST_USERS = 16
 
 
 def constants_of_programs(programs: Mapping[str, ExportedProgram]) -> dict[str, int]:
-    """Of the methods' graphs and of what they delegate: path of the module → bytes. What several graphs have under one
-    name counts once. Delegates keep them in a form of their own, whose size may be another."""
+    """Module path → bytes of constants in the methods' graphs and delegates. A name used by several graphs counts once.
+    Delegates may store constants in another form and size.
+    """
     sizes: dict[str, tuple[str, int]] = {}
     for method, program in programs.items():
         for held in _with_delegates(program):
             for node, name, size in _constants(held):
-                # What the compiler has computed has a name of its own, and the module of what takes it.
+                # The compiler names computed constants itself: use the module of their reader.
                 key = name if "." in name else f"{method} {name}"
                 sizes[key] = (name.rpartition(".")[0] or _module_of_user(node), size)
     found: Counter[str] = Counter()
@@ -40,7 +41,7 @@ def _with_delegates(program: ExportedProgram) -> Iterable[ExportedProgram]:
 
 
 def _constants(program: ExportedProgram) -> Iterable[tuple[Node, str, int]]:
-    """Those that the graph takes, with name and bytes; state is in an arena."""
+    """(name, bytes) of the constants that a graph reads. Mutable state is excluded, because it is in an arena."""
     signature = program.graph_signature
     names = {
         **signature.inputs_to_parameters,
@@ -57,7 +58,7 @@ def _constants(program: ExportedProgram) -> Iterable[tuple[Node, str, int]]:
 
 
 def _module_of_user(node: Node) -> str:
-    """Of the first that takes it, through what is made of it without a module: the dequantize of a weight."""
+    """Module of the first reader, followed through nodes without a module, such as the dequantize of a weight."""
     seen, waiting = {node}, [node]
     for each in waiting:
         for user in each.users:
@@ -72,7 +73,7 @@ def _module_of_user(node: Node) -> str:
 
 
 def constants_of_file(program: Program) -> dict[str, int]:
-    """The same of a file that was read: of names that it has, "" for the others."""
+    """Module path → bytes of constants of a file, by their names in it; "" for unnamed ones."""
     buffers: dict[int, BytesLike] = {index: each.storage for index, each in enumerate(program.constant_buffer)}
     names: dict[int, str] = {}
     for plan in program.execution_plan:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A program's memory explained: from its plan, or its file alone, and from a run."""
+"""explain(): memory of a program, from its plan or its file, and from a measured run."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ def explain(
     *,
     run: bool = True,
 ) -> MemoryExplanation:
-    """Where each byte goes that running the program takes.
+    """Account for each byte that running the program takes.
 
-    program: what `to_executorch` returned, which also knows names, modules and lower bounds; or a `.pte` file's path or
-    bytes. inputs: method → inputs to measure it with; zeros of the largest sizes for the others. run: whether to
-    measure, by loading and running every method once in the installed runtime; what cannot be run says why.
+    program: the result of `to_executorch`, which gives names, modules and lower bounds; or a `.pte` file's path or
+    bytes.
+    inputs: method → inputs for the measurement; other methods run on zeros of their upper-bound sizes. run: measure by
+    loading and running every method once in the installed runtime; a method that fails reports why.
 
-    Raises MalformedProgramError if the bytes are no program, OSError if the file cannot be read, ValueError for inputs
-    of a method that there is not.
+    Raises MalformedProgramError for bytes that are not a program, OSError, and ValueError for inputs of an unknown
+    method.
     """
     manager = program if isinstance(program, ExecutorchProgramManager) else None
     if isinstance(program, ExecutorchProgramManager):
@@ -42,7 +43,7 @@ def explain(
     plans = {plan.name: plan for plan in file.program.execution_plan}
     unknown = set(inputs or {}) - set(plans)
     if unknown:
-        raise ValueError(f"inputs of {sorted(unknown)}: the program has the methods {sorted(plans)}")
+        raise ValueError(f"inputs of {sorted(unknown)}: expected methods of the program, {sorted(plans)}")
     known = manager.memory_plans if manager else {}
     measured = {
         name: measure(data, plan, (inputs or {}).get(name)) if run else Measured() for name, plan in plans.items()
@@ -76,10 +77,10 @@ def _method(plan: ExecutionPlan, known: MemoryPlan | None, measured: Measured) -
     figures = (
         Figure("planned arenas", planned, measured.planned, measured.why_not),
         Figure("method allocator", measured.method_allocator_stated, measured.method_allocator),
-        Figure("temporary memory", None, measured.temp, "the most of one kernel or delegate"),
-        Figure("tensors without bound", None, measured.dynamic, "of the dynamic allocator"),
-        Figure("scratch of delegates", None, measured.scratch, "what delegates share counts once"),
-        Figure("packed weights of delegates", None, measured.packed, "what delegates share counts for each"),
+        Figure("temporary memory", None, measured.temp, "maximum of one kernel or delegate"),
+        Figure("tensors without bound", None, measured.dynamic, "from the dynamic allocator"),
+        Figure("scratch of delegates", None, measured.scratch, "shared scratch counts once"),
+        Figure("packed weights of delegates", None, measured.packed, "shared weights count for each delegate"),
     )
     return MethodMemory(plan.name, "instruction" if known is None else "step", arenas, figures)
 
@@ -92,7 +93,7 @@ def _arena(mem_id: int, size: int, tensors: Sequence[PlannedTensor], steps: int,
 
 
 def _alive(tensors: Sequence[PlannedTensor], steps: int) -> list[int]:
-    """Bytes of the arena taken at each step: tensors may share bytes, as what works in place does."""
+    """Bytes of the arena in use at each step. Tensors may share bytes, as in-place operators do."""
     at: list[list[PlannedTensor]] = [[] for _ in range(steps)]
     for tensor in tensors:
         for step in range(tensor.first, min(tensor.last, steps - 1) + 1):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Where the bytes of a program's memory go, as values; as tables and JSON too."""
+"""Data model of a memory explanation, with tables and JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from executorch.exir.memory.plan import PlannedTensor
 
 @dataclass(frozen=True)
 class ArenaUse:
-    """One planned arena. nbytes: its size. alive: bytes taken at each step, shared ones counted once. peak_step: the
-    first with the most. at_peak: the tensors alive then, the largest first. lower_bound: what no plan can stay below,
-    None if only the file is known."""
+    """One planned arena.
+
+    nbytes: size. alive: bytes in use at each step, shared bytes counted once. peak_step: first step with the maximum.
+    at_peak: live tensors at that step, largest first. lower_bound: minimum size of any plan; None if only the file is
+    known.
+    """
 
     mem_id: int
     nbytes: int
@@ -28,13 +31,13 @@ class ArenaUse:
 
     @property
     def peak(self) -> int:
-        """The most bytes taken at one step."""
+        """Maximum of the bytes in use at one step."""
         return self.alive[self.peak_step] if self.alive else 0
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Bytes of one kind: predicted from the program, and measured in a run; None: not known, `note` says why."""
+    """Bytes of one kind, predicted from the program and measured in a run; None: unknown, `note` says why."""
 
     what: str
     predicted: int | None
@@ -45,7 +48,8 @@ class Figure:
 @dataclass(frozen=True)
 class MethodMemory:
     """One method. figures: planned arenas, method allocator, temporary memory, delegates' scratch and packed weights.
-    steps: "step" of the plan, or "instruction" if only the file is known."""
+    steps: "step" of the plan, or "instruction" if only the file is known.
+    """
 
     name: str
     steps: str
@@ -55,9 +59,12 @@ class MethodMemory:
 
 @dataclass(frozen=True)
 class MemoryExplanation:
-    """constants: bytes that all methods share. by_module: of those, and of the constants in delegates' payloads, by
-    the path of the module that has them; "" for those whose name is not known. named_data: bytes that delegates keep
-    in the file by name. payloads: of the delegates' programs."""
+    """Memory of a program.
+
+    constants: bytes shared by all methods. by_module: module path → bytes of these and of the constants in delegates'
+    payloads; "" for unnamed ones. named_data: bytes that delegates store in the file by name. payloads: bytes of the
+    delegates' programs.
+    """
 
     file: int
     constants: int
@@ -67,15 +74,15 @@ class MemoryExplanation:
     methods: dict[str, MethodMemory]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as numbers, texts, lists and dicts."""
+        """Return numbers, strings, lists and dicts."""
         return asdict(self)
 
     def to_json(self) -> str:
-        """All of it as JSON."""
+        """Return everything as JSON."""
         return json.dumps(self.as_dict(), indent=1)
 
     def table(self, most: int = 10) -> str:
-        """Tables for a reader; of modules and tensors the `most` largest."""
+        """Return tables as text, with the `most` largest modules and tensors."""
         whole = [
             ("constants, once for all methods", self.constants),
             ("named data of delegates", self.named_data),
@@ -124,7 +131,7 @@ def _text(value: int | None) -> str:
 
 
 def _sparkline(values: Sequence[int], width: int = 72) -> str:
-    """The values over time as one line: each column is the largest of its steps."""
+    """Draw the values over time in one line: each column shows the maximum of its steps."""
     if not values or not max(values):
         return ""
     columns = min(width, len(values))

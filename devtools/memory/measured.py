@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What loading and running a method takes in the installed runtime."""
+"""Measure the memory of loading and running a method in the installed runtime."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from executorch.runtime import ExecuTorchError, Program, Runtime
 
 @dataclass(frozen=True)
 class Measured:
-    """Bytes; None: not measured. method_allocator_stated: what the runtime says of the file before loading it.
-    why_not: the method could not be loaded or run."""
+    """Measured bytes; None: not measured. method_allocator_stated: the runtime's own prediction before loading.
+    why_not: error of a method that could not be loaded or run.
+    """
 
     planned: int | None = None
     method_allocator_stated: int | None = None
@@ -42,7 +43,7 @@ class Measured:
 
 
 def measure(data: BytesLike, plan: ExecutionPlan, inputs: Sequence[Any] | None) -> Measured:
-    """Loads and runs the method of the program with these bytes, with zeros of the largest sizes without `inputs`."""
+    """Load and run a method of the program in `data`. Default inputs: zeros of the upper-bound sizes."""
     try:
         program = Runtime.get().load_program(bytes(data), enable_etdump=True)
         stated = program.metadata(plan.name).method_allocator_size()
@@ -68,13 +69,13 @@ def measure(data: BytesLike, plan: ExecutionPlan, inputs: Sequence[Any] | None) 
 
 
 def _allocations(program: Program) -> Counter[str]:
-    """Allocator → bytes; of the temp allocator, all that it gave."""
+    """Allocator → bytes; for the temp allocator, the sum of all allocations."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.etdp"
         program.write_etdump_result_to_file(str(path))
         trace = read_trace(path.read_bytes())
     found: Counter[str] = Counter()
-    # Each is told with a later event, which may be of the first execution.
+    # A trace records an allocation with a later event, possibly one of the first execution.
     for allocator, size in (each for run in trace.runs for each in run.allocations):
         found[allocator] += size
     return found
@@ -83,7 +84,7 @@ def _allocations(program: Program) -> Counter[str]:
 def _input(plan: ExecutionPlan, index: int) -> Any:
     value = plan.values[index].val
     if isinstance(value, Tensor) and value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
-        raise ValueError(f"{plan.name}: an input's sizes have no bound: inputs must be given")
+        raise ValueError(f"{plan.name}: an input has unbounded sizes: pass inputs")
     if not isinstance(value, (Tensor, Null, Int, Bool, Double, String)):
-        raise ValueError(f"{plan.name}: an input is a {type(value).__name__}: inputs must be given")
+        raise ValueError(f"{plan.name}: an input is a {type(value).__name__}: pass inputs")
     return largest_input(value)

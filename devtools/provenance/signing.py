@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Signatures with a pair of keys on an elliptic curve, offline, in the format of the package `model-signing`."""
+"""Offline signatures with an elliptic-curve key pair, in the format of the package `model-signing`."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ StrPath = str | os.PathLike[str]
 
 
 class SignatureError(RuntimeError):
-    """Files cannot be signed, or are not what was signed."""
+    """Signing or verification failed."""
 
 
 def sign_files(files: Sequence[StrPath], *, private_key: StrPath, signature: StrPath) -> None:
     """Write a signature of the files.
 
     Args:
-        files: a program (`.pte`) and its data files (`.ptd`), all in one folder. They are signed by their names.
+        files: a program (`.pte`) and its data files (`.ptd`), all in one folder. The signature contains their names.
         private_key: a PEM file with an unencrypted key on the curve P-256, P-384 or P-521.
-        signature: where the signature is written: a Sigstore bundle, as `model-signing` 1.x writes it.
+        signature: file to write, a Sigstore bundle in the format of `model-signing` 1.x.
 
     Raises:
-        SignatureError: a file or the key cannot be used; the message says which and why.
+        SignatureError: a file or the key is unusable; the message says which and why.
     """
     folder = _folder_of(files)
     _check_regular(*files, private_key)
@@ -46,15 +46,16 @@ def sign_files(files: Sequence[StrPath], *, private_key: StrPath, signature: Str
 
 
 def verify_files(files: Sequence[StrPath], *, public_key: StrPath, signature: StrPath) -> list[str]:
-    """Check that the files are what the owner of the key has signed; return the names of all that were signed.
+    """Verify that files are unchanged since the owner of the key signed them; return the names of all signed files.
 
     Args:
-        files: all must be named in the signature. Others that it names must lie beside them, and are checked too.
+        files: each must be named in the signature. Further files that it names must be in the same folder and are
+            verified too.
         public_key: a PEM file.
-        signature: what `sign_files` wrote.
+        signature: file that `sign_files` wrote.
 
     Raises:
-        SignatureError: the signature is not of this key, or a file is not what was signed; the message says which.
+        SignatureError: the signature belongs to another key, or a file was changed; the message says which.
     """
     folder = _folder_of(files)
     _check_regular(*files, public_key, signature)
@@ -62,25 +63,25 @@ def verify_files(files: Sequence[StrPath], *, public_key: StrPath, signature: St
     invalid: type[Exception] = importlib.import_module("cryptography.exceptions").InvalidSignature
     signed, is_alone = _signed_names(signature)
     for name in set(_names_of(files)) - set(signed):
-        raise SignatureError(f"{signature} signs no file named {name}: it signs {', '.join(signed)}")
+        raise SignatureError(f"{signature} does not sign {name}, only {', '.join(signed)}")
     _check_regular(*(folder / name for name in signed))
     try:
         config = verifying.Config().use_elliptic_key_verifier(public_key=os.fspath(public_key))
         config.set_ignore_unsigned_files(True).verify(folder / signed[0] if is_alone else folder, os.fspath(signature))
     except invalid as error:
-        reason = f"was not made with the private key of {public_key}, or was changed"
+        reason = f"was made with another private key than that of {public_key}, or was changed"
         raise SignatureError(f"{signature} {reason}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        # A list in the text, whose quotes are escaped where digests have quotes.
+        # The error's text lists the files and escapes quotes inside digests.
         text = str(error).replace("\\", "")
         changed = [name for name in signed if f"Hash mismatch for '{name}'" in text]
-        reason = f"other contents of {', '.join(changed)} were signed" if changed else str(error)
+        reason = f"contents of {', '.join(changed)} differ from the signed ones" if changed else str(error)
         raise SignatureError(f"{signature} does not verify with {public_key}: {reason}") from error
     return signed
 
 
 def _signed_names(signature: StrPath) -> tuple[list[str], bool]:
-    """Return the names in a signature, and whether it is of one file without a folder. Verifies nothing."""
+    """Return the names in a signature, and whether it signs one file without a folder. Does not verify."""
     try:
         bundle = json.loads(Path(signature).read_bytes())
         statement = json.loads(base64.b64decode(bundle["dsseEnvelope"]["payload"], validate=True))
@@ -102,7 +103,7 @@ def _names_of(files: Iterable[StrPath]) -> list[str]:
 
 
 def _folder_of(files: Sequence[StrPath]) -> Path:
-    """The folder that all files are in."""
+    """The common folder of all files."""
     folders = {Path(file).parent.resolve() for file in files}
     if len(folders) != 1 or len(set(_names_of(files))) != len(files):
         raise SignatureError(f"expected different files of one folder, found {', '.join(map(str, files)) or 'none'}")
@@ -110,16 +111,16 @@ def _folder_of(files: Sequence[StrPath]) -> Path:
 
 
 def _check_regular(*paths: StrPath) -> None:
-    """Refuse missing files, and FIFOs and devices, on which reading would wait."""
+    """Refuse missing files, and FIFOs and devices, which would block the read."""
     for path in paths:
         if not Path(path).is_file():
             raise SignatureError(f"{path} is not a regular file" if Path(path).exists() else f"there is no file {path}")
 
 
 def _model_signing(part: str) -> Any:
-    """A module of `model-signing`, which only those need who sign or verify in Python."""
+    """Import a module of `model-signing`, which only signing and verifying in Python require."""
     try:
         return importlib.import_module(f"model_signing.{part}")
     except ImportError as error:
-        reason = f"signatures need the package model-signing: pip install 'executorch[sign]' ({error})"
+        reason = f"signatures require the package model-signing: pip install 'executorch[sign]' ({error})"
         raise SignatureError(reason) from error

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Compares two `.pte` files: methods, operators, delegates, values, constants and named data."""
+"""Compare two `.pte` files: methods, operators, delegates, values, constants and named data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from executorch.exir.serialize.regular_file import read_regular_file
 def diff_pte(
     data_a: bytes, data_b: bytes, path_a: str = "A", path_b: str = "B", max_samples: int = 10
 ) -> PTEDiffResult:
-    """Compare two files. max_samples: the most differing elements to list for each tensor."""
+    """Compare two files. max_samples: maximum number of differing elements to list for each tensor."""
     result = PTEDiffResult(path_a, path_b, len(data_a), len(data_b), data_a == data_b)
     if result.bitwise_equal:
         return result
@@ -150,7 +150,7 @@ def _operators(plan: ExecutionPlan) -> list[str]:
 
 
 def _usages(plan: ExecutionPlan) -> dict[int, list[OperatorUsage]]:
-    """Index of a value → the arguments that it is."""
+    """Value index → arguments of calls that use the value."""
     names = _operators(plan)
     found: dict[int, list[OperatorUsage]] = {}
     for chain in plan.chains:
@@ -175,7 +175,7 @@ def _payload(file: PTEFile, delegate: BackendDelegate) -> bytes | None:
 
 
 def _data(file: PTEFile, tensor: Tensor) -> bytes | None:
-    """The bytes of a constant, or the initial ones of a mutable buffer."""
+    """Bytes of a constant, or the initial bytes of a mutable buffer."""
     extra = tensor.extra_tensor_info
     initial = extra.mutable_data_segments_idx if extra is not None else 0
     constants = file.program.constant_buffer
@@ -187,7 +187,7 @@ def _data(file: PTEFile, tensor: Tensor) -> bytes | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Compare two .pte files.")
     parser.add_argument("file_a", type=Path, help="the first file")
     parser.add_argument("file_b", type=Path, help="the second file")

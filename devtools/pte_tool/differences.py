@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The differences between two `.pte` files, as values."""
+"""Data model of the differences between two `.pte` files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from executorch.exir.scalar_type import ScalarType
 
 @dataclass
 class OperatorUsage:
-    """An argument of an operator or delegate that a value is."""
+    """Use of a value as an argument of an operator or delegate call."""
 
     name: str
     arg_index: int
@@ -50,8 +50,7 @@ class ElementDiff:
 
 @dataclass
 class TensorDataDiff:
-    """Two tensors at one index. The statistics are of the elements that both have; the mean is over those that
-    differ."""
+    """Two tensors at one index. Statistics cover the elements that both have; the mean covers the differing ones."""
 
     tensor_a: TensorInfo
     tensor_b: TensorInfo
@@ -68,7 +67,7 @@ class TensorDataDiff:
 
 @dataclass
 class EValueDiff:
-    """Two values at one index that are not both tensors."""
+    """Two values at one index, at least one of which is not a tensor."""
 
     evalue_index: int
     type_a: str
@@ -104,13 +103,13 @@ class ExecutionPlanDiff:
     tensors_only_in_b: list[TensorInfo] = field(default_factory=list)
 
     def has_differences(self) -> bool:
-        """Return whether any field but the index says so."""
+        """Return whether any field except the index reports a difference."""
         return any(value not in (None, False, []) for name, value in vars(self).items() if name != "plan_index")
 
 
 @dataclass
 class NamedDataDiff:
-    """Data under a key that one file alone has (`only_in` "A" or "B"), or that differs (`only_in` empty)."""
+    """Named data that only one file has (`only_in` "A" or "B"), or that differs (`only_in` empty)."""
 
     key: str
     only_in: str

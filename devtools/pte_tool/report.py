@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The differences between two `.pte` files as text."""
+"""Format the differences between two `.pte` files as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from executorch.devtools.pte_tool.differences import (
 
 
 def format_diff_result(result: PTEDiffResult, verbose: bool = False) -> str:
-    """The text of a result. verbose: with the sizes of tensors in bytes."""
+    """Format a result. verbose: include sizes of tensors in bytes."""
     return "\n".join(_result(result, verbose))
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Compares two tensors of two files: their description, and their data element by element."""
+"""Compare two tensors of two files: metadata, and data element by element."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from executorch.exir.schema import ExtraTensorInfo, Tensor
 
 
 def describe(index: int, tensor: Tensor, usages: dict[int, list[OperatorUsage]]) -> TensorInfo:
-    """A tensor as a value of the result."""
+    """Describe a tensor in the data model of the result."""
     extra = tensor.extra_tensor_info
     name = (extra.fully_qualified_name if extra is not None else None) or None
     return TensorInfo(
@@ -32,7 +32,7 @@ def compare_tensors(
     data_b: bytes | None,
     samples: int,
 ) -> TensorDataDiff | None:
-    """The differences between two tensors; None for equal ones. `samples`: the most elements to list."""
+    """The differences between two tensors; None if equal. `samples`: maximum number of elements to list."""
     fields = _fields(a, b)
     differ = data_a != data_b
     if not fields and not differ:
@@ -62,7 +62,7 @@ def _compare_elements(diff: TensorDataDiff, tensor: Tensor, data_a: bytes, data_
         for data in (data_a, data_b)
     )
     wide = torch.complex128 if dtype.is_complex else torch.float64
-    # Compared in their own dtype: large int64 are not exact in float64. NaN at the same place is equal.
+    # Compare in the tensors' dtype, because float64 does not represent large int64. Two NaNs are equal.
     unequal = (values_a != values_b) & ~((values_a != values_a) & (values_b != values_b))
     distance = (values_a.to(wide) - values_b.to(wide)).abs()[unequal]
     diff.num_elements, diff.num_differing = count, int(unequal.sum())

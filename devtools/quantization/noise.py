@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The noise that each call of a quantized graph adds by itself: its operands are given the float model's values."""
+"""Noise that each call of a quantized graph adds by itself, measured with the float model's values as operands."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from torch.fx import GraphModule, Interpreter, Node
 from executorch.exir.error import module_name
 
 CallKey = tuple[str, str, int]
-"""Path of the module that a call is in, its operator, and how many calls of it the module had before."""
+"""(module path, operator, number of earlier calls of the operator in the module): a key that survives quantization."""
 
 _FOLLOWERS = ("batch_norm", "_native_batch_norm_legit_no_training")
 
 
 def operator_name(node: Node) -> str:
-    """`aten.conv2d`; what writes in place is called as what does not. Empty for what is no operator call."""
+    """Name such as `aten.conv2d`, for in-place variants too; empty for nodes that are not operator calls."""
     if node.op != "call_function":
         return ""
     return str(node.target).rpartition(".")[0].rstrip("_") if "." in str(node.target) else ""
 
 
 def calls_by_key(graph_module: GraphModule) -> dict[CallKey, Node]:
-    """The operator calls of a graph but those that quantize, with names that stay the same when it is quantized."""
+    """Key → operator call of a graph, without quantize and dequantize calls."""
     seen: Counter[tuple[str, str]] = Counter()
     found = {}
     for node in graph_module.graph.nodes:
@@ -46,12 +46,12 @@ class _Recorder(Interpreter):
     def run_node(self, n: Node) -> Any:
         value = super().run_node(n)
         if n in self.wanted and isinstance(value, torch.Tensor):
-            self.values[n] = value.clone()  # what follows may write in place
+            self.values[n] = value.clone()  # later calls may write in place
         return value
 
 
 class _Corrected(Interpreter):
-    """Puts the float value in place of every value that it has compared."""
+    """Replaces every compared value by the float value."""
 
     def __init__(self, module: GraphModule, exact: dict[Node, torch.Tensor]) -> None:
         super().__init__(module)
@@ -66,7 +66,7 @@ class _Corrected(Interpreter):
 
 
 def decibels(signal: float, noise: float) -> float:
-    """Signal to noise ratio; infinite without noise."""
+    """Signal-to-noise ratio in dB; infinite without noise."""
     return 10 * math.log10(signal / noise) if noise > 0 and signal > 0 else math.inf
 
 
@@ -75,7 +75,7 @@ def _power(value: torch.Tensor) -> float:
 
 
 def _fused_into(call: Node) -> Node:
-    """In the float graph: the batch norm that is a part of a convolution when it is quantized."""
+    """The batch norm of a float graph that quantization folds into a convolution."""
     users = list(call.users)
     if len(users) == 1 and operator_name(users[0]).removeprefix("aten.") in _FOLLOWERS:
         return users[0]
@@ -83,13 +83,13 @@ def _fused_into(call: Node) -> Node:
 
 
 def inputs_of_calls(data: Iterable[Sequence[torch.Tensor]]) -> list[tuple[torch.Tensor, ...]]:
-    """Data as the arguments of each call. TypeError: one is a tensor by itself, not the inputs of a call."""
+    """Convert data to the arguments of each call. Raises TypeError for a bare tensor."""
     found = []
     for index, inputs in enumerate(data):
         if isinstance(inputs, torch.Tensor):
             raise TypeError(
-                f"data[{index}] is a tensor of shape {list(inputs.shape)}, "
-                "expected the inputs of one call as a tuple: (x,)"
+                f"data[{index}]: expected the inputs of one call as a tuple (x,), "
+                f"found a tensor of shape {list(inputs.shape)}"
             )
         found.append(tuple(inputs))
     return found
@@ -98,10 +98,9 @@ def inputs_of_calls(data: Iterable[Sequence[torch.Tensor]]) -> list[tuple[torch.
 def noise_of_calls(
     float_graph: GraphModule, quantized: GraphModule, data: Iterable[Sequence[torch.Tensor]]
 ) -> tuple[dict[CallKey, float], float]:
-    """SQNR in dB of every call that both graphs have, by itself, and of the first result, all noise together.
+    """SQNR in dB of every call present in both graphs, by itself, and of the first result with all noise.
 
-    What a call's result is quantized to is counted at what reads it. ValueError: no data. TypeError: data that are
-    tensors, not the inputs of calls.
+    Quantizing a result counts as noise of its readers. Raises ValueError without data, TypeError for bare tensors.
     """
     exact_calls, calls = calls_by_key(float_graph), calls_by_key(quantized)
     norms = any(operator_name(node).removeprefix("aten.") in _FOLLOWERS for node in calls.values())
@@ -127,7 +126,7 @@ def noise_of_calls(
                 power[key] += _power(recorder.values[before])  # type: ignore[assignment]
                 noise[key] += _power(recorder.values[before] - corrected.values[node])  # type: ignore[assignment]
     if not power:
-        raise ValueError("no data, or no call in common: give the float model's graph and inputs as for calibration")
+        raise ValueError("no data, or no call in common: pass the float model's graph and inputs as for calibration")
     return {key: decibels(power[key], noise[key]) for key in power}, decibels(*whole)
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A table of a quantized model's layers: scheme, bits, noise, and, once lowered, where each runs and why."""
+"""Table of a quantized model's layers: scheme, bits, noise and, after lowering, where each runs and why."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ _FUSED_IN_EDGE = (
 )
 _QUANTIZED = "quantized_decomposed."
 _TORCHAO = "torchao.dequantize_affine"
-"""What torchao's `quantize_` writes: the scale is its third argument, not the second."""
+"""Dequantize operator of torchao's `quantize_`, whose scale is the third argument instead of the second."""
 
 
 @dataclass(frozen=True)
 class LayerReport:
-    """scheme: "static", "dynamic", "weights only" or "float". bits: of weights and of operands (32: float). sqnr: of
-    the layer's result in dB, its operands being the float model's. runs: "" before lowering; else "delegated to …",
-    "fused in …" (a kernel on the integers, of the installed runtime), "dequantized" or "in float"; why: a partitioner's
-    reason and why there is no kernel on the integers, or that the quantizer left it, or why a delegate computes it on
-    numbers.
+    """One layer with weights.
+
+    scheme: "static", "dynamic", "weights only" or "float". bits: of weights and operands (32: float). sqnr: of the
+    layer's result in dB, with the float model's operands. runs: "" before lowering; else "delegated to …", "fused in …"
+    (an integer kernel of the installed runtime), "dequantized" or "in float". why: reasons of the partitioner and of
+    the missing integer kernel, or that the quantizer skipped the layer, or why a delegate computes it in float.
     """
 
     layer: str
@@ -58,7 +59,7 @@ class LayerReport:
 
 @dataclass(frozen=True)
 class InFloat:
-    """An operator, with weights or without, that a delegate with integers in it computes on numbers, and why."""
+    """An operator that a quantized delegate computes in float, and why."""
 
     layer: str
     operator: str
@@ -68,8 +69,8 @@ class InFloat:
 
 @dataclass(frozen=True)
 class QuantizationReport:
-    """layers: in the order of the graph. sqnr: of the model's first result in dB, all noise together. in_float: after
-    lowering, in the order of the delegates.
+    """layers: in graph order. sqnr: of the model's first result in dB, with all noise. in_float: float operators of
+    quantized delegates, after lowering, in the order of the delegates.
     """
 
     layers: tuple[LayerReport, ...]
@@ -77,10 +78,10 @@ class QuantizationReport:
     in_float: tuple[InFloat, ...] = ()
 
     def to_json(self) -> str:
-        """As an object; null for what has no noise."""
+        """Return a JSON object; null for layers without noise."""
         layers = [{**asdict(layer), "sqnr": _finite(layer.sqnr)} for layer in self.layers]
-        said = {"layers": layers, "sqnr": _finite(self.sqnr), "in_float": [asdict(one) for one in self.in_float]}
-        return json.dumps(said, indent=2)
+        summary = {"layers": layers, "sqnr": _finite(self.sqnr), "in_float": [asdict(one) for one in self.in_float]}
+        return json.dumps(summary, indent=2)
 
     def __str__(self) -> str:
         rows = [
@@ -99,7 +100,7 @@ class QuantizationReport:
         lines = [tabulate(rows, titles), f"result: SQNR {self.sqnr:.1f} dB"]
         if self.in_float:
             inside = [(one.layer, one.operator, one.runs, one.why) for one in self.in_float]
-            lines += ["", tabulate(inside, ["layer", "on numbers", "runs", "why"])]
+            lines += ["", tabulate(inside, ["layer", "in float", "runs", "why"])]
         return "\n".join(lines)
 
 
@@ -109,10 +110,11 @@ def quantization_report(
     data: Iterable[Sequence[torch.Tensor]],
     lowered: Any = None,
 ) -> QuantizationReport:
-    """What became of each layer with weights.
+    """Report on each layer with weights.
 
-    float_graph: `torch.export.export(model.eval(), inputs).module()`, not yet prepared. quantized: what `convert_pt2e`
-    gave. data: inputs, as for calibration. lowered: the `EdgeProgramManager` made of it, to say where layers run.
+    float_graph: `torch.export.export(model.eval(), inputs).module()`, before prepare. quantized: the result of
+    `convert_pt2e`. data: inputs, as for calibration. lowered: the `EdgeProgramManager` lowered from it, to report where
+    layers run.
     """
     noise, whole = noise_of_calls(float_graph, quantized, data)
     places = {} if lowered is None else _places(lowered.exported_program())
@@ -144,14 +146,14 @@ def _is_dequantized(node: object) -> bool:
 
 
 def _is_dynamic(operand: Any) -> bool:
-    """Return whether the scale of a dequantized operand is computed while running."""
+    """Return whether the scale of a dequantized operand is computed at run time."""
     place = 2 if _is_torchao(operand) else 1
     scale = operand.args[place] if len(operand.args) > place else None
     return isinstance(scale, Node) and scale.op == "call_function"
 
 
 def _bits(node: Any) -> int:
-    """Of the integers behind an operand; 32 if it is not quantized."""
+    """Bits of an operand's integers; 32 for float."""
     if not _is_dequantized(node):
         return 32
     numbers = [each for each in node.args if isinstance(each, int) and not isinstance(each, bool)]
@@ -164,7 +166,7 @@ def _layer(key: CallKey, node: Node, sqnr: float, place: tuple[str, str], is_low
     weight, operand = (node.args[0], None) if is_table else (node.args[1], node.args[0])
     weight_bits, operand_bits = _bits(weight), _bits(operand)
     scheme = "weights only"
-    if weight_bits == 32:  # computed in float, though its operand may have been integers
+    if weight_bits == 32:  # computed in float even if its operand was quantized
         scheme, operand_bits = "float", 32
     elif operand_bits < 32:
         scheme = "dynamic" if _is_dynamic(operand) else "static"
@@ -172,13 +174,13 @@ def _layer(key: CallKey, node: Node, sqnr: float, place: tuple[str, str], is_low
     if is_lowered and not runs:
         runs = "in float" if scheme == "float" else "dequantized"
     if scheme == "float" and not why:
-        why = "the quantizer was not told to quantize it, or does not know it"
+        why = "the quantizer is not configured for it, or does not support it"
     per_channel = _is(weight, "dequantize_per_channel") or _is_torchao(weight)
     return LayerReport(key[0], key[1], scheme, weight_bits, operand_bits, per_channel, sqnr, runs, why)
 
 
 def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
-    """Where the weighted operators of each module run, call by call, and why not in a delegate or on integers."""
+    """Where each weighted operator of each module runs, and why not in a delegate or on integers."""
     target = installed_kernels()
     verdicts = fusion_verdicts(program, lambda name: target.find(name) is not None)
     found: dict[str, list[tuple[str, str]]] = {}
@@ -193,13 +195,13 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
             elif _is_weighted(node):
                 reasons = [f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ())]
                 place, why = _place(node, verdicts)
-                told = "" if place.startswith("fused") else "; ".join([*reasons, *filter(None, [why])])
-                found.setdefault(module_name(node), []).append((place, told))
+                reason = "" if place.startswith("fused") else "; ".join([*reasons, *filter(None, [why])])
+                found.setdefault(module_name(node), []).append((place, reason))
     return found
 
 
 def _in_float(program: ExportedProgram) -> tuple[InFloat, ...]:
-    """What delegates with integers in them compute on numbers."""
+    """Operators that quantized delegates compute in float."""
     found = []
     for held in all_graph_modules(program.graph_module):
         for _, delegate, _ in get_lowered_submodules(held):
@@ -211,7 +213,7 @@ def _in_float(program: ExportedProgram) -> tuple[InFloat, ...]:
 
 
 def _place(node: Node, verdicts: Mapping[Node, str]) -> tuple[str, str]:
-    """Where a call that no delegate took runs, and why not on integers."""
+    """Where an undelegated call runs, and why not on integers."""
     name = edge_name(node.target)
     if name.startswith(_FUSED_IN_EDGE):
         return f"fused in {name}", ""

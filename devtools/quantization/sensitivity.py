@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Leaving in float the layers whose quantization costs most, until the result is as exact as asked."""
+"""Keep the most sensitive layers in float until the quantized model meets an SQNR budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from executorch.devtools.quantization.report import QuantizationReport, quantiza
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """left_in_float: paths of modules, in the order in which they were left. report: of the last model, `quantized`."""
+    """left_in_float: module paths, in the order of exclusion. report: of the final model, `quantized`."""
 
     left_in_float: tuple[str, ...]
     report: QuantizationReport
@@ -31,13 +31,12 @@ def leave_sensitive_layers_in_float(
     at_once: int = 1,
     reference: torch.nn.Module | None = None,
 ) -> Sensitivity:
-    """Quantizes, and quantizes again without the layers of least SQNR, until the result's SQNR is at least `budget` dB.
+    """Quantize repeatedly, each time without the layers of lowest SQNR, until the result's SQNR reaches `budget` dB.
 
-    make_quantizer: gives a new quantizer with `set_module_name(name, None)`, configured for all of the model.
-    data: inputs, for calibration and for measuring. at_once: layers that are left in float each time. reference: what
-    is measured against, where torchao's `quantize_` already changed `model`; such layers stay as they are.
-    ValueError: the budget is not met though the quantizer quantizes nothing any more. TypeError: data that are tensors,
-    not the inputs of calls.
+    make_quantizer: returns a new quantizer that supports `set_module_name(name, None)`, configured for the whole model.
+    data: inputs for calibration and measurement. at_once: layers to exclude in each round. reference: the float model
+    to measure against if torchao's `quantize_` already changed `model`; such layers stay quantized. Raises ValueError
+    if the budget is not met although no layer is left to the quantizer, TypeError for bare tensors.
     """
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e  # type: ignore[import-untyped]
 
@@ -53,7 +52,7 @@ def leave_sensitive_layers_in_float(
             quantizer.set_module_name(name, None)
         try:
             prepared = prepare_pt2e(torch.export.export(model, calls[0]).module(), quantizer)
-        except ValueError as error:  # what a quantizer raises that is left with nothing
+        except ValueError as error:  # the quantizer raises it if no layer is left
             if report is None:
                 raise
             raise _unreachable(report, budget) from error
@@ -71,4 +70,4 @@ def leave_sensitive_layers_in_float(
 
 
 def _unreachable(report: QuantizationReport, budget: float) -> ValueError:
-    return ValueError(f"{report.sqnr:.1f} dB with no layer left to the quantizer, {budget} dB wanted: {report}")
+    return ValueError(f"SQNR is {report.sqnr:.1f} dB with no layer left to exclude, expected {budget} dB: {report}")

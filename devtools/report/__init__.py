@@ -1,9 +1,22 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A report on a program and its runs, as one page of HTML: `write_report("model.pte", "report.html")`."""
+"""Report on a program and its runs as one HTML page: `write_report("model.pte", "report.html")`."""
 
 from executorch.devtools.report.exports import chrome_trace, model_explorer
-from executorch.devtools.report.making import make_study, write_report
+from executorch.devtools.report.making import analyze_run, write_report
 from executorch.devtools.report.page import graph_html, report_html
-from executorch.devtools.report.study import Study
+from executorch.devtools.report.run_analysis import RunAnalysis
 
-__all__ = ["Study", "chrome_trace", "graph_html", "make_study", "model_explorer", "report_html", "write_report"]
+# Names of the previous release.
+Study, make_study = RunAnalysis, analyze_run
+
+__all__ = [
+    "RunAnalysis",
+    "Study",
+    "analyze_run",
+    "chrome_trace",
+    "graph_html",
+    "make_study",
+    "model_explorer",
+    "report_html",
+    "write_report",
+]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What other viewers read: a trace for Perfetto and chrome://tracing, a graph for Google's Model Explorer."""
+"""Exports for other viewers: a trace for Perfetto and chrome://tracing, a graph for Google's Model Explorer."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from executorch.devtools.inspector.time_scale import TimeScale, scale_factor
 from executorch.devtools.report.gaps import decibel
 from executorch.devtools.report.markup import milliseconds
 from executorch.devtools.report.program_view import Call
-from executorch.devtools.report.study import Study
+from executorch.devtools.report.run_analysis import RunAnalysis
 from executorch.devtools.visualization.model_explorer_graph import collection, describe_source, explorer_node
 from executorch.exir.error import operator_name
 
 _LANES = ("runtime", "instructions", "inside delegates")
 
 
-def chrome_trace(study: Study) -> dict[str, Any]:
-    """All runs in the Trace Event Format (complete events; times in microseconds), a thread for each level."""
+def chrome_trace(analysis: RunAnalysis) -> dict[str, Any]:
+    """All runs in the Trace Event Format (complete events, times in microseconds), one thread for each level."""
     begin = min(
-        (start for block in study.blocks for event in block.events for start in event.start_time or []), default=0
+        (start for block in analysis.blocks for event in block.events for start in event.start_time or []), default=0
     )
     named = [
         {"ph": "M", "name": "thread_name", "pid": 1, "tid": number, "args": {"name": name}}
         for number, name in enumerate(_LANES)
     ]
-    process = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": f"{study.title}: {study.method}"}}
+    process = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": f"{analysis.title}: {analysis.method}"}}
     events: list[dict[str, Any]] = []
-    for block in study.blocks:
+    for block in analysis.blocks:
         to_us = scale_factor(block.source_time_scale, TimeScale.US)
         for event in block.events:
             if event.perf_data is None or event.name == OPERATOR_CALL:
@@ -57,22 +57,22 @@ def _event(event: Event, run: int) -> dict[str, Any]:
     return {"name": name, "cat": _LANES[lane], "ph": "X", "pid": 1, "tid": lane, "args": arguments}
 
 
-def model_explorer(study: Study) -> dict[str, Any]:
-    """The method's graph; what is known of a delegate's inside is a layer of its own."""
+def model_explorer(analysis: RunAnalysis) -> dict[str, Any]:
+    """The method's graph; the operators inside a delegate form a separate layer."""
     nodes = []
-    for call in study.calls:
-        if call.instruction is not None and study.inside.get(call.instruction):
-            nodes += _inside(study, call)
-        facts = {"value": call.value, "instruction": _text(call.instruction), **_measured(study, call.instruction)}
+    for call in analysis.calls:
+        if call.instruction is not None and analysis.inside.get(call.instruction):
+            nodes += _inside(analysis, call)
+        facts = {"value": call.value, "instruction": _text(call.instruction), **_measured(analysis, call.instruction)}
         nodes.append(explorer_node(call.key, call.label, "", facts, call.reads))
-    return collection(study.title, study.method, nodes)
+    return collection(analysis.title, analysis.method, nodes)
 
 
-def _inside(study: Study, call: Call) -> list[dict[str, Any]]:
-    """The delegate's operators, in a layer beside its call."""
+def _inside(analysis: RunAnalysis, call: Call) -> list[dict[str, Any]]:
+    """The delegate's operators as a layer beside its call."""
     assert call.instruction is not None
     layer = f"inside {call.label} ({call.key})"
-    members = study.inside[call.instruction]
+    members = analysis.inside[call.instruction]
     found = []
     for node in members:
         sources = [
@@ -81,7 +81,7 @@ def _inside(study: Study, call: Call) -> list[dict[str, Any]]:
             for inner in (source.all_input_nodes if source.target is operator.getitem else [source])
             if inner in members
         ]
-        gaps = study.gaps_of(call.instruction, handles_of_node(node))
+        gaps = analysis.gaps_of(call.instruction, handles_of_node(node))
         facts = {"node": node.name, "SQNR": ", ".join(f"{decibel(gap.sqnr)} dB" for gap in gaps)}
         facts |= describe_source(node)
         ids = [f"{call.key}/{name}" for name in sources]
@@ -90,9 +90,9 @@ def _inside(study: Study, call: Call) -> list[dict[str, Any]]:
     return found
 
 
-def _measured(study: Study, instruction: int | None) -> dict[str, str]:
-    time = sum(step.time for step in study.steps_of(instruction))
-    gaps = study.gaps_of(instruction)
+def _measured(analysis: RunAnalysis, instruction: int | None) -> dict[str, str]:
+    time = sum(step.time for step in analysis.steps_of(instruction))
+    gaps = analysis.gaps_of(instruction)
     return {
         "time": milliseconds(time) if time else "",
         "SQNR": ", ".join(f"{decibel(gap.sqnr)} dB" for gap in gaps),

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The memory plan that is in a file: planned tensors with the instructions between which they are needed."""
+"""Memory plan read from a file: planned tensors with the instructions of their lifetimes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class _Use:
 
 
 def plan_of_file(plan: ExecutionPlan, modules: Mapping[int, str]) -> MemoryPlan:
-    """A step an instruction, from 1; inputs are there from step 0, outputs to the end, state all the time.
+    """Lifetimes of planned tensors, with one step an instruction, from 1. Inputs live from step 0, outputs to the end,
+    state always.
 
-    modules: by instruction.
+    modules: instruction → module.
 
-    A loop's values are needed for all of it. A tensor that lies within another that is needed at the same time is a
-    view of it and not counted; one that is first needed where another is needed last, in its bytes, is in place of it.
+    Values of a loop live during the whole loop. A tensor within the bytes of another live tensor is a view and does not
+    count. A tensor that begins, in the same bytes, at the last use of another is computed in place.
     """
     instructions = plan.chains[0].instructions if plan.chains else []
     end = len(instructions) + 1
@@ -65,7 +66,7 @@ def _is_planned(plan: ExecutionPlan, index: int) -> bool:
 
 
 def _is_state(plan: ExecutionPlan, index: int) -> bool:
-    """Return whether it has an initial value, and keeps what an execution leaves in it."""
+    """Return whether a tensor has an initial value and keeps its contents between executions."""
     held = plan.values[index].val
     return _is_planned(plan, index) and isinstance(held, Tensor) and held.data_buffer_idx != 0
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Where the program's numbers part from the model's, operator by operator."""
+"""Section of numeric differences between program and model, operator by operator."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MOST_DECIBEL = 150.0
 
 
 def gaps(comparison: Comparison) -> str:
-    """The section's contents."""
+    """Return the section's HTML."""
     first = comparison.first
     if first is None:
         verdict = f"{UNNAMED[0].upper()}{UNNAMED[1:]}." if comparison.outputs_differ else ""
-        verdict = verdict or f"None of {len(comparison.operators)} operators differs from the model's."
+        verdict = verdict or f"All {len(comparison.operators)} operators agree with the model's."
         said = f'<p class="verdict">{verdict}</p>'
     else:
         said = (
@@ -30,7 +30,7 @@ def gaps(comparison: Comparison) -> str:
 
 
 def decibel(value: float) -> str:
-    """A ratio; ∞ for equal values."""
+    """Format a ratio in dB; ∞ for equal values."""
     return "∞" if value == math.inf else f"{value:.1f}"
 
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The method as a graph: what runs where, how long, and how far from the model; delegates open to what is in them."""
+"""Section with the method's graph: kernels and delegates with time and numeric difference; delegates can be opened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from executorch.devtools.inspector.steps import Step
 from executorch.devtools.report.gaps import decibel
 from executorch.devtools.report.markup import legend, milliseconds
 from executorch.devtools.report.program_view import Call
-from executorch.devtools.report.study import Study
+from executorch.devtools.report.run_analysis import RunAnalysis
 from executorch.exir.error import module_path, operator_name, source_line
 from executorch.exir.report.graph_picture import Box, describe_value, draw_boxes
 
@@ -24,38 +24,38 @@ _BACKENDS = ("#b5d0f5", "#bfe5c4", "#dcc6f2", "#f2c6de")
 _SAME, _DIFFERS = "#2e9e5b", "#d22f4b"
 
 
-def graph(study: Study) -> str:
-    """The section's contents."""
-    calls = study.calls
+def graph(analysis: RunAnalysis) -> str:
+    """Return the section's HTML."""
+    calls = analysis.calls
     backends = dict.fromkeys(call.label for call in calls if call.kind == "delegate")
     colours = {name: _BACKENDS[index % len(_BACKENDS)] for index, name in enumerate(backends)}
-    boxes = {call.key: _call_box(study, call, colours) for call in calls}
+    boxes = {call.key: _call_box(analysis, call, colours) for call in calls}
     reads = {call.key: [each for each in call.reads if each in boxes] for call in calls}
     inputs = {call.key for call in calls if call.kind == "input"}
     entries = [*((colour, f"runs in {name}") for name, colour in colours.items())]
     entries += [(_FIXED[kind], text) for kind, text in (("kernel", "runs in a kernel"), ("input", "input or output"))]
-    if study.comparison is not None:
-        entries += [(_SAME, "left edge: as in the model"), (_DIFFERS, "left edge: differs from the model")]
-    parts = [legend(entries), _note(study, bool(backends))]
+    if analysis.comparison is not None:
+        entries += [(_SAME, "left edge: agrees with the model"), (_DIFFERS, "left edge: differs from the model")]
+    parts = [legend(entries), _note(analysis, bool(backends))]
     parts.append(f'<div class="scroll tall">{draw_boxes(boxes, reads, inputs)}</div>')
-    parts += [_opened(study, call, colours[call.label]) for call in calls if call.kind == "delegate"]
+    parts += [_opened(analysis, call, colours[call.label]) for call in calls if call.kind == "delegate"]
     return "".join(parts)
 
 
-def _note(study: Study, has_delegates: bool) -> str:
-    said = ["At the right of a box: its time, on average."] if study.steps else []
+def _note(analysis: RunAnalysis, has_delegates: bool) -> str:
+    sentences = ["Each box shows its average time at the right."] if analysis.steps else []
     if has_delegates:
-        said.append("A click on a delegate opens what is in it.")
-        if not study.inside and not study.steps:
-            said.append("Without a record of the export it is not known.")
-    return f"<p>{' '.join(said)}</p>"
+        sentences.append("Click a delegate to show its operators.")
+        if not analysis.inside and not analysis.steps:
+            sentences.append("The operators inside delegates require an ETRecord of the export.")
+    return f"<p>{' '.join(sentences)}</p>"
 
 
-def _call_box(study: Study, call: Call, colours: Mapping[str, str]) -> Box:
-    steps = study.steps_of(call.instruction)
+def _call_box(analysis: RunAnalysis, call: Call, colours: Mapping[str, str]) -> Box:
+    steps = analysis.steps_of(call.instruction)
     time = sum(step.time for step in steps)
-    gaps = study.gaps_of(call.instruction)
-    nodes = study.inside.get(call.instruction, ()) if call.instruction is not None else ()
+    gaps = analysis.gaps_of(call.instruction)
+    nodes = analysis.inside.get(call.instruction, ()) if call.instruction is not None else ()
     says = [call.label, call.value]
     says += [f"instruction {call.instruction}"] if call.instruction is not None else []
     says += [f"{len(nodes)} operators of the model"] if nodes else []
@@ -71,14 +71,14 @@ def _call_box(study: Study, call: Call, colours: Mapping[str, str]) -> Box:
     )
 
 
-def _opened(study: Study, call: Call, colour: str) -> str:
+def _opened(analysis: RunAnalysis, call: Call, colour: str) -> str:
     instruction = call.instruction
     assert instruction is not None
-    nodes = study.inside.get(instruction, ())
-    steps = study.steps_of(instruction)
+    nodes = analysis.inside.get(instruction, ())
+    steps = analysis.steps_of(instruction)
     head = f"inside {call.label}, instruction {instruction}"
     if nodes:
-        content = _nodes_picture(study, instruction, nodes, colour)
+        content = _nodes_picture(analysis, instruction, nodes, colour)
         head += f": {len(nodes)} operators of the model"
     elif steps:
         content = _steps_picture(steps, colour)
@@ -91,9 +91,9 @@ def _opened(study: Study, call: Call, colour: str) -> str:
     )
 
 
-def _nodes_picture(study: Study, instruction: int, nodes: Sequence[fx.Node], colour: str) -> str:
+def _nodes_picture(analysis: RunAnalysis, instruction: int, nodes: Sequence[fx.Node], colour: str) -> str:
     members = set(nodes)
-    shown = {node: _node_box(study, instruction, node, colour) for node in nodes}
+    shown = {node: _node_box(analysis, instruction, node, colour) for node in nodes}
     outside: dict[fx.Node, Box] = {}
     edges: dict[fx.Node, list[fx.Node]] = {}
     for node in shown:
@@ -108,7 +108,7 @@ def _nodes_picture(study: Study, instruction: int, nodes: Sequence[fx.Node], col
 
 
 def _sources(node: fx.Node) -> list[fx.Node]:
-    """What a node reads, through the taking of elements."""
+    """Operands of a node; a getitem is replaced by its source."""
     return [
         inner
         for source in node.all_input_nodes
@@ -116,12 +116,12 @@ def _sources(node: fx.Node) -> list[fx.Node]:
     ]
 
 
-def _node_box(study: Study, instruction: int, node: fx.Node, colour: str) -> Box:
-    # Nodes that are fused were timed together: the one that takes the time has it.
-    steps = study.steps_of(instruction)
+def _node_box(analysis: RunAnalysis, instruction: int, node: fx.Node, colour: str) -> Box:
+    # Fused nodes share one time, which is shown at the node that takes it.
+    steps = analysis.steps_of(instruction)
     time = sum(step.time for step in steps if step.sources and step.sources[0].node == node.name)
     leads = {step.sources[0].node: None for step in steps if node.name in (each.node for each in step.sources[1:])}
-    gaps = study.gaps_of(instruction, handles_of_node(node))
+    gaps = analysis.gaps_of(instruction, handles_of_node(node))
     says = [node.name, str(node.target), module_path(node), source_line(node)]
     says += [f"in one with {', '.join(leads)}"] if leads and not time else []
     says += _gap_lines(gaps)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Finding out all that a report shows: running the program, lowering its model again, comparing the two."""
+"""Collect the data of a report: run the program, lower its model again, compare both."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from executorch.devtools.memory.constants import constants_of_file, constants_of
 from executorch.devtools.relower import check_alike, lower_as, plan_of
 from executorch.devtools.report.file_plan import plan_of_file
 from executorch.devtools.report.page import report_html
-from executorch.devtools.report.study import Study, study_of
+from executorch.devtools.report.run_analysis import RunAnalysis, analysis_of
 from executorch.exir import ExecutorchProgramManager
 from executorch.exir.serialize.regular_file import read_regular_file
 
 
-def make_study(
+def analyze_run(
     program: ExecutorchProgramManager | bytes | str | os.PathLike[str],
     *,
     title: str = "program",
@@ -41,18 +41,18 @@ def make_study(
     warm_up: int = 3,
     threads: int | None = None,
     progress: Progress = lambda numbers: numbers,
-) -> Study:
-    """Runs the program with tracing, unless there is a trace, and looks at it.
+) -> RunAnalysis:
+    """Analyze a trace of the program; run the program with tracing unless a trace is given.
 
     Args:
-        program: what `to_executorch` returned, or the bytes or path of a `.pte` file.
-        model: what it was made of. With it the program is compared, and, lowered again (see `compare`), it is known
-            what operators each instruction runs, which without a model a `record` says.
-        inputs: positional arguments; of the dtypes and sizes that the method states, random, if there are none.
-        runs, warm_up, threads: how often it is run, before that without being shown, and on how many threads; 0 runs:
-            it is not run.
+        program: the result of `to_executorch`, or the bytes or path of a `.pte` file.
+        model: the program's model. It is lowered again (see `compare`) to map instructions to operators, and compared
+            with the program. Without a model, `record` maps instructions to operators.
+        inputs: positional arguments; by default random ones of the method's dtypes and sizes.
+        runs, warm_up, threads: numbers of measured runs, of earlier unmeasured runs, and of threads; 0 runs: do not
+        run.
 
-    Raises: ValueError if model or record are not the program's, or inputs are needed; errors of the runtime.
+    Raises: ValueError if model or record belong to another program, or inputs are required; errors of the runtime.
     """
     data = _bytes(program)
     exported = _exported(model, inputs)
@@ -70,19 +70,20 @@ def make_study(
         )
         trace = recording.trace
     plan = plan_of(checked_program(data).program.execution_plan, method)
-    study = study_of(title, plan, len(data), trace=trace, record=record, comparison=comparison)
-    return study.with_memory(plan_of_file(plan, study.modules), _constants(data, made, record, method))
+    analysis = analysis_of(title, plan, len(data), trace=trace, record=record, comparison=comparison)
+    return analysis.with_memory(plan_of_file(plan, analysis.modules), _constants(data, made, record, method))
 
 
 def write_report(
     program: ExecutorchProgramManager | bytes | str | os.PathLike[str], path: str | os.PathLike[str], **known: Any
-) -> Study:
-    """Writes the report on a program, a page of HTML, to `path`. `known`: as `make_study` takes it. Returns what it
-    shows."""
+) -> RunAnalysis:
+    """Write the report on a program as an HTML page to `path`. `known`: arguments of `analyze_run`. Return the
+    analysis.
+    """
     title = Path(program).name if isinstance(program, (str, os.PathLike)) else "program"
-    study = make_study(program, **{"title": title, **known})
-    Path(path).write_text(report_html(study), encoding="utf-8")
-    return study
+    analysis = analyze_run(program, **{"title": title, **known})
+    Path(path).write_text(report_html(analysis), encoding="utf-8")
+    return analysis
 
 
 def _bytes(program: ExecutorchProgramManager | bytes | str | os.PathLike[str]) -> bytes:
@@ -95,14 +96,16 @@ def _exported(model: torch.nn.Module | ExportedProgram | None, inputs: Sequence[
     if model is None:
         return None
     if inputs is None:
-        raise ValueError("with a model, inputs are needed: both are run on them")
+        raise ValueError("a comparison with a model requires inputs")
     return model if isinstance(model, ExportedProgram) else torch.export.export(model, tuple(inputs))
 
 
 def _made(
     program: object, data: bytes, exported: ExportedProgram | None, method: str, lower: Lower | None
 ) -> ExecutorchProgramManager | None:
-    """The program as the compiler knows it: itself, or its model lowered again; None if there is but the file."""
+    """The program as the compiler's object: the given one, or its model lowered again; None if only the file is
+    known.
+    """
     if isinstance(program, ExecutorchProgramManager) and (exported is None or _own_record(program) is not None):
         return program
     if exported is None:
@@ -115,7 +118,7 @@ def _made(
 def _constants(
     data: bytes, made: ExecutorchProgramManager | None, record: ETRecord | None, method: str
 ) -> dict[str, int]:
-    """Bytes of the method's constants by module: of what was compiled, of a record, or by the names in the file."""
+    """Module → bytes of the method's constants, from the compiled program, a record, or the names in the file."""
     if made is not None:
         name = method if method in made.methods else "forward"
         return constants_of_programs({method: made.exported_program(name)})
@@ -124,7 +127,7 @@ def _constants(
 
 
 def _own_record(program: ExecutorchProgramManager) -> ETRecord | None:
-    """The record of its export, if one was asked for."""
+    """The ETRecord of the export, if it was requested."""
     try:
         found: ETRecord = program.get_etrecord()
     except RuntimeError:

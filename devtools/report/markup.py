@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The pieces that a report's sections are written with: numbers as texts, colours, tables, bars."""
+"""Building blocks of a report's sections: formatted numbers, colours, tables, bars."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ OTHERS = "#9aa1ad"
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell. kind: "n" for numbers, "code" for names. share: drawn as a bar behind it, 0 to 1. bad: the bar
-    warns."""
+    """A table's cell. kind: "n" for numbers, "code" for names. share: length of a bar in the cell, 0 to 1. bad: draw
+    the bar in the warning colour.
+    """
 
     text: str
     kind: str = ""
@@ -25,7 +26,7 @@ class Cell:
 
 
 def milliseconds(time: float) -> str:
-    """With three digits, in microseconds or seconds where that reads better."""
+    """Format a time in ms with three digits, in µs or s if that is shorter."""
     for unit, size in (("s", 1e3), ("ms", 1.0), ("µs", 1e-3)):
         if time >= 0.9995 * size:
             return f"{time / size:#.3g} {unit}".replace(". ", " ")
@@ -33,12 +34,12 @@ def milliseconds(time: float) -> str:
 
 
 def path_text(module: str | None) -> str:
-    """A module's path; "" is the model itself, None is not known."""
+    """Format a module's path; "" is the model itself, None is unknown."""
     return "" if module is None else module or "(the model)"
 
 
 def byte_count(count: float) -> str:
-    """In B, KiB, MiB or GiB."""
+    """Format bytes in B, KiB, MiB or GiB."""
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -47,12 +48,12 @@ def byte_count(count: float) -> str:
 
 
 def percent(share: float) -> str:
-    """With one decimal, not rounded up."""
+    """Format a percentage with one decimal, rounded down."""
     return "< 0.1 %" if 0 < share < 0.001 else f"{floor(1000 * share + 1e-9) / 10:.1f} %"
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:
-    """Colours of the first names, spread over the wheel, on which black text can be read; grey for the rest."""
+    """Name → colour with readable black text, for the first names; grey for the others."""
     distinct = list(dict.fromkeys(names))
     return {
         name: f"hsl({round(215 + index * 137.5) % 360} 62% {72 - 9 * (index % 2)}%)"
@@ -63,7 +64,7 @@ def colours_of(names: Iterable[str]) -> dict[str, str]:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, most: int | None = None, title: str = "") -> str:
-    """A table; of more than `most` rows the others are shown on demand. title: of what it lists, for that."""
+    """Return a table. Rows beyond `most` are folded; title: plural noun of the rows, for the summary line."""
     listed = [list(row) for row in rows]
     cells = ["<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in listed]
     kinds = [cell.kind for cell in listed[0]] if listed else [""] * len(headers)
@@ -80,7 +81,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, most: int |
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
-    """Pairs of colour and text."""
+    """Return a legend of (colour, text) pairs."""
     items = "".join(f'<span><i style="background:{colour}"></i>{escape(text)}</span>' for colour, text in entries)
     return f'<p class="legend">{items}</p>'
 

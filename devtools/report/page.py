@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The report: one page of HTML that needs nothing but itself."""
+"""The report: one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from executorch.devtools.report.gaps import gaps
 from executorch.devtools.report.graph import graph
 from executorch.devtools.report.markup import Cell, byte_count, milliseconds, percent, table
 from executorch.devtools.report.rankings import rankings
-from executorch.devtools.report.study import Study
+from executorch.devtools.report.run_analysis import RunAnalysis
 from executorch.devtools.report.style import SCRIPT, STYLE
 from executorch.devtools.report.timeline import timeline
 from executorch.exir.memory.picture import plan_svg
@@ -19,26 +19,26 @@ from executorch.exir.memory.picture import plan_svg
 __all__ = ["graph_html", "report_html"]
 
 
-def report_html(study: Study) -> str:
-    """All that is known of the run: what is not (a comparison, a run) has no section."""
-    sections = {"Overview": _overview(study)}
-    if study.steps:
-        sections |= {"Timeline": timeline(study), "Operators": rankings(study)}
-    sections["Graph"] = graph(study)
-    if study.comparison is not None:
-        sections["Numbers"] = gaps(study.comparison)
-    if study.memory is not None:
-        sections["Memory"] = _memory(study)
-    return _page(study, sections)
+def report_html(analysis: RunAnalysis) -> str:
+    """Return the page. Sections without data (comparison, run) are omitted."""
+    sections = {"Overview": _overview(analysis)}
+    if analysis.steps:
+        sections |= {"Timeline": timeline(analysis), "Operators": rankings(analysis)}
+    sections["Graph"] = graph(analysis)
+    if analysis.comparison is not None:
+        sections["Numbers"] = gaps(analysis.comparison)
+    if analysis.memory is not None:
+        sections["Memory"] = _memory(analysis)
+    return _page(analysis, sections)
 
 
-def graph_html(study: Study) -> str:
-    """The graph alone."""
-    return _page(study, {"Graph": graph(study)})
+def graph_html(analysis: RunAnalysis) -> str:
+    """Return a page with only the graph."""
+    return _page(analysis, {"Graph": graph(analysis)})
 
 
-def _page(study: Study, sections: dict[str, str]) -> str:
-    title = f"{study.title}: {study.method}"
+def _page(analysis: RunAnalysis, sections: dict[str, str]) -> str:
+    title = f"{analysis.title}: {analysis.method}"
     links = "".join(f'<a href="#{name.lower()}">{name}</a>' for name in sections)
     body = "".join(
         f'<section id="{name.lower()}"><h2>{name}</h2>{content}</section>' for name, content in sections.items()
@@ -47,68 +47,68 @@ def _page(study: Study, sections: dict[str, str]) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" '
         f'content="light dark"><title>{escape(title)}</title><style>{STYLE}</style></head><body>'
-        f"<header><h1>{escape(study.title)}</h1><p>method <code>{escape(study.method)}</code></p></header>"
+        f"<header><h1>{escape(analysis.title)}</h1><p>method <code>{escape(analysis.method)}</code></p></header>"
         f"<nav><div>{links}</div></nav><main>{body}</main><script>{SCRIPT}</script></body></html>\n"
     )
 
 
-def _overview(study: Study) -> str:
-    kinds = Counter(call.kind for call in study.calls)
-    tiles = [(byte_count(study.file_bytes), "the file")]
-    if study.steps:
+def _overview(analysis: RunAnalysis) -> str:
+    kinds = Counter(call.kind for call in analysis.calls)
+    tiles = [(byte_count(analysis.file_bytes), "the file")]
+    if analysis.steps:
         tiles = [
-            (milliseconds(study.whole), f"an execution, on average of {study.runs}"),
-            (percent(attributed_share(study.steps)), "of it known by operator and module"),
+            (milliseconds(analysis.whole), f"an execution, on average of {analysis.runs}"),
+            (percent(attributed_share(analysis.steps)), "of it known by operator and module"),
             *tiles,
         ]
-    if study.memory is not None:
-        tiles.append((byte_count(study.memory.size), "planned memory"))
+    if analysis.memory is not None:
+        tiles.append((byte_count(analysis.memory.size), "planned memory"))
     tiles.append((str(kinds["kernel"]), "calls of kernels"))
     tiles.append((str(kinds["delegate"]), "calls of delegates"))
-    if study.comparison is not None:
-        first = study.comparison.first
+    if analysis.comparison is not None:
+        first = analysis.comparison.first
         tiles.append(("none" if first is None else first.operator, "first operator to differ from the model"))
     shown = "".join(
         f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>' for value, what in tiles
     )
-    notes = "".join(f'<p class="bad">{escape(note)}</p>' for note in study.notes)
-    return f'<div class="tiles">{shown}</div>{notes}{_loading(study)}'
+    notes = "".join(f'<p class="bad">{escape(note)}</p>' for note in analysis.notes)
+    return f'<div class="tiles">{shown}</div>{notes}{_loading(analysis)}'
 
 
-def _loading(study: Study) -> str:
-    """What was timed before the first execution."""
+def _loading(analysis: RunAnalysis) -> str:
+    """Return the times of events before the first execution."""
     found = [
         f"{escape(event.name)}: {milliseconds(event.perf_data.avg)}"
-        for block in study.blocks
+        for block in analysis.blocks
         for event in block.events
         if event.perf_data is not None and event.name in ("Program::load_method", "Method::init")
     ]
     return f"<p>Loading: {', '.join(found)}.</p>" if found else ""
 
 
-def _memory(study: Study) -> str:
-    assert study.memory is not None
-    plan = study.memory
+def _memory(analysis: RunAnalysis) -> str:
+    assert analysis.memory is not None
+    plan = analysis.memory
     return (
         f"<p>{byte_count(plan.size)} planned for {len(plan.tensors)} tensors, over {plan.steps} instructions. A "
-        "rectangle is a tensor: to the right when it is alive, upwards where it is. Colours are modules, or operators "
-        f'where those are not known.</p><div class="scroll">{plan_svg({study.method: plan})}</div>'
-    ) + _constants(study)
+        "rectangle is a tensor: its width is its lifetime, its height its bytes. Colours are modules, or operators "
+        f'where those are not known.</p><div class="scroll">{plan_svg({analysis.method: plan})}</div>'
+    ) + _constants(analysis)
 
 
-def _constants(study: Study) -> str:
-    """What the modules keep in the file."""
-    whole = sum(study.constants.values())
+def _constants(analysis: RunAnalysis) -> str:
+    """Return the table of constants by module."""
+    whole = sum(analysis.constants.values())
     if not whole:
         return ""
-    largest = max(study.constants.values())
+    largest = max(analysis.constants.values())
     rows = [
         [
             Cell(module or "(no module)", "code"),
             Cell(byte_count(size), "n"),
             Cell(percent(size / whole), share=size / largest),
         ]
-        for module, size in sorted(study.constants.items(), key=lambda item: -item[1])
+        for module, size in sorted(analysis.constants.items(), key=lambda item: -item[1])
     ]
     return (
         f"<h3>Constants by module</h3><p>{byte_count(whole)} of weights and other constants, those that delegates keep "

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A method of a program as a graph of its instructions, read from the file alone: what each call reads, and who wrote
-it, followed through planned memory, so that views and values written in place are joined to what made them."""
+"""Graph of a method's instructions, read from the file alone. Edges follow planned memory, so that views and in-place
+values are connected to the calls that wrote their bytes.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +25,10 @@ from executorch.exir.schema import (
 
 @dataclass
 class Call:
-    """An instruction, an input ("input 0") or the end ("output"). `reads`: keys of the calls whose values it takes.
+    """A node of the graph: an instruction, an input ("input 0") or the end ("output").
 
-    label: the operator without namespace and overload, or the backend. value: dtype and sizes of what it gives.
+    reads: keys of the calls whose values it reads. label: operator without namespace and overload, or backend. value:
+    dtype and sizes of the result.
     """
 
     key: str
@@ -38,17 +40,17 @@ class Call:
 
 
 def calls_of(plan: ExecutionPlan) -> list[Call]:
-    """The method's inputs, its instructions in order, its outputs."""
+    """Return the method's inputs, instructions and outputs in order."""
     return _Follower(plan).calls()
 
 
 def describe(tensor: Tensor) -> str:
-    """Such as `float32[1, 64, 56, 56]`."""
+    """Format a tensor's type, such as `float32[1, 64, 56, 56]`."""
     return f"{str(to_dtype(tensor.scalar_type)).removeprefix('torch.')}{list(tensor.sizes)}"
 
 
 def tensors_of(plan: ExecutionPlan, values: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
-    """The tensors among values, those in lists of tensors as well, with their indices."""
+    """(index, tensor) of the tensors among values, including those in tensor lists."""
     for index in values:
         held = plan.values[index].val if 0 <= index < len(plan.values) else None
         if isinstance(held, Tensor):
@@ -61,7 +63,7 @@ class _Follower:
     def __init__(self, plan: ExecutionPlan) -> None:
         self._plan = plan
         self._by_value: dict[int, str] = {}
-        # Planned bytes → who wrote them last; the latest is the last item.
+        # Planned bytes → last writer; the most recent writer is the last item.
         self._by_place: dict[tuple[int, int, int], str] = {}
 
     def calls(self) -> list[Call]:
@@ -94,7 +96,7 @@ class _Follower:
         return call
 
     def _written(self, held: InstructionArguments, arguments: Sequence[int]) -> list[int]:
-        """A kernel returns what it writes as its last argument; a delegate writes what nobody has written yet."""
+        """Outputs of a call: the last argument of a kernel; for a delegate, the arguments that no call wrote before."""
         if isinstance(held, KernelCall):
             last = list(arguments[-1:])
             return [*last, *(index for index, _ in tensors_of(self._plan, last))]
@@ -149,7 +151,7 @@ class _Follower:
 
 
 def _place(tensor: Tensor) -> tuple[int, int, int] | None:
-    """Arena, first byte and the byte after the last; None if it is not planned."""
+    """(arena, first byte, end byte) of a tensor; None if it is not planned."""
     details = tensor.allocation_info
     if details is None:
         return None

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What takes the time: by kind of operator, call by call, by module."""
+"""Section of rankings by time: by operator, by call, by module."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from executorch.devtools.inspector.steps import (
     without_numbers,
 )
 from executorch.devtools.report.markup import Cell, milliseconds, path_text, percent, table
-from executorch.devtools.report.study import Study
+from executorch.devtools.report.run_analysis import RunAnalysis
 
 _MODULE_DEPTH = 2
 _MOST_NAMED = 3
 
 
-def rankings(study: Study) -> str:
-    """The section's contents."""
-    known = percent(attributed_share(study.steps))
+def rankings(analysis: RunAnalysis) -> str:
+    """Return the section's HTML."""
+    known = percent(attributed_share(analysis.steps))
     return "".join(
         [
-            f"<p>Averages of {study.runs} runs. {known} of the time is known by the model's operators and modules. "
-            "What is fused is computed together with another operator, whose time it is part of.</p>",
+            f"<p>Averages of {analysis.runs} runs. {known} of the time is attributed to operators and modules. "
+            "The time of a fused operator is part of the operator into which it is fused.</p>",
             "<h3>By operator</h3>",
-            _totals(totals(study.steps, by_operator), "operator", "operators"),
+            _totals(totals(analysis.steps, by_operator), "operator", "operators"),
             "<h3>By module</h3>",
-            _totals(totals(study.steps, _module_of), f"module, to depth {_MODULE_DEPTH}", "modules"),
+            _totals(totals(analysis.steps, _module_of), f"module, to depth {_MODULE_DEPTH}", "modules"),
             "<h3>Call by call</h3>",
-            _calls(study),
+            _calls(analysis),
         ]
     )
 
 
 def _module_of(step: Step, source: Source | None) -> str:
-    """A step's module, or that of what is fused to it, down to the second level."""
+    """Module of a step or of a source fused into it, down to the second level."""
     return ".".join(by_module(step, source).split(".")[:_MODULE_DEPTH])
 
 
@@ -58,7 +58,7 @@ def _totals(found: list[Total], head: str, title: str) -> str:
 
 
 def _ran(total: Total) -> str:
-    """What ran, a backend's name once."""
+    """Format the kernels and backends of a total, each backend once."""
     by_backend: dict[str, list[str]] = {}
     for each in total.ran[:_MOST_NAMED]:
         backend, _, name = each.rpartition(": ")
@@ -68,14 +68,14 @@ def _ran(total: Total) -> str:
 
 
 def _count(total: Total) -> str:
-    """How many calls; apart from them what is part of another operator's."""
+    """Format the number of calls, and separately the number of fused ones."""
     fused = f"{total.fused} fused" if total.fused else ""
     return " + ".join(each for each in (str(total.calls - total.fused or ""), fused) if each)
 
 
-def _calls(study: Study) -> str:
-    whole = study.whole or 1.0
-    ranked = sorted(study.steps, key=lambda step: -step.time)
+def _calls(analysis: RunAnalysis) -> str:
+    whole = analysis.whole or 1.0
+    ranked = sorted(analysis.steps, key=lambda step: -step.time)
     largest = ranked[0].time if ranked else 1.0
     rows = [
         [
@@ -94,5 +94,5 @@ def _calls(study: Study) -> str:
 
 
 def _file(source: str) -> str:
-    """A source line without folders and function."""
+    """Format a source line without folders and function."""
     return source.split(", in ")[0].replace("\\", "/").split("/")[-1]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""How a report looks, in light and dark, and the few lines of script that zoom and open."""
+"""Style sheet of a report, light and dark, and the script for zooming and opening."""
 
 STYLE = """
 :root{--paper:#fff;--sheet:#fff;--ink:#1c222d;--soft:#5b6472;--line:#a9b1bd;--rule:#e3e6eb;--bar:#8fb4ee;--bad:#c5283d;

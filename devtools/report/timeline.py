@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One run from left to right: instructions in a lane, what runs inside of delegates in the lane below."""
+"""Section with the timeline of one run: a lane of instructions, and below it a lane of operators inside delegates."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from html import escape
 
 from executorch.devtools.inspector.steps import RUNTIME, Step, by_operator, totals
 from executorch.devtools.report.markup import OTHERS, colours_of, legend, milliseconds
-from executorch.devtools.report.study import Study
+from executorch.devtools.report.run_analysis import RunAnalysis
 
 _ZOOMS = (1, 2, 4, 8, 16)
 _DELEGATE = "#c9cfda"
-_LAST_LABEL = 0.96  # a tick farther right has no room for its text
+_LAST_LABEL = 0.96  # beyond this fraction of the width, a tick lacks room for its text
 
 
-def timeline(study: Study) -> str:
-    """The section's contents."""
-    whole = max((step.length for step in study.steps if step.ran == RUNTIME), default=0.0) or study.whole
-    operators = [step for step in study.steps if step.is_operator]
+def timeline(analysis: RunAnalysis) -> str:
+    """Return the section's HTML."""
+    whole = max((step.length for step in analysis.steps if step.ran == RUNTIME), default=0.0) or analysis.whole
+    operators = [step for step in analysis.steps if step.is_operator]
     colours = colours_of(total.key for total in totals(operators, by_operator) if total.calls > total.fused)
-    delegates = {step.instruction for step in study.steps if not step.is_operator and step.ran != RUNTIME}
+    delegates = {step.instruction for step in analysis.steps if not step.is_operator and step.ran != RUNTIME}
     lanes = [
-        ("instructions", [step for step in study.steps if step.ran != RUNTIME and not _is_inside(step, delegates)]),
+        ("instructions", [step for step in analysis.steps if step.ran != RUNTIME and not _is_inside(step, delegates)]),
         ("inside delegates", [step for step in operators if _is_inside(step, delegates)]),
     ]
     buttons = "".join(f'<button data-zoom="{zoom}">{zoom} x</button>' for zoom in _ZOOMS)
@@ -33,7 +33,7 @@ def timeline(study: Study) -> str:
     if delegates:
         named.append((_DELEGATE, "a delegate's call"))
     return (
-        f"<p>The run of median time among {study.runs}: {milliseconds(whole)}. Point at a part for what it is. "
+        f"<p>The run of median time among {analysis.runs}: {milliseconds(whole)}. Hover over a part for details. "
         f'Zoom: <span class="zoom">{buttons}</span></p>'
         f'<div class="scroll"><div class="time" id="time">{rows}{_axis(whole)}</div></div>{legend(named)}'
     )
@@ -61,7 +61,7 @@ def _part(step: Step, whole: float, colours: Mapping[str, str]) -> str:
 
 
 def _short(label: str, is_more: bool) -> str:
-    """An operator without namespace and overload; is_more: others are fused to it."""
+    """Format an operator without namespace and overload; is_more: others are fused into it."""
     parts = label.split(".")
     name = parts[-2] if len(parts) > 2 else parts[-1]
     return name + (" + …" if is_more else "")
@@ -78,7 +78,7 @@ def _axis(whole: float) -> str:
 
 
 def _tick(whole: float) -> float:
-    """A round step, about ten of which make up the whole."""
+    """A round step that divides the whole into about ten parts."""
     base: float = 10.0 ** len(str(int(whole))) / 1000 if whole >= 1 else 1e-6
     while True:
         for factor in (1, 2, 5):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Where each byte of a `.pte` file goes, and files without some: `python -m executorch.devtools.size FILE.pte`."""
+"""Account for each byte of a `.pte` file, and strip parts of it: `python -m executorch.devtools.size FILE.pte`."""
 
 from executorch.devtools.size.breakdown import Part, Size, size_of
 from executorch.devtools.size.edit import EditError, extract, strip

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`python -m executorch.devtools.size FILE.pte`: where each byte of the file goes."""
+"""`python -m executorch.devtools.size FILE.pte`: account for each byte of the file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from executorch.exir.serialize.regular_file import read_regular_file
 
 
 def render(size: Size, modules: Mapping[str, int], most: int) -> str:
-    """Tables for a reader: kinds, the `most` largest parts and modules (path → bytes of constants), operators and
-    delegates."""
+    """Format tables: kinds, the `most` largest parts and modules (path → bytes of constants), operators, delegates."""
     kinds = [(kind, count, f"{100 * count / size.file:.1f} %") for kind, count in _largest(size.totals)]
     parts = [(part.kind, part.nbytes, part.uses, part.name, part.same_as or "") for part in size.parts[:most]]
     calls = [*_largest(size.delegates), *_largest(size.operators)]
@@ -38,7 +37,7 @@ def render(size: Size, modules: Mapping[str, int], most: int) -> str:
     if any(modules):
         tables.append(tabulate(rows[:most], headers=("constants of module", "bytes")))
         if len(rows) > most:
-            tables.append(f"and {len(rows) - most} modules with less")
+            tables.append(f"and {len(rows) - most} smaller modules")
     tables.append(tabulate(calls, headers=("runs", "calls")))
     return "\n\n".join(tables)
 
@@ -48,19 +47,19 @@ def _largest(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 _HELP = """\
-Where each byte of a .pte file goes: constants, delegates, the program, padding, duplicates.
+Accounts for each byte of a .pte file: constants, delegates, program, padding, duplicates.
 
-  python -m executorch.devtools.size model.pte                     the largest parts, operators, delegates
-  python -m executorch.devtools.size model.pte --record record     also constants by module, of the export's ETRecord
-  python -m executorch.devtools.size model.pte --list              the file from its first byte to its last
+  python -m executorch.devtools.size model.pte                     list the largest parts, operators, delegates
+  python -m executorch.devtools.size model.pte --record record     also list constants by module, from an ETRecord
+  python -m executorch.devtools.size model.pte --list              list the regions in file order
   python -m executorch.devtools.size model.pte --extract NAME --to part.bin
   python -m executorch.devtools.size model.pte --strip debug --strip method:encode --to small.pte
 
-What is left after --strip computes the same. It always leaves out what nothing refers to; and further:
+--strip keeps the results of the remaining methods. It always removes unreferenced parts, and on request:
   debug           stack traces and names of tensors
-  method:NAME     a method, with what it alone uses
+  method:NAME     a method, with the parts that only it uses
   backend:ID      the methods that delegate to that backend
-  named-data:KEY  data that no delegate that is left names
+  named-data:KEY  named data that no remaining delegate uses
 """
 
 _STRIPPED = ("method", "backend", "named-data")
@@ -85,7 +84,7 @@ def _edit(data: bytes, options: argparse.Namespace) -> None:
 
 
 def _modules(data: bytes, record: Path | None) -> dict[str, int]:
-    """Bytes of constants by module: of the record's programs, else of those constants that the file names."""
+    """Module → bytes of constants, from the record's programs or the names in the file."""
     from executorch.devtools.checked_program import checked_program
     from executorch.devtools.etrecord import parse_etrecord
     from executorch.devtools.memory.constants import constants_of_file, constants_of_programs
@@ -104,7 +103,7 @@ def _list(data: bytes, as_json: bool) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns the exit status."""
+    """Run the command; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m executorch.devtools.size",
         description=_HELP,
@@ -113,15 +112,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path, metavar="FILE.pte")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--parts", type=number, default=20, metavar="N", help="show the N largest parts (default: 20)")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="the ETRecord of the export, which names modules")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="ETRecord of the export, which names modules")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--list", action="store_true", help="the file's regions: program, segments, padding")
-    what.add_argument("--extract", metavar="NAME", help="write the bytes of a part, named as the table does")
-    what.add_argument("--strip", action="append", metavar="WHAT", help="write the file without it; may be repeated")
-    parser.add_argument("--to", type=Path, metavar="FILE", help="where --extract and --strip write")
+    what.add_argument("--list", action="store_true", help="list the file's regions: program, segments, padding")
+    what.add_argument("--extract", metavar="NAME", help="write the bytes of a part, by its name in the table")
+    what.add_argument("--strip", action="append", metavar="WHAT", help="remove a part; may be repeated")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="file that --extract or --strip writes")
     options = parser.parse_args(arguments)
     if bool(options.extract or options.strip) != (options.to is not None):
-        parser.error("--extract and --strip need --to, and nothing else does")
+        parser.error("--to is required with --extract and --strip, and not allowed otherwise")
     try:
         data = read_regular_file(options.file)
         if options.extract or options.strip:

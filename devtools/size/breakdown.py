@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A file's bytes by what they are: every byte is counted once."""
+"""Break a file down into parts; every byte counts once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from executorch.exir.serialize.pte_file import PteFile
 
 @dataclass(frozen=True)
 class Part:
-    """Bytes of one constant, mutable buffer, delegate or piece of named data.
+    """Bytes of one constant, mutable buffer, delegate or named data.
 
-    `name` is what the file knows of it, `uses` how many tensors or delegates refer to it, `same_as` the name of a part
-    with equal bytes that comes before it.
+    name: as in the file. uses: number of tensors or delegates that refer to it. same_as: name of an earlier part with
+    equal bytes.
     """
 
     kind: str
@@ -32,10 +32,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Size:
-    """`totals`: bytes by kind, whose sum is the file; alignment between constants is theirs. `parts`: largest first.
+    """Breakdown of a file.
 
-    `operators`, `delegates`: calls of each in all methods. `duplicates`: bytes of parts that are there already.
-    `regions`: the file from its first byte to its last, padding with what it is for.
+    totals: kind → bytes, summing up to the file; alignment between constants counts as constants. parts: largest first.
+    operators, delegates: number of calls of each in all methods. duplicates: bytes of parts equal to earlier parts.
+    regions: in file order, padding with its reason.
     """
 
     file: int
@@ -47,12 +48,12 @@ class Size:
     regions: list[Region]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as numbers, texts, lists and dicts, for JSON."""
+        """Return numbers, strings, lists and dicts, for JSON."""
         return asdict(self)
 
 
 def size_of(data: BytesLike) -> Size:
-    """The breakdown of a `.pte` file's bytes. Raises MalformedProgramError if they are none."""
+    """Break down a `.pte` file's bytes. Raises MalformedProgramError for any other bytes."""
     view = memoryview(data).cast("B")
     file = checked_program(view)
     parts = list(_marked(parts_with_bytes(file)))
@@ -68,7 +69,7 @@ def size_of(data: BytesLike) -> Size:
 
 
 def parts_with_bytes(file: PteFile) -> Iterator[tuple[Part, BytesLike]]:
-    """Every constant, mutable buffer, delegate payload and piece of named data, unmarked, with its bytes."""
+    """Every constant, mutable buffer, delegate payload and named data with its bytes; duplicates are not marked."""
     uses: Counter[tuple[bool, int]] = Counter()
     names: dict[tuple[bool, int], str] = {}
     for plan in file.program.execution_plan:

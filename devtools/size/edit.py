@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Editing `.pte` files: take a part out as bytes, or write the file again without what it can do without.
+"""Edit `.pte` files: extract a part, or strip unneeded parts.
 
-What remains computes the same: names for debugging, and what nothing refers to, are all that `strip` takes away by
-itself. Methods, and data that delegates find by name, go when they are named.
+Remaining methods compute the same. By itself, `strip` removes only debug names and unreferenced parts. It removes
+methods and named data on request.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from executorch.exir.serialize.header import find_extended_header
 
 
 class EditError(ValueError):
-    """What is asked for is not in the file, or cannot be left out."""
+    """A requested part is not in the file, or cannot be removed."""
 
 
 def extract(data: BytesLike, name: str) -> bytes:
-    """The bytes of the constant, mutable buffer, delegate payload or named data of that name, as `size_of` names them.
+    """Return the bytes of a constant, mutable buffer, delegate payload or named data by its name in `size_of`.
 
-    Raises EditError if there is none, or more than one; MalformedProgramError if the bytes are no program.
+    Raises EditError unless exactly one part has the name, MalformedProgramError for bytes that are not a program.
     """
     parts = list(parts_with_bytes(checked_program(data)))
     found = [bytes(content) for part, content in parts if part.name == name]
     if len(found) != 1:
         known = ", ".join(sorted({f"'{part.name}'" for part, _ in parts})) or "none"
-        raise EditError(f"'{name}': expected the name of one part, found {len(found)}; there are: {known}")
+        raise EditError(f"'{name}': expected the name of one part, found {len(found)} of: {known}")
     return found[0]
 
 
@@ -55,14 +55,14 @@ def strip(
     named_data: Collection[str] = (),
     unused: bool = True,
 ) -> bytes:
-    """The `.pte` file without `methods`, without the methods that delegate to one of `backends`, and without the
-    `named_data` of these keys.
+    """Return the `.pte` file without `methods`, without the methods that delegate to `backends`, and without the
+    `named_data` keys.
 
-    debug: also without stack traces and names of tensors (of mutable buffers too, which `get_attribute` and training
-    look up by name). unused: also without constants, delegates, operators and initial values that no method refers to.
+    debug: also remove stack traces and names of tensors (including mutable buffers, which `get_attribute` and training
+    look up by name). unused: also remove constants, delegates, operators and initial values that no method refers to.
 
-    Raises EditError if a name is not in the file, no method would be left, or a delegate that is left names the data;
-    MalformedProgramError if the bytes are no program.
+    Raises EditError for an unknown name, if no method would remain, or if a remaining delegate uses the named data;
+    MalformedProgramError for bytes that are not a program.
     """
     layout = _layout(data)
     file = checked_program(data)
@@ -75,7 +75,7 @@ def strip(
 
 
 def _layout(data: BytesLike) -> PteLayout:
-    """Segments lie as they did: delegates in some of their own, all at multiples of what they were."""
+    """Keep the layout of segments: separate ones for delegates, and the original alignments."""
     view = memoryview(data).cast("B")
     header = find_extended_header(view)
     if header is None:
@@ -99,14 +99,14 @@ def _kept_plans(program: Program, methods: Collection[str], backends: Collection
         plan for plan in plans if plan.name not in methods and not any(each.id in backends for each in plan.delegates)
     ]
     if not kept:
-        raise EditError(f"no method would be left of {[plan.name for plan in plans]}")
+        raise EditError(f"cannot remove all methods {[plan.name for plan in plans]}")
     return kept
 
 
 def _check_known(what: str, asked: Collection[str], known: Collection[str]) -> None:
     unknown = sorted(set(asked) - set(known))
     if unknown:
-        raise EditError(f"no {what} {unknown}; the file has {sorted(known)}")
+        raise EditError(f"unknown {what} {unknown}: the file has {sorted(known)}")
 
 
 def _without_debug(plan: ExecutionPlan) -> ExecutionPlan:
@@ -117,7 +117,7 @@ def _without_debug(plan: ExecutionPlan) -> ExecutionPlan:
 def _unnamed(value: KernelTypes) -> KernelTypes:
     extra = value.extra_tensor_info if isinstance(value, Tensor) else None
     if extra is None or extra.location is TensorDataLocation.EXTERNAL:
-        return value  # data in another file is found by its name
+        return value  # data in another file is looked up by name
     assert isinstance(value, Tensor)
     return replace(value, extra_tensor_info=replace(extra, fully_qualified_name=None))
 
@@ -127,12 +127,12 @@ def _without_named_data(file: PteFile, keys: Collection[str]) -> PteFile:
     payloads = [file.program.backend_delegate_data[index].data for index in _payloads(file.program)]
     for key in keys:
         if any(key.encode() in bytes(payload) for payload in payloads):
-            raise EditError(f"named data '{key}': a delegate that is left names it")
+            raise EditError(f"named data '{key}': a remaining delegate uses it")
     return replace(file, named_data={key: blob for key, blob in file.named_data.items() if key not in keys})
 
 
 def _payloads(program: Program) -> list[int]:
-    """Indices of the payloads that delegates refer to, in their order."""
+    """Indices of the payloads that delegates refer to, in order."""
     return list(dict.fromkeys(each.processed.index for plan in program.execution_plan for each in plan.delegates))
 
 
@@ -161,7 +161,7 @@ def _without_unused(file: PteFile) -> PteFile:
 
 
 def _has_bytes(value: object) -> TypeGuard[Tensor]:
-    """Return whether a value is a tensor whose bytes are in the file."""
+    """Return whether a value is a tensor with bytes in the file."""
     if not isinstance(value, Tensor) or not value.data_buffer_idx:
         return False
     extra = value.extra_tensor_info
@@ -169,7 +169,7 @@ def _has_bytes(value: object) -> TypeGuard[Tensor]:
 
 
 def _used_buffers(program: Program, is_mutable: bool) -> list[int]:
-    """Entry 0 stands for no bytes."""
+    """Renumber a buffer index; entry 0 means no bytes."""
     values = (value.val for plan in program.execution_plan for value in plan.values)
     tensors = (value for value in values if _has_bytes(value))
     return [0, *sorted({each.data_buffer_idx for each in tensors if (each.allocation_info is not None) == is_mutable})]

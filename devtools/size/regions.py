@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A file from its first byte to its last: the program, segments, and the padding between them."""
+"""Regions of a file in order: program, segments, and padding between them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from executorch.exir.serialize.tables import PROGRAM
 
 @dataclass(frozen=True)
 class Region:
-    """Bytes [offset, offset + nbytes) of the file. `name`: what a segment belongs to, or what padding is for."""
+    """Bytes [offset, offset + nbytes) of the file. name: owner of a segment, or reason of padding."""
 
     offset: int
     nbytes: int
@@ -24,16 +24,16 @@ class Region:
 
 
 def regions_of(data: BytesLike) -> list[Region]:
-    """The regions in the order of the file, which they cover; empty segments are left out.
+    """Regions that cover the file in order, without empty segments.
 
-    Raises MalformedProgramError if the bytes are no program.
+    Raises MalformedProgramError for bytes that are not a program.
     """
     view = memoryview(data).cast("B")
     return list(_regions(view, program_of(view)))
 
 
 def program_of(view: memoryview) -> Program:
-    """The program's tables as they are in the file, segments apart."""
+    """The program's tables as stored in the file, without segments."""
     header = find_extended_header(view)
     return FlatbufferReader(view[: header.program_size] if header else view, PROGRAM).root(Program)
 
@@ -42,7 +42,7 @@ def _regions(view: memoryview, program: Program) -> Iterator[Region]:
     header = find_extended_header(view)
     end = header.program_size if header else len(view)
     base = header.segment_base_offset if header else 0
-    yield Region(0, end, "program", "tables, and constants and payloads that are in no segment")
+    yield Region(0, end, "program", "tables, and constants and payloads outside segments")
     order = sorted(range(len(program.segments)), key=lambda index: program.segments[index].offset)
     users = _users(program)
     for index in order:
@@ -56,11 +56,11 @@ def _regions(view: memoryview, program: Program) -> Iterator[Region]:
         yield Region(begin, segment.size, kind, f"segment {index}: {name}")
         end = max(end, begin + segment.size)
     if end < len(view):
-        yield Region(end, len(view) - end, "padding", "behind the last segment")
+        yield Region(end, len(view) - end, "padding", "after the last segment")
 
 
 def _users(program: Program) -> dict[int, tuple[str, str]]:
-    """Segment → kind and what refers to it."""
+    """Segment → (kind, owner)."""
     users = {program.constant_segment.segment_index: ("constants", f"{len(program.constant_segment.offsets)} entries")}
     if not program.constant_segment.offsets:
         users.clear()
@@ -78,7 +78,7 @@ def _users(program: Program) -> dict[int, tuple[str, str]]:
 
 
 def totals_of(view: memoryview) -> dict[str, int]:
-    """Bytes by kind; their sum is the file. Alignment between constants is theirs."""
+    """Kind → bytes, summing up to the file. Alignment between constants counts as constants."""
     program = program_of(view)
     totals: Counter[str] = Counter()
     for region in _regions(view, program):

@@ -30,7 +30,7 @@ def generate_model_size_information(
     Args:
         model: A program of any dialect. Weights that only delegates use are part of the delegates.
         delegate_deserializers: By backend: a function from a delegate's payload to entries for its row.
-        flatbuffer: The finished program. Its size, and what is neither weights nor delegates, join the sums.
+        flatbuffer: The serialized program. Its size and the remaining bytes are added to the sums.
     """
     tensors = sorted(_weights(model), key=lambda row: -int(row["num_bytes"]))
     delegates = sorted(_delegates(model, delegate_deserializers or {}), key=lambda row: -int(row["num_bytes"]))

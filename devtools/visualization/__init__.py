@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Looking at programs: a page that shows what runs where, and graphs for Google's Model Explorer."""
+"""Visualize programs: a page with the graph, and graphs for Google's Model Explorer."""
 
 from executorch.devtools.visualization.model_explorer_graph import visualize_with_clusters
 from executorch.devtools.visualization.page import (

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs as graphs for Google's Model Explorer, in its JSON format (github.com/google-ai-edge/model-explorer, "JSON
-graph format"): nodes with a namespace, which is drawn as a layer around them, and edges named by where they end."""
+"""Write programs as graphs for Google's Model Explorer, in its "JSON graph format"
+(github.com/google-ai-edge/model-explorer). A node's namespace is drawn as a layer; an edge is stored at its target.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +28,10 @@ def visualize_with_clusters(
     get_node_partition_name: Callable[[Node], str | None] = lambda node: node.meta.get("delegation_tag"),
     get_node_qdq_cluster_name: Callable[[Node], str | None] = lambda node: node.meta.get("cluster"),
 ) -> Path:
-    """A program whose partitions and quantized clusters are drawn as layers.
+    """Write a graph whose partitions and quantized clusters are layers; return the path of the file.
 
-    json_file_name: a file that Model Explorer opens. None: a page of ours, without the layers, is shown at once.
-    The functions name the partition and the cluster of a node, None for neither. Returns the path of what was written.
+    json_file_name: the file to write for Model Explorer. None: write and show our own page, without the layers.
+    The functions return the name of a node's partition and cluster, or None.
     """
     if json_file_name is None:
         return visualize(exported_program, reuse_server, no_open_in_browser)
@@ -55,7 +56,7 @@ def _one_layer(name: str) -> str:
 
 
 def collection(label: str, name: str, nodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A file's contents: one graph of the nodes."""
+    """Contents of a file with one graph of the nodes."""
     graph = {"id": name, "collectionLabel": label, "nodes": list(nodes)}
     return {"label": label, "graphs": [graph], "graphsWithLevel": [{"graph": graph, "level": 0}]}
 
@@ -63,7 +64,7 @@ def collection(label: str, name: str, nodes: Sequence[Mapping[str, Any]]) -> dic
 def explorer_node(
     identity: str, label: str, namespace: str, facts: Mapping[str, str], sources: Sequence[str]
 ) -> dict[str, Any]:
-    """A node that shows the facts that are known, and reads the sources, by their identities."""
+    """A node with its known attributes and edges from its sources, by id."""
     return {
         "id": identity,
         "label": label,
@@ -77,7 +78,7 @@ def explorer_node(
 
 
 def describe_source(node: Node) -> dict[str, str]:
-    """What a node is and where it comes from."""
+    """Attributes of a node: operator, dtype, sizes, origin."""
     return {
         "target": str(node.target),
         "value": describe_value(node),

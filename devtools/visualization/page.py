@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs as a page in the browser: what runs where, as a picture of the graph."""
+"""Show programs as a page with their graph in the browser."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Visualizable = ExportedProgram | EdgeProgramManager | ExecutorchProgramManager
 
 
 class ModelExplorerServer(AbstractContextManager[None]):
-    """The documented way to show several programs: `with ModelExplorerServer(): visualize(program)`.
+    """ExecuTorch's documented context for several programs: `with ModelExplorerServer(): visualize(program)`.
 
-    Our pages are files that need no server: nothing is started, and `port` serves nothing.
+    Our pages are files and need no server. The class starts nothing, and `port` is ignored.
     """
 
     def __init__(self, open_in_browser: bool = True, port: int | None = None) -> None:
@@ -37,7 +37,7 @@ class ModelExplorerServer(AbstractContextManager[None]):
 
 
 class SingletonModelExplorerServer(ModelExplorerServer):
-    """The same, for programs that nest it."""
+    """The same context for nested use."""
 
 
 def visualize(
@@ -46,10 +46,10 @@ def visualize(
     no_open_in_browser: bool = False,
     path: str | Path | None = None,
 ) -> Path:
-    """Writes a page that shows what runs where in a program (all methods of a manager) and opens it in the browser.
+    """Write a page with the graph of a program (all methods of a manager), open it in the browser, return its path.
 
-    path: where to write it; by default a new file in the folder for temporary files. reuse_server: taken for
-    ExecuTorch's scripts; there is no server. Returns the page's path. TypeError: not a program.
+    path: file to write; by default a new temporary file. reuse_server: accepted for compatibility and ignored. Raises
+    TypeError for an object that is not a program.
     """
     return _show(_programs(visualizable), no_open_in_browser, path)
 
@@ -61,7 +61,7 @@ def visualize_graph(
     no_open_in_browser: bool = False,
     path: str | Path | None = None,
 ) -> Path:
-    """The same for a graph, such as a pass returns, in the place of the program's own."""
+    """Like `visualize`, for a graph such as a pass returns, in place of the program's own."""
     name, program = next(iter(_programs(exported_program).items()))
     return _show({name: with_graph(program, graph_module, [WellFormed])}, no_open_in_browser, path)
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.devtools.report import make_study, report_html
+from executorch.devtools.report import analyze_run, report_html
 from executorch.exir import to_edge, to_edge_transform_and_lower
 from executorch.exir.memory.picture import plan_svg
 from executorch.exir.report.delegation_picture import write_delegation
@@ -43,10 +43,10 @@ def main(folder: Path) -> None:
     lowered = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()], generate_etrecord=True)
     program = lowered.to_executorch()
     write_delegation({"forward": program.exported_program()}, folder / "delegation.html")
-    study = make_study(
+    analysis = analyze_run(
         program.buffer, title="a small network", inputs=inputs, record=program.get_etrecord(), runs=10, warm_up=2
     )
-    (folder / "report.html").write_text(report_html(study))
+    (folder / "report.html").write_text(report_html(analysis))
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def test_the_help_of_every_command_has_an_example(command: str, capsys: pytest.C
         ("profile PTE --inputs MODEL:narrow", "input 0: expected a float32 tensor"),
         ("compare MODEL:broken PTE", "MODEL:broken cannot be exported: AttributeError"),
         ("compare MODEL:make PTE --partitioner MODEL:raising", "--partitioner"),
-        ("report PTE --trace OTHER -o PAGE", "another program: its instruction 0 ran"),
+        ("report PTE --trace OTHER -o PAGE", "another program: instruction 0 ran"),
         ("report PTE -o NOWHERE", "No such file"),
     ],
 )

@@ -93,5 +93,5 @@ def test_reducers_are_found_by_name_and_cannot_take_the_name_of_another() -> Non
     assert get_reducer("STATS") is STATS
     with pytest.raises(ValueError, match="Unknown reducer"):
         get_reducer("median")
-    with pytest.raises(ValueError, match="belongs to a reducer"):
+    with pytest.raises(ValueError, match="reserved for a built-in reducer"):
         get_reducer(StatReducer("STATS", (), FULL_TENSOR.emit, FULL_TENSOR.eager))

@@ -64,7 +64,7 @@ def test_each_layer_is_told_with_its_scheme_and_noise() -> None:
     assert rough.sqnr < min(first.sqnr, last.sqnr)
     exact = torch.cat([model(*x) for x in data])
     assert report.sqnr == pytest.approx(sqnr(exact, torch.cat([converted(*x) for x in data])), abs=1e-6)
-    assert "not told" in last.why and json.loads(report.to_json())["layers"][1]["layer"] == "rough"
+    assert "not configured for it" in last.why and json.loads(report.to_json())["layers"][1]["layer"] == "rough"
     lowered = quantization_report(graph, converted, data, lowered_on_xnnpack(converted, data[0]))
     assert {one.runs for one in lowered.layers} == {"delegated to XnnpackBackend"}
     assert "rough" in str(lowered) and "XnnpackBackend" in str(lowered)
@@ -139,6 +139,6 @@ def test_the_layer_that_costs_most_is_left_in_float() -> None:
 def test_tensors_where_inputs_of_calls_are_expected_are_told_apart() -> None:
     images = [x for (x,) in _data()]
     with pytest.raises(
-        TypeError, match=r"data\[0\] is a tensor of shape \[4, 3, 4, 4\], expected .* as a tuple: \(x,\)"
+        TypeError, match=r"data\[0\]: expected .* as a tuple \(x,\), found a tensor of shape \[4, 3, 4, 4\]"
     ):
         leave_sensitive_layers_in_float(Model(), _quantizer, images, budget=23)

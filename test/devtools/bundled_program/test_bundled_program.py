@@ -78,7 +78,7 @@ def test_numbers_are_kept_as_what_they_are() -> None:
 
 def test_what_does_not_fit_the_program_is_named(program: ExecutorchProgramManager) -> None:
     wrong = {
-        r"test suite of 'other': the program has the methods \['forward'\]": suite(method="other"),
+        r"test suite of 'other': expected one of the program's methods \['forward'\]": suite(method="other"),
         "'forward', test case 0, inputs: expected 2; found 1": suite(MethodTestCase((X,))),
         "test case 1, input 1: expected FLOAT; found LONG": suite(
             MethodTestCase((X, X)), MethodTestCase((X, X.long()))

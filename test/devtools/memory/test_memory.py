@@ -92,5 +92,5 @@ def test_what_cannot_be_run_says_why(program: ExecutorchProgramManager) -> None:
     (row,) = [row for row in found.methods["forward"].figures if row.what == "planned arenas"]
     assert row.measured is None
     assert "input 0" in row.note
-    with pytest.raises(ValueError, match=r"\['backward'\]: the program has the methods \['forward'\]"):
+    with pytest.raises(ValueError, match=r"\['backward'\]: expected methods of the program, \['forward'\]"):
         explain(program, {"backward": []})

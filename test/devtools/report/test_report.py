@@ -14,8 +14,8 @@ import pytest
 import torch
 from recorded_run import TwoBlocks
 
-from executorch.devtools.report import chrome_trace, graph_html, make_study, model_explorer, report_html, write_report
-from executorch.devtools.report.study import Study
+from executorch.devtools.report import analyze_run, chrome_trace, graph_html, model_explorer, report_html, write_report
+from executorch.devtools.report.run_analysis import RunAnalysis
 from executorch.exir import ExecutorchProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.runtime import Runtime
@@ -44,15 +44,15 @@ def model() -> TwoBlocks:
 
 
 @pytest.fixture(scope="module")
-def wrong(model: TwoBlocks) -> Study:
+def wrong(model: TwoBlocks) -> RunAnalysis:
     """A program with a wrong bias in the second block."""
     broken = copy.deepcopy(model)
     with torch.no_grad():
         broken.two.lin.bias[0] += 1
-    return make_study(lowered(broken), title="wrong.pte", model=model, inputs=(X,), runs=5)
+    return analyze_run(lowered(broken), title="wrong.pte", model=model, inputs=(X,), runs=5)
 
 
-def test_a_report_shows_times_sources_gaps_and_memory(wrong: Study) -> None:
+def test_a_report_shows_times_sources_gaps_and_memory(wrong: RunAnalysis) -> None:
     page = report_html(wrong)
     assert re.findall(r'<section id="(\w+)">', page) == [
         *("overview", "timeline", "operators", "graph", "numbers", "memory")
@@ -65,7 +65,7 @@ def test_a_report_shows_times_sources_gaps_and_memory(wrong: Study) -> None:
     assert wrong.comparison.first.module.startswith("two")
 
 
-def test_the_steps_of_a_run_take_all_of_its_time(wrong: Study) -> None:
+def test_the_steps_of_a_run_take_all_of_its_time(wrong: RunAnalysis) -> None:
     assert sum(step.time for step in wrong.steps) == pytest.approx(wrong.whole, rel=0.05)
     assert {step.module for step in wrong.steps if step.is_attributed} >= {"", "one.lin", "two.lin"}
 
@@ -73,19 +73,19 @@ def test_the_steps_of_a_run_take_all_of_its_time(wrong: Study) -> None:
 def test_what_is_in_the_file_alone_needs_no_run_and_no_record(model: TwoBlocks, tmp_path: Path) -> None:
     path = tmp_path / "model.pte"
     path.write_bytes(to_edge(torch.export.export(model, (X,))).to_executorch().buffer)
-    study = make_study(path, runs=0)
-    labels = [call.label for call in study.calls]
+    analysis = analyze_run(path, runs=0)
+    labels = [call.label for call in analysis.calls]
     assert labels == ["input 0", *["addmm", "relu", "add", "erf"] * 2, "output"]
-    reads = {call.label: call.reads for call in study.calls[:5]}
+    reads = {call.label: call.reads for call in analysis.calls[:5]}
     assert reads["add"] == ["call 1", "input 0"] and reads["relu"] == ["call 0"]
-    assert "runs in a kernel" in graph_html(study)
+    assert "runs in a kernel" in graph_html(analysis)
     written = write_report(path, tmp_path / "report.html", runs=2)
     assert written.title == "model.pte" and "float32[2, 4]" in (tmp_path / "report.html").read_text()
 
 
 def test_the_memory_of_a_file_is_what_its_plan_says(model: TwoBlocks) -> None:
     made = to_edge(torch.export.export(model, (X,))).to_executorch()
-    plan = make_study(made, runs=0).memory
+    plan = analyze_run(made, runs=0).memory
     assert plan is not None
     assert plan.size == made.memory_plans["forward"].size
     assert plan.arenas[0].most_alive <= plan.size
@@ -96,7 +96,7 @@ def test_the_memory_of_a_file_is_what_its_plan_says(model: TwoBlocks) -> None:
             assert one is other or apart, (one, other)
 
 
-def test_other_viewers_get_every_run_and_every_node(wrong: Study) -> None:
+def test_other_viewers_get_every_run_and_every_node(wrong: RunAnalysis) -> None:
     trace = chrome_trace(wrong)["traceEvents"]
     runs = [event for event in trace if event["name"] == "Method::execute"]
     assert len(runs) == 5 and all(event["ph"] in "MX" for event in trace)
@@ -111,12 +111,12 @@ def test_other_viewers_get_every_run_and_every_node(wrong: Study) -> None:
 
 
 def test_a_model_needs_inputs(model: TwoBlocks) -> None:
-    with pytest.raises(ValueError, match="inputs are needed"):
-        make_study(lowered(model), model=model)
+    with pytest.raises(ValueError, match="requires inputs"):
+        analyze_run(lowered(model), model=model)
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_a_browser_shows_the_report(wrong: Study, tmp_path: Path) -> None:
+def test_a_browser_shows_the_report(wrong: RunAnalysis, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text(report_html(wrong))
     dom = _browser(tmp_path, page, "--dump-dom")

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a report shows: a method of a program, how it ran, what it came from, and where its numbers part."""
+"""RunAnalysis: the data of a report: a program's method, its run, sources and numeric differences."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from executorch.exir.schema import DelegateCall, ExecutionPlan, KernelCall
 
 
 @dataclass(frozen=True)
-class Study:
-    """`steps`: of an execution, in milliseconds. `whole`: an execution's average time, 0 if it was not run.
+class RunAnalysis:
+    """Data of a report.
 
-    inside: instruction that calls a delegate → nodes of the edge program that it runs, with a record. comparison: with
-    the model. memory: the planned arenas. constants: bytes by the path of the module that has
-    them, "" if it is not known.
+    steps: of an execution, in milliseconds. whole: average time of an execution, 0 without a run. inside: delegate
+    call's instruction → nodes of the edge program that it runs, with a record. comparison: with the model. memory:
+    planned arenas. constants: module path → bytes; "" if the module is unknown.
     """
 
     title: str
@@ -59,19 +59,19 @@ class Study:
 
     @property
     def modules(self) -> dict[int, str]:
-        """Instruction → path of its operators' module, where it is known."""
+        """Instruction → module path of its operators, if known."""
         return {step.instruction: step.module for step in self.steps if step.instruction is not None and step.module}
 
-    def with_memory(self, memory: MemoryPlan, constants: Mapping[str, int]) -> Study:
-        """The same, with the planned arenas, and the bytes of constants by module."""
+    def with_memory(self, memory: MemoryPlan, constants: Mapping[str, int]) -> RunAnalysis:
+        """A copy with planned arenas and bytes of constants by module."""
         return replace(self, memory=memory, constants=constants)
 
     def steps_of(self, instruction: int | None) -> list[Step]:
-        """What an instruction ran, in parts."""
+        """The steps of an instruction."""
         return [step for step in self.steps if instruction is not None and step.instruction == instruction]
 
     def gaps_of(self, instruction: int | None, handles: Collection[int] = ()) -> list[OperatorGap]:
-        """What was compared of an instruction, or of what it ran of some debug handles."""
+        """Differences at an instruction, or at those of its operators with the given debug handles."""
         found = [] if self.comparison is None else self.comparison.operators
         return [
             each
@@ -81,7 +81,7 @@ class Study:
 
 
 def blocks_with_sources(trace: Trace, record: ETRecord | None, method: str | None) -> list[EventBlock]:
-    """The trace's blocks in milliseconds, with what a record knows of them."""
+    """The trace's blocks in milliseconds, attributed by the record."""
     blocks = blocks_of(trace, BlockSettings(TimeScale.NS, TimeScale.MS, lambda _: None))
     if record is not None:
         name = method_of(record, method)
@@ -89,7 +89,7 @@ def blocks_with_sources(trace: Trace, record: ETRecord | None, method: str | Non
     return blocks
 
 
-def study_of(
+def analysis_of(
     title: str,
     plan: ExecutionPlan,
     file_bytes: int,
@@ -97,19 +97,19 @@ def study_of(
     trace: Trace | None = None,
     record: ETRecord | None = None,
     comparison: Comparison | None = None,
-) -> Study:
-    """Brings together what is known. Raises ValueError if trace or record are of another program."""
+) -> RunAnalysis:
+    """Collect the data of a report. Raises ValueError if trace or record belong to another program."""
     if record is not None:
         check_record(record, plan)
     inside = _inside(record, plan.name)
-    study = Study(title, plan.name, plan, file_bytes, inside=inside, comparison=comparison)
+    analysis = RunAnalysis(title, plan.name, plan, file_bytes, inside=inside, comparison=comparison)
     if trace is None:
-        return study
+        return analysis
     blocks = blocks_with_sources(trace, record, plan.name)
     block = execution_of(blocks)
     _check_events(block, plan)
     return replace(
-        study,
+        analysis,
         blocks=blocks,
         steps=steps_of(block),
         whole=whole_time(block),
@@ -119,7 +119,7 @@ def study_of(
 
 
 def _check_events(block: EventBlock, plan: ExecutionPlan) -> None:
-    """Raises ValueError for an event of what the plan does not call at its instruction."""
+    """Raise ValueError for an event that does not match the plan's call at its instruction."""
     instructions = plan.chains[0].instructions
     for event in block.events:
         number = event._instruction_id
@@ -135,7 +135,7 @@ def _check_events(block: EventBlock, plan: ExecutionPlan) -> None:
         wanted = event.name.removeprefix(KERNEL).split(".")[0]
         if wanted != found:
             raise ValueError(
-                f"the trace is of another program: its instruction {number} ran {wanted}; in the method '{plan.name}' "
+                f"the trace belongs to another program: instruction {number} ran {wanted}; in the method '{plan.name}' "
                 f"that is {found}"
             )
 
