@@ -1,11 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""``python -m executorch.codegen``: the C++ of kernel libraries, from yaml, for the operators that are needed.
+"""``python -m executorch.codegen``: generate the C++ of kernel libraries from yaml, for selected operators.
 
-select  which operators, and dtypes, programs or lists ask for → selected_operators.yaml
-sources which source files of kernels/ those need, a line each
+select  programs or lists → selected_operators.yaml, the operators and dtypes that they use
+sources programs or lists → the source files of kernels/ that they need, one per line
 bind    yaml (and a selection) → NativeFunctions.h, Functions.h, RegisterKernels.cpp, selected_dtypes.h
 merge   two libraries' yaml → one, with the second's kernels for operators that the first lacks
-embed   a program → C++ that holds its bytes and the memory of its methods
+embed   a program → C++ with its bytes and the memory of its methods
 """
 
 from __future__ import annotations
@@ -40,43 +40,45 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m executorch.codegen", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    select = commands.add_parser("select", help="collect the operators that are needed")
-    for command in (select, commands.add_parser("sources", help="list the kernels' source files that are needed")):
+    select = commands.add_parser("select", help="collect the operators that programs or lists use")
+    for command in (select, commands.add_parser("sources", help="list the source files of the kernels that they need")):
         command.add_argument("--ops", default="", help="comma-separated operators, e.g. aten::add.out,my_ops::mul3.out")
         command.add_argument("--ops-yaml", type=Path, action="append", default=[], help="a yaml that lists operators")
         command.add_argument("--model", type=Path, action="append", default=[], help="a .pte file; may be repeated")
         command.add_argument("--all", action="store_true", help="every operator of the libraries")
-    select.add_argument("--output", type=Path, help="where to write the selection (default: standard output)")
+    select.add_argument("--output", type=Path, help="file for the selection (default: standard output)")
 
     bind = commands.add_parser("bind", help="write a registration library's C++")
     bind.add_argument("--library", required=True, help="the library's name, a C++ identifier")
-    bind.add_argument("--out", type=Path, required=True, help="folder that stands for the include root")
+    bind.add_argument("--out", type=Path, required=True, help="folder that becomes an include root")
     bind.add_argument("--include", help="include path of the headers (default: the library's name)")
-    bind.add_argument("--functions-yaml", type=Path, help="kernels/*/functions.yaml, or one in its form")
+    bind.add_argument("--functions-yaml", type=Path, help="kernels/*/functions.yaml, or a yaml in its format")
     bind.add_argument(
-        "--custom-ops-yaml", type=Path, action="append", default=[], help="kernels of one's own; come first"
+        "--custom-ops-yaml", type=Path, action="append", default=[], help="custom kernels; take precedence"
     )
-    bind.add_argument("--namespace", help="C++ namespace of functions whose name the yaml does not give")
+    bind.add_argument("--namespace", help="C++ namespace of functions that the yaml does not name")
     bind.add_argument("--overrides", action="store_true", help="take precedence over libraries without this flag")
     bind.add_argument("--selection", type=Path, help="selected_operators.yaml (default: all operators)")
-    bind.add_argument("--dtypes", action="store_true", help="serve the selection's dtypes alone")
-    bind.add_argument("--complete", action="store_true", help="hold all kernels of the selection, primitive ones too")
+    bind.add_argument("--dtypes", action="store_true", help="support only the selection's dtypes")
     bind.add_argument(
-        "--use-aten-lib", action="store_true", help="ATen's own kernels for the functions yaml's operators (ATen mode)"
+        "--complete", action="store_true", help="include all kernels of the selection, also primitive ones"
+    )
+    bind.add_argument(
+        "--use-aten-lib", action="store_true", help="use ATen's kernels for operators of the functions yaml (ATen mode)"
     )
 
     merge = commands.add_parser("merge", help="merge the yaml of two kernel libraries")
-    merge.add_argument("--functions-yaml", type=Path, required=True, help="the library whose kernels come first")
-    merge.add_argument("--fallback-yaml", type=Path, required=True, help="the library for all other operators")
+    merge.add_argument("--functions-yaml", type=Path, required=True, help="library whose kernels take precedence")
+    merge.add_argument("--fallback-yaml", type=Path, required=True, help="library for all other operators")
     merge.add_argument("--output", type=Path, required=True, help="the merged yaml")
 
-    embed = commands.add_parser("embed", help="write the C++ of a program that is part of an image")
+    embed = commands.add_parser("embed", help="write the C++ that embeds a program in an image")
     embed.add_argument("program", type=Path, help="a .pte file")
-    embed.add_argument("--name", required=True, help="of the embedded program, a C identifier")
+    embed.add_argument("--name", required=True, help="C identifier of the embedded program")
     embed.add_argument("--library", required=True, help="the kernel table's name (bind --complete)")
     temp = embed.add_mutually_exclusive_group()
     temp.add_argument("--temp-bytes", type=int, default=0, help="temporary memory for kernels (default: none)")
-    temp.add_argument("--memory-header", type=Path, help="take it from the header that executorch.export writes")
+    temp.add_argument("--memory-header", type=Path, help="read it from the header that executorch.export writes")
     embed.add_argument("--out", type=Path, required=True, help="folder of the two files")
     return parser
 
@@ -127,7 +129,7 @@ def _bind(options: argparse.Namespace) -> None:
     selection = Selection.load(options.selection) if options.selection is not None else None
     missing = bind_kernels(library, options.out, selection, dtype_selective=options.dtypes)
     if missing:
-        print(f"codegen: warning: {library.name} has no kernel for {', '.join(missing)}, which the programs use: "
+        print(f"codegen: warning: {library.name} lacks kernels for {', '.join(missing)}, which the programs use: "
               "another library must register them", file=sys.stderr)  # fmt: skip
 
 

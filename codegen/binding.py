@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From yaml and selection to the C++ of a registration library."""
+"""Generate the C++ of a registration library from yaml and a selection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from executorch.codegen.source_table import KERNELS, LIBRARIES
 PORTABLE_YAML = KERNELS / "portable" / "functions.yaml"
 PORTABLE_NAMESPACE = "executorch::kernels::portable"
 
-# What the target `executorch` itself registers, whatever is selected.
+# Operators that the target `executorch` always registers itself.
 _ALWAYS_REGISTERED = ("executorch_prim::", "aten::sym_", "aten::_local_scalar_dense")
 
 
@@ -25,16 +25,17 @@ _ALWAYS_REGISTERED = ("executorch_prim::", "aten::sym_", "aten::_local_scalar_de
 class Library:
     """A registration library to generate.
 
-    name: of the library; its table and the symbol that linking asks for are named so.
+    name: of the library, its table and the symbol that forces its linking.
     include: the include path of its headers, e.g. ``executorch/kernels/portable``.
-    functions_yaml: kernels of a library, ours (``kernels/*/functions.yaml``) or in its form.
-    custom_yamls: kernels of one's own operators, and those that replace, or stand beside, kernels of functions_yaml.
-    namespace: of functions whose name is not given; for our own libraries it is known.
-    overrides: found before the kernels of libraries without this.
-    complete: the table is all that a program gets (``load_method``'s ``kernel_registry``): it has the primitive
-        operators that the selection names too, and an operator without a kernel is an error.
-    use_aten_lib: for ATen mode: the kernels of functions_yaml's operators are ATen's own, but for those that it names,
-        which override.
+    functions_yaml: kernels of one of our libraries (``kernels/*/functions.yaml``), or a yaml in the same format.
+    custom_yamls: kernels of custom operators, and kernels that replace or complement those of functions_yaml.
+    namespace: of functions that the yaml does not name; known for our own libraries.
+    overrides: take precedence over kernels of libraries without this flag.
+    complete: the table is the only source of kernels (``load_method``'s ``kernel_registry``). It includes the
+    selection's
+        primitive operators, and an operator without a kernel is an error.
+    use_aten_lib: for ATen mode: operators of functions_yaml use ATen's kernels, unless the yaml names kernels, which
+        override them.
     """
 
     name: str
@@ -50,32 +51,32 @@ class Library:
 def bind_kernels(
     library: Library, out: Path, selection: Selection | None = None, *, dtype_selective: bool = False
 ) -> list[str]:
-    """Writes ``NativeFunctions.h``, ``Functions.h``, ``RegisterKernels.cpp`` and ``selected_dtypes.h`` below ``out``.
+    """Write ``NativeFunctions.h``, ``Functions.h``, ``RegisterKernels.cpp`` and ``selected_dtypes.h`` below ``out``.
 
     Args:
-        library: what to generate.
-        out: the folder that stands for the include root; the files lie in ``out / library.include``.
+        library: the library to generate.
+        out: folder that becomes an include root; the files are in ``out / library.include``.
         selection: the operators to register; all if None.
-        dtype_selective: each operator serves the dtypes alone that the selection has it for: the portable kernels are
-            then to be compiled with ``selected_dtypes.h``, and the registered ones refuse programs with other dtypes
-            when they are loaded.
+        dtype_selective: each operator supports only its dtypes in the selection. The portable kernels must be compiled
+            with ``selected_dtypes.h``; loading a program with other dtypes fails.
 
     Returns:
-        The operators that the selection's programs use and this library has no kernel for: another one must.
+        The operators that the selection's programs use and this library lacks; another library must register them.
 
     Raises:
-        CodegenError: for a mistake in a yaml, an operator that was asked for by name and is unknown, dtypes asked for
-            without a program to know them from, or a complete library that would not be.
+        CodegenError: for an error in a yaml, an unknown operator requested by name, selected dtypes without a program,
+        or
+            a complete library that lacks kernels.
     """
     rows = read_rows(library)
     from_aten = _aten_operators(library, rows)
     if dtype_selective and (selection is None or not selection.dtypes):
-        raise CodegenError(f"{library.name}: selecting dtypes needs a program to know them from, and none was given")
+        raise CodegenError(f"{library.name}: selecting dtypes requires a program, found none")
     served = selection if dtype_selective else None
     chosen, missing = choose(rows, selection, from_aten, are_dtypes_selected=dtype_selective)
     if library.complete and missing:
         raise CodegenError(
-            f"{library.name} must hold all kernels of its programs: there is none for {', '.join(missing)}"
+            f"{library.name}: a complete library requires all kernels of its programs; it lacks {', '.join(missing)}"
         )
     primitives = _primitives(selection) if library.complete and selection is not None else []
     source = ", ".join(path.name for path in (library.functions_yaml, *library.custom_yamls) if path is not None)
@@ -101,7 +102,7 @@ def bind_kernels(
 
 
 def read_rows(library: Library) -> list[KernelRow]:
-    """All rows of the library; custom ones take the place of those with their operator and key."""
+    """All rows of the library; custom rows replace those with the same operator and key."""
     portable = portable_rows()
     functions: list[KernelRow] = []
     if library.functions_yaml is not None:
@@ -117,7 +118,7 @@ def read_rows(library: Library) -> list[KernelRow]:
 
 
 def portable_rows() -> Mapping[str, KernelRow]:
-    """The portable library's kernels by operator."""
+    """Operator → row of the portable library."""
     return {row.schema.qualified_name: row for row in read_library(PORTABLE_YAML, PORTABLE_NAMESPACE, {})}
 
 
@@ -128,10 +129,10 @@ def choose(
     *,
     are_dtypes_selected: bool,
 ) -> tuple[list[KernelRow], list[str]]:
-    """The rows that are selected, and the programs' operators that have none. With ``are_dtypes_selected``, rows for
-    certain dtypes are if the selection has their operator for these.
+    """Selected rows, and the programs' operators without a row. With ``are_dtypes_selected``, a row for specific dtypes
+    is selected only if the selection has its operator with these dtypes.
 
-    Raises ``CodegenError`` for an operator without a row that was asked for by name.
+    Raises ``CodegenError`` for an operator without a row that was requested by name.
     """
     if selection is None:
         return list(rows), []
@@ -141,7 +142,7 @@ def choose(
     asked = [name for name in missing if selection.operators[name]]
     if asked:
         hints = ", ".join(name + suggestion(name, sorted(known)) for name in asked)
-        raise CodegenError(f"no kernel is known for the selected operators {hints}")
+        raise CodegenError(f"unknown selected operators {hints}")
     chosen = [row for row in rows if _is_selected(row.schema.qualified_name, selection)]
     if are_dtypes_selected:
         chosen = [row for row in chosen if row.dtypes <= selection.dtypes_of(row.schema.qualified_name)]
@@ -153,15 +154,13 @@ def _is_selected(name: str, selection: Selection | None) -> bool:
 
 
 def _aten_operators(library: Library, rows: Sequence[KernelRow]) -> list[str]:
-    """The operators whose kernels are ATen's: those that no row has a fallback for."""
+    """Operators that use ATen's kernels: those without a fallback row."""
     if not library.use_aten_lib:
         return []
     if library.functions_yaml is None:
-        raise CodegenError(
-            f"{library.name}: ATen's kernels are for the operators of a functions yaml, and none is given"
-        )
+        raise CodegenError(f"{library.name}: ATen's kernels require a functions yaml that lists operators")
     if library.complete:
-        raise CodegenError(f"{library.name}: a complete table has no room for ATen's kernels, which are registered")
+        raise CodegenError(f"{library.name}: a complete table cannot include ATen's kernels, which register themselves")
     own = {row.schema.qualified_name for row in rows if not row.key}
     return [name for name in aten_operators(library.functions_yaml) if name not in own]
 
@@ -175,7 +174,7 @@ def _own_rows() -> list[KernelRow]:
 
 
 def _has_our_kernels_alone(library: Library) -> bool:
-    """Kernels of one's own may call any of ours, with any dtype of the programs."""
+    """Custom kernels may call any of our kernels, with any dtype of the programs."""
     return all(own_namespace(path) is not None for path in library.custom_yamls)
 
 
@@ -185,7 +184,7 @@ def own_namespace(path: Path) -> str | None:
 
 
 def _write_if_changed(path: Path, text: str) -> None:
-    """Leaves an unchanged file alone, so that nothing is rebuilt for it."""
+    """Write a file unless it is unchanged, to avoid rebuilds."""
     if not path.exists() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Schema types as C++ argument types: the table of docs/architecture.md, "Kernels"."""
+"""Map schema types to C++ argument types; see docs/architecture.md, "Kernels"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VALUE = {
     "Layout": "Layout",
     "Device": "Device",
     "str": "std::string_view",
-    # Always None: a program holds no generators.
+    # Always None: programs cannot contain generators.
     "Generator": "int64_t",
 }
 _BY_REFERENCE = {"Tensor", "Scalar"}

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Names below ``torch::executor`` that documented code uses for the kernels and the typed entry points."""
+"""ExecuTorch's documented names below ``torch::executor`` for kernels and typed entry points."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from executorch.codegen.library_yaml import KernelRow
 from executorch.codegen.schema import Schema
 
-_HEADING = "\n// Documented names of the same functions.\n"
+_HEADING = "\n// Documented ExecuTorch names.\n"
 
-# Libraries whose kernels have documented names: one library for each operator.
+# Libraries whose kernels have documented names.
 _NATIVE_LIBRARIES = ("executorch::kernels::portable", "executorch::kernels::quantized")
 
 # Operators whose kernel is not named after the operator and its overload.

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The dtypes of programs: torch's names, their numbers in the program format, and how they promote."""
+"""Dtypes of programs: torch's names, numbers in the program format, promotion."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _COMPLEX_OF = {"Half": "ComplexHalf", "BFloat16": "ComplexFloat", "Float": "Comp
 
 
 def mask(dtypes: Iterable[str]) -> int:
-    """Bit i is set for the dtype of number i: the form in which C++ is told a set of dtypes."""
+    """Encode a set of dtypes for C++: bit i is set for dtype number i."""
     return sum(1 << SCALAR_TYPE_CODES[dtype] for dtype in set(dtypes))
 
 
 def is_integral(dtype: str) -> bool:
-    """Integers and bool."""
+    """Return whether a dtype is an integer or bool."""
     return dtype in _KINDS[0] or dtype in _KINDS[1]
 
 
 def promote(a: str, b: str) -> str | None:
-    """``torch.promote_types``; None for dtypes that do not promote (quantized, 8-bit floats)."""
+    """Like ``torch.promote_types``; None for dtypes that do not promote (quantized, 8-bit floats)."""
     if a == b:
         return a
     kinds = [next((i for i, kind in enumerate(_KINDS) if dtype in kind), None) for dtype in (a, b)]
@@ -43,7 +43,7 @@ def promote(a: str, b: str) -> str | None:
     if kinds[0] > kinds[1]:
         a, b, kinds = b, a, kinds[::-1]
     if kinds[0] != kinds[1]:
-        # Only a complex dtype takes something over from the lower kind: the width of its parts.
+        # Only a complex dtype depends on the lower kind, which may widen its parts.
         return _widest(_COMPLEX_OF[a], b, _COMPLEX) if a in _FLOATING and b in _COMPLEX else b
     if a in _FLOATING and _FLOATING[a] == _FLOATING[b]:
         return "Float"  # Half with BFloat16
@@ -57,15 +57,15 @@ def _widest(a: str, b: str, widths: dict[str, int]) -> str:
 
 
 def _signed_for(signed: str, unsigned: str) -> str | None:
-    """The narrowest signed dtype, at least ``signed``, that holds ``unsigned`` (uint64: int64, as in torch)."""
+    """Narrowest signed dtype, at least ``signed``, that represents ``unsigned`` (int64 for uint64, as in torch)."""
     needed = min(max(_SIGNED[signed], 2 * _UNSIGNED[unsigned]), 8)
     return next(name for name, width in _SIGNED.items() if width == needed)
 
 
 def meeting(dtypes: Iterable[str], *, has_floating_number: bool) -> set[str]:
-    """The dtypes in which one operator's tensors of ``dtypes`` meet, and those themselves.
+    """``dtypes`` and their pairwise promotions for one operator.
 
-    A floating-point number makes of integers what torch makes of them: its default dtype, float32.
+    A floating-point scalar promotes integers to torch's default dtype, float32.
     """
     found = set(dtypes)
     if has_floating_number and found and all(is_integral(dtype) for dtype in found):

@@ -1,8 +1,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Flatbuffers read by their schema file: no generated code, no dependency.
+"""Read flatbuffers by their schema file, without generated code or dependencies.
 
-The binary format is that of https://flatbuffers.dev/internals; of the schema language, what program.fbs uses is read.
-Every offset comes from the file: one that points outside raises ``FlatbufferError``.
+The binary format is specified at https://flatbuffers.dev/internals. The schema parser supports the subset that
+program.fbs uses. Offsets are untrusted: one outside the file raises ``FlatbufferError``.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _FIELD = re.compile(r"(\w+)\s*:\s*(\[?\w+\]?)[^;]*;")
 
 
 class FlatbufferError(ValueError):
-    """Bytes that are no flatbuffer of the schema."""
+    """Bytes are not a valid flatbuffer of the schema."""
 
 
 @dataclass
 class FlatbufferSchema:
-    """The types of a schema file. A field is (name, type, slot); a union takes two slots, its kind's the first."""
+    """Types of a schema file. A field is (name, type, slot). A union takes two slots, first its kind."""
 
     tables: dict[str, dict[str, tuple[str, int]]] = field(default_factory=dict)
     enums: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class FlatbufferSchema:
 
 
 def read_schema(path: Path) -> FlatbufferSchema:
-    """The tables, enums and unions that the file declares."""
+    """Parse the tables, enums and unions of a schema file."""
     text = re.sub(r"//[^\n]*", "", path.read_text())
     schema = FlatbufferSchema()
     declarations = _DECLARATION.findall(text)
@@ -56,7 +56,7 @@ def read_schema(path: Path) -> FlatbufferSchema:
 
 
 class Table:
-    """A table at a position of a buffer. A field is read when it is first asked for."""
+    """A table at a position of a buffer. Fields are read on first access."""
 
     def __init__(self, schema: FlatbufferSchema, data: bytes, kind: str, position: int) -> None:
         self.kind = kind
@@ -83,7 +83,7 @@ class Table:
         return self._indirect(field_type, at)
 
     def _place_of(self, slot: int) -> int:
-        """Where the slot's value is; 0 for an absent one."""
+        """Position of the slot's value; 0 if absent."""
         entry = 4 + 2 * slot
         if entry >= self._read("H", self._vtable):
             return 0
@@ -95,7 +95,7 @@ class Table:
         number = self._read("B", kind_at) if kind_at else 0
         kinds = self._schema.unions[name]
         if number >= len(kinds):
-            raise FlatbufferError(f"{name} of kind {number}; known are {len(kinds)} kinds")
+            raise FlatbufferError(f"{name} has kind {number}, expected less than {len(kinds)}")
         return Table(self._schema, self._data, kinds[number], at + self._read("I", at)) if number else None
 
     def _indirect(self, kind: str, at: int) -> Any:
@@ -116,7 +116,7 @@ class Table:
     def _vector_bytes(self, at: int, width: int) -> bytes:
         end = at + 4 + self._read("I", at) * width
         if end > len(self._data):
-            raise FlatbufferError(f"a vector at byte {at} ends at {end}, outside of {len(self._data)} bytes")
+            raise FlatbufferError(f"vector at byte {at} ends at {end}, outside the {len(self._data)} bytes")
         return self._data[at + 4 : end]
 
     def _code(self, kind: str) -> str | None:
@@ -126,10 +126,10 @@ class Table:
         try:
             return struct.unpack_from("<" + code, self._data, at)[0] if at >= 0 else self._outside(at)
         except struct.error as e:
-            raise FlatbufferError(f"an offset leads to byte {at}, outside of {len(self._data)} bytes") from e
+            raise FlatbufferError(f"offset to byte {at}, outside the {len(self._data)} bytes") from e
 
     def _outside(self, at: int) -> Any:
-        raise FlatbufferError(f"an offset leads to byte {at}")
+        raise FlatbufferError(f"offset to byte {at}, outside the file")
 
     @staticmethod
     def _read_zero(code: str) -> Any:
@@ -137,7 +137,7 @@ class Table:
 
 
 def root(schema: FlatbufferSchema, data: bytes, kind: str) -> Table:
-    """The root table of a buffer. Raises ``FlatbufferError`` for bytes that hold none."""
+    """Return the root table of a buffer. Raises ``FlatbufferError`` for other bytes."""
     if len(data) < 8:
-        raise FlatbufferError(f"{len(data)} bytes are no flatbuffer")
+        raise FlatbufferError(f"expected a flatbuffer, found {len(data)} bytes")
     return Table(schema, data, kind, struct.unpack_from("<I", data)[0])

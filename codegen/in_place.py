@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which kernels may have an operand and their result at the same place (``kernels/in_place.json``)."""
+"""Kernels whose result may share memory with an operand (``kernels/in_place.json``)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def _table() -> dict[str, frozenset[str]]:
 
 
 def alias_options(operator: str, function: str) -> str:
-    """The bits of ``Kernel::written_`` for a kernel, as C++; empty if any operand may be where the result is.
+    """Return the bits of ``Kernel::written_`` for a kernel as C++; empty if any operand may share memory with the
+    result.
 
-    A function outside of our libraries says nothing: it has to work in place as the program's compiler has it.
+    Also empty for functions outside our libraries: they must support every in-place use that the compiler plans.
     """
     table = _table()
     if not function.startswith(_OWN) or operator in table["any operand"]:

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which dtypes each kernel, and each source file of kernels/, is compiled for in a build for a selection: those in
-which its operators meet in the programs, not those of all operators."""
+"""Dtypes for which each kernel and each source file of kernels/ is compiled in a selective build: only those that its
+own operators use in the programs.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ CALLED = {
     "pow_tensor_scalar_out": ("mul_out", "reciprocal_out", "rsqrt_out", "sqrt_out"),
     "round_decimals_out": ("round_out",),
 }
-"""Pointwise kernels, and those that they hand their tensors on to, which then serve their dtypes too."""
+"""Pointwise kernel → kernels to which it forwards its tensors, which must support its dtypes too."""
 
 _PORTABLE = f"{NAMESPACE}portable::"
 
 
 def kernel_dtypes(rows: Iterable[KernelRow], selection: Selection) -> Mapping[str, frozenset[str]]:
-    """By the name of a portable kernel (``add_out``), or the path of a source below kernels/
-    (``portable/gemm/gemm.cpp``): fewer dtypes than the selection's. What is not named is for all of the selection's.
+    """Kernel (``add_out``) or source below kernels/ (``portable/gemm/gemm.cpp``) → dtypes, if fewer than the
+    selection's. Kernels and sources that are absent support all dtypes of the selection.
 
     Args:
         rows: all rows of our libraries, portable and quantized.
@@ -44,7 +45,7 @@ def kernel_dtypes(rows: Iterable[KernelRow], selection: Selection) -> Mapping[st
             kernels[name] |= dtypes
         source = table["kernels"].get(row.function.removeprefix(NAMESPACE)) if table is not None else None
         if table is None or source is None:
-            table = None  # what that kernel refers to is not known
+            table = None  # the references of that kernel are unknown
             continue
         for name in reached(table, [source]):
             sources[name] |= dtypes

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which source files of kernels/ a selection of operators needs: the others need not be compiled for it."""
+"""Source files of kernels/ that a selection of operators needs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["FOLDERS", "KERNELS", "TABLE", "kernel_sources"]
 
 
 def kernel_sources(selection: Selection) -> list[str]:
-    """Paths below kernels/, sorted: what the portable and quantized kernels of the selection's operators are made of.
+    """Return sorted paths below kernels/: the sources of the portable and quantized kernels of the selected operators.
 
-    A kernel that the table does not know may need any source, and so may all if the table is not of these sources.
+    All sources if a kernel is missing from the table, or if the table belongs to other sources.
     """
     table = read_table(TABLE)
     if table is None:
@@ -36,5 +36,5 @@ def kernel_sources(selection: Selection) -> list[str]:
 
 
 def _without_wishes(selection: Selection) -> Selection:
-    """An operator that was asked for by name may be the other library's, or one of the user's own."""
+    """Ignore unknown names: an operator requested by name may belong to the other library or to the user."""
     return Selection(dict.fromkeys(selection.operators, False), selection.include_all)

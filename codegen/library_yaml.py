@@ -1,9 +1,9 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The yaml of a kernel library, read into rows.
+"""Read the yaml of a kernel library into rows.
 
 An entry names an operator and, optionally, its kernels::
 
-    - func: add.out(Tensor self, ...) -> Tensor(a!)        # a schema: the kernel's C++ name follows from it
+    - func: add.out(Tensor self, ...) -> Tensor(a!)        # a schema, which determines the kernel's C++ name,
     - op: add.out                                          # or the name of an operator of the portable library
       type_alias: {T0: [Double, Float]}                    # names for dtypes ...
       dim_order_alias: {D0: [[0, 1, 2, 3], [0, 2, 3, 1]]}  # ... and dim orders of partial kernels
@@ -12,9 +12,9 @@ An entry names an operator and, optionally, its kernels::
           kernel_name: my::add_out                         # the function my::native::add_out
         - arg_meta: {self: [T0, D0], other: [T0, D0], out: [T0, D0]}
           kernel_name: my::add_out_fast
-          context: false                                   # the function has no KernelRuntimeContext& in front
+          context: false                                   # the function lacks the leading KernelRuntimeContext&
 
-In a library of ATen mode that uses ATen's own kernels, an entry without ``kernels`` is ATen's, whatever the operator.
+In a library of ATen mode that uses ATen's kernels, any entry without ``kernels`` uses ATen's kernel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from executorch.codegen.dtypes import SCALAR_TYPE_CODES
 from executorch.codegen.located_yaml import CodegenError, Located, read_located
 from executorch.codegen.schema import Argument, Schema, SchemaError, parse_schema, qualified
 
-# What PyTorch's own tables say besides, which is nothing to a kernel: entries may be taken over from there as they are.
+# Keys of PyTorch's native_functions.yaml that are ignored, so that entries can be copied from there.
 _PYTORCH_KEYS = {"autogen", "device_check", "dispatch", "manual_cpp_binding", "structured", "structured_delegate",
                  "structured_inherits", "tags", "variants"}  # fmt: skip
 _ENTRY_KEYS = {"func", "op", "type_alias", "dim_order_alias", "kernels"} | _PYTORCH_KEYS
@@ -49,7 +49,7 @@ class KernelRow:
     function: str
     key: str = ""
     dtypes: frozenset[str] = frozenset()
-    """Of the tensors that a partial kernel is for."""
+    """Dtypes of the tensors of a partial kernel."""
     takes_context: bool = True
     place: str = ""
 
@@ -62,16 +62,16 @@ class KernelRow:
 def read_library(
     path: Path, namespace: str | None, known: Mapping[str, KernelRow], *, use_aten_lib: bool = False
 ) -> list[KernelRow]:
-    """Rows of ``path``, in its order.
+    """Return the rows of a yaml in its order.
 
     Args:
         path: the yaml.
-        namespace: the C++ namespace of kernels whose name is not given, or ``<the operator's namespace>::native``.
-        known: the portable library's rows by operator, which ``op:`` entries refer to.
-        use_aten_lib: leave out the entries without ``kernels``, which are ATen's (``aten_operators``).
+        namespace: C++ namespace of unnamed kernels; default ``<the operator's namespace>::native``.
+        known: operator → row of the portable library, to which ``op:`` entries refer.
+        use_aten_lib: omit entries without ``kernels``, which use ATen's (``aten_operators``).
 
     Raises:
-        CodegenError: names file and line, what was expected and found.
+        CodegenError: names file, line, expected and found.
     """
     entries = [entry for entry in _entries(path) if "kernels" in entry or not use_aten_lib]
     rows = [row for entry in entries for row in _rows_of(entry, namespace, known)]
@@ -80,7 +80,7 @@ def read_library(
 
 
 def aten_operators(path: Path) -> list[str]:
-    """The operators whose kernels are ATen's in a library that uses those. Raises ``CodegenError``."""
+    """Operators that use ATen's kernels in a library of ATen mode. Raises ``CodegenError``."""
     places: dict[str, str] = {}
     for entry in (entry for entry in _entries(path) if "kernels" not in entry):
         name, place = qualified(_name_of(entry)), entry["func" if "func" in entry else "op"].place
@@ -91,18 +91,18 @@ def aten_operators(path: Path) -> list[str]:
 
 
 def operator_names(path: Path) -> list[str]:
-    """The operators that a library's yaml has entries for. Raises ``CodegenError``."""
+    """Operators of the entries of a library's yaml. Raises ``CodegenError``."""
     return [qualified(_name_of(entry)) for entry in _entries(path)]
 
 
 def suggestion(name: str, known: Sequence[str]) -> str:
-    """``; did you mean …`` with the known names most like ``name``, or nothing."""
+    """``; did you mean …`` with similar known names; empty without any."""
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.75)
     return f"; did you mean {', '.join(close)}?" if close else ""
 
 
 def refuse_duplicates(rows: Sequence[KernelRow]) -> None:
-    """Raises ``CodegenError`` for two kernels of one operator and key, with both places."""
+    """Raise ``CodegenError`` for two kernels of one operator and key, naming both places."""
     seen: dict[tuple[str, str], KernelRow] = {}
     for row in rows:
         identity = (row.schema.qualified_name, row.key)
@@ -117,7 +117,7 @@ def _entries(path: Path) -> list[dict[str, Located]]:
     for item in read_located(path).items("operators"):
         entry = item.mapping("an operator's entry", _ENTRY_KEYS)
         if ("func" in entry) == ("op" in entry):
-            raise item.error("an entry has either 'func' (a schema) or 'op' (an operator's name)")
+            raise item.error("an entry requires exactly one of 'func' (a schema) and 'op' (an operator's name)")
         entries.append(entry)
     return entries
 
@@ -163,7 +163,7 @@ def _rows_of(
     for item in entry["kernels"].items("kernels"):
         kernel = item.mapping("a kernel", _KERNEL_KEYS)
         if "kernel_name" not in kernel:
-            raise item.error(f"a kernel of {schema.qualified_name} has no 'kernel_name'")
+            raise item.error(f"a kernel of {schema.qualified_name} lacks 'kernel_name'")
         function = _function(kernel["kernel_name"], schema, namespace, portable)
         context = "context" not in kernel or kernel["context"].boolean("context")
         for key, dtypes in _kernel_keys(schema, kernel.get("arg_meta"), entry):
@@ -171,7 +171,7 @@ def _rows_of(
 
 
 def _function(name: Located, schema: Schema, namespace: str | None, portable: KernelRow | None) -> str:
-    """The C++ function behind a ``kernel_name``: ``my::add_out`` lies in ``my::native``, as documented."""
+    """C++ function of a ``kernel_name``: ``my::add_out`` means ``my::native::add_out``, as documented."""
     scope, _, function = name.text("a C++ function's name").rpartition("::")
     if not function.isidentifier():
         raise name.error(f"expected a C++ function's name, found {name.value!r}")
@@ -185,7 +185,7 @@ def _function(name: Located, schema: Schema, namespace: str | None, portable: Ke
 def _kernel_keys(
     schema: Schema, arg_meta: Located | None, entry: Mapping[str, Located]
 ) -> Iterator[tuple[str, frozenset[str]]]:
-    """One key for each combination of the aliases used, and its dtypes.
+    """(key, dtypes) of each combination of the used aliases.
 
     A key is ``v1/<dtype>;<dim order>|…`` over the tensor arguments (runtime/kernel/operator_registry.h).
     """
@@ -208,12 +208,14 @@ def _kernel_keys(
 def _argument_metas(
     schema: Schema, arg_meta: Located, types: Mapping[str, object], orders: Mapping[str, object]
 ) -> list[tuple[str, str]]:
-    """The aliases of each tensor argument, in the schema's order. An optional one may be left out: it is None then."""
+    """Aliases of each tensor argument in the schema's order; None for an omitted optional argument."""
     tensors = {a.name: a for a in schema.arguments if a.base == "Tensor" and not a.is_list}
     given = arg_meta.mapping("arg_meta")
     for name, meta in given.items():
         if name not in tensors:
-            raise meta.error(f"{schema.qualified_name} has no tensor argument {name!r}; it has {', '.join(tensors)}")
+            raise meta.error(
+                f"{schema.qualified_name} has no tensor argument {name!r}: expected one of {', '.join(tensors)}"
+            )
     missing = [name for name, argument in tensors.items() if name not in given and not _may_lack(argument)]
     if missing:
         raise arg_meta.error(f"arg_meta of {schema.qualified_name} lacks the tensor arguments {', '.join(missing)}")
@@ -249,5 +251,5 @@ def _dim_order_aliases(node: Located | None) -> dict[str, list[list[int]]]:
         aliases[alias] = [[dim.value for dim in order.items("dimensions")] for order in orders.items("dim orders")]
         for order in aliases[alias]:
             if sorted(order, key=str) != sorted(range(len(order)), key=str):
-                raise orders.error(f"dim order {order} is no order of the dimensions 0 to {len(order) - 1}")
+                raise orders.error(f"dim order {order} is not a permutation of the dimensions 0 to {len(order) - 1}")
     return aliases

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Yaml whose every value knows the line it was written in, so that a mistake can be shown where it is."""
+"""Yaml with the source line of every value, for error messages."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from typing import Any
 
 import yaml
 
-# libyaml's loader where PyYAML was built with it: a library's table has hundreds of rows.
+# Use libyaml's faster loader if PyYAML has it: a library's table has hundreds of rows.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class CodegenError(ValueError):
-    """What code generation was given cannot be used; the message names file, line, what was expected and found."""
+    """Invalid input of code generation; the message names file, line, expected and found."""
 
 
 @dataclass(frozen=True)
 class Located:
-    """A yaml value and its place (``file:line``). Items of lists and mappings are ``Located`` themselves."""
+    """A yaml value with its place (``file:line``). Items of lists and mappings are ``Located`` too."""
 
     value: Any
     place: str
 
     def error(self, text: str) -> CodegenError:
-        """An error at this place."""
+        """Create an error at this place."""
         return CodegenError(f"{self.place}: {text}")
 
     def text(self, what: str) -> str:
-        """The value as a string, which it must be."""
+        """Return the value, which must be a string."""
         if not isinstance(self.value, str):
             raise self.error(f"expected {what}, found {self._describe()}")
         return self.value
 
     def boolean(self, what: str) -> bool:
-        """The value as a bool, which it must be."""
+        """Return the value, which must be a bool."""
         if not isinstance(self.value, bool):
             raise self.error(f"expected {what} (true or false), found {self._describe()}")
         return self.value
 
     def items(self, what: str) -> list[Located]:
-        """The items of a list, which it must be; nothing counts as an empty one."""
+        """Return the items of the value, which must be a list; null counts as an empty list."""
         if self.value is None:
             return []
         if not isinstance(self.value, list):
@@ -50,7 +50,7 @@ class Located:
         return self.value
 
     def mapping(self, what: str, known: Iterable[str] | None = None) -> dict[str, Located]:
-        """The entries of a mapping, which it must be, of the ``known`` keys alone; nothing counts as an empty one."""
+        """Return the entries of the value, a mapping with only ``known`` keys; null counts as an empty mapping."""
         if self.value is None:
             return {}
         if not isinstance(self.value, dict):
@@ -66,7 +66,7 @@ class Located:
 
 
 def read_located(path: Path) -> Located:
-    """The document in ``path``. Raises ``CodegenError`` for a file that is missing or no yaml."""
+    """Load a yaml file. Raises ``CodegenError`` for a missing file or invalid yaml."""
     try:
         loader = _Loader(path.read_text())
         node = loader.get_single_node()

@@ -15,10 +15,10 @@ from executorch.codegen.library_yaml import operator_names, read_library
 def merge_libraries(functions_yaml: Path, fallback_yaml: Path, output: Path) -> None:
     """Write the entries of ``functions_yaml``, then those of ``fallback_yaml`` for other operators, to ``output``.
 
-    Each merged kernel has its C++ namespace, because the namespace otherwise follows from the place of the yaml.
+    Merged kernels name their C++ namespace explicitly, because the default depends on the yaml's location.
 
     Raises:
-        CodegenError: one of the files is not the yaml of a kernel library; names file and line.
+        CodegenError: for a file that is not the yaml of a kernel library; names file and line.
     """
     preferred = set(operator_names(functions_yaml))
     merged = _explicit_entries(functions_yaml)
@@ -28,7 +28,7 @@ def merge_libraries(functions_yaml: Path, fallback_yaml: Path, output: Path) -> 
 
 
 def _explicit_entries(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """The operators and entries of a yaml; the entries name their kernels with a C++ namespace."""
+    """Operator → entries of a yaml, whose kernels are named with a C++ namespace."""
     namespace = own_namespace(path)
     functions = {row.schema.qualified_name: row.function for row in read_library(path, namespace, portable_rows())}
     found = []

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the methods of a program file ask of memory: the numbers that ``runtime/executor/method_layout.h`` counts, and
-what else the exporter measured."""
+"""Memory needs of a program file's methods: the counts of ``runtime/executor/method_layout.h``, and sizes that the
+exporter measured.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _FIXED_ARGUMENTS = {"MoveCall": 2, "JumpFalseCall": 1, "FreeCall": 1}
 
 @dataclass(frozen=True)
 class MethodMemory:
-    """One method's need. ``counts``: fields of ``MethodCounts`` that are not 0; ``planned``: bytes of each buffer."""
+    """Memory of one method. counts: nonzero fields of ``MethodCounts``; planned: bytes of each planned buffer."""
 
     name: str
     counts: dict[str, int]
@@ -35,7 +36,7 @@ class MethodMemory:
 
 
 def read_method_memory(path: Path) -> list[MethodMemory]:
-    """Of all methods of a ``.pte``. Raises ``CodegenError`` for a file that is none."""
+    """Return the memory of all methods of a ``.pte``. Raises ``CodegenError`` for any other file."""
     try:
         program = root(read_schema(PROGRAM_SCHEMA), path.read_bytes(), "Program")
         return [_of_plan(plan) for plan in program.execution_plan or []]
@@ -44,9 +45,9 @@ def read_method_memory(path: Path) -> list[MethodMemory]:
 
 
 def read_temp_bytes(header: Path) -> int:
-    """The most that a method's kernels ask for at once, by a header of ``executorch.export.memory_header``.
+    """Maximum temporary memory of a method's kernels, from a header of ``executorch.export.memory_header``.
 
-    Raises ``CodegenError`` for a header that does not say.
+    Raises ``CodegenError`` for a header without it.
     """
     try:
         found = re.findall(r"^#define \w+_TEMP_BYTES (\d+)$", header.read_text(), re.M)

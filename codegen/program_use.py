@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a program file asks of kernel libraries: its operators, and the dtypes of the tensors they meet."""
+"""Operators and dtypes that a program file uses."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ _IDENTIFIER = b"ET12"
 
 @dataclass(frozen=True)
 class ProgramUse:
-    """Operators (``aten::add.out``) of all methods, and the dtypes (``Float``: torch's names) that each of them meets.
+    """Operators (``aten::add.out``) of all methods, and the dtypes of each operator's tensors (torch's names:
+    ``Float``).
 
-    What delegates do inside is not looked at: they bring their own kernels.
+    Operators inside delegates are excluded: delegates have their own kernels.
     """
 
     operators: Mapping[str, frozenset[str]]
 
     @property
     def dtypes(self) -> frozenset[str]:
-        """Of all operators."""
+        """Dtypes of all operators."""
         return frozenset().union(*self.operators.values())
 
 
 def read_program_use(path: Path) -> ProgramUse:
-    """Reads a ``.pte``. Raises ``CodegenError`` for a file that is none."""
+    """Read a ``.pte``. Raises ``CodegenError`` for any other file."""
     try:
         data = path.read_bytes()
     except OSError as e:
@@ -72,7 +73,7 @@ def _dtypes_of_call(plan: Table, call: Table) -> set[str]:
     codes = {tensor.scalar_type for tensor in tensors}
     unknown = codes - SCALAR_TYPE_NAMES.keys()
     if unknown:
-        raise FlatbufferError(f"a tensor of the dtype of number {min(unknown)}")
+        raise FlatbufferError(f"a tensor has the unknown dtype number {min(unknown)}")
     has_number = any(value is not None and value.kind == "Double" for value in values)
     return meeting((SCALAR_TYPE_NAMES[code] for code in codes), has_floating_number=has_number)
 

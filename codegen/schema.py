@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Operator schemas as torch prints them, read into values.
+"""Parse operator schemas as torch prints them.
 
-The grammar is the function-schema language of PyTorch (``aten/src/ATen/native/README.md`` there):
+The grammar is PyTorch's function-schema language (``aten/src/ATen/native/README.md`` in PyTorch):
 ``ns::name.overload(Type arg=default, *, Type arg, Tensor(a!) out) -> Tensor(a!)``.
 """
 
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 
 class SchemaError(ValueError):
-    """A schema string that cannot be read; the message quotes the string and the place."""
+    """Invalid schema string; the message quotes the string and the place."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument: ``base`` is the element type (``Tensor``, ``int``, …) without list and optional marks."""
+    """One argument. base: element type (``Tensor``, ``int``, …) without list and optional marks."""
 
     name: str
     base: str
@@ -39,12 +39,12 @@ class Schema:
 
     @property
     def qualified_name(self) -> str:
-        """``aten::add.out``: the name programs and the registry use."""
+        """Name in programs and in the registry: ``aten::add.out``."""
         return f"{self.namespace}::{self.name}" + (f".{self.overload}" if self.overload else "")
 
     @property
     def function_name(self) -> str:
-        """``add_out``: the C++ function's name, which follows from the operator's by rule."""
+        """Name of the C++ function, derived from the operator: ``add_out``."""
         return self.name + (f"_{self.overload.lower()}" if self.overload else "")
 
     @property
@@ -54,18 +54,18 @@ class Schema:
 
 
 def qualified(name: str) -> str:
-    """``add.out`` → ``aten::add.out``; a name with its namespace stays as it is."""
+    """``add.out`` → ``aten::add.out``; names with a namespace stay unchanged."""
     return name if "::" in name else f"aten::{name}"
 
 
 _HEAD = re.compile(r"^(?:(?P<ns>\w+)::)?(?P<name>\w+)(?:\.(?P<overload>\w+))?$")
 _TYPE = re.compile(r"^(?P<base>\w+)(?:\((?P<alias>[^)]*)\))?(?P<item_opt>\?)?(?P<list>\[\d*\])?(?P<opt>\?)?$")
-# Names that differ in a schema and mean the same to a kernel.
+# Schema types that are equivalent for a kernel.
 _BASE_ALIASES = {"SymInt": "int", "SymFloat": "float", "SymBool": "bool", "Generator": "Generator"}
 
 
 def parse_schema(text: str, default_namespace: str = "aten") -> Schema:
-    """Reads one schema string. Raises ``SchemaError`` that quotes what could not be read."""
+    """Parse one schema string. Raises ``SchemaError`` that quotes the invalid part."""
     head, opening, rest = text.strip().partition("(")
     arguments_text, arrow, returns_text = rest.rpartition(" -> ")
     match = _HEAD.match(head.strip())
@@ -99,7 +99,7 @@ def _parse_argument(text: str, schema: str) -> Argument:
 
 
 def _split(text: str) -> list[str]:
-    """Splits at commas that stand outside of brackets (defaults such as ``[0, 1]`` hold commas)."""
+    """Split at commas outside brackets: defaults such as ``[0, 1]`` contain commas."""
     parts, depth, start = [], 0, 0
     for i, c in enumerate(text):
         depth += (c in "([") - (c in ")]")

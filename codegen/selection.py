@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Which operators, and which dtypes, a selective build is for."""
+"""Selection: the operators and dtypes of a selective build."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _KEYS = ("include_all_operators", "operators", "dtypes")
 class Selection:
     """Operators to register, by qualified name (``aten::add.out``).
 
-    operators: names; the value says whether the operator was asked for by name. One that was not comes of a program,
-        and may be another library's.
-    include_all: register every operator of the libraries, whatever ``operators`` says.
-    dtypes: torch's names of the dtypes that the programs hold; empty if no program was looked at.
-    operator_dtypes: those that an operator meets in the programs.
+    operators: name → whether it was requested by name. Other operators come from programs and may belong to another
+        library.
+    include_all: register every operator of the libraries, regardless of ``operators``.
+    dtypes: dtypes of the programs, by torch's names; empty without a program.
+    operator_dtypes: operator → dtypes of its tensors in the programs.
     """
 
     operators: dict[str, bool] = field(default_factory=dict)
@@ -35,21 +35,22 @@ class Selection:
     operator_dtypes: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def dtypes_of(self, operator: str) -> frozenset[str]:
-        """What an operator is compiled for: the dtypes that it meets in the programs; all of the selection's if it was
-        asked for by name, or not at all."""
+        """Dtypes for which an operator is compiled: those of its tensors in the programs. All dtypes of the selection
+        for an operator requested by name or not selected.
+        """
         if self.include_all or self.operators.get(operator, True):
             return self.dtypes
         return self.operator_dtypes.get(operator, self.dtypes)
 
     def save(self, path: Path) -> None:
-        """Writes the yaml that ``load`` reads, unless the file says the same already."""
+        """Write the yaml that ``load`` reads, unless the file is up to date."""
         text = self.to_yaml()
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
     def to_yaml(self) -> str:
-        """The form of ``selected_operators.yaml``."""
+        """Return the contents of ``selected_operators.yaml``."""
         document = {
             "include_all_operators": self.include_all,
             "operators": {name: self._facts(name) for name in sorted(self.operators)},
@@ -65,7 +66,7 @@ class Selection:
 
     @staticmethod
     def load(path: Path) -> Selection:
-        """Reads a ``selected_operators.yaml``. Raises ``CodegenError``."""
+        """Read a ``selected_operators.yaml``. Raises ``CodegenError``."""
         entries = read_located(path).mapping("the selection", _KEYS)
         operators = entries["operators"].mapping("operators") if "operators" in entries else {}
         all_of_them = entries.get("include_all_operators")
@@ -101,16 +102,16 @@ def select_operators(
     *,
     include_all: bool = False,
 ) -> Selection:
-    """The union of what is asked for.
+    """Return the union of all requested operators.
 
     Args:
-        operators: names, as ``aten::add.out`` (``aten::`` may be left out).
-        yaml_paths: operator lists in the form of a kernel library's yaml (``- func:`` and ``- op:`` entries).
-        program_paths: ``.pte`` files: the operators of all their methods, delegates left out, and their dtypes.
-        include_all: every operator of the libraries.
+        operators: names such as ``aten::add.out`` (``aten::`` is optional).
+        yaml_paths: operator lists in the format of a kernel library's yaml (``- func:`` and ``- op:`` entries).
+        program_paths: ``.pte`` files: operators and dtypes of all methods, without delegates.
+        include_all: select every operator of the libraries.
 
     Raises:
-        CodegenError: for a file that cannot be read, or if nothing at all is asked for.
+        CodegenError: for an unreadable file, or an empty request.
     """
     chosen: dict[str, bool] = {}
     met: dict[str, frozenset[str]] = {}
@@ -122,5 +123,5 @@ def select_operators(
         chosen.update(dict.fromkeys(operator_names(path), True))
     chosen.update((qualified(name.strip()), True) for name in operators if name.strip())
     if not chosen and not include_all and not programs:
-        raise CodegenError("nothing is selected: expected operators, a yaml, a program, or all operators")
+        raise CodegenError("the selection is empty: expected operators, a yaml, a program, or all operators")
     return Selection(chosen, include_all, frozenset().union(*met.values()), met)

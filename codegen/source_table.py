@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""kernels/sources.json: in which source file each of our kernels is, and what files a file refers to."""
+"""kernels/sources.json: the source file of each kernel, and the references between source files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 TABLE = KERNELS / "sources.json"
-"""``kernels``: the source of each of our kernels, by its C++ name without ``NAMESPACE``; ``needs``: sources with what a
-source refers to. Written by test/oracle/kernels/kernel_source_table.py from the built libraries."""
+"""``kernels``: C++ name without ``NAMESPACE`` → source file. ``needs``: source file → source files it refers to.
+test/oracle/kernels/kernel_source_table.py writes it from the built libraries.
+"""
 
 FOLDERS = ("portable", "quantized", "loops")
 LIBRARIES = FOLDERS[:2]
@@ -19,18 +20,18 @@ NAMESPACE = "executorch::kernels::"
 
 
 def all_sources() -> set[str]:
-    """Paths below kernels/, of what the portable and quantized kernels are made of."""
+    """Paths below kernels/ of the sources of the portable and quantized kernels."""
     return {path.relative_to(KERNELS).as_posix() for folder in FOLDERS for path in (KERNELS / folder).rglob("*.cpp")}
 
 
 def read_table(path: Path) -> dict[str, Any] | None:
-    """None if the table is not of these sources: then it says nothing."""
+    """Return the table; None if it does not match the sources."""
     table: dict[str, Any] = json.loads(path.read_text())
     return table if table["needs"].keys() == all_sources() else None
 
 
 def reached(table: dict[str, Any], sources: Iterable[str]) -> set[str]:
-    """The sources, what they refer to, what those refer to, and so on."""
+    """The sources and all sources they refer to, transitively."""
     found: set[str] = set()
     left = list(sources)
     while left:

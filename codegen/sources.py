@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The C++ texts that are generated: NativeFunctions.h, Functions.h, the registration table, the selected dtypes.
+"""Generated C++ texts: NativeFunctions.h, Functions.h, the registration table, the selected dtypes.
 
-None of them depends on the tensor types of the build: they name ``executorch::aten`` types, which are either kind.
+They are independent of the build's tensor types, because they use the ``executorch::aten`` aliases.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _INCLUDES = """
 
 
 def native_functions(rows: Sequence[KernelRow], source: str) -> str:
-    """Declarations of the kernels themselves, by namespace: defining one with another signature does not link."""
+    """Declarations of the kernels by namespace. A definition with another signature then fails to link."""
     # A function that serves several keys is declared once.
     by_namespace: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -55,9 +55,9 @@ def native_functions(rows: Sequence[KernelRow], source: str) -> str:
 
 
 def functions(rows: Sequence[KernelRow], source: str, native_header: str, selection: Selection | None = None) -> str:
-    """``executorch::kernels::<ns>::<name>_outf``, in place ``<name>_``: operators by the names that ATen gives them.
+    """Typed entry points under ATen's names: ``executorch::kernels::<ns>::<name>_outf``, in place ``<name>_``.
 
-    With a selection, those of the libraries of executorch fail for tensors of other dtypes than it has them for.
+    With a selection, entry points of our libraries fail for tensors of unselected dtypes.
     """
     by_namespace: dict[str, list[KernelRow]] = {}
     for row in rows:
@@ -82,14 +82,14 @@ def functions(rows: Sequence[KernelRow], source: str, native_header: str, select
 
 
 def _served(row: KernelRow, selection: Selection | None) -> int:
-    """The dtypes that the kernel is compiled for; 0 for all, as kernels of one's own are."""
+    """Mask of the dtypes for which a kernel is compiled; 0 for all, as for custom kernels."""
     if selection is None or not row.namespace.startswith("executorch::kernels::"):
         return 0
     return mask(selection.dtypes_of(row.schema.qualified_name))
 
 
 def _dtype_guard(row: KernelRow, served: int) -> str:
-    """The line of a typed entry point that turns away other dtypes than the served ones."""
+    """Statement of a typed entry point that refuses unsupported dtypes."""
     names = ", ".join(["ctx", *(a.name for a in row.schema.arguments if a.base == "Tensor")])
     kind = return_type(row.schema)
     returned = [a.name for a in row.schema.outputs[-row.schema.returns :]]
@@ -99,7 +99,7 @@ def _dtype_guard(row: KernelRow, served: int) -> str:
 
 
 def _aten_name(schema: Schema) -> str:
-    """``add_outf``; ``copy_`` for an operator that writes its first argument, whose name says so."""
+    """ATen's name: ``add_outf``; ``copy_`` for an operator that writes its first argument."""
     in_place = schema.name.endswith("_") and bool(schema.arguments) and schema.arguments[0].is_mutated
     return f"{schema.name}_outf" if schema.outputs and not in_place else schema.name
 
@@ -115,10 +115,10 @@ def registration(
     primitives: Sequence[str] = (),
     aten_operators: Sequence[str] = (),
 ) -> str:
-    """A static table of the kernels, sorted so that the registry can bisect it, and its registration when linked.
+    """A static table of kernels, sorted for bisection by the registry, and its registration at static initialization.
 
-    With a selection, kernels of the libraries of executorch are for tensors of its dtypes alone. ``primitives`` names
-    operators of kernels/prim_ops that the table is to have besides, ``aten_operators`` those whose kernels are ATen's.
+    With a selection, kernels of our libraries accept only its dtypes. primitives: operators of kernels/prim_ops to add
+    to the table. aten_operators: operators that use ATen's kernels.
     """
     overloaded = {name for name, count in Counter(name for name, _ in {(r.function, _type(r)) for r in rows}).items()
                   if count > 1}  # fmt: skip
@@ -129,7 +129,7 @@ def registration(
     texts.sort(key=lambda text: text[0].encode())
     table = "".join(f"    {text},\n" for _, text in texts)
     priority = ", KernelPriority::Override" if overrides else ""
-    # An array has one element at least, and 0 may be a pointer.
+    # An array has at least one element.
     array = f"constexpr Kernel kKernels[] = {{\n{table}}};" if texts else "constexpr Kernel kKernels[1] = {};"
     count = str(len(texts)) if texts else "size_t{0}"
     header = "#include <executorch/kernels/aten/aten_kernels.h>\n" if aten_operators else ""
@@ -153,7 +153,7 @@ namespace {{
 extern const Span<const Kernel> {library};
 const Span<const Kernel> {library}(kKernels, {count});
 
-// The symbol by which linking the library's target asks for this object file.
+// Referenced by the library's CMake target to force linking of this object file.
 extern "C" {{
 extern const int executorch_link_{library};
 const int executorch_link_{library} = 0;
@@ -202,13 +202,13 @@ def _row(row: KernelRow, served: int, is_overloaded: bool) -> str:
 
 
 def selected_dtypes(dtypes: Iterable[str], by_kernel: Mapping[str, frozenset[str]], library: str) -> str:
-    """The header that kernels/loops/dtype/selection.h includes; by_kernel: kernels and sources with fewer dtypes."""
+    """The header that kernels/loops/dtype/selection.h includes. by_kernel: kernels and sources with fewer dtypes."""
     names = ", ".join(sorted(dtypes, key=SCALAR_TYPE_CODES.__getitem__))
     rows = "".join(f' \\\n  ROW("{name}", {mask(own):#x}ull)' for name, own in by_kernel.items())
     return f"""{_BANNER.format(source=f"the programs of {library}")}#pragma once
 
 // {names}
 #define EXECUTORCH_SELECTED_DTYPES {mask(dtypes):#x}ull
-// Of these, some kernels and sources have fewer.
+// Dtypes of kernels and sources that support fewer.
 #define EXECUTORCH_SELECTED_DTYPES_OF(ROW){rows}
 """

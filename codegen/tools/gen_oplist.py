@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--include-all-operators",
         "--include_all_operators",
         action="store_true",
-        help="every operator there is",
+        help="all operators",
     )
     options = parser.parse_args(arguments)
     tables = [options.ops_schema_yaml_path] if options.ops_schema_yaml_path else []

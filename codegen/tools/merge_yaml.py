@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Façade: the documented command that puts two tables of kernels together; nothing inside the project imports it."""
+"""Façade: ExecuTorch's command that merges two kernel tables; nothing inside the project imports it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def merge(functions_yaml_path: str, fallback_yaml_path: str | None, output_dir: 
     """Write merged.yaml: all entries of the first table, then those of the second for operators that it lacks.
 
     Raises:
-        ValueError: A table is no list of entries with `op` or `func`.
+        ValueError: A table is not a list of entries with `op` or `func`.
     """
     entries: dict[str, Any] = {}
     for path in (functions_yaml_path, fallback_yaml_path):
@@ -31,7 +31,7 @@ def merge(functions_yaml_path: str, fallback_yaml_path: str | None, output_dir: 
 
 
 def _operator(path: str, entry: Any) -> str:
-    """Return the operator of an entry: the name that `op` gives, or that of the schema in `func`."""
+    """Return the operator of an entry, from `op` or from the schema in `func`."""
     name = entry.get("op", entry.get("func")) if isinstance(entry, dict) else None
     if not isinstance(name, str):
         raise ValueError(f"{path}: expected entries with 'op' or 'func', found {entry!r}")

@@ -138,7 +138,7 @@ def test_a_programs_operator_of_another_library_is_told(tmp_path: Path) -> None:
 
 
 def test_dtypes_need_a_program(tmp_path: Path) -> None:
-    with pytest.raises(CodegenError, match="needs a program"):
+    with pytest.raises(CodegenError, match="requires a program"):
         bind_kernels(PORTABLE, tmp_path, Selection({"aten::add.out": True}), dtype_selective=True)
 
 
@@ -214,7 +214,7 @@ def test_of_atens_kernels_those_that_are_selected_are_registered(tmp_path: Path)
     ("text", "options", "message"),
     [
         ("- op: add.out\n- op: add.out\n", {}, r"functions.yaml:2.*aten::add.out has two entries.*yaml:1"),
-        (ATEN, {"complete": True}, "a complete table has no room for ATen's kernels"),
+        (ATEN, {"complete": True}, "a complete table cannot include ATen's kernels"),
     ],
 )
 def test_what_atens_kernels_cannot_be_is_refused(tmp_path: Path, text: str, options: dict, message: str) -> None:

@@ -95,7 +95,7 @@ def test_a_damaged_program_is_read_or_refused(tmp_path_factory: pytest.TempPathF
 
 
 def test_nothing_selected_is_a_mistake() -> None:
-    with pytest.raises(CodegenError, match="nothing is selected"):
+    with pytest.raises(CodegenError, match="the selection is empty"):
         select_operators([""])
 
 
