@@ -1,11 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# ATen mode: the same sources with at::Tensor for the tensor types. Torch's headers and libraries are those of the
-# Python interpreter. A program links either these libraries or the portable ones of the same kernels, not both.
+# ATen mode: the same sources with at::Tensor as tensor type. Headers and libraries of torch come from the Python
+# interpreter. A program links either these libraries or the portable ones of the same kernels, not both.
 include(${CMAKE_CURRENT_LIST_DIR}/aten_torch.cmake)
 executorch_aten_torch(executorch_aten_mode)
 
-# et_aten_library(NAME SOURCES... [DEPENDS targets...] [OWN_OPTIONS]): a static library. Torch's headers want exceptions
-# and RTTI, and are most of what there is to compile: those of the core serve all libraries that have no OWN_OPTIONS.
+# et_aten_library(NAME SOURCES... [DEPENDS targets...] [OWN_OPTIONS]): a static library. Torch's headers require exceptions
+# and RTTI and dominate the compile time: libraries without OWN_OPTIONS share the core's precompiled header.
 function(et_aten_library name)
   cmake_parse_arguments(ARG "OWN_OPTIONS" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -22,7 +22,7 @@ function(et_aten_library name)
   endif()
 endfunction()
 
-# et_aten_sources(OUT SOURCES...): those whose code depends on the tensor type. The rest is the same in both modes.
+# et_aten_sources(OUT SOURCES...): selects the sources that depend on the tensor type. Both modes share the others.
 function(et_aten_sources out)
   set(found)
   foreach(source ${ARGN})

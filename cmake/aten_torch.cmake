@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# executorch_aten_torch(NAME): an interface target with what programs of ATen mode are compiled and linked with: headers and
-# libraries of the torch that the Python interpreter has.
+# executorch_aten_torch(NAME): an interface target with the headers and libraries of the Python interpreter's torch, for
+# programs of ATen mode.
 function(executorch_aten_torch name)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   execute_process(
@@ -11,7 +11,7 @@ print(';'.join(c.include_paths())); print(c.library_paths()[0]); print(int(torch
     OUTPUT_VARIABLE torch_paths OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE torch_missing)
   if(torch_missing)
-    message(FATAL_ERROR "ATen mode needs torch, which ${Python3_EXECUTABLE} cannot import")
+    message(FATAL_ERROR "ATen mode requires torch, which ${Python3_EXECUTABLE} cannot import")
   endif()
   string(REGEX MATCH "^([^\n]*)\n([^\n]*)\n([01])$" torch_paths "${torch_paths}")
   set(includes ${CMAKE_MATCH_1})
@@ -22,12 +22,12 @@ print(';'.join(c.include_paths())); print(c.library_paths()[0]); print(int(torch
   target_link_libraries(${name} INTERFACE ${libraries})
 endfunction()
 
-# executorch_link_before_torch(NAME archives...): torch exports a pthreadpool and a cpuinfo of its own, of other versions. Those
-# that XNNPACK uses come first on the linker's line, and torch does not see them.
+# executorch_link_before_torch(NAME archives...): puts XNNPACK's pthreadpool and cpuinfo first on the linker's line and hides
+# them from torch, which exports other versions of both.
 function(executorch_link_before_torch name)
   foreach(archive ${ARGN})
     if(NOT archive MATCHES "\\.a$|^\\$<")
-      message(FATAL_ERROR "XNNPACK in ATen mode: expected a static library, beside torch's own of that name, found ${archive}")
+      message(FATAL_ERROR "XNNPACK in ATen mode: expected a static library, because torch exports the same symbols; found ${archive}")
     endif()
     get_filename_component(file ${archive} NAME)
     if(archive MATCHES "^\\$<TARGET_FILE:(.*)>$")

@@ -1,12 +1,12 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Documented options of ExecuTorch 1.4 that stand for other options, that always hold here, or that leave out a part.
+# Documented options of ExecuTorch 1.4 that map to other options, are always on here, or exclude a part.
 
-# Options without effect: they always hold, except KleidiAI, which XNNPACK is built without.
-# KERNELS_LLM_AOT: eager PyTorch has the operators by Python alone.
+# Options without effect: always on, except KleidiAI, which is always off in XNNPACK.
+# KERNELS_LLM_AOT: the Python package registers the operators in eager PyTorch without a library.
 set(always_so BUILD_KERNELS_LLM_AOT BUILD_PORTABLE_OPS ENABLE_BUNDLE_IO ENABLE_PROGRAM_VERIFICATION FLATBUFFERS_MAX_ALIGNMENT
               THREADPOOL_USE_PERFORMANCE_CORES XNNPACK_ENABLE_KLEIDI)
 
-# executorch_report_option(name value text): prints `text` if the option is set to ON or OFF, as `value` says.
+# executorch_report_option(name value text): prints `text` if the option is set to `value` (ON or OFF).
 function(executorch_report_option name value text)
   if(DEFINED ${name} AND ((${name} AND value) OR (NOT ${name} AND NOT value)))
     message(STATUS "${name}=${${name}}: ${text}")
@@ -21,7 +21,7 @@ executorch_report_option(EXECUTORCH_XNNPACK_ENABLE_KLEIDI ON "XNNPACK is built w
 executorch_report_option(EXECUTORCH_FLATBUFFERS_MAX_ALIGNMENT ON "the runtime sets no maximum for the alignment of tensor data")
 executorch_report_option(ENABLE_XNNPACK_PROFILING ON "every build has the profiler, which runs when an event tracer is attached")
 
-# XNNPACK uses both: cpuinfo comes with it, the functions of pthreadpool are extension_threadpool's.
+# XNNPACK uses both: it bundles cpuinfo, and extension_threadpool implements pthreadpool's functions.
 foreach(library PTHREADPOOL CPUINFO)
   if(DEFINED EXECUTORCH_BUILD_${library})
     if(EXECUTORCH_BUILD_XNNPACK AND NOT EXECUTORCH_BUILD_${library} AND NOT EXECUTORCH_XNNPACK_LIBRARY STREQUAL "NONE")
@@ -40,7 +40,7 @@ check_conflicting_options_on(IF_ON EXECUTORCH_THREADPOOL_USE_PERFORMANCE_CORES C
 if(OPTIMIZE_SIZE)
   set(EXECUTORCH_OPTIMIZE_SIZE ON)
 endif()
-# The runners of speech and language models are made of modules: without those they are left out, too, unless asked for.
+# The runners of speech and language models use modules: excluding modules excludes the runners, unless they are requested.
 if(DEFINED EXECUTORCH_BUILD_EXTENSION_MODULE AND NOT EXECUTORCH_BUILD_EXTENSION_MODULE)
   foreach(runner ASR LLM)
     if(NOT DEFINED EXECUTORCH_BUILD_EXTENSION_${runner}_RUNNER)
@@ -52,7 +52,7 @@ if(EXECUTORCH_USE_SANITIZER AND NOT EXECUTORCH_SANITIZE)
   set(EXECUTORCH_SANITIZE address,undefined)
 endif()
 
-# Parts that EXECUTORCH_BUILD_<part>=OFF leaves out of `all` and of the install, and the libraries that each part has.
+# Parts that EXECUTORCH_BUILD_<part>=OFF excludes from `all` and from the install, with the libraries of each part.
 set(optional_parts
     DEVTOOLS EXTENSION_ASR_RUNNER EXTENSION_DATA_LOADER EXTENSION_EVALUE_UTIL EXTENSION_FLAT_TENSOR EXTENSION_IMAGE
     EXTENSION_LLM EXTENSION_LLM_RUNNER EXTENSION_MODULE EXTENSION_NAMED_DATA_MAP EXTENSION_RUNNER_UTIL EXTENSION_TENSOR
@@ -68,8 +68,8 @@ set(libraries_of_KERNELS_LLM custom_ops llm_custom_kernels)
 set(libraries_of_KERNELS_OPTIMIZED optimized_kernels optimized_ops_lib optimized_native_cpu_ops_lib)
 set(libraries_of_KERNELS_QUANTIZED quantized_kernels quantized_ops_lib)
 
-# executorch_leave_out(kept): drops the libraries of parts that are OFF from the list variable `kept`. A library that a kept
-# one links stays. Libraries of the variable `roots` are kept besides.
+# executorch_leave_out(kept): removes the libraries of parts that are OFF from the list variable `kept`, except libraries that
+# a kept library links, and those in the variable `roots`.
 function(executorch_leave_out kept)
   set(candidates)
   foreach(part ${optional_parts})

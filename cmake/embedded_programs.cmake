@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Programs as part of an image: their bytes in read-only memory, the memory of their methods static and of the exact size,
-# and the kernels that they use, bound by a table instead of global constructors.
+# Embeds programs in an image: their bytes in read-only memory, static memory of the exact size for their methods, and a table
+# of their kernels instead of global constructors.
 #
 #   executorch_embed_program(LIB_NAME digits PROGRAM digits.pte)
 #   target_link_libraries(firmware PRIVATE digits)
@@ -13,15 +13,14 @@
 
 # executorch_embed_program(LIB_NAME name PROGRAM file.pte [NAME identifier] [KERNELS set]
 #                          [TEMP_BYTES bytes | MEMORY_HEADER file.h] [CUSTOM_OPS_YAML file KERNEL_LIBS targets...])
-# The static library `name`. NAME: what the program is called in C (default: the library's name). KERNELS: a set of
-# executorch_kernels_for_programs, by default one for this program alone. TEMP_BYTES: memory for kernels that like to have
-# some while they run; how much, the header says that `python -m executorch.export --memory-header` writes.
-# CUSTOM_OPS_YAML, KERNEL_LIBS: kernels of one's own.
+# The static library `name`. NAME: C identifier of the program (default: the library's name). KERNELS: a set from
+# executorch_kernels_for_programs; by default one for this program alone. TEMP_BYTES: temporary memory for kernels. The header
+# that `python -m executorch.export --memory-header` writes states it. CUSTOM_OPS_YAML, KERNEL_LIBS: custom kernels.
 function(executorch_embed_program)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;PROGRAM;NAME;KERNELS;TEMP_BYTES;MEMORY_HEADER;CUSTOM_OPS_YAML" "KERNEL_LIBS")
   executorch_expect_arguments(executorch_embed_program)
   if(NOT ARG_PROGRAM)
-    message(FATAL_ERROR "executorch_embed_program: ${ARG_LIB_NAME} has no PROGRAM")
+    message(FATAL_ERROR "executorch_embed_program: ${ARG_LIB_NAME} lacks PROGRAM")
   endif()
   if(NOT ARG_NAME)
     set(ARG_NAME ${ARG_LIB_NAME})
@@ -62,9 +61,9 @@ function(executorch_embed_program)
   executorch_embedded_options(${ARG_LIB_NAME})
 endfunction()
 
-# executorch_kernels_for_programs(LIB_NAME name PROGRAMS files... [KERNEL_LIBS targets...]): a set of kernels that several
-# embedded programs share: compiled once, for the dtypes of all. A linked image has of it what its programs use. Of the
-# kernels' sources, those are compiled that the programs need; with KERNEL_LIBS, kernels of one's own that may call any, all.
+# executorch_kernels_for_programs(LIB_NAME name PROGRAMS files... [KERNEL_LIBS targets...]): a set of kernels shared by several
+# embedded programs, compiled once for the dtypes of all. An image links only the kernels that its programs use. Only the
+# sources that the programs need are compiled. With KERNEL_LIBS, all are: custom kernels may call any kernel.
 function(executorch_kernels_for_programs)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME" "PROGRAMS;KERNEL_LIBS")
   executorch_expect_arguments(executorch_kernels_for_programs)

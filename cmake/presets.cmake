@@ -45,7 +45,7 @@ endfunction()
 # executorch_preset_leaves_out(text): reports the parts of the documented preset that this project lacks.
 function(executorch_preset_leaves_out text)
   get_filename_component(preset ${CMAKE_CURRENT_LIST_FILE} NAME_WE)
-  message(STATUS "preset ${preset}: left out, because this project does not have it: ${text}")
+  message(STATUS "preset ${preset}: ignored, because this project lacks it: ${text}")
 endfunction()
 
 if(EXECUTORCH_BUILD_PRESET_FILE)

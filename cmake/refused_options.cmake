@@ -1,6 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# Options of ExecuTorch that this project cannot honour are refused by name, and so are unknown ones: an option that has no
-# effect would leave out what its user relies on.
+# Refuses unknown options, and options of ExecuTorch that this project lacks. Ignoring an option would silently drop a part
+# that its user relies on.
 set(refused_backends
     ARM_BAREMETAL ARM_ETHOSU_LINUX CADENCE COREAI COREML CORTEX_M CUDA ENN METAL MLX MPS NEURON NXP_NEUTRON OPENVINO QNN ROCM VGF
     VULKAN WEBGPU)
@@ -19,7 +19,7 @@ foreach(part ${refused_parts})
   endif()
 endforeach()
 
-# The option's former name, which caches of earlier builds hold.
+# Former name of the option, still present in caches of earlier builds.
 if(DEFINED CACHE{EXECUTORCH_BUILD_RUNNER})
   set(EXECUTORCH_BUILD_EXECUTOR_RUNNER ${EXECUTORCH_BUILD_RUNNER} CACHE BOOL "Build executor_runner" FORCE)
   unset(EXECUTORCH_BUILD_RUNNER CACHE)

@@ -1,13 +1,13 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# executorch_selected_kernels: those portable and quantized kernels that EXECUTORCH_SELECT_OPS_{YAML,LIST,MODEL} name, the
-# union of what is given. executorch_kernels (executorch::kernels) is then this library alone.
+# executorch_selected_kernels: the portable and quantized kernels named by EXECUTORCH_SELECT_OPS_{YAML,LIST,MODEL}, as a union.
+# executorch_kernels (executorch::kernels) is then this library alone.
 set(EXECUTORCH_SELECT_OPS_YAML "" CACHE FILEPATH "Kernels are those of the operators of this yaml")
 set(EXECUTORCH_SELECT_OPS_LIST "" CACHE STRING "Kernels are those of these operators: aten::add.out,aten::mm.out")
 set(EXECUTORCH_SELECT_OPS_MODEL "" CACHE FILEPATH "Kernels are those of the operators of this program (.pte; several: ;)")
 option(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD "Kernels are for the dtypes of EXECUTORCH_SELECT_OPS_MODEL alone" OFF)
 if(NOT EXECUTORCH_SELECT_OPS_YAML AND NOT EXECUTORCH_SELECT_OPS_LIST AND NOT EXECUTORCH_SELECT_OPS_MODEL)
   if(EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD)
-    message(FATAL_ERROR "EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD needs programs to know the dtypes from "
+    message(FATAL_ERROR "EXECUTORCH_ENABLE_DTYPE_SELECTIVE_BUILD requires programs that determine the dtypes "
                         "(EXECUTORCH_SELECT_OPS_MODEL), found none")
   endif()
   return()

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# The functions by which every folder declares its targets.
+# Functions with which every folder declares its targets.
 
-# Include roots and language rules that users of the libraries need as well.
+# Include roots and language options that users of the libraries need too.
 add_library(executorch_headers INTERFACE)
 target_include_directories(
   executorch_headers
@@ -32,11 +32,11 @@ if(NOT EXECUTORCH_ENABLE_EVENT_TRACER)
   target_compile_definitions(executorch_headers INTERFACE ET_EVENT_TRACER_DISABLED)
 endif()
 
-# How our own sources are compiled.
+# Options for compiling our own sources.
 add_library(executorch_strict INTERFACE)
 target_compile_options(executorch_strict INTERFACE -Wall -Wextra -Werror -ffunction-sections -fdata-sections)
 if(NOT EXECUTORCH_HOSTED)
-  # int32_t may be long, as in newlib, where printf's %d means the same; on hosts the formats are checked.
+  # In newlib int32_t is long, which %d prints correctly. Builds for hosts check the formats.
   target_compile_options(executorch_strict INTERFACE -Wno-format)
 endif()
 if(EXECUTORCH_SANITIZE)
@@ -94,7 +94,7 @@ function(et_generate_kernels library)
   set(${library}_registration ${folder}/RegisterKernels.cpp PARENT_SCOPE)
 endfunction()
 
-# et_ops_library(NAME KERNELS target REGISTRATION source LIBRARY name): what a program links to have kernels registered.
+# et_ops_library(NAME KERNELS target REGISTRATION source LIBRARY name): a library that registers kernels when linked.
 function(et_ops_library name)
   cmake_parse_arguments(ARG "" "KERNELS;REGISTRATION;LIBRARY" "" ${ARGN})
   et_library(${name} SOURCES ${ARG_REGISTRATION} DEPENDS ${ARG_KERNELS} executorch_core)
@@ -102,7 +102,7 @@ function(et_ops_library name)
   executorch_linking_registers(${name} ${ARG_LIBRARY})
 endfunction()
 
-# et_other_name(NAME targets...): a name that stands for targets.
+# et_other_name(NAME targets...): an alias for targets.
 function(et_other_name name)
   add_library(${name} INTERFACE)
   target_link_libraries(${name} INTERFACE ${ARGN})

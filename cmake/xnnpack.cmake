@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # The target `xnnpack` with everything it needs, as EXECUTORCH_XNNPACK_LIBRARY chooses: the system's or the one below XNNPACK_ROOT,
-# with the functions of 2024-11 (SYSTEM); the pinned sources, built once a machine by cmake/build_xnnpack.py (PINNED); whichever of these can
-# be had (AUTO); no target (NONE): the backend then runs on the CPU engine alone.
+# with the functions of 2024-11 (SYSTEM); the pinned sources, built once a machine by cmake/build_xnnpack.py (PINNED); whichever of these
+# is available (AUTO); no target (NONE): the backend then runs on the CPU engine alone.
 set(XNNPACK_ROOT "" CACHE PATH "A prefix with XNNPACK's headers and libraries")
 
 function(executorch_find_xnnpack prefix)
@@ -10,9 +10,9 @@ function(executorch_find_xnnpack prefix)
   if(NOT XNNPACK_INCLUDE_DIR)
     return()
   endif()
-  # The newest function that is relied on.
+  # The newest required function.
   file(STRINGS ${XNNPACK_INCLUDE_DIR}/xnnpack.h recent REGEX "xnn_define_static_reduce_v2")
-  # Operators are called by the functions of 2024-11; later versions changed their arguments.
+  # Later versions changed the arguments of these functions.
   file(READ ${XNNPACK_INCLUDE_DIR}/xnnpack.h functions)
   if(recent AND (NOT "${functions}" MATCHES "xnn_code_cache_t code_cache"
                  OR NOT "${functions}" MATCHES "xnn_reshape_argmax_pooling2d_nhwc_f32\\([^)]*workspace_alignment"))
@@ -25,11 +25,11 @@ function(executorch_find_xnnpack prefix)
   if(NOT recent OR NOT library_XNNPACK OR NOT library_pthreadpool OR NOT library_cpuinfo)
     return()
   endif()
-  # Debian and the upstream build keep the kernels in a library of their own.
+  # Debian and the upstream build have the kernels in a separate library.
   find_library(library_kernels NAMES xnnpack-microkernels-prod microkernels-prod ${search} PATHS ${prefix} PATH_SUFFIXES lib NO_CACHE)
   add_library(xnnpack INTERFACE)
   target_include_directories(xnnpack SYSTEM INTERFACE $<BUILD_INTERFACE:${XNNPACK_INCLUDE_DIR}>)
-  # A static one runs its operators on our threads (extension/threadpool/pthreadpool.cpp).
+  # A static XNNPACK runs its operators on our threads (extension/threadpool/pthreadpool.cpp).
   set(is_static OFF)
   if(library_XNNPACK MATCHES "\\.a$")
     set(is_static ON)
@@ -56,14 +56,14 @@ function(executorch_find_xnnpack prefix)
     target_link_libraries(executorch_aten_mode INTERFACE extension_threadpool_workers)
     executorch_link_before_torch(executorch_aten_mode $<TARGET_FILE:extension_threadpool_workers> ${library_cpuinfo})
   endif()
-  # What packed weights that are kept in files depend on.
+  # Version of the format of cached packed weights.
   file(SHA256 ${library_XNNPACK} digest)
   target_compile_definitions(xnnpack INTERFACE $<BUILD_INTERFACE:EXECUTORCH_XNNPACK_DIGEST="${digest}">)
   install(FILES ${libraries} DESTINATION lib COMPONENT sdk)
   set_property(GLOBAL APPEND PROPERTY EXECUTORCH_LIBRARIES xnnpack)
 endfunction()
 
-# executorch_build_xnnpack(prefix): builds it; `prefix` stays empty where the sources cannot be had.
+# executorch_build_xnnpack(prefix): builds XNNPACK; `prefix` stays empty if the sources are unavailable.
 function(executorch_build_xnnpack prefix)
   message(STATUS "XNNPACK: building it, once (minutes)")
   execute_process(
@@ -100,9 +100,9 @@ if(NOT TARGET xnnpack AND NOT XNNPACK_ROOT AND EXECUTORCH_XNNPACK_LIBRARY MATCHE
   endif()
 endif()
 if(NOT TARGET xnnpack AND EXECUTORCH_BUILD_XNNPACK STREQUAL "AUTO" AND EXECUTORCH_XNNPACK_LIBRARY STREQUAL "AUTO")
-  message(WARNING "XNNPACK with the functions of 2024-11 cannot be had (see above): XnnpackBackend runs on the CPU engine alone and refuses "
+  message(WARNING "XNNPACK with the functions of 2024-11 is unavailable (see above): XnnpackBackend runs on the CPU engine alone and refuses "
                   "what only XNNPACK computes")
 elseif(NOT TARGET xnnpack)
-  message(FATAL_ERROR "XNNPACK with the functions of 2024-11 cannot be had (see above, XNNPACK_ROOT is '${XNNPACK_ROOT}', "
+  message(FATAL_ERROR "XNNPACK with the functions of 2024-11 is unavailable (see above, XNNPACK_ROOT is '${XNNPACK_ROOT}', "
                       "EXECUTORCH_XNNPACK_LIBRARY is ${EXECUTORCH_XNNPACK_LIBRARY}); EXECUTORCH_XNNPACK_LIBRARY=NONE builds without it")
 endif()

@@ -18,7 +18,7 @@ if(EXECUTORCH_CPU MATCHES "cortex-m(4|7|33|55|85)$")
     string(APPEND flags " -mfpu=fpv5-d16")
   endif()
 endif()
-# GCC's own stdint.h does not tell newlib's inttypes.h that there are 64-bit numbers (PRId64).
+# GCC's stdint.h lacks the macro by which newlib's inttypes.h defines PRId64.
 string(APPEND flags " --specs=nano.specs -D__int64_t_defined=1")
 # One thread: a static variable of a function needs no guard against others.
 set(CMAKE_C_FLAGS_INIT "${flags}")
