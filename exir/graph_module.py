@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import torch
 from torch._ops import HigherOrderOperator
 from torch.fx import GraphModule, Node
 
@@ -25,6 +26,18 @@ def get_control_flow_submodules(graph_module: GraphModule) -> list[tuple[str, Gr
         if node.op == "call_function" and isinstance(node.target, HigherOrderOperator)
         for name, held in _called_graphs(graph_module, node)
     ]
+
+
+def get_cond_while_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
+    """Return `get_control_flow_submodules` of cond and while_loop alone."""
+    operators = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
+    return [entry for entry in get_control_flow_submodules(graph_module) if entry[2].target in operators]
+
+
+def get_scan_submodules(graph_module: GraphModule) -> list[tuple[str, GraphModule, Node]]:
+    """Return `get_control_flow_submodules` of scan alone."""
+    scan = torch.ops.higher_order.scan
+    return [entry for entry in get_control_flow_submodules(graph_module) if entry[2].target is scan]
 
 
 def all_graph_modules(graph_module: GraphModule) -> Iterator[GraphModule]:

@@ -14,8 +14,10 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
 from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
 from torch.export.graph_signature import InputKind
+from torch.fx.traceback import NodeSource, NodeSourceAction
 
 from executorch.exir.backend.delegate.program_copy import copy_program
+from executorch.exir.debug_handle_utils import FROM_NODE_KEY
 from executorch.exir.decompose.aliased_constants import use_buffers_for_aliased_constants
 from executorch.exir.decompose.call_body import Table
 from executorch.exir.decompose.free_layouts import free_strided, free_views
@@ -93,10 +95,21 @@ def decompose(
 
 
 def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -> ExportedProgram | None:
-    made = copy_program(program)
+    made = _copy_with_history(program)
     if not decompose_graph(made, table, kept):
         return None
     _check_in_kernels(made)
+    return made
+
+
+def _copy_with_history(program: ExportedProgram) -> ExportedProgram:
+    """A copy whose calls name those of `program` as their source; what they are decomposed to inherits that."""
+    made = copy_program(program)
+    graphs = zip(all_graph_modules(program.graph_module), all_graph_modules(made.graph_module), strict=True)
+    for ours, copied in ((ours.graph, copied.graph) for ours, copied in graphs):
+        for source, node in zip(ours.nodes, copied.nodes, strict=True):
+            if node.op == "call_function":
+                node.meta[FROM_NODE_KEY] = [NodeSource(source, "to_edge", NodeSourceAction.CREATE)]
     return made
 
 
@@ -107,7 +120,7 @@ def _check_in_kernels(program: ExportedProgram) -> None:
 
 
 def _traced(program: ExportedProgram, kept: list[OpOverload], unroll_recurrent: bool) -> ExportedProgram:
-    program = copy_program(program)
+    program = _copy_with_history(program)
     for held in all_graph_modules(program.graph_module):
         free_strided(held.graph)
         free_views(held.graph, _ours(unroll_recurrent).keys() - set(kept))

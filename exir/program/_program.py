@@ -8,8 +8,10 @@ from executorch.exir.program import (
     to_edge_transform_and_lower,
 )
 from executorch.exir.program.single_program import ExecutorchProgram, ExirExportedProgram, edge_to_executorch_passes
+from executorch.exir.program.transform import _transform, transform_exported_program
 
 __all__ = [
+    "_transform",
     "EdgeProgramManager",
     "ExecutorchProgram",
     "ExecutorchProgramManager",
@@ -17,4 +19,5 @@ __all__ = [
     "edge_to_executorch_passes",
     "to_edge",
     "to_edge_transform_and_lower",
+    "transform_exported_program",
 ]

@@ -3,31 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from torch._export.verifier import Verifier
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
-from torch.fx.passes.infra.pass_manager import PassManager as FxPassManager
 
 from executorch.exir.backend.backend_api import MethodProgramsPartitionerSpec, to_backend
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.error import ExportError, ExportErrorType
-from executorch.exir.pass_manager import ExportedProgramPassManager
 from executorch.exir.passes.edge.debug_handle_generator_pass import generate_missing_debug_handles
 from executorch.exir.program.origin import Origin
-from executorch.exir.program.program_graph import set_verifiers, with_graph
+from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.program.record import new_record
-from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
+from executorch.exir.program.transform import Passes, program_for, run_passes
+from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
 
 if TYPE_CHECKING:
     from executorch.exir.program.executorch_manager import ExecutorchProgramManager
-
-
-# Arguments of `transform`: passes in order, a manager of passes (torch's too), or a single pass.
-Passes = Sequence[Any] | FxPassManager | ExportedProgramPassManager | Callable[..., Any]
 
 
 class EdgeProgramManager:
@@ -104,8 +99,6 @@ class EdgeProgramManager:
         a copy of the program, unless one was made for the program itself (`Pass(manager.exported_program())`): it may
         add constants to that program, which is changed in place.
         """
-        from executorch.exir.backend.delegate.program_copy import copy_program
-
         by_method = passes if isinstance(passes, Mapping) else dict.fromkeys(self._edge_programs, passes)
         unknown = sorted(set(by_method) - self.methods)
         if unknown:
@@ -115,8 +108,7 @@ class EdgeProgramManager:
             )
         programs = dict(self._edge_programs)
         for name, wanted in by_method.items():
-            program = programs[name]
-            programs[name] = run_passes(program if _made_for(program, wanted) else copy_program(program), wanted)
+            programs[name] = run_passes(program_for(programs[name], wanted), wanted)
             generate_missing_debug_handles(programs[name].graph_module)
         return self._with(programs, compile_config)
 
@@ -149,20 +141,3 @@ class EdgeProgramManager:
             made._etrecord = self._etrecord.copy()
             made._etrecord.add_executorch_program(made)
         return made
-
-
-def _made_for(program: ExportedProgram, passes: Passes) -> bool:
-    """Whether one of the passes has `program` as an attribute."""
-    listed = getattr(passes, "passes", passes)
-    listed = [getattr(each, "__wrapped__", each) for each in (listed if isinstance(listed, Sequence) else [listed])]
-    return any(value is program for each in listed for value in getattr(each, "__dict__", {}).values())
-
-
-def run_passes(program: ExportedProgram, passes: Passes) -> ExportedProgram:
-    """`program` after `passes`; verification is left to the caller."""
-    program._verifiers = [WellFormed]
-    if isinstance(passes, ExportedProgramPassManager):
-        passes = passes.passes
-    elif not isinstance(passes, (list, tuple)):
-        passes = [passes]
-    return ExportedProgramPassManager(passes, with_graph)(program).exported_program

@@ -16,9 +16,9 @@ from executorch.exir.lowered_backend_module import get_lowered_backend_modules
 from executorch.exir.named_data import NamedDataStore, NamedDataStoreOutput
 from executorch.exir.passes.memory.memory_planning_pass import MemoryPlanningPass
 from executorch.exir.passes.quantized.quant_fusion_pass import quant_fusion_and_const_prop_pass
-from executorch.exir.program.edge_manager import run_passes
 from executorch.exir.program.pipeline import for_method, steps_to_out_variants
 from executorch.exir.program.target import check_target
+from executorch.exir.program.transform import run_passes
 from executorch.exir.report.verdict import check_strict
 from executorch.exir.rewrite.shared_state import read_as_state, updated_buffers
 from executorch.exir.verification.verifier import WellFormed

@@ -17,10 +17,10 @@ from executorch.exir.passes.memory.spec_prop_pass import SpecPropPass
 from executorch.exir.passes.views.normalize_views_pass import NormalizeViewsPass
 from executorch.exir.passes.views.replace_view_copy_with_view_pass import ReplaceViewCopyWithViewPass
 from executorch.exir.program.edge import to_edge
-from executorch.exir.program.edge_manager import run_passes
 from executorch.exir.program.executorch_manager import ExecutorchProgramManager
 from executorch.exir.program.executorch_steps import delegates_named_data, to_executorch_programs
 from executorch.exir.program.pipeline import for_method
+from executorch.exir.program.transform import run_passes
 
 
 class ExirExportedProgram:

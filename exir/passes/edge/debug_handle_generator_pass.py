@@ -8,18 +8,14 @@ from typing import Any
 from torch import fx
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+from executorch.exir.debug_handle_utils import DEBUG_HANDLE_KEY, root_source
 from executorch.exir.graph_module import bfs_trace_with_node_process
 
 
 def source_of(node: fx.Node) -> Any:
     """What identifies the node of the exported program that `node` comes from; the node itself if none is recorded."""
-    sources = node.meta.get("from_node")
-    if not sources:
-        return node
-    root = sources[-1] if isinstance(sources, list) else sources
-    while getattr(root, "from_node", None):
-        root = root.from_node[-1]
-    return (getattr(root, "graph_id", None), getattr(root, "name", str(root)))
+    root = root_source(node)
+    return node if root is None else (getattr(root, "graph_id", None), getattr(root, "name", str(root)))
 
 
 class DebugHandleGeneratorPass(PassBase):
@@ -32,7 +28,7 @@ class DebugHandleGeneratorPass(PassBase):
         unnumbered: list[fx.Node] = []
 
         def collect(node: fx.Node) -> None:
-            handle = node.meta.get("debug_handle")
+            handle = node.meta.get(DEBUG_HANDLE_KEY)
             if isinstance(handle, int):
                 handles.setdefault(source_of(node), handle)
             elif handle is not None:
@@ -43,8 +39,8 @@ class DebugHandleGeneratorPass(PassBase):
         bfs_trace_with_node_process(graph_module, collect)
         following = max(taken.union(handles.values())) + 1
         for node in unnumbered:
-            node.meta["debug_handle"] = handles.setdefault(source_of(node), following)
-            following = max(following, node.meta["debug_handle"] + 1)
+            node.meta[DEBUG_HANDLE_KEY] = handles.setdefault(source_of(node), following)
+            following = max(following, node.meta[DEBUG_HANDLE_KEY] + 1)
         return PassResult(graph_module, bool(unnumbered))
 
 

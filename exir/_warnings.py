@@ -1,0 +1,27 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Decorators that warn about the use of an API which may change or go."""
+
+from __future__ import annotations
+
+from typing_extensions import deprecated
+
+__all__ = ["ExperimentalWarning", "deprecated", "experimental"]
+
+
+class ExperimentalWarning(DeprecationWarning):
+    """The used API is experimental. Filters that hide deprecations hide it too, which Python does by default."""
+
+
+class experimental(deprecated):
+    """Mark a class, function or method as experimental: type checkers report its use, and each call warns.
+
+    Args:
+        message: What the warning says.
+        category: Class of the warning; None to leave the report to type checkers.
+        stacklevel: The caller that the warning names; 1 is the direct caller.
+    """
+
+    def __init__(
+        self, message: str, /, *, category: type[Warning] | None = ExperimentalWarning, stacklevel: int = 1
+    ) -> None:
+        super().__init__(message, category=category, stacklevel=stacklevel)

@@ -1,0 +1,34 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Names of the node metadata that tie a lowered node to the exported program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.fx import Node
+
+FROM_NODE_KEY = "from_node"
+DEBUG_HANDLE_KEY = "debug_handle"
+UNSET_DEBUG_HANDLE = 0  # what tools give nodes that no numbered node stands for
+
+
+def root_source(node: Node) -> Any:
+    """Return the oldest entry of a node's history (a torch `NodeSource`), or None if the node has no history."""
+    sources = node.meta.get(FROM_NODE_KEY)
+    if not sources:
+        return None
+    root = sources[-1] if isinstance(sources, list) else sources
+    while getattr(root, FROM_NODE_KEY, None):
+        root = root.from_node[-1]
+    return root
+
+
+def get_greatest_ancestor_node_identifier(node: Node) -> str:
+    """Return `name.graph_id` of the node of the exported program that `node` comes from.
+
+    Raises KeyError if the node has no history.
+    """
+    root = root_source(node)
+    if root is None:
+        raise KeyError(f"node '{node.name}' has no '{FROM_NODE_KEY}' in its metadata")
+    return f"{root.name}.{root.graph_id}"

@@ -1,0 +1,80 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Running users' passes over one program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch._export.verifier import Verifier
+from torch.export import ExportedProgram
+from torch.fx.passes.infra.pass_manager import PassManager as FxPassManager
+
+from executorch.exir.backend.delegate.program_copy import copy_program
+from executorch.exir.error import ExportError, ExportErrorType
+from executorch.exir.pass_base import ExportedProgramPassResult
+from executorch.exir.pass_manager import ExportedProgramPassManager
+from executorch.exir.program.program_graph import set_verifiers, with_graph
+from executorch.exir.verification.verifier import WellFormed
+
+# Passes in order, a manager of passes (torch's too), or a single pass.
+Passes = Sequence[Any] | FxPassManager | ExportedProgramPassManager | Callable[..., Any]
+
+
+def program_for(program: ExportedProgram, passes: Passes) -> ExportedProgram:
+    """Return the program that `passes` may change: a copy, or `program` if a pass was made for it and holds it."""
+    listed = getattr(passes, "passes", passes)
+    listed = [getattr(each, "__wrapped__", each) for each in (listed if isinstance(listed, Sequence) else [listed])]
+    made_for_it = any(value is program for each in listed for value in getattr(each, "__dict__", {}).values())
+    return program if made_for_it else copy_program(program)
+
+
+def run_passes(program: ExportedProgram, passes: Passes) -> ExportedProgram:
+    """Return `program` after `passes`; verification is left to the caller."""
+    return _run(program, passes).exported_program
+
+
+def _run(program: ExportedProgram, passes: Passes) -> ExportedProgramPassResult:
+    program._verifiers = [WellFormed]
+    if isinstance(passes, ExportedProgramPassManager):
+        passes = passes.passes
+    elif not isinstance(passes, (list, tuple)):
+        passes = [passes]
+    return ExportedProgramPassManager(passes, with_graph)(program)
+
+
+def _transform(
+    program: ExportedProgram, *passes: Any, override_verifiers: list[type[Verifier]] | None = None
+) -> ExportedProgram:
+    """Return `program` after `passes`, verified; `program` itself if no pass changed anything.
+
+    The passes work on a copy, unless one of them was made for `program` and holds it.
+
+    Args:
+        passes: Graph passes and program passes, each an argument of its own.
+        override_verifiers: Verifiers of the result; those of `program` if not given.
+
+    Raises:
+        ExportError: A list or a verifier among the passes, or the result breaks a rule.
+    """
+    for each in passes:
+        if isinstance(each, (list, tuple, Verifier)) or (isinstance(each, type) and issubclass(each, Verifier)):
+            why = f"expected passes as separate arguments and verifiers in override_verifiers, found {each!r}"
+            raise ExportError(ExportErrorType.INVALID_INPUT_TYPE, why)
+    verifiers = list(program.verifiers)
+    result = _run(program_for(program, passes), passes)
+    program._verifiers = verifiers
+    if not result.modified:
+        return program
+    set_verifiers(result.exported_program, override_verifiers or verifiers)
+    return result.exported_program
+
+
+def transform_exported_program(program: Any, *passes: Any) -> Any:
+    """Run passes on an `ExportedProgram`, or on an object that has a `transform` of its own."""
+    if hasattr(program, "transform"):
+        return program.transform(*passes)
+    return _transform(program, *passes)
+
+
+__all__ = ["Passes", "_transform", "program_for", "run_passes", "transform_exported_program"]
