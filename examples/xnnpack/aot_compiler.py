@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import NothingQuantizedError
 from executorch.examples.models import UnavailableModelError, UnknownModelError, available_models, find_model
 from executorch.examples.models.model_factory import EagerModelFactory
 from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS
@@ -45,7 +46,10 @@ def _log_error(buffer: bytes, model: torch.nn.Module, inputs: tuple[Any, ...]) -
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write MODEL_NAME_xnnpack_{fp32,q8}.pte into the output folder and print its path."""
+    """Write MODEL_NAME_xnnpack_{fp32,q8}.pte into the output folder and print its path.
+
+    Exits with code 2 for a model that is unknown, or of which nothing can be quantized.
+    """
     logging.basicConfig(level=logging.INFO, format="[%(levelname)s %(filename)s:%(lineno)s] %(message)s")
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -62,7 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with torch.no_grad():
         exported = torch.export.export(model.eval(), inputs, keywords, dynamic_shapes=shapes)
         if options.quantize:
-            graph = quantize(exported.module(), inputs, MODEL_NAME_TO_OPTIONS[name].quantization)
+            kind = MODEL_NAME_TO_OPTIONS[name].quantization
+            try:
+                graph = quantize(exported.module(), inputs, kind, strict=True)
+            except NothingQuantizedError as error:
+                parser.error(f"NothingQuantizedError: example model '{name}' with {kind}: {error}")
             exported = torch.export.export(graph, inputs, keywords, dynamic_shapes=shapes)
         lowered = to_edge_transform_and_lower(
             exported,

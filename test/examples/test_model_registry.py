@@ -22,9 +22,10 @@ from executorch.examples.models import (
 from executorch.examples.models.model_base import EagerModelBase
 from executorch.examples.models.model_factory import EagerModelFactory
 from executorch.examples.models.timm_image_model import TimmImageModel
+from executorch.examples.models.wav2letter import Wav2Letter
 from executorch.examples.portable.scripts import export
 from executorch.examples.portable.utils import export_to_edge, export_to_exec_prog
-from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS, QuantType, aot_compiler
+from executorch.examples.xnnpack import MODEL_NAME_TO_OPTIONS, QuantType, XNNPACKOptions, aot_compiler
 from executorch.examples.xnnpack.quantization.utils import quantize
 from executorch.runtime import Runtime
 
@@ -154,6 +155,39 @@ def test_quantization_of_a_model_without_a_known_one_is_refused(capsys: pytest.C
     with pytest.raises(SystemExit, match="2"):
         aot_compiler.main(["--model_name", "lstm", "--quantize"])
     assert "no quantization is known for example model 'lstm': expected one of: linear" in capsys.readouterr().err
+
+
+def test_a_model_of_which_nothing_can_be_quantized_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(MODEL_NAME_TO_OPTIONS, "softmax", XNNPACKOptions(QuantType.DYNAMIC_PER_CHANNEL, True))
+    with pytest.raises(SystemExit, match="2"):
+        aot_compiler.main(["--model_name", "softmax", "--quantize", "-o", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert "NothingQuantizedError: example model 'softmax' with QuantType.DYNAMIC_PER_CHANNEL" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_python_function_warns_if_nothing_can_be_quantized() -> None:
+    model, inputs, _, _ = _build("softmax")
+    exported = torch.export.export(model, inputs).module()
+    with pytest.warns(UserWarning, match="nothing of the model is quantized"):
+        quantized = quantize(exported, inputs, QuantType.DYNAMIC_PER_CHANNEL)
+    assert torch.equal(quantized(*inputs), model(*inputs))
+
+
+def test_every_convolution_of_the_speech_model_is_quantized() -> None:
+    model = Wav2Letter(num_classes=8).eval()
+    inputs = (torch.randn(1, 1, 700),)
+    kind = MODEL_NAME_TO_OPTIONS["w2l"].quantization
+    quantized = quantize(torch.export.export(model, inputs).module(), inputs, kind, strict=True)
+    convolutions = quantized.graph.find_nodes(op="call_function", target=torch.ops.aten.conv1d.default)
+    dequantize = torch.ops.quantized_decomposed
+    assert len(convolutions) == 12
+    for convolution in convolutions:
+        activation, weight = convolution.args[:2]
+        assert activation.target is dequantize.dequantize_per_tensor.default
+        assert weight.target is dequantize.dequantize_per_channel.default
 
 
 def test_quantization_of_no_kind_is_refused() -> None:

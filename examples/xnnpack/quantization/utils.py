@@ -16,10 +16,13 @@ def quantize(
     model: torch.fx.GraphModule,
     example_inputs: tuple[Any, ...],
     quant_type: QuantType = QuantType.STATIC_PER_TENSOR,
+    *,
+    strict: bool = False,
 ) -> torch.fx.GraphModule:
     """Return the exported model quantized, calibrated with one call of the example inputs.
 
-    Raises ValueError for QuantType.NONE.
+    If no operator of the model can be quantized like this, a warning says why and the model stays in float; with
+    `strict`, `NothingQuantizedError` is raised. ValueError: quant_type is QuantType.NONE.
     """
     if quant_type is QuantType.NONE:
         raise ValueError("quantize: quant_type is QuantType.NONE; expected a kind of quantization")
@@ -27,7 +30,7 @@ def quantize(
         is_per_channel=quant_type in (QuantType.STATIC_PER_CHANNEL, QuantType.DYNAMIC_PER_CHANNEL),
         is_dynamic=quant_type is QuantType.DYNAMIC_PER_CHANNEL,
     )
-    prepared = prepare_pt2e(model, XNNPACKQuantizer().set_global(config))
+    prepared = prepare_pt2e(model, XNNPACKQuantizer(strict=strict).set_global(config))
     prepared(*example_inputs)
     quantized: torch.fx.GraphModule = convert_pt2e(prepared)
     return quantized
