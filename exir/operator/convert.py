@@ -46,6 +46,17 @@ def get_op_overload(qualified_opname: str, overload: str) -> OpOverload:
     return found
 
 
+def unwrap_op_overload(target: object) -> OpOverload:
+    """Return the ATen operator that `target` is, or that an edge or backend operator stands for.
+
+    Raises TypeError for anything else.
+    """
+    op = target if isinstance(target, OpOverload) else getattr(target, "_op", None)
+    if not isinstance(op, OpOverload):
+        raise TypeError(f"expected an OpOverload, or an operator that holds one as _op, found {target!r}")
+    return op
+
+
 def is_functional(op: OpOverload) -> bool:
     """Whether `op` neither writes to an argument nor returns a view of one."""
     schema = op._schema

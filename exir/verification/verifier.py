@@ -17,6 +17,7 @@ from executorch.exir.dialects.autograd_rules import autograd_safe_rules
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.dialects.edge_rules import core_aten_rules, edge_rules
 from executorch.exir.dialects.verifier import Rule, verify
+from executorch.exir.error import VerificationError
 
 
 class WellFormed(Verifier):
@@ -40,6 +41,14 @@ class WellFormed(Verifier):
     def __call__(self, *args: Any) -> Any:
         for program in args:
             self.check_additional(program.graph_module if isinstance(program, ExportedProgram) else program)
+
+    def is_valid(self, gm: fx.GraphModule) -> bool:
+        """Return whether `gm` keeps the rules of the dialect."""
+        try:
+            self(gm)
+        except VerificationError:
+            return False
+        return True
 
 
 def _verifier(name: str, rules: Sequence[Rule]) -> type[Verifier]:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Memory formats become dim orders: `_to_copy`, `clone` and `empty` → their `dim_order_ops` counterparts."""
+"""Memory formats become dim orders: `_to_copy`, `clone` and `empty` → their `dim_order_ops` counterparts; and back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from executorch.exir.dialects import device_copy_ops, dim_order_ops  # noqa: F401  (register their operators)
 from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.dim_order_utils import get_memory_format
+from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.rewrite.fake_values import refresh_values
 from executorch.exir.rewrite.node_rewrite import retarget
@@ -23,6 +25,11 @@ DIM_ORDER_OPERATORS = {
     "aten::_to_copy": _dim_order._to_dim_order_copy.default,
     "aten::clone": _dim_order._clone_dim_order.default,
     "aten::empty.memory_format": _dim_order._empty_dim_order.default,
+}
+_MEMORY_FORMAT_OPERATORS = {
+    _dim_order._to_dim_order_copy.default: exir_ops.edge.aten._to_copy.default,
+    _dim_order._clone_dim_order.default: exir_ops.edge.aten.clone.default,
+    _dim_order._empty_dim_order.default: exir_ops.edge.aten.empty.memory_format,
 }
 
 
@@ -52,3 +59,37 @@ class MemoryFormatOpsPass(PassBase):
                 refresh_values(held, changed)
                 modified = True
         return PassResult(graph_module, modified)
+
+
+class DimOrderOpsRevertPass(PassBase):
+    """Replaces operators with a dim order by the edge operators with a memory format that they were made of.
+
+    For backends that know memory formats. Raises `ExportError` for a dim order that no memory format means.
+    """
+
+    def call(self, graph_module: fx.GraphModule) -> PassResult:
+        modified = False
+        for held in all_graph_modules(graph_module):
+            changed = {node for node in held.graph.nodes if node.target in _MEMORY_FORMAT_OPERATORS}
+            for node in changed:
+                target = _MEMORY_FORMAT_OPERATORS[node.target]
+                options = {argument.name for argument in target._schema.arguments}
+                kwargs = {key: value for key, value in node.kwargs.items() if key in options}
+                retarget(node, target, kwargs={**kwargs, "memory_format": _memory_format(node)})
+            if changed:
+                refresh_values(held, changed)
+                held.recompile()
+                modified = True
+        return PassResult(graph_module, modified)
+
+
+def _memory_format(node: fx.Node) -> torch.memory_format:
+    dim_order = node.kwargs.get("dim_order")
+    source = node.args[0].meta["val"] if isinstance(node.args[0], fx.Node) else None
+    try:
+        return get_memory_format(None if dim_order is None else list(dim_order))  # type: ignore[call-overload]
+    except ValueError as error:
+        # Copies of dense tensors preserve whatever dim order these have.
+        if isinstance(source, torch.Tensor) and _dense_dim_order(source) == dim_order:
+            return torch.preserve_format
+        raise ExportError("revert dim orders", node, str(error)) from error

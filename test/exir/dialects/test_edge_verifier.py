@@ -32,6 +32,15 @@ def test_a_legal_program_passes():
     _verify(_edge())
 
 
+def test_is_valid_says_whether_the_rules_hold():
+    program = _edge()
+    verifier = EXIREdgeDialectVerifier()
+    assert verifier.is_valid(program.graph_module)
+    _call(program).target = torch.ops.aten.add.Tensor
+    assert not verifier.is_valid(program.graph_module)
+    assert EXIREdgeDialectVerifier(EdgeCompileConfig(_check_ir_validity=False)).is_valid(program.graph_module)
+
+
 def test_the_message_names_node_operator_dtypes_and_source_line():
     program = _edge()
     node = _call(program)

@@ -2,12 +2,14 @@
 import pytest
 import torch
 
+from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.error import ExportError
 from executorch.exir.operator.convert import (
     get_out_args_from_opoverload,
     is_out_variant,
     require_out_variant,
     to_out_variant,
+    unwrap_op_overload,
 )
 
 topk = torch.ops.aten.topk
@@ -30,3 +32,14 @@ def test_out_variants_come_with_the_names_of_their_out_arguments() -> None:
     assert to_out_variant(torch.ops.aten.softmax.int) == (torch.ops.aten.softmax.int_out, ("out",))
     assert require_out_variant(topk.default) is topk.values
     assert get_out_args_from_opoverload(topk.values) == ("values", "indices")
+
+
+def test_the_operator_of_a_call_is_found_in_every_dialect() -> None:
+    assert unwrap_op_overload(topk.default) is topk.default
+    assert unwrap_op_overload(exir_ops.edge.aten.topk.default) is topk.default
+
+
+@pytest.mark.parametrize("target", [None, 42, "aten.topk", topk, len])
+def test_what_is_no_operator_is_refused(target: object) -> None:
+    with pytest.raises(TypeError, match="expected an OpOverload"):
+        unwrap_op_overload(target)
