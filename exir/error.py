@@ -6,6 +6,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from torch._export.verifier import SpecViolationError
+
 if TYPE_CHECKING:
     from torch.fx import Node
 
@@ -110,8 +112,8 @@ class ExportError(Exception):
 _MOST_LINES = 20
 
 
-class VerificationError(ExportError):
-    """A graph breaks a rule of the dialect it claims to be in.
+class VerificationError(ExportError, SpecViolationError):
+    """A graph breaks a rule of the dialect it claims to be in; also a `SpecViolationError`, as torch's verifiers raise.
 
     `findings` holds every offending node. The message has one line for each operator and reason: the first node, and
     how many more there are.

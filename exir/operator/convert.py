@@ -57,6 +57,20 @@ def unwrap_op_overload(target: object) -> OpOverload:
     return op
 
 
+def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
+    """Return, for each result that is an argument the operator writes to, its position → the argument's position.
+
+    schema: an operator's `_schema`. Of several arguments that share a result's memory, the first counts.
+    """
+    written: dict[frozenset[str], int] = {}
+    for position, item in enumerate(schema.arguments):
+        if is_written_argument(item):
+            written.setdefault(frozenset(item.alias_info.before_set), position)
+    results = enumerate(schema.returns)
+    memory = {place: frozenset(item.alias_info.before_set) for place, item in results if is_written_argument(item)}
+    return {place: written[names] for place, names in memory.items() if names in written}
+
+
 def is_functional(op: OpOverload) -> bool:
     """Whether `op` neither writes to an argument nor returns a view of one."""
     schema = op._schema

@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from torch._export.verifier import SpecViolationError
 from torch.export import export
 
 from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge
@@ -39,6 +40,13 @@ def test_is_valid_says_whether_the_rules_hold():
     _call(program).target = torch.ops.aten.add.Tensor
     assert not verifier.is_valid(program.graph_module)
     assert EXIREdgeDialectVerifier(EdgeCompileConfig(_check_ir_validity=False)).is_valid(program.graph_module)
+
+
+def test_what_catches_torchs_verification_error_catches_ours():
+    program = _edge()
+    _call(program).target = torch.ops.aten.add.Tensor
+    with pytest.raises(SpecViolationError, match="expected an edge operator"):
+        _verify(program)
 
 
 def test_the_message_names_node_operator_dtypes_and_source_line():

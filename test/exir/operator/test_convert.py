@@ -1,4 +1,6 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+from typing import Any
+
 import pytest
 import torch
 
@@ -7,6 +9,7 @@ from executorch.exir.error import ExportError
 from executorch.exir.operator.convert import (
     get_out_args_from_opoverload,
     is_out_variant,
+    output_to_aliased_input_map,
     require_out_variant,
     to_out_variant,
     unwrap_op_overload,
@@ -43,3 +46,22 @@ def test_the_operator_of_a_call_is_found_in_every_dialect() -> None:
 def test_what_is_no_operator_is_refused(target: object) -> None:
     with pytest.raises(TypeError, match="expected an OpOverload"):
         unwrap_op_overload(target)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (torch.ops.aten.relu.default._schema, {}),
+        (torch.ops.aten.view.default._schema, {}),  # a view writes nothing
+        (torch.ops.aten.relu_.default._schema, {0: 0}),
+        (topk.values._schema, {0: 5, 1: 6}),
+        (
+            torch._C.parse_schema("my::swap(Tensor(a!) x, int n, Tensor(b!) y) -> (Tensor(b!), Tensor(a!))"),
+            {0: 2, 1: 0},
+        ),
+        (torch._C.parse_schema("my::count(Tensor(a!) x) -> (Tensor, Tensor(a!))"), {1: 0}),
+        (torch._C.parse_schema("my::both(Tensor(a!) x, Tensor(a!) y) -> Tensor(a!)"), {0: 0}),
+    ],
+)
+def test_results_that_are_written_arguments_are_told_by_the_schema(schema: Any, expected: dict[int, int]) -> None:
+    assert output_to_aliased_input_map(schema) == expected
