@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include <mutex>
+#include <optional>
 
 #include <executorch/extension/llm/runner/llm_runner_helper.h>
 #include <executorch/extension/pybindings/interpreter/gil.h>
@@ -101,11 +102,18 @@ class PythonRunner {
 
 class PythonTokenizer {
  public:
-  explicit PythonTokenizer(const std::string& path) {
+  PythonTokenizer(const std::string& path, std::optional<std::vector<std::string>> special_tokens,
+                  std::optional<std::string> pattern, size_t bos_token_index,
+                  size_t eos_token_index) {
     const LogCapture capture;
     {
       const GilRelease released;
-      tokenizer_ = llm::load_tokenizer(path);
+      std::unique_ptr<std::vector<std::string>> tokens;
+      if (special_tokens.has_value()) {
+        tokens = std::make_unique<std::vector<std::string>>(std::move(*special_tokens));
+      }
+      tokenizer_ = llm::load_tokenizer(path, std::move(tokens), std::move(pattern), bos_token_index,
+                                       eos_token_index);
     }
     if (tokenizer_ == nullptr) {
       raise_error(runtime::Error::InvalidArgument, "cannot load the tokenizer '" + path + "'");
@@ -228,7 +236,11 @@ void bind_llm_runner(py::module_& module) {
       .def_property_readonly("metadata", &PythonRunner::metadata)
       .def("get_vocab_size", &PythonRunner::vocab_size);
   py::class_<PythonTokenizer>(own, "Tokenizer", py::module_local(), "A tokenizer of the runners.")
-      .def(py::init<const std::string&>(), py::arg("path"))
+      .def(py::init<const std::string&, std::optional<std::vector<std::string>>,
+                    std::optional<std::string>, size_t, size_t>(),
+           py::arg("path"), py::kw_only(), py::arg("special_tokens") = py::none(),
+           py::arg("pattern") = py::none(), py::arg("bos_token_index") = 0,
+           py::arg("eos_token_index") = 1)
       .def("encode", &PythonTokenizer::encode, py::arg("text"), py::arg("bos") = 0,
            py::arg("eos") = 0)
       .def("decode", &PythonTokenizer::decode, py::arg("tokens"),

@@ -29,7 +29,7 @@ if [ -z "$brief" ]; then
   seconds=$1
   shift
 fi
-known=(program kernels c_api data_file bundle xnnpack packed_file readers)
+known=(program kernels c_api data_file bundle tokenizer xnnpack packed_file readers)
 targets=("$@")
 ((${#targets[@]})) || targets=("${known[@]}")
 

@@ -3,12 +3,9 @@
 
 #include <utility>
 
+#include <executorch/extension/llm/tokenizers/open_tokenizer.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/platform/log.h>
-#ifdef EXECUTORCH_HAS_HF_TOKENIZER
-#include <pytorch/tokenizers/hf_tokenizer.h>
-#endif
-#include <pytorch/tokenizers/llama2c_tokenizer.h>
 
 namespace executorch::extension::llm {
 
@@ -75,29 +72,20 @@ Result<std::unordered_set<uint64_t>> get_eos_ids(tokenizers::Tokenizer* tokenize
   return found;
 }
 
-std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(const std::string& tokenizer_path,
-                                                      std::unique_ptr<std::vector<std::string>>,
-                                                      std::optional<std::string>, size_t, size_t) {
+std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
+    const std::string& tokenizer_path, std::unique_ptr<std::vector<std::string>> special_tokens,
+    std::optional<std::string> pattern, size_t bos_token_index, size_t eos_token_index) {
   std::unique_ptr<tokenizers::Tokenizer> made;
   const Error error = or_no_memory("a tokenizer", [&] {
-    const bool is_binary = tokenizer_path.size() > 4 &&
-                           tokenizer_path.compare(tokenizer_path.size() - 4, 4, ".bin") == 0;
-    if (is_binary) {
-      made = std::make_unique<tokenizers::Llama2cTokenizer>();
-    } else {
-#ifdef EXECUTORCH_HAS_HF_TOKENIZER
-      made = std::make_unique<tokenizers::HFTokenizer>();
-#else
-      ET_LOG(Error, "tokenizer '%s': this build reads tokenizers of llama2.c alone (*.bin)",
-             tokenizer_path.c_str());
-      return Error::NotSupported;
-#endif
-    }
-    return made->load(tokenizer_path) == tokenizers::Error::Ok ? Error::Ok : Error::InvalidArgument;
+    auto opened = tokenizers::internal::open_tokenizer(
+        tokenizer_path,
+        {std::move(special_tokens), std::move(pattern), bos_token_index, eos_token_index});
+    if (!opened.ok()) return Error::InvalidArgument;
+    made = std::move(*opened);
+    return Error::Ok;
   });
   if (error != Error::Ok) {
     ET_LOG(Error, "tokenizer '%s' cannot be loaded", tokenizer_path.c_str());
-    made.reset();
   }
   return made;
 }

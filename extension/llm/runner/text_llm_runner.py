@@ -18,7 +18,11 @@ GenerationConfig: Any = _native.GenerationConfig
 Stats: Any = _native.Stats
 """Times (ms) and counts of a generation."""
 Tokenizer: Any = _native.Tokenizer
-"""A tokenizer file as the runners read it: `encode(text, bos, eos)`, `decode(tokens)`."""
+"""A tokenizer file as the runners read it: `encode(text, bos, eos)`, `decode(tokens)`.
+
+Files of tiktoken name neither special tokens nor the pattern of words: `Tokenizer(path, special_tokens=…, pattern=…,
+bos_token_index=…, eos_token_index=…)`; those of Llama 3 are the default.
+"""
 
 
 class TextLLMRunner:

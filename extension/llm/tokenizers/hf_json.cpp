@@ -2,10 +2,10 @@
 // Reads tokenizer.json. Nothing here throws: what has another type than expected is ParseFailure.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
+#include <executorch/extension/llm/tokenizers/file.h>
 #include <executorch/extension/llm/tokenizers/hf_model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
@@ -19,7 +19,6 @@ namespace {
 /// GPT-2's division into words, which ByteLevel makes.
 constexpr const char* kBytePattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-constexpr uint64_t kMaxId = (1u << 31) - 1;
 constexpr int kMaxDepth = 8;
 
 Error refuse(const std::string& what) {
@@ -277,12 +276,9 @@ Error read_added_tokens(const Json& root, HfModel& model) {
 }
 
 Result<Json> parse(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    ET_LOG(Error, "tokenizer: '%s' cannot be opened", file.c_str());
-    return Error::LoadFailure;
-  }
-  Json made = Json::parse(stream, nullptr, false);
+  const auto text = read_file(file);
+  if (!text.ok()) return text.error();
+  Json made = Json::parse(*text, nullptr, false);
   if (!made.is_object()) {
     ET_LOG(Error, "tokenizer: '%s' holds no JSON object", file.c_str());
     return Error::LoadFailure;

@@ -2,9 +2,8 @@
 #include <pytorch/tokenizers/llama2c_tokenizer.h>
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
+#include <executorch/extension/llm/tokenizers/file.h>
 #include <executorch/extension/llm/tokenizers/merge.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
@@ -28,12 +27,9 @@ bool take(const std::string& file, size_t& at, T& value) {
 
 Error Llama2cTokenizer::load(const std::string& path) {
   initialized_ = false;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    ET_LOG(Error, "tokenizer '%s': cannot be opened", path.c_str());
-    return Error::LoadFailure;
-  }
-  const std::string file((std::istreambuf_iterator<char>(stream)), {});
+  const auto contents = internal::read_file(path);
+  if (!contents.ok()) return contents.error();
+  const std::string& file = *contents;
   int32_t count = 0, bos = 0, eos = 0, longest = 0;
   size_t at = 0;
   const bool has_header = take(file, at, count) && take(file, at, bos) && take(file, at, eos) &&

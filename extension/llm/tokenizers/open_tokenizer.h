@@ -1,0 +1,26 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Tokenizers of any format: the contents of a file decide, not its name.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pytorch/tokenizers/tokenizer.h>
+
+namespace tokenizers::internal {
+
+/// What files of tiktoken do not say.
+struct TiktokenOptions {
+  std::unique_ptr<std::vector<std::string>> special_tokens;
+  std::optional<std::string> pattern;
+  size_t bos_token_index = 0, eos_token_index = 1;
+};
+
+/// `path`: a file, or a folder with a tokenizer.json, tekken.json, tokenizer.model or
+/// tokenizer.bin, of which the first is taken. Errors after a log message.
+Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path, TiktokenOptions options);
+
+}  // namespace tokenizers::internal
