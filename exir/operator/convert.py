@@ -57,6 +57,11 @@ def unwrap_op_overload(target: object) -> OpOverload:
     return op
 
 
+def _memory(item: torch.Argument) -> frozenset[str]:
+    """Names of the memory that an argument or result shares, as in `Tensor(a!)`."""
+    return frozenset(item.alias_info.before_set) if item.alias_info else frozenset()
+
+
 def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
     """Return, for each result that is an argument the operator writes to, its position → the argument's position.
 
@@ -65,9 +70,8 @@ def output_to_aliased_input_map(schema: torch.FunctionSchema) -> dict[int, int]:
     written: dict[frozenset[str], int] = {}
     for position, item in enumerate(schema.arguments):
         if is_written_argument(item):
-            written.setdefault(frozenset(item.alias_info.before_set), position)
-    results = enumerate(schema.returns)
-    memory = {place: frozenset(item.alias_info.before_set) for place, item in results if is_written_argument(item)}
+            written.setdefault(_memory(item), position)
+    memory = {place: _memory(item) for place, item in enumerate(schema.returns) if is_written_argument(item)}
     return {place: written[names] for place, names in memory.items() if names in written}
 
 

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Planned memory as a function of the inputs' sizes: what a program may keep beside the plan for
-// the largest ones. The form is that of exir/memory/sizes/parametric.py; docs/memory-planning.md has it.
+// the largest ones. The form is that of exir/memory/sizes/parametric.py; docs/memory-planning.md
+// has it.
 #pragma once
 
 #include <stddef.h>

@@ -329,7 +329,7 @@ BOTH = (
     ("lines", "message"),
     [
         ("gen_selected_ops(ROOT_OPS aten::add.out)\n", "LIB_NAME is missing"),
-        ("gen_selected_ops(LIB_NAME ops DTYPE_SELECTIVE_BUILD ON)\n", "DTYPE_SELECTIVE_BUILD of ops needs programs"),
+        ("gen_selected_ops(LIB_NAME ops DTYPE_SELECTIVE_BUILD ON)\n", "DTYPE_SELECTIVE_BUILD of ops requires programs"),
         ("gen_selected_ops(LIB_NAME ops ROOT_OPPS x)\n", "unknown arguments of ops: ROOT_OPPS"),
         ("generate_bindings_for_kernels(LIB_NAME ops)\n", "requires FUNCTIONS_YAML or CUSTOM_OPS_YAML"),
         ("gen_operators_lib(LIB_NAME ops)\n", "call generate_bindings_for_kernels"),

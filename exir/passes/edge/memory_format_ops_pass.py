@@ -84,10 +84,10 @@ class DimOrderOpsRevertPass(PassBase):
 
 
 def _memory_format(node: fx.Node) -> torch.memory_format:
-    dim_order = node.kwargs.get("dim_order")
+    dim_order: Any = node.kwargs.get("dim_order")
     source = node.args[0].meta["val"] if isinstance(node.args[0], fx.Node) else None
     try:
-        return get_memory_format(None if dim_order is None else list(dim_order))  # type: ignore[call-overload]
+        return get_memory_format(None if dim_order is None else list(dim_order))
     except ValueError as error:
         # Copies of dense tensors preserve whatever dim order these have.
         if isinstance(source, torch.Tensor) and _dense_dim_order(source) == dim_order:
