@@ -21,10 +21,10 @@ from executorch.devtools.inspector.numeric_gap import Pair
 from executorch.devtools.inspector.reference_run import Reference
 from executorch.exir import ExecutorchProgramManager
 from executorch.exir.backend.backend_api import to_backend
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.backend.partition.partition_program import flat_call
 from executorch.exir.error import ExportError
 from executorch.exir.lowered_backend_module import LoweredBackendModule, get_lowered_backend_modules
+from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.schema import DelegateCall, ExecutionPlan
 from executorch.runtime import Runtime
 

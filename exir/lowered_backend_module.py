@@ -21,8 +21,8 @@ from torch.fx import Graph, GraphModule, Node
 
 from executorch.exir._serialize._named_data_store import NamedDataStoreOutput
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.delegate.program_copy import copy_call, copy_program
 from executorch.exir.delegate import executorch_call_delegate, get_lowered_module_name
+from executorch.exir.rewrite.program_copy import copy_call, copy_program
 
 if TYPE_CHECKING:
     from executorch.exir.program import ExecutorchProgramManager

@@ -82,7 +82,7 @@ class ETRecord:
         """Add copies of the edge programs, which later steps cannot change. Raises RuntimeError if the record already
         has some.
         """
-        from executorch.exir.backend.delegate.program_copy import copy_program
+        from executorch.exir.rewrite.program_copy import copy_program
 
         if self.edge_dialect_program is not None:
             raise RuntimeError("the record already has an edge program")

@@ -17,7 +17,6 @@ from executorch.exir.backend.backend_details import PreprocessResult, find_backe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.delegate.delegate_call import insert_delegate_calls
 from executorch.exir.backend.delegate.graph_identity import first_difference
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.backend.partition.fallback import NodeKey, keep_fallbacks, reasons_collected
 from executorch.exir.backend.partition.partition_error import PartitionError
 from executorch.exir.backend.partition.partition_program import make_partition_program
@@ -25,6 +24,7 @@ from executorch.exir.backend.partition.tagged_partitions import TaggedPartition,
 from executorch.exir.backend.partition.validation import disable_validation, validation_disabled, validation_enabled
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.exir.rewrite.program_copy import copy_program
 
 __all__ = [
     "MethodProgramsPartitionerSpec",

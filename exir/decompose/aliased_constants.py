@@ -15,7 +15,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec
 
-from executorch.exir.backend.delegate.program_copy import copy_program
+from executorch.exir.rewrite.program_copy import copy_program
 
 
 def use_buffers_for_aliased_constants(program: ExportedProgram) -> ExportedProgram:

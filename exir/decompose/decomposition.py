@@ -16,7 +16,6 @@ from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
 from torch.export.graph_signature import InputKind
 from torch.fx.traceback import NodeSource, NodeSourceAction
 
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.debug_handle_utils import FROM_NODE_KEY
 from executorch.exir.decompose.aliased_constants import use_buffers_for_aliased_constants
 from executorch.exir.decompose.call_body import Table
@@ -30,6 +29,7 @@ from executorch.exir.decompose.operators.linalg_checks import check_in_kernels
 from executorch.exir.decompose.operators.recurrent_layers import RECURRENT_DECOMPOSITIONS
 from executorch.exir.error import ExportError
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.rewrite.program_copy import copy_program
 
 _OF_NON_STRICT = "expected compiled_fn to be GraphModule"
 """torch's error for programs of `torch.export.export(..., strict=False)` whose caches are written in place."""

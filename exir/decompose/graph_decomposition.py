@@ -26,10 +26,10 @@ from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PR
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import fake_mode_of
 from executorch.exir.program.program_graph import sync_signature
-from executorch.exir.program.shared_sizes import share_sizes
-from executorch.exir.program.written_state import return_written_state, writable_state
 from executorch.exir.rewrite.fake_values import computed_value
 from executorch.exir.rewrite.node_rewrite import replace_by, same_layout
+from executorch.exir.rewrite.shared_sizes import share_sizes
+from executorch.exir.rewrite.written_state import return_written_state, writable_state
 
 # Composite operators that call others which may be kept whole: only a trace of the whole program can keep those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")

@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.decompose.functorch_calls import without_functorch
+from executorch.exir.decompose.operators.training_mode import warn_of_training
 from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
 from executorch.exir.dialects.verifier import verify
 from executorch.exir.error import ExportError, ExportErrorType
@@ -19,7 +20,6 @@ from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers
-from executorch.exir.program.training_mode import warn_of_training
 from executorch.exir.rewrite.name_branch_modules import name_modules_of_branches
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
 

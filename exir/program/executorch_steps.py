@@ -9,7 +9,6 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.capture import ExecutorchBackendConfig
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
@@ -20,6 +19,7 @@ from executorch.exir.program.pipeline import for_method, steps_to_out_variants
 from executorch.exir.program.target import check_target
 from executorch.exir.program.transform import run_passes
 from executorch.exir.report.verdict import check_strict
+from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.rewrite.shared_state import read_as_state, updated_buffers
 from executorch.exir.verification.verifier import WellFormed
 

@@ -12,12 +12,12 @@ from torch.export import ExportedProgram
 
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.capture import EdgeCompileConfig
-from executorch.exir.decompose.late_decomposition import calls_of, decompose_calls
 from executorch.exir.dialects._ops import EdgeOpOverload
 from executorch.exir.pass_manager import PassManager
 from executorch.exir.passes.simplify.fold_constants import fold_for_backends
 from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
+from executorch.exir.program.late_decomposition import calls_of, decompose_calls
 
 # What a partitioner asks for: operators to keep whole, and which calls of them (None: all).
 Keep = tuple[list[OpOverload], Callable[[fx.Node], bool] | None]

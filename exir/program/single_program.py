@@ -9,7 +9,6 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.capture import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.exir.passes.edge.memory_format_ops_pass import MemoryFormatOpsPass
 from executorch.exir.passes.edge.remove_graph_asserts_pass import RemoveGraphAssertsPass
@@ -21,6 +20,7 @@ from executorch.exir.program.executorch_manager import ExecutorchProgramManager
 from executorch.exir.program.executorch_steps import delegates_named_data, to_executorch_programs
 from executorch.exir.program.pipeline import for_method
 from executorch.exir.program.transform import run_passes
+from executorch.exir.rewrite.program_copy import copy_program
 
 
 class ExirExportedProgram:

@@ -10,11 +10,11 @@ from torch._export.verifier import Verifier
 from torch.export import ExportedProgram
 from torch.fx.passes.infra.pass_manager import PassManager as FxPassManager
 
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.error import ExportError, ExportErrorType
 from executorch.exir.pass_base import ExportedProgramPassResult
 from executorch.exir.pass_manager import ExportedProgramPassManager
 from executorch.exir.program.program_graph import set_verifiers, with_graph
+from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.verification.verifier import WellFormed
 
 # Passes in order, a manager of passes (torch's too), or a single pass.

@@ -23,10 +23,10 @@ from torch._export.serde import serialize as torch_serialize
 from torch._export.serde.schema import SCHEMA_VERSION
 from torch.export import ExportedProgram
 
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.graph_module import all_graph_modules
+from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.verification.verifier import WellFormed
 
 _EDGE, _ATEN = "executorch.exir.dialects.edge.ops.", "torch.ops."

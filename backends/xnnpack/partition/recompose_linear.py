@@ -14,9 +14,9 @@ from torch.fx import Node
 
 from executorch.backends.xnnpack.lowering.facts import constant_tensor, operator_of
 from executorch.backends.xnnpack.lowering.quantization import weights_of
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.dialects._ops import ops
 from executorch.exir.rewrite.node_rewrite import insert_before, replace_by
+from executorch.exir.rewrite.program_copy import copy_program
 
 
 class RecomposedLinears:

@@ -12,12 +12,12 @@ from torch.export.exported_program import ModuleCallEntry
 from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 from torch.fx import Node
 
-from executorch.exir.backend.delegate.program_copy import copy_call
 from executorch.exir.backend.partition.subgraph_constants import drop_unread_operands
 from executorch.exir.backend.partition.tagged_partitions import TAG, TaggedPartition
 from executorch.exir.delegate import executorch_call_delegate, get_lowered_module_name
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.exir.rewrite.program_copy import copy_call
 
 __all__ = ["insert_delegate_calls"]
 

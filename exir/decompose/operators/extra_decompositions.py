@@ -23,8 +23,8 @@ from executorch.exir.decompose.operators.fractional_pooling import FRACTIONAL_PO
 from executorch.exir.decompose.operators.linear_algebra import LINEAR_ALGEBRA_DECOMPOSITIONS
 from executorch.exir.decompose.operators.polynomials import POLYNOMIAL_DECOMPOSITIONS
 from executorch.exir.decompose.operators.randomness import RANDOM_DECOMPOSITIONS
+from executorch.exir.decompose.operators.training_mode import batch_norm_by_the_batch
 from executorch.exir.decompose.operators.windows import WINDOW_DECOMPOSITIONS
-from executorch.exir.program.training_mode import batch_norm_by_the_batch
 
 _aten: Any = torch.ops.aten
 Decomposition = Callable[..., Any]

@@ -13,7 +13,7 @@ from executorch.devtools.etdump.schema_flatcc import ETDumpFlatCC, Event, Profil
 from executorch.devtools.etdump.serialize import serialize_to_etdump_flatcc
 from executorch.devtools.inspector import TimeScale, compare_results
 from executorch.devtools.inspector.numerical_comparator import NumericalComparatorBase
-from executorch.exir.backend.delegate.program_copy import copy_program
+from executorch.exir.rewrite.program_copy import copy_program
 from executorch.exir.serialize import MalformedProgramError
 
 

@@ -11,10 +11,10 @@ import torch
 from models import make
 from torch.export import Dim, ExportedProgram, export
 
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.decompose import decomposition
 from executorch.exir.decompose.decomposition import decompose, decomposition_table
 from executorch.exir.decompose.graph_decomposition import decompose_graph
+from executorch.exir.rewrite.program_copy import copy_program
 
 aten = torch.ops.aten
 

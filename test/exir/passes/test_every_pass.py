@@ -16,10 +16,10 @@ from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
-from executorch.exir.backend.delegate.program_copy import copy_program
 from executorch.exir.decompose.decomposition import decompose
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.program import pipeline
+from executorch.exir.rewrite.program_copy import copy_program
 
 importlib.import_module("torch.ao.quantization.fx._decomposed")  # defines operators of quantized_decomposed
 

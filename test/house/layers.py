@@ -1,0 +1,139 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Tables of who may import or include whom (docs/architecture.md); `test_layering.py` reads them."""
+
+PACKAGES = ("backends", "codegen", "devtools", "exir", "export", "extension", "runtime", "util")
+
+# A folder (or file) → the parts of our own tree that it may import; the longest matching key counts.
+PYTHON_MAY_IMPORT: dict[str, set[str]] = {
+    "exir/dialects": {"exir/dialects", "exir/operator", "exir/graph_module", "exir/error", "exir/schema"},
+    "exir/operator": {"exir/error"},
+    "exir/graph_module": set(),
+    "exir/schema": set(),
+    "exir/error": set(),
+    "exir/serialize": {"exir/schema", "exir/error", "exir/scalar_type", "exir/tensor_layout"},
+    "exir/rewrite": {"exir/rewrite", "exir/dialects", "exir/operator", "exir/graph_module", "exir/error"}
+    | {"exir/pass_base"},
+    "exir/memory": {"exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/tensor"},
+    "exir/passes": {"exir/passes", "exir/rewrite", "exir/memory", "exir/dialects", "exir/operator", "exir/error"}
+    | {"exir/graph_module", "exir/pass_base", "exir/tensor", "exir/schema", "exir/scalar_type", "exir/delegate"},
+    "exir/decompose": {"exir/decompose", "exir/rewrite", "exir/dialects", "exir/operator", "exir/error"}
+    | {"exir/graph_module", "exir/pass_base"},
+    "exir/emit": {"exir/emit", "exir/memory", "exir/operator", "exir/graph_module", "exir/error", "exir/schema"}
+    | {"exir/tensor", "exir/tensor_format", "exir/scalar_type", "exir/named_data", "exir/delegate"},
+    "exir/backend": {"exir/backend", "exir/rewrite", "exir/dialects", "exir/graph_module", "exir/error", "exir/schema"}
+    | {"exir/pass_base", "exir/delegate", "exir/named_data", "exir/_serialize"}
+    | {"exir/lowered_backend_module", "exir/installed_runtime"},
+    "exir/backend/test": {"exir"},  # backends that export programs of their own
+    "exir": {"exir"},
+    "runtime": {"runtime", "extension/pybindings"},
+    "codegen": {"codegen"},
+    "kernels": set(),
+    "extension": {"extension", "runtime"},
+    "extension/flat_tensor": {"exir"},  # the documented place of what exir/serialize does
+    "extension/audio": {"exir", "backends"},  # front ends that export themselves
+    "extension/llm/export": {"extension", "exir", "examples"},  # documented names for what examples/models/llama builds
+    "extension/export_util": {"extension/export_util", "exir"},  # the documented place of one-call exports
+    "backends": {"backends", "exir"},
+    "backends/xnnpack/recipes": {"backends", "export"},  # a backend's own recipes, for exports that name them
+    "devtools": {"devtools", "exir", "runtime"},
+    "devtools/command": {
+        "devtools",
+        "exir",
+        "runtime",
+        "export/user_model",  # a model is named as export's command does
+        "export/record_file",  # the record is where export's command writes it
+    },
+    "export": {"export", "exir", "runtime"},
+    "util": {"exir", "version"},  # the documented place of a view of what exir/memory has
+    "examples": {"examples", *PACKAGES},
+    "docs": {"examples", *PACKAGES},
+    "test": {"test", "examples", "version", *PACKAGES},
+    "cmake": set(),
+    "tools": set(),
+    "setup": {"cmake"},
+    "version": set(),
+    "install_executorch": set(),
+}
+
+# (importing file, imported module) → why it stands against the rules above, and what removes it. Entries only leave.
+DEBTS: dict[tuple[str, str], str] = {
+    ("devtools/inside_delegate.py", "backends/xnnpack/serialization/opened_payload"): (
+        "a backend has no hook that opens its payload; BackendDetails.debug_tools() would be one"
+    ),
+    ("devtools/lowering_again.py", "backends/xnnpack/partition/xnnpack_partitioner"): (
+        "a backend has no hook that names its default partitioner; BackendDetails.debug_tools() would be one"
+    ),
+    ("exir/installed_runtime.py", "export/runtime_witness"): (
+        "imported by name, so that the compiler works without the runtime; an entry point of the package would name it"
+    ),
+    ("exir/program/record.py", "devtools/etrecord"): (
+        "get_etrecord() is documented to return the developer tools' class; an entry point would name it"
+    ),
+    ("export/recipe_choice.py", "backends/xnnpack/recipes"): (
+        "recipes register when their module is imported, and --backend NAME must find it"
+    ),
+    ("export/user_model.py", "examples/models"): "--model NAME finds the example models where they are installed",
+    ("exir/decompose/graph_decomposition.py", "exir/program/program_graph"): (
+        "program_graph rewrites graphs, but checks them with exir/verification, which needs the configuration"
+    ),
+}
+
+# A folder → the parts of our own tree that it may include.
+CPP_MAY_INCLUDE: dict[str, set[str]] = {
+    "runtime/platform": {"runtime/platform"},
+    "runtime/core/testing_util": {"runtime/core", "runtime/platform"},
+    "runtime/kernel/test": {"runtime/kernel", "runtime/core", "runtime/platform"},
+    "kernels/test": {"runtime/kernel", "runtime/core", "runtime/platform"}
+    | {"extension/memory_allocator", "kernels/portable/Functions"},
+    "runtime/core": {"runtime/core", "runtime/platform"},
+    "runtime/kernel": {"runtime/kernel", "runtime/core", "runtime/platform"},
+    "runtime/backend": {"runtime/backend", "runtime/core", "runtime/platform"},
+    "runtime/executor": {"runtime", "schema"},
+    "kernels": {"kernels", "runtime/core", "runtime/kernel", "runtime/platform"},
+    # Plain types alone: no tensors, no registry. Its formulas of single numbers are the loops' as well.
+    "kernels/engine": {"kernels/engine", "runtime/core/function_ref", "runtime/platform"}
+    | {"runtime/core/portable_type/half", "runtime/core/portable_type/bfloat16"},
+    "kernels/loops": {
+        "kernels/loops",
+        "kernels/engine/simd/float_math",
+        "runtime/core",
+        "runtime/kernel",
+        "runtime/platform",
+    },
+    # The loops of convolution and pooling are the portable library's.
+    "kernels/quantized": {"kernels/quantized", "kernels/portable", "kernels/loops"}
+    | {"runtime/core", "runtime/kernel", "runtime/platform"},
+    # Payloads are flatbuffers, verified as programs are.
+    "backends": {"backends", "kernels/engine", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
+    | {"runtime/executor/flatbuffer_structure", "runtime/executor/optional_vector"}
+    | {"extension/threadpool", "extension/memory_allocator/no_memory", "extension/memory_allocator/physical_memory"},
+    "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"}
+    | {"extension/memory_allocator/no_memory"},
+    "extension": {"extension", "runtime"},
+    "extension/executor_runner": {"extension", "runtime", "devtools"},
+    # Kernels, on the parts that all kernels are made of.
+    "extension/llm/custom_ops": {"extension/llm/custom_ops", "kernels/engine", "kernels/loops"}
+    | {"runtime/core", "runtime/kernel", "runtime/platform"},
+    "extension/module/bundled_module": {"extension", "runtime", "devtools/bundled_program"},
+    "extension/pybindings": {"extension", "runtime", "devtools"},
+    "devtools": {"devtools", "runtime/core", "runtime/platform"},
+    # It sets a method's inputs and looks at its outputs, and the file is a flatbuffer.
+    "devtools/bundled_program": {"devtools/bundled_program", "runtime", "extension/tensor/element_conversion"},
+    "examples": {"examples", "runtime", "extension", "devtools", "kernels", "backends"},
+    "test": {"test", "runtime", "extension", "devtools", "kernels", "backends", "codegen", "schema", "version"},
+    "cmake": {"runtime", "extension", "kernels"},
+}
+
+# Headers for code outside of the project: macros, and documented include paths.
+FOR_USERS = {
+    "runtime/core/exec_aten/compatibility",
+    "runtime/core/exec_aten/util/scalar_type_util",
+    "runtime/core/exec_aten/util/tensor_util",
+    "runtime/kernel/kernel_includes",
+    "runtime/kernel/thread_parallel_interface",
+}
+MAY_INCLUDE_THEM = FOR_USERS | {
+    "runtime/core/exec_aten/testing_util",
+    "extension/parallel",
+    "kernels/test",
+}
