@@ -34,9 +34,9 @@ inline C step(ScalarType dtype, C value) {
 
 // Keeps NaN, for the conversion to decide its result.
 template <class C>
-inline C clamp(C value, C least, C most) {
-  value = value < least ? least : value;
-  return value > most ? most : value;
+inline C clamp(C value, C quant_min, C quant_max) {
+  value = value < quant_min ? quant_min : value;
+  return value > quant_max ? quant_max : value;
 }
 
 template <class C>
@@ -44,17 +44,17 @@ struct Row {
   const C* from;
   C* to;
   int64_t n;
-  C least, most;
+  C quant_min, quant_max;
 };
 
 template <class C, Added added>
-void quantize_alike(const Row<C>* row, C scale, C zero) {
-  const C least = row->least, most = row->most;
+void quantize_alike(const Row<C>* row, C scale, C zero_point) {
+  const C quant_min = row->quant_min, quant_max = row->quant_max;
   for (int64_t i = 0; i < row->n; ++i) {
     const C product = row->from[i] * scale;
-    const C sum =
-        added == Added::BeforeRounding ? round_even(product + zero) : round_even(product) + zero;
-    row->to[i] = clamp(sum, least, most);
+    const C sum = added == Added::BeforeRounding ? round_even(product + zero_point)
+                                                 : round_even(product) + zero_point;
+    row->to[i] = clamp(sum, quant_min, quant_max);
   }
 }
 
@@ -63,22 +63,23 @@ void quantize_each(const Row<C>& row, const Steps& steps, const char* parameters
   for (int64_t i = 0; i < row.n; ++i) {
     const auto& p = *reinterpret_cast<const Parameters*>(parameters + i * stride);
     const C product = step(steps.first, row.from[i] * static_cast<C>(p.scale));
-    const C zero = static_cast<C>(p.zero);
-    const C sum = added == Added::BeforeRounding ? round_even(step(steps.second, product + zero))
-                                                 : step(steps.second, round_even(product) + zero);
-    row.to[i] = clamp(sum, row.least, row.most);
+    const C zero_point = static_cast<C>(p.zero_point);
+    const C sum = added == Added::BeforeRounding
+                      ? round_even(step(steps.second, product + zero_point))
+                      : step(steps.second, round_even(product) + zero_point);
+    row.to[i] = clamp(sum, row.quant_min, row.quant_max);
   }
 }
 
 template <class C, Added added>
 void quantize_in(const Strided& out, const Strided& numbers, const Strided& places,
-                 const Steps& steps, int64_t least, int64_t most) {
+                 const Steps& steps, int64_t quant_min, int64_t quant_max) {
   const LoopNest nest(out, numbers, places);
   const Convert store_integers = store(compute_type<C>, out.dtype);
   Reader<C> reader(numbers.dtype);
   // The reference clamps in the dtype of the sum, too.
-  const C lowest = step(steps.second, static_cast<C>(least));
-  const C highest = step(steps.second, static_cast<C>(most));
+  const C lowest = step(steps.second, static_cast<C>(quant_min));
+  const C highest = step(steps.second, static_cast<C>(quant_max));
   C made[kBlock];
   nest.for_each_row([&](char* const* at) {
     for (int64_t first = 0; first < nest.row(); first += kBlock) {
@@ -88,9 +89,9 @@ void quantize_in(const Strided& out, const Strided& numbers, const Strided& plac
       const char* const parameters = at[2] + first * nest.stride(2);
       if (nest.stride(2) == 0 && steps.are_exact) {
         const auto& p = *reinterpret_cast<const Parameters*>(parameters);
-        in_vectors(
-            [](const Row<C>* r, C scale, C zero) { quantize_alike<C, added>(r, scale, zero); },
-            &row, static_cast<C>(p.scale), static_cast<C>(p.zero));
+        in_vectors([](const Row<C>* r, C scale,
+                      C zero_point) { quantize_alike<C, added>(r, scale, zero_point); },
+                   &row, static_cast<C>(p.scale), static_cast<C>(p.zero_point));
       } else {
         quantize_each<C, added>(row, steps, parameters, nest.stride(2));
       }
@@ -102,11 +103,11 @@ void quantize_in(const Strided& out, const Strided& numbers, const Strided& plac
 
 template <class C>
 void quantize_in(const Strided& out, const Strided& numbers, const Strided& places, Added added,
-                 const Steps& steps, int64_t least, int64_t most) {
+                 const Steps& steps, int64_t quant_min, int64_t quant_max) {
   if (added == Added::BeforeRounding) {
-    quantize_in<C, Added::BeforeRounding>(out, numbers, places, steps, least, most);
+    quantize_in<C, Added::BeforeRounding>(out, numbers, places, steps, quant_min, quant_max);
   } else {
-    quantize_in<C, Added::AfterRounding>(out, numbers, places, steps, least, most);
+    quantize_in<C, Added::AfterRounding>(out, numbers, places, steps, quant_min, quant_max);
   }
 }
 
@@ -135,10 +136,10 @@ struct Difference {
 
 // Of 8-bit integers with one small zero point: exact in 32 bits, and in vectors.
 template <class T, class C>
-void dequantize_alike(const char* from, C* to, int64_t n, C scale, int32_t zero) {
+void dequantize_alike(const char* from, C* to, int64_t n, C scale, int32_t zero_point) {
   const T* const integers = reinterpret_cast<const T*>(from);
   for (int64_t i = 0; i < n; ++i) {
-    to[i] = static_cast<C>(static_cast<int32_t>(integers[i]) - zero) * scale;
+    to[i] = static_cast<C>(static_cast<int32_t>(integers[i]) - zero_point) * scale;
   }
 }
 
@@ -154,7 +155,7 @@ void dequantize_each(const int64_t* from, C* to, int64_t n, const Difference& di
       value = step(computed, static_cast<C>(cut(wide, difference.dtype)));
     } else {
       const C x = step(difference.dtype, static_cast<C>(from[i]));
-      value = step(difference.dtype, x - static_cast<C>(p.zero));
+      value = step(difference.dtype, x - static_cast<C>(p.zero_point));
     }
     to[i] = step(computed, value * static_cast<C>(p.scale));
   }
@@ -183,7 +184,7 @@ void dequantize_in(const Strided& out, const Strided& integers, const Strided& p
       const char* const parameters = at[2] + first * nest.stride(2);
       const auto& p = *reinterpret_cast<const Parameters*>(parameters);
       if (narrow && nest.stride(1) == 1 && nest.stride(2) == 0 && is_small(p) &&
-          (difference.of_integers || p.zero == static_cast<double>(p.integer_zero))) {
+          (difference.of_integers || p.zero_point == static_cast<double>(p.integer_zero))) {
         const auto loop = is_byte ? dequantize_alike<uint8_t, C> : dequantize_alike<int8_t, C>;
         loop(from, made, n, static_cast<C>(p.scale), static_cast<int32_t>(p.integer_zero));
       } else {
@@ -211,14 +212,14 @@ double rounded_to(ScalarType dtype, double value) {
   }
 }
 
-bool integer_limits(ScalarType dtype, int64_t* least, int64_t* most) {
+bool integer_limits(ScalarType dtype, int64_t* lowest, int64_t* highest) {
   bool known = false;
   const auto take = [&](auto tag) {
     using T = ET_TYPE_OF(tag);
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 4 &&
                   !std::is_same_v<T, uint32_t>) {
-      *least = std::numeric_limits<T>::min();
-      *most = std::numeric_limits<T>::max();
+      *lowest = std::numeric_limits<T>::min();
+      *highest = std::numeric_limits<T>::max();
       known = true;
     }
   };
@@ -226,7 +227,7 @@ bool integer_limits(ScalarType dtype, int64_t* least, int64_t* most) {
 }
 
 void quantize(const Strided& out, const Strided& numbers, const ParameterPlaces& parameters,
-              Added added, int64_t least, int64_t most) {
+              Added added, int64_t quant_min, int64_t quant_max) {
   const ScalarType product = promote(numbers.dtype, parameters.scales);
   const ScalarType sum =
       parameters.has_integer_zeros() ? product : promote(product, parameters.zeros);
@@ -234,9 +235,9 @@ void quantize(const Strided& out, const Strided& numbers, const ParameterPlaces&
   const ScalarType own = in_double ? ScalarType::Double : ScalarType::Float;
   const Steps steps{product, sum, product == own && sum == own};
   if (in_double) {
-    quantize_in<double>(out, numbers, parameters.places, added, steps, least, most);
+    quantize_in<double>(out, numbers, parameters.places, added, steps, quant_min, quant_max);
   } else {
-    quantize_in<float>(out, numbers, parameters.places, added, steps, least, most);
+    quantize_in<float>(out, numbers, parameters.places, added, steps, quant_min, quant_max);
   }
 }
 

@@ -14,7 +14,7 @@ namespace executorch::kernels::quantized {
 /// Parameters of a channel, row or group. For quantizing, numbers are multiplied by `scale`.
 struct Parameters {
   double scale;
-  double zero;
+  double zero_point;
   int64_t integer_zero;
 };
 
@@ -32,7 +32,7 @@ enum class Added : uint8_t { AfterRounding, BeforeRounding };
 
 /// Writes integers for numbers. The dtypes and sizes are checked.
 void quantize(const Strided& out, const Strided& numbers, const ParameterPlaces& parameters,
-              Added added, int64_t least, int64_t most);
+              Added added, int64_t quant_min, int64_t quant_max);
 /// Writes numbers for integers. `computed`: the dtype of the result, before it is converted to
 /// out's.
 void dequantize(const Strided& out, const Strided& integers, const ParameterPlaces& parameters,
@@ -42,6 +42,6 @@ void dequantize(const Strided& out, const Strided& integers, const ParameterPlac
 double rounded_to(ScalarType dtype, double value);
 
 /// The integers of a dtype that quantized tensors may have; false for another dtype.
-bool integer_limits(ScalarType dtype, int64_t* least, int64_t* most);
+bool integer_limits(ScalarType dtype, int64_t* lowest, int64_t* highest);
 
 }  // namespace executorch::kernels::quantized

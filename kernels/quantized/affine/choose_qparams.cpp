@@ -16,12 +16,12 @@ using Pair = std::tuple<Tensor&, Tensor&>;
 
 // As torch's minimum and maximum: NaN stays NaN.
 struct Range {
-  double least = std::numeric_limits<double>::infinity();
-  double most = -std::numeric_limits<double>::infinity();
+  double min = std::numeric_limits<double>::infinity();
+  double max = -std::numeric_limits<double>::infinity();
 
   void take(double value) {
-    least = value < least || std::isnan(value) ? value : least;
-    most = value > most || std::isnan(value) ? value : most;
+    min = value < min || std::isnan(value) ? value : min;
+    max = value > max || std::isnan(value) ? value : max;
     if (std::isnan(value)) nan = true;
   }
   bool nan = false;
@@ -30,17 +30,17 @@ struct Range {
 // The range of n elements; in a loop that the compiler can turn into vectors.
 template <class C>
 void widen(Range& range, const C* from, int64_t n) {
-  C least = from[0], most = from[0];
+  C min = from[0], max = from[0];
   int odd = 0;
   for (int64_t i = 0; i < n; ++i) {
-    least = from[i] < least ? from[i] : least;
-    most = from[i] > most ? from[i] : most;
+    min = from[i] < min ? from[i] : min;
+    max = from[i] > max ? from[i] : max;
     odd |= from[i] != from[i];
   }
   if (odd != 0) range.take(std::numeric_limits<double>::quiet_NaN());
   if (odd == 0) {
-    range.take(static_cast<double>(least));
-    range.take(static_cast<double>(most));
+    range.take(static_cast<double>(min));
+    range.take(static_cast<double>(max));
   }
 }
 
@@ -51,14 +51,14 @@ Range range_of(Reader<C>& reader, const char* from, int64_t stride, int64_t n) {
     const int64_t count = n - first < kBlock ? n - first : kBlock;
     widen(range, reader(from + first * stride, stride, count), count);
   }
-  if (range.nan) range.least = range.most = std::numeric_limits<double>::quiet_NaN();
+  if (range.nan) range.min = range.max = std::numeric_limits<double>::quiet_NaN();
   return range;
 }
 
 bool expect_limits(KernelRuntimeContext& ctx, ScalarType dtype, int64_t quant_min,
                    int64_t quant_max) {
-  int64_t least = 0, most = 0;
-  return ET_EXPECT(ctx, integer_limits(dtype, &least, &most),
+  int64_t min = 0, max = 0;
+  return ET_EXPECT(ctx, integer_limits(dtype, &min, &max),
                    "dtype must be uint8, int8, uint16, int16 or int32, found %s", name_of(dtype)) &&
          ET_EXPECT(ctx, quant_min <= 0 && quant_max >= 0 && quant_min < quant_max,
                    "quant_min and quant_max must have 0 between them, found %" PRId64
@@ -72,15 +72,15 @@ bool expect_outputs(KernelRuntimeContext& ctx, const Tensor& scale, const Tensor
 }
 
 struct Integers {
-  int64_t least, most;
+  int64_t quant_min, quant_max;
   ScalarType dtype;
 };
 
 // The range of a whole tensor, 0 included, and the outputs made ready.
 bool whole_range(KernelRuntimeContext& ctx, const Tensor& input, const Integers& to, Tensor& scale,
                  Tensor& zero_point, Range& range) {
-  if (!expect_limits(ctx, to.dtype, to.least, to.most) || !expect_floating(ctx, "input", input) ||
-      !expect_outputs(ctx, scale, zero_point) ||
+  if (!expect_limits(ctx, to.dtype, to.quant_min, to.quant_max) ||
+      !expect_floating(ctx, "input", input) || !expect_outputs(ctx, scale, zero_point) ||
       !ET_EXPECT(ctx, input.scalar_type() != ScalarType::Double,
                  "input must be float32, float16 or bfloat16, found float64") ||
       !ET_EXPECT(ctx, input.numel() > 0, "input must have elements, found none")) {
@@ -98,8 +98,8 @@ bool whole_range(KernelRuntimeContext& ctx, const Tensor& input, const Integers&
   for_each_line(lines, lines, last, [&](char* const* at) {
     const Range part = range_of(reader, at[0], lines.strides[last], lines.sizes[last]);
     nan |= part.nan;
-    range.take(part.least);
-    range.take(part.most);
+    range.take(part.min);
+    range.take(part.max);
   });
   if (!ET_EXPECT(ctx, !nan, "input must not have NaN")) return false;
   range.take(0);
@@ -127,8 +127,8 @@ int64_t less(int64_t quant_min, double rounded) {
   return static_cast<int32_t>(static_cast<uint32_t>(quant_min) - static_cast<uint32_t>(taken));
 }
 
-int64_t between(int64_t value, int64_t least, int64_t most) {
-  return value < least ? least : value > most ? most : value;
+int64_t between(int64_t value, int64_t min, int64_t max) {
+  return value < min ? min : value > max ? max : value;
 }
 
 // As numbers of floating point: limits of int64 may be further apart than int64 can say.
@@ -146,14 +146,14 @@ Pair choose_qparams_tensor_out(KernelRuntimeContext& ctx, const Tensor& input, i
   const Integers to{quant_min, quant_max, dtype};
   if (!whole_range(ctx, input, to, scale_out, zero_point_out, range)) return result;
   const ScalarType steps = input.scalar_type();
-  const double width = rounded_to(steps, range.most - range.least);
+  const double width = rounded_to(steps, range.max - range.min);
   const double per_step = static_cast<float>(steps_between(quant_min, quant_max));
   const double scale =
       least_scale(rounded_to(steps, static_cast<float>(width) / static_cast<float>(per_step)), eps);
-  const float descaled = static_cast<float>(range.least) / static_cast<float>(scale);
-  const int64_t zero = less(quant_min, std::nearbyint(descaled));
+  const float descaled = static_cast<float>(range.min) / static_cast<float>(scale);
+  const int64_t zero_point = less(quant_min, std::nearbyint(descaled));
   write_first(scale_out, scale);
-  write_first(zero_point_out, between(zero, quant_min, quant_max));
+  write_first(zero_point_out, between(zero_point, quant_min, quant_max));
   return result;
 }
 
@@ -165,9 +165,9 @@ Pair choose_qparams_symmetric_tensor_out(KernelRuntimeContext& ctx, const Tensor
   Range range;
   const Integers to{quant_min, quant_max, dtype};
   if (!whole_range(ctx, input, to, scale_out, zero_point_out, range)) return result;
-  const double most = -range.least > range.most ? -range.least : range.most;
+  const double max = -range.min > range.max ? -range.min : range.max;
   const double per_step = steps_between(quant_min, quant_max) / 2;
-  const float scale = static_cast<float>(most) / static_cast<float>(per_step);
+  const float scale = static_cast<float>(max) / static_cast<float>(per_step);
   write_first(scale_out, least_scale(rounded_to(input.scalar_type(), scale), eps));
   write_first(zero_point_out, int64_t(dtype == ScalarType::Byte ? 128 : 0));
   return result;
@@ -176,7 +176,7 @@ Pair choose_qparams_symmetric_tensor_out(KernelRuntimeContext& ctx, const Tensor
 namespace {
 
 struct Row {
-  double scale, zero;
+  double scale, zero_point;
 };
 
 // Calls choose(Range) for each line of the last dimension and writes its results, as [..., 1].
@@ -189,8 +189,8 @@ void choose_rows_in(const Tensor& input, Tensor& scale_out, Tensor& zero_out, Ch
     const Range range = range_of(reader, at[2], from.strides[last], from.sizes[last]);
     const Row row = choose(range);
     write<double>(row.scale, at[0], scales.dtype);
-    if (is_floating(zeros.dtype)) return write<double>(row.zero, at[1], zeros.dtype);
-    write<int64_t>(cast<int64_t>(row.zero), at[1], zeros.dtype);
+    if (is_floating(zeros.dtype)) return write<double>(row.zero_point, at[1], zeros.dtype);
+    write<int64_t>(cast<int64_t>(row.zero_point), at[1], zeros.dtype);
   });
 }
 
@@ -228,9 +228,9 @@ Pair choose_qparams_per_token_out(KernelRuntimeContext& ctx, const Tensor& input
   const ScalarType own = input.scalar_type();
   const ScalarType steps = own == ScalarType::Half ? ScalarType::Float : own;
   const auto choose = [&](const Range& range) {
-    const double most = -range.least > range.most ? -range.least : range.most;
+    const double max = -range.min > range.max ? -range.min : range.max;
     const double smallest = rounded_to(steps, 1e-5);
-    const double size = most < smallest ? smallest : most;
+    const double size = max < smallest ? smallest : max;
     return Row{rounded_to(steps, size / 127), 0};
   };
   choose_rows(input, scale_out, zero_point_out, choose);
@@ -248,17 +248,17 @@ Pair choose_qparams_per_token_asymmetric_out(KernelRuntimeContext& ctx, const Te
     Range range = found;
     range.take(0);
     const double smallest = rounded_to(steps, std::numeric_limits<float>::epsilon());
-    const double width = rounded_to(steps, range.most - range.least);
+    const double width = rounded_to(steps, range.max - range.min);
     const double chosen = rounded_to(steps, width / (kMost - kLeast));
     const double scale = chosen < smallest ? smallest : chosen;
-    const double low = rounded_to(steps, range.least / scale);
-    const double high = rounded_to(steps, range.most / scale);
+    const double low = rounded_to(steps, range.min / scale);
+    const double high = rounded_to(steps, range.max / scale);
     const double from_low = rounded_to(steps, kLeast + low);
     const double from_high = rounded_to(steps, kMost + high);
-    const double zero = rounded_to(steps, from_low + from_high) > 0
-                            ? rounded_to(steps, kLeast - low)
-                            : rounded_to(steps, kMost - high);
-    const double bounded = zero < kLeast ? kLeast : zero > kMost ? kMost : zero;
+    const double zero_point = rounded_to(steps, from_low + from_high) > 0
+                                  ? rounded_to(steps, kLeast - low)
+                                  : rounded_to(steps, kMost - high);
+    const double bounded = zero_point < kLeast ? kLeast : zero_point > kMost ? kMost : zero_point;
     return Row{scale, std::nearbyint(bounded)};
   };
   choose_rows(input, scale_out, zero_point_out, choose);

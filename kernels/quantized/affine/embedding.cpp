@@ -72,7 +72,7 @@ void read_row(const Table& table, int64_t row, Parameters* to) {
   const Strided zeros = by_group(*table.zero_points);
   const char* const first = zeros.data + row * zeros.strides[0];
   for (int64_t g = 0; g < table.groups(); ++g) {
-    to[g].zero = read<double>(first + g * zeros.strides[1], zeros.dtype);
+    to[g].zero_point = read<double>(first + g * zeros.strides[1], zeros.dtype);
     to[g].integer_zero = read<int64_t>(first + g * zeros.strides[1], zeros.dtype);
   }
 }

@@ -19,8 +19,8 @@ struct Integers {
     for (int64_t k = 0; k < values.sizes[1]; ++k) {
       const char* const at = values.data + row * values.strides[0] + k * values.strides[1];
       const float integer = *reinterpret_cast<const int8_t*>(at);
-      const float zero = has_zeros ? parameter(zeros, row, k) : 0.0f;
-      to[k] = (integer - zero) * parameter(scales, row, k);
+      const float zero_point = has_zeros ? parameter(zeros, row, k) : 0.0f;
+      to[k] = (integer - zero_point) * parameter(scales, row, k);
     }
   }
 

@@ -42,9 +42,10 @@ Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
     list[i] = {inverse ? rounded_to(dtype, 1.0 / scale) : scale, 0.0, 0};
   });
   if (zero_points != nullptr) {
-    each_element<double>(*zero_points, [&](int64_t i, double zero) { list[i].zero = zero; });
-    each_element<int64_t>(*zero_points,
-                          [&](int64_t i, int64_t zero) { list[i].integer_zero = zero; });
+    each_element<double>(*zero_points,
+                         [&](int64_t i, double zero_point) { list[i].zero_point = zero_point; });
+    each_element<int64_t>(
+        *zero_points, [&](int64_t i, int64_t zero_point) { list[i].integer_zero = zero_point; });
   }
   made.scales = dtype;
   // Absent zero points are 0 for integers of every dtype.
@@ -55,14 +56,14 @@ Parameters* read_parameters(KernelRuntimeContext& ctx, const Tensor& scales,
 
 bool expect_integers(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor,
                      ScalarType dtype, int64_t quant_min, int64_t quant_max) {
-  int64_t least = 0, most = 0;
-  return ET_EXPECT(ctx, integer_limits(dtype, &least, &most),
+  int64_t lowest = 0, highest = 0;
+  return ET_EXPECT(ctx, integer_limits(dtype, &lowest, &highest),
                    "dtype must be uint8, int8, uint16, int16 or int32, found %s", name_of(dtype)) &&
          expect_dtype(ctx, name, tensor, dtype) &&
-         ET_EXPECT(ctx, least <= quant_min && quant_max <= most,
+         ET_EXPECT(ctx, lowest <= quant_min && quant_max <= highest,
                    "quant_min and quant_max must be from %" PRId64 " to %" PRId64 ", found %" PRId64
                    " and %" PRId64,
-                   least, most, quant_min, quant_max);
+                   lowest, highest, quant_min, quant_max);
 }
 
 bool expect_floating(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor) {

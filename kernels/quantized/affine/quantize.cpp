@@ -32,12 +32,12 @@ bool expect_one(KernelRuntimeContext& ctx, const char* name, const Tensor& tenso
 }
 
 Tensor& quantize_tensor(KernelRuntimeContext& ctx, const Tensor& input, double scale,
-                        int64_t zero_point, int64_t least, int64_t most, ScalarType dtype,
+                        int64_t zero_point, int64_t quant_min, int64_t quant_max, ScalarType dtype,
                         Tensor& out) {
   if (!expect_floating(ctx, "input", input) ||
       !ET_EXPECT(ctx, input.scalar_type() != ScalarType::Double,
                  "input must be float32, float16 or bfloat16, found float64") ||
-      !expect_integers(ctx, "out", out, dtype, least, most) ||
+      !expect_integers(ctx, "out", out, dtype, quant_min, quant_max) ||
       !ET_EXPECT(ctx, scale != 0, "scale must not be 0") || !resize_like(ctx, out, input)) {
     return out;
   }
@@ -45,7 +45,7 @@ Tensor& quantize_tensor(KernelRuntimeContext& ctx, const Tensor& input, double s
   Parameters one{rounded_to(ScalarType::Float, 1.0 / scale),
                  rounded_to(ScalarType::Float, static_cast<double>(zero_point)), zero_point};
   const ParameterPlaces places = everywhere(input, one, ScalarType::Float, ScalarType::Long);
-  quantize(Strided(out), Strided(input), places, Added::AfterRounding, least, most);
+  quantize(Strided(out), Strided(input), places, Added::AfterRounding, quant_min, quant_max);
   return out;
 }
 
@@ -181,12 +181,13 @@ Tensor& quantize_per_tensor_tensor2_out(KernelRuntimeContext& ctx, const Tensor&
                                         const Tensor& scale, const Tensor& zero_point,
                                         const Tensor& quant_min, const Tensor& quant_max,
                                         ScalarType dtype, Tensor& out) {
-  int64_t least = 0, most = 0;
-  if (!expect_one(ctx, "quant_min", quant_min, &least) ||
-      !expect_one(ctx, "quant_max", quant_max, &most)) {
+  int64_t minimum = 0, maximum = 0;
+  if (!expect_one(ctx, "quant_min", quant_min, &minimum) ||
+      !expect_one(ctx, "quant_max", quant_max, &maximum)) {
     return out;
   }
-  return quantize_per_tensor_tensor_out(ctx, input, scale, zero_point, least, most, dtype, out);
+  return quantize_per_tensor_tensor_out(ctx, input, scale, zero_point, minimum, maximum, dtype,
+                                        out);
 }
 
 Tensor& dequantize_per_tensor_out(KernelRuntimeContext& ctx, const Tensor& input, double scale,

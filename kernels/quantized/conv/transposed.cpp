@@ -30,9 +30,9 @@ WindowLoops largest_phase(const ConvGeometry& g) {
 // The weights [inputs, outputs of a group, taps] as a phase needs them.
 class PhaseWeights {
  public:
-  PhaseWeights(const ConvGeometry& g, const int8_t* weight, int32_t zero, int8_t* rows,
+  PhaseWeights(const ConvGeometry& g, const int8_t* weight, int32_t zero_point, int8_t* rows,
                int32_t* excess)
-      : g_(g), weight_(weight), zero_(zero), rows_(rows), excess_(excess) {}
+      : g_(g), weight_(weight), zero_(zero_point), rows_(rows), excess_(excess) {}
 
   // Fills the rows [channels, (input, tap)] and the zero point's contributions to their sums.
   void gather(const WindowLoops& loops) const {

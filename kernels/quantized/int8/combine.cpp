@@ -16,34 +16,34 @@ namespace executorch::kernels::quantized {
 namespace {
 
 struct Affine {
-  float scale, zero;
+  float scale, zero_point;
 
-  Affine(double s, int64_t z) : scale(static_cast<float>(s)), zero(static_cast<float>(z)) {}
-  float number(float integer) const { return (integer - zero) * scale; }
+  Affine(double s, int64_t z) : scale(static_cast<float>(s)), zero_point(static_cast<float>(z)) {}
+  float number(float integer) const { return (integer - zero_point) * scale; }
 };
 
 /// A tensor of integers with its quantization parameters.
 struct Operand {
   const Tensor& tensor;
   double scale;
-  int64_t zero, least, most;
+  int64_t zero_point, quant_min, quant_max;
 
   bool expect(KernelRuntimeContext& ctx, const char* name) const {
-    return expect_integers(ctx, name, tensor, tensor.scalar_type(), least, most);
+    return expect_integers(ctx, name, tensor, tensor.scalar_type(), quant_min, quant_max);
   }
 };
 
 struct Result {
-  float inverse, zero, least, most;
+  float inverse, zero_point, quant_min, quant_max;
 
   explicit Result(const Operand& out)
       : inverse(static_cast<float>(1.0 / out.scale)),
-        zero(static_cast<float>(out.zero)),
-        least(static_cast<float>(out.least)),
-        most(static_cast<float>(out.most)) {}
+        zero_point(static_cast<float>(out.zero_point)),
+        quant_min(static_cast<float>(out.quant_min)),
+        quant_max(static_cast<float>(out.quant_max)) {}
   float integer(float number) const {
-    const float made = std::nearbyint(number * inverse) + zero;
-    return made < least ? least : made > most ? most : made;
+    const float made = std::nearbyint(number * inverse) + zero_point;
+    return made < quant_min ? quant_min : made > quant_max ? quant_max : made;
   }
 };
 
@@ -59,7 +59,7 @@ struct Product {
 
 template <class Computed>
 void combine_rows(const LoopNest& nest, const Operand& a, const Operand& b, const Operand& out) {
-  const Affine left(a.scale, a.zero), right(b.scale, b.zero);
+  const Affine left(a.scale, a.zero_point), right(b.scale, b.zero_point);
   const Result result(out);
   Reader<float> read_left(a.tensor.scalar_type()), read_right(b.tensor.scalar_type());
   const Convert convert = store(Compute::Float, out.tensor.scalar_type());

@@ -25,13 +25,13 @@ inline constexpr int kTogether = 1;
 
 /// The integers that quantized numbers may have.
 struct Limits {
-  float least, most;  ///< less the zero point
-  int32_t zero;
+  float quant_min, quant_max;  ///< less the zero point
+  int32_t zero_point;
 
   Limits(int64_t out_zero, int64_t out_min, int64_t out_max)
-      : least(static_cast<float>(out_min - out_zero)),
-        most(static_cast<float>(out_max - out_zero)),
-        zero(static_cast<int32_t>(out_zero)) {}
+      : quant_min(static_cast<float>(out_min - out_zero)),
+        quant_max(static_cast<float>(out_max - out_zero)),
+        zero_point(static_cast<int32_t>(out_zero)) {}
 };
 
 /// Loops of one instruction set.

@@ -39,14 +39,14 @@ struct Means {
   const WindowLoops& loops;
   const Plane& out;
   const Divisor divisor;
-  float zero, scale;
+  float zero_point, scale;
   const Limits limits;
   float sums[kBlock] = {};
 
   void begin(int64_t n) { std::fill_n(sums, n, 0.0f); }
   void tap(const TapRow<float>& row) {
     float* const to = sums + row.at;
-    for (int64_t q = 0; q < row.n; ++q) to[q] += row.values[q * row.step] - zero;
+    for (int64_t q = 0; q < row.n; ++q) to[q] += row.values[q * row.step] - zero_point;
   }
   void end(const int64_t* at, int64_t n) {
     const int64_t outer = divisor.outer(loops, at);

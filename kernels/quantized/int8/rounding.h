@@ -13,14 +13,14 @@ namespace {
 /// Rounds a number (already divided by the scale) to the nearest integer, ties to even, adds the
 /// zero point and clamps to the limits. NaN gives the lower limit.
 inline int8_t rounded(float number, const Limits& limits) {
-  number = number > limits.least ? number : limits.least;
-  number = number < limits.most ? number : limits.most;
+  number = number > limits.quant_min ? number : limits.quant_min;
+  number = number < limits.quant_max ? number : limits.quant_max;
   // Beside 1.5 * 2^23 no fraction has room: adding it rounds as IEEE 754 does.
   constexpr float kNoFraction = 12582912.0f;
   const float shifted = number + kNoFraction;
   int32_t bits;
   std::memcpy(&bits, &shifted, sizeof(bits));
-  return static_cast<int8_t>(bits - 0x4B400000 + limits.zero);
+  return static_cast<int8_t>(bits - 0x4B400000 + limits.zero_point);
 }
 
 }  // namespace
