@@ -1,10 +1,10 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Writes kernels/sources.json from the symbols of the built kernel libraries:
+"""Write kernels/sources.json from the symbols of a build's kernel libraries:
 
     python test/oracle/kernels/kernel_source_table.py [BUILD]
 
-BUILD: the build's folder, by default the newest below build/. Run it after adding a kernel or moving one, and after a
-source of kernels/ began to refer to another.
+BUILD: the build's folder, by default the newest below build/. Run it after adding or moving a kernel, and when a source
+of kernels/ begins to refer to another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOLDERS = {"portable_kernels": "portable", "kernel_engine": "loops", "quantized
 
 
 def newest_build() -> Path:
-    """The folder of the newest build with all kernels, sanitized ones and those for other processors left out."""
+    """Return the folder of the newest build with all kernels, not sanitized and for this processor."""
     found = [
         path for path in KERNELS.parent.glob("build/*/kernels/libquantized_ops_lib.a") if _is_ours(path.parents[1])
     ]
@@ -41,21 +41,21 @@ def _is_ours(build: Path) -> bool:
 
 
 def source_table(build: Path) -> dict[str, dict[str, object]]:
-    """What sources.json is to hold: ``kernels``, the source of each; ``needs``, what each source refers to."""
+    """Return ``kernels``, the source of each kernel, and ``needs``, the sources to which each source refers."""
     strong: dict[str, str] = {}
     weak: dict[str, set[str]] = defaultdict(set)
-    asked: dict[str, set[str]] = {}
+    referenced: dict[str, set[str]] = {}
     for library, folder in _FOLDERS.items():
         for source, kind, symbol in _symbols(build / "kernels" / "CMakeFiles" / f"{library}.dir", folder):
-            asked.setdefault(source, set())
+            referenced.setdefault(source, set())
             if kind == "U":
-                asked[source].add(symbol)
+                referenced[source].add(symbol)
             elif kind in "WV":
                 weak[symbol].add(source)
             else:
                 strong[symbol] = source
     needs = {}
-    for source, symbols in sorted(asked.items()):
+    for source, symbols in sorted(referenced.items()):
         found = {strong[symbol] for symbol in symbols & strong.keys()}
         found |= {one for symbol in symbols - strong.keys() for one in weak.get(symbol, ())}
         needs[source] = sorted(found - {source})
@@ -70,7 +70,7 @@ def source_table(build: Path) -> dict[str, dict[str, object]]:
 
 
 def _symbols(objects: Path, folder: str) -> list[tuple[str, str, str]]:
-    """(source below kernels/, nm's letter, demangled name) of all symbols that other files see.
+    """Return (source below kernels/, nm's letter, demangled name) of all global symbols.
 
     Reads the object files, since several members of the library may have one name. Objects of sources that were moved
     stay in the build's folder, so only those of existing sources count.
