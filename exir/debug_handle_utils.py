@@ -13,7 +13,7 @@ UNSET_DEBUG_HANDLE = 0  # what tools give nodes that no numbered node stands for
 
 
 def root_source(node: Node) -> Any:
-    """Return the oldest entry of a node's history (a torch `NodeSource`), or None if the node has no history."""
+    """Return the oldest entry of a node's history (a torch `NodeSource`), or None for a node without history."""
     sources = node.meta.get(FROM_NODE_KEY)
     if not sources:
         return None
@@ -26,9 +26,9 @@ def root_source(node: Node) -> Any:
 def get_greatest_ancestor_node_identifier(node: Node) -> str:
     """Return `name.graph_id` of the node of the exported program that `node` comes from.
 
-    Raises KeyError if the node has no history.
+    Raises KeyError for a node without history.
     """
     root = root_source(node)
     if root is None:
-        raise KeyError(f"node '{node.name}' has no '{FROM_NODE_KEY}' in its metadata")
+        raise KeyError(f"node '{node.name}': metadata '{FROM_NODE_KEY}' is missing")
     return f"{root.name}.{root.graph_id}"

@@ -28,7 +28,7 @@ _MODELS_BY_QUANTIZATION = {
     QuantType.STATIC_PER_TENSOR: ("add", "add_mul"),
     QuantType.STATIC_PER_CHANNEL: (
         *("linear", "dl3", "ic3", "ic4", "mv2", "mv3", "resnet18", "resnet50", "edsr", "emformer_transcribe"),
-        "w2l",  # convolutions alone; what is quantized while running are linear layers
+        "w2l",  # convolutions only: dynamic quantization would leave the model in float
     ),
     QuantType.DYNAMIC_PER_CHANNEL: ("vit", "mobilebert", "llama2", "emformer_join", "emformer_predict"),
 }

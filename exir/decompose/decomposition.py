@@ -103,7 +103,7 @@ def _rewritten(program: ExportedProgram, table: Table, kept: list[OpOverload]) -
 
 
 def _copy_with_history(program: ExportedProgram) -> ExportedProgram:
-    """A copy whose calls name those of `program` as their source; what they are decomposed to inherits that."""
+    """A copy whose calls name those of `program` as their source; their decompositions inherit it."""
     made = copy_program(program)
     graphs = zip(all_graph_modules(program.graph_module), all_graph_modules(made.graph_module), strict=True)
     for ours, copied in ((ours.graph, copied.graph) for ours, copied in graphs):

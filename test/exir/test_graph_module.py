@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What control flow holds (`exir.graph_module`) and where a node comes from (`exir.debug_handle_utils`)."""
+"""Graphs of control flow (`exir.graph_module`) and sources of nodes (`exir.debug_handle_utils`)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -73,5 +73,5 @@ def test_what_an_exported_node_becomes_has_its_identifier_and_one_handle(shapes:
 
 def test_a_node_without_history_has_no_identifier() -> None:
     node = fx.Graph().placeholder("x")
-    with pytest.raises(KeyError, match=f"'x' has no '{FROM_NODE_KEY}'"):
+    with pytest.raises(KeyError, match=f"'x': metadata '{FROM_NODE_KEY}' is missing"):
         get_greatest_ancestor_node_identifier(node)
