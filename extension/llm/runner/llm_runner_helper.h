@@ -12,8 +12,8 @@
 namespace executorch::extension::llm {
 
 /// The tokenizer in a file or folder; null after a log message. The contents decide which format
-/// it is: tokenizer.json and tiktoken (where the build has PCRE2), llama2.c. The other arguments
-/// are for tiktoken, whose files do not name special tokens.
+/// it is: tokenizer.json and tiktoken (where the build has PCRE2), sentencepiece, llama2.c. The
+/// other arguments are for tiktoken, whose files do not name special tokens.
 std::unique_ptr<tokenizers::Tokenizer> load_tokenizer(
     const std::string& tokenizer_path,
     std::unique_ptr<std::vector<std::string>> special_tokens = nullptr,

@@ -7,12 +7,15 @@
 
 #include <executorch/extension/llm/tokenizers/base64.h>
 #include <executorch/extension/llm/tokenizers/file.h>
+#include <executorch/extension/llm/tokenizers/protobuf.h>
 #include <executorch/runtime/platform/log.h>
 #ifdef EXECUTORCH_HAS_HF_TOKENIZER
 #include <pytorch/tokenizers/hf_tokenizer.h>
+#include <pytorch/tokenizers/tekken.h>
 #include <pytorch/tokenizers/tiktoken.h>
 #endif
 #include <pytorch/tokenizers/llama2c_tokenizer.h>
+#include <pytorch/tokenizers/sentencepiece.h>
 
 namespace tokenizers::internal {
 namespace {
@@ -26,6 +29,15 @@ bool is_tiktoken(std::string_view head) {
   return space != std::string_view::npos && space != 0 && space + 1 < head.size() &&
          decode_base64(head.substr(0, space)).has_value() && head[space + 1] >= '0' &&
          head[space + 1] <= '9';
+}
+
+/// Piece 0 of a model: field 1 of a message, whose own field 1 is text.
+bool is_sentencepiece(std::string_view head) {
+  ProtobufReader model(head);
+  std::string_view piece, text;
+  if (!model.next() || model.field() != 1 || !model.get(piece)) return false;
+  ProtobufReader first(piece);
+  return first.next() && first.field() == 1 && first.get(text) && !text.empty();
 }
 
 std::string file_of(const std::string& path) {
@@ -42,7 +54,10 @@ std::unique_ptr<Tokenizer> make_tokenizer(std::string_view head, TiktokenOptions
   const size_t first = head.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string_view::npos && head[first] == '{';
 #ifdef EXECUTORCH_HAS_HF_TOKENIZER
-  if (is_json) return std::make_unique<HFTokenizer>();
+  if (is_json) {
+    if (is_tekken(head)) return std::make_unique<Tekken>();
+    return std::make_unique<HFTokenizer>();
+  }
   if (is_tiktoken(head)) {
     return options.pattern.has_value()
                ? std::make_unique<Tiktoken>(std::move(*options.pattern),
@@ -60,6 +75,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(std::string_view head, TiktokenOptions
     return nullptr;
   }
 #endif
+  if (is_sentencepiece(head)) return std::make_unique<SPTokenizer>();
   return std::make_unique<Llama2cTokenizer>();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <pytorch/tokenizers/tokenizer.h>
@@ -18,6 +19,9 @@ struct TiktokenOptions {
   std::optional<std::string> pattern;
   size_t bos_token_index = 0, eos_token_index = 1;
 };
+
+/// Whether JSON that begins with `head` is a tekken.json rather than a tokenizer.json.
+bool is_tekken(std::string_view head);
 
 /// `path`: a file, or a folder with a tokenizer.json, tekken.json, tokenizer.model or
 /// tokenizer.bin, of which the first is taken. Errors after a log message.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import functools
+import io
+import json
 import random
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import sentencepiece
 import tiktoken
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -76,7 +79,108 @@ def tiktoken_reference(folder: Path) -> Reference:
     )
 
 
-REFERENCES: dict[str, Callable[[Path], Reference]] = {"tiktoken": tiktoken_reference}
+def write_tekken(path: Path, ranks: dict[bytes, int], special: dict[str, int] | None, count: int) -> Path:
+    """`special`: names and numbers of special tokens, of which there are `count`, named or not."""
+    tokens = [
+        {"rank": rank, "token_bytes": base64.b64encode(piece).decode(), "token_str": piece.decode("utf-8", "replace")}
+        for piece, rank in sorted(ranks.items(), key=lambda each: each[1])
+    ]
+    config = {
+        "pattern": LLAMA_WORDS,
+        "num_vocab_tokens": len(ranks),
+        "default_vocab_size": len(ranks) - 40 + count,
+        "default_num_special_tokens": count,
+        "version": "v7",
+    }
+    content: dict[str, Any] = {"config": config, "vocab": tokens}
+    if special is not None:
+        content["special_tokens"] = [
+            {"rank": rank, "token_str": text, "is_control": True} for text, rank in special.items()
+        ]
+    path.write_text(json.dumps(content))
+    return path
+
+
+def tekken_reference(folder: Path) -> Reference:
+    """As mistral-common reads it: the vocabulary is cut at default_vocab_size, and special tokens come first."""
+    special, count = {"<unk>": 0, "<s>": 1, "</s>": 2, "[INST]": 3}, 20
+    ranks = byte_ranks(900)
+    path = write_tekken(folder / "tekken.json", ranks, special, count)
+    kept = {piece: rank for piece, rank in ranks.items() if rank < len(ranks) - 40}
+    ids = {text: rank + len(kept) for text, rank in special.items()}
+    reference = tiktoken.Encoding("tekken", pat_str=LLAMA_WORDS, mergeable_ranks=kept, special_tokens=ids)
+
+    def encode(text: str) -> list[int]:
+        tokens = reference.encode(text, allowed_special="all")
+        return [1, *(token - len(kept) if token >= len(kept) else token + count for token in tokens)]
+
+    def decode(tokens: list[int]) -> str:
+        return reference.decode([token + len(kept) if token < count else token - count for token in tokens])
+
+    return Reference(path, encode, decode, bos=1)
+
+
+SENTENCEPIECES: dict[str, dict[str, Any]] = {
+    "sentencepiece unigram": {"model_type": "unigram", "user_defined_symbols": ["<sep>", "foo bar", "export"]},
+    "sentencepiece BPE": {"model_type": "bpe", "user_defined_symbols": ["<sep>", "foo bar", "export"]},
+    "sentencepiece unigram, bytes": {"model_type": "unigram", "byte_fallback": True, "split_digits": True},
+    "sentencepiece BPE as Llama 2": {
+        "model_type": "bpe",
+        "byte_fallback": True,
+        "normalization_rule_name": "identity",
+        "remove_extra_whitespaces": False,
+        "allow_whitespace_only_pieces": True,
+    },
+    "sentencepiece unigram, suffix": {
+        "model_type": "unigram",
+        "treat_whitespace_as_suffix": True,
+        "normalization_rule_name": "nmt_nfkc_cf",
+    },
+    "sentencepiece BPE without a prefix": {
+        "model_type": "bpe",
+        "add_dummy_prefix": False,
+        "normalization_rule_name": "nfkc",
+    },
+}
+
+
+@functools.cache
+def sentencepiece_model(name: str) -> bytes:
+    """A model trained on the documentation; nearly every text has characters that it does not know."""
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(LINES),
+        model_writer=written,
+        vocab_size=1200,
+        hard_vocab_limit=False,
+        num_threads=1,
+        minloglevel=2,
+        **SENTENCEPIECES[name],
+    )
+    return written.getvalue()
+
+
+def sentencepiece_reference(name: str, folder: Path) -> Reference:
+    path = folder / "tokenizer.model"
+    path.write_bytes(sentencepiece_model(name))
+    reference = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    options = SENTENCEPIECES[name]
+    # Behind the first token, decoding a text leaves out spaces that single tokens have.
+    decodes = not options.get("remove_extra_whitespaces", True)
+    return Reference(
+        path,
+        lambda text: reference.encode(text, add_bos=True, add_eos=True),
+        reference.decode if decodes else None,
+        bos=1,
+        eos=1,
+    )
+
+
+REFERENCES: dict[str, Callable[[Path], Reference]] = {
+    "tiktoken": tiktoken_reference,
+    "tekken": tekken_reference,
+    **{name: functools.partial(sentencepiece_reference, name) for name in SENTENCEPIECES},
+}
 
 
 def compare(name: str, folder: Path, count: int) -> None:

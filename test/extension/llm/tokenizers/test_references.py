@@ -2,14 +2,25 @@
 """Tokenizers in C++ give the tokens of the Python packages that define their formats; broken files are refused."""
 
 import contextlib
+import json
 import random
+import struct
 
 import pytest
+import sentencepiece
 
 from executorch.extension.llm.runner import Tokenizer
 from executorch.runtime.errors import InvalidArgumentError
 from test.extension.llm.tokenizers.random_text import LINES
-from test.extension.llm.tokenizers.references import REFERENCES, byte_ranks, compare, write_tiktoken
+from test.extension.llm.tokenizers.references import (
+    REFERENCES,
+    SENTENCEPIECES,
+    byte_ranks,
+    compare,
+    sentencepiece_model,
+    write_tekken,
+    write_tiktoken,
+)
 
 NAMES = sorted(REFERENCES)
 
@@ -79,3 +90,132 @@ def test_llama_3_special_tokens_are_the_default_of_tiktoken(tmp_path):
     assert ours.encode("<|begin_of_text|><|start_header_id|><|eot_id|>") == [base, base + 6, base + 9]
     assert ours.decode([base + 255]) == "<|reserved_special_token_246|>"
     assert ours.decode([base, *b"a", base + 9], skip_special_tokens=True) == ours.decode([*b"a"])
+
+
+def message(*fields):
+    """A protobuf message of numbers, texts and messages: pairs of field and value."""
+    made = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            made += varint(number << 3) + varint(value)
+        elif isinstance(value, float):
+            made += varint(number << 3 | 5) + struct.pack("<f", value)
+        else:
+            made += varint(number << 3 | 2) + varint(len(value)) + value
+    return made
+
+
+def varint(value):
+    made = b""
+    while value > 127:
+        made += bytes([value & 127 | 128])
+        value >>= 7
+    return made + bytes([value])
+
+
+def model_of(*pieces, trainer=b"", normalizer=b""):
+    written = [(1, message((1, text), (2, score), (3, kind))) for text, score, kind in pieces]
+    return message(*written, (2, trainer), (3, normalizer))
+
+
+NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6
+UNK = (b"<unk>", 0.0, UNKNOWN)
+
+
+def test_unused_pieces_of_bpe_are_divided_again(tmp_path):
+    path = tmp_path / "tokenizer.model"
+    pieces = [UNK, (b"a", -1.0, NORMAL), (b"b", -2.0, NORMAL), (b"ab", -3.0, UNUSED), (b"aba", -4.0, NORMAL)]
+    options = {"trainer": message((3, 2)), "normalizer": message((3, 0))}
+    path.write_bytes(model_of(*pieces, **options))
+    reference = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    ours = Tokenizer(str(path))
+    for text in ("ab", "aba", "abab", "ababa", "cab", "cc a b"):
+        assert ours.encode(text) == reference.encode(text)
+
+
+def test_broken_models_of_sentencepiece_are_refused(tmp_path):
+    path = tmp_path / "tokenizer.model"
+    a = (b"a", -1.0, NORMAL)
+    path.write_bytes(model_of(UNK, a))
+    Tokenizer(str(path))
+    for content in (
+        model_of(a),
+        model_of(UNK, UNK),
+        model_of(UNK, a, a),
+        model_of(UNK, (b"", 0.0, NORMAL)),
+        model_of(UNK, (b"a", float("nan"), NORMAL)),
+        model_of(UNK, (b"a", 0.0, 9)),
+        model_of(UNK, (b"<0x00>", 0.0, BYTE)),
+        model_of(UNK, (b"<0xZZ>", 0.0, BYTE)),
+        model_of(UNK, a, trainer=message((35, 1))),
+        model_of(UNK, a, trainer=message((3, 3))),
+        model_of(UNK, a, trainer=message((3, b"text"))),
+        model_of(UNK, a, normalizer=message((2, struct.pack("<I", 4096) + bytes(8)))),
+        model_of(UNK, a) + b"\x0a\xff\xff\xff\xff\x0f",
+        model_of(UNK, a) + b"\x80" * 20,
+    ):
+        refused(path, content)
+
+
+def test_models_with_any_trie_are_read_within_their_bounds(tmp_path):
+    path = tmp_path / "tokenizer.model"
+    rng = random.Random(1)
+    for _ in range(200):
+        units = struct.pack(
+            "<8I", *(rng.getrandbits(32) if rng.random() < 0.5 else rng.getrandbits(12) for _ in range(8))
+        )
+        path.write_bytes(model_of(UNK, normalizer=message((2, struct.pack("<I", 32) + units + b"text"))))
+        Tokenizer(str(path)).encode("".join(map(chr, range(1, 128))))
+
+
+def test_models_without_a_token_that_begins_texts_refuse_to_add_one(tmp_path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(model_of(UNK, (b"</s>", 0.0, CONTROL), (b"a", -1.0, NORMAL)))
+    ours = Tokenizer(str(path))
+    assert ours.encode("a", 0, 1)[-1] == 1
+    with pytest.raises(InvalidArgumentError, match="cannot be encoded"):
+        ours.encode("a", 1, 0)
+
+
+def test_sentencepiece_decodes_control_unknown_and_byte_pieces(tmp_path):
+    path = tmp_path / "tokenizer.model"
+    for name in SENTENCEPIECES:
+        path.write_bytes(sentencepiece_model(name))
+        reference = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        ours = Tokenizer(str(path))
+        for token in range(3, ours.vocab_size):
+            assert ours.decode([reference.bos_id(), token]).lstrip() == reference.decode([token]).lstrip()
+        assert ours.decode([reference.bos_id(), reference.unk_id()]) == reference.decode([reference.unk_id()])
+
+
+def test_files_of_tekken_without_special_tokens_have_those_of_version_3(tmp_path):
+    path = write_tekken(tmp_path / "tekken.json", byte_ranks(400), None, 30)
+    ours = Tokenizer(str(tmp_path))
+    assert (ours.bos_tok, ours.eos_tok, ours.vocab_size) == (1, 2, 400 - 40 + 30)
+    assert ours.encode("[INST]<SPECIAL_29>") == [3, 29]
+    assert ours.decode([9, 14]) == "[TOOL_CALLS]<SPECIAL_14>"
+    assert path.exists()
+
+
+def test_broken_files_of_tekken_are_refused(tmp_path):
+    path = write_tekken(tmp_path / "tekken.json", byte_ranks(400), {"<s>": 0, "</s>": 1}, 3)
+    Tokenizer(str(path))
+
+    def changed(change):
+        content = json.loads(path.read_text())
+        change(content)
+        refused(tmp_path / "broken.json", json.dumps(content).encode())
+
+    changed(lambda file: file["vocab"].pop(5))
+    changed(lambda file: file["vocab"][5].update(rank=6))
+    changed(lambda file: file["vocab"][5].update(rank="5"))
+    changed(lambda file: file["vocab"][300].update(token_bytes=file["vocab"][5]["token_bytes"]))
+    changed(lambda file: file["vocab"][5].update(token_bytes="A"))
+    changed(lambda file: file["config"].update(default_vocab_size=10**6))
+    changed(lambda file: file["config"].update(default_vocab_size=-1))
+    changed(lambda file: file["config"].update(default_num_special_tokens=10**9, default_vocab_size=2 * 10**9))
+    changed(lambda file: file["config"].update(pattern="("))
+    changed(lambda file: file.update(special_tokens=[{"rank": 7, "token_str": "<s>"}]))
+    changed(lambda file: file.update(special_tokens=[{"rank": 0, "token_str": "<s>"}] * 2))
+    changed(lambda file: file.update(special_tokens=[{"rank": 0, "token_str": "<s>"}]))
+    changed(lambda file: file.update(special_tokens={}))
