@@ -23,7 +23,7 @@ using executorch::runtime::TaskPool;
 using executorch::runtime::internal::HeapTempAllocator;
 using executorch::runtime::internal::KeptTempBlocks;
 
-/// What a method has for all its executions on other threads.
+/// State that a method shares between its asynchronous executions.
 struct AsyncState {
   explicit AsyncState(TaskOrder&& order_of_tasks) : order(std::move(order_of_tasks)) {}
 
@@ -31,8 +31,8 @@ struct AsyncState {
   KeptTempBlocks temp_blocks;
 };
 
-/// One execution. A task that is done counts down what its followers wait for, and goes on with the
-/// first of them that waits for nothing more; the others are posted.
+/// One execution. A finished task decrements the counts of its followers, continues with the first
+/// follower that becomes ready, and posts the other ready ones.
 class RunningTasks final {
  public:
   static Result<std::unique_ptr<RunningTasks>> make(Method& method, AsyncState& state,
@@ -42,7 +42,7 @@ class RunningTasks final {
     const size_t tasks = order.ends.size();
     if (running != nullptr) running->tasks_.reset(new (std::nothrow) Node[tasks]);
     ET_CHECK_OR_RETURN_ERROR(running != nullptr && running->tasks_ != nullptr,
-                             MemoryAllocationFailed, "no memory for an execution of %zu tasks",
+                             MemoryAllocationFailed, "cannot allocate an execution of %zu tasks",
                              tasks);
     for (size_t i = 0; i < tasks; ++i) {
       Node& node = running->tasks_[i];
@@ -54,7 +54,8 @@ class RunningTasks final {
   }
 
   void start() {
-    // What starts is known before anything runs: afterwards counts of others reach 0, too.
+    // Collect the initially ready tasks before running any: later, counts of other tasks reach 0
+    // too.
     for (size_t i = 0; i < order_.ends.size(); ++i) {
       if (order_.waits_for[i] == 0) pool_.post(tasks_[i]);
     }
@@ -108,7 +109,7 @@ class RunningTasks final {
         ++done;
       }
     }
-    // Until then nothing of this is gone: not all are done.
+    // The object stays alive until the last task decrements `left_` to 0.
     if (left_.fetch_sub(done, std::memory_order_acq_rel) == done) end();
   }
 
@@ -133,7 +134,7 @@ class RunningTasks final {
     }
   }
 
-  /// Takes the instructions of a loop's round, which ends at instruction `at`, off the budget.
+  /// Subtracts a loop iteration, which ends at instruction `at`, from the instruction budget.
   Error spend(size_t at, size_t round) {
     if (method_.loop_limits_.budget == 0) return Error::Ok;
     size_t left = instructions_left_.load(std::memory_order_relaxed);
@@ -147,7 +148,7 @@ class RunningTasks final {
     return Error::Ok;
   }
 
-  /// Of several, the program's first is told.
+  /// Keeps the earliest error in program order.
   void note_failure(size_t instruction, Error error) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (instruction < failed_at_.load(std::memory_order_relaxed)) {
@@ -195,7 +196,7 @@ class RunningTasks final {
   std::atomic<bool> budget_is_used_up_{false};
   std::atomic<bool> is_cancelled_{false};
   std::atomic<bool> was_stopped_{false};
-  /// The first instruction that failed; those behind it are not begun.
+  /// Earliest failed instruction; later ones are not started.
   std::atomic<size_t> failed_at_{SIZE_MAX};
   std::mutex mutex_;
   std::condition_variable ended_;
@@ -229,14 +230,16 @@ bool Execution::was_cancelled() const { return running_->was_cancelled(); }
 size_t Execution::task_count() const { return running_->task_count(); }
 
 Result<Execution> Method::execute_async(executorch::runtime::TaskPool& pool) {
-  ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState, "method '%s': an execution has begun", name());
+  ET_CHECK_OR_RETURN_ERROR(next_ == 0, InvalidState, "method '%s': an execution is in progress",
+                           name());
   ET_CHECK_OR_RETURN_ERROR(!internal::tracing(event_tracer_), NotSupported,
-                           "method '%s': an event tracer follows one thread; execute() it", name());
+                           "method '%s': event tracers support only one thread; use execute()",
+                           name());
   if (async_state_ == nullptr) {
     internal::TaskOrder order = ET_UNWRAP(internal::load_task_order(*program_, *plan_, block_));
     async_state_ = new (std::nothrow) internal::AsyncState(std::move(order));
     ET_CHECK_OR_RETURN_ERROR(async_state_ != nullptr, MemoryAllocationFailed,
-                             "method '%s': no memory for the order of its tasks", name());
+                             "method '%s': cannot allocate the order of its tasks", name());
     end_async_state_ = [](internal::AsyncState* held) { delete held; };
   }
   std::unique_ptr<internal::RunningTasks> running =

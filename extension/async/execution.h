@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The future of Method::execute_async().
+// Execution: the future returned by Method::execute_async().
 #pragma once
 
 #include <stddef.h>
@@ -18,33 +18,32 @@ namespace internal {
 class RunningTasks;
 }  // namespace internal
 
-/// An execution that other threads do. The method must neither be moved, nor used in any other way,
-/// before done(); then it has its outputs, as after execute(). Functions may be called from any
-/// thread, also at the same time.
+/// An execution on other threads. Until done(), the method must not be moved or used in any other
+/// way. Afterwards it has its outputs, as after execute(). All functions are thread-safe.
 class Execution final {
  public:
   Execution(Execution&&) noexcept;
   Execution& operator=(Execution&&) = delete;
-  /// Cancels what is left and waits for what has begun.
+  /// Cancels the remaining tasks and waits for the running ones.
   ~Execution();
 
-  /// Waits for the end. The result is that of execute(): of several instructions that fail at the
-  /// same time, the program's first counts.
-  /// @retval Error::InvalidState cancel() came before the last instruction, and nothing failed:
-  /// was_cancelled().
+  /// Waits for the end and returns the result of execute(). Reports the earliest error in program
+  /// order.
+  /// @retval Error::InvalidState cancel() stopped the execution before its last instruction and no
+  /// instruction failed; see was_cancelled().
   [[nodiscard]] Error wait();
-  /// Waits that long at most; whether it has ended.
+  /// Waits at most this long; returns whether the execution has ended.
   bool wait_for(uint64_t milliseconds) const;
   bool done() const { return wait_for(0); }
 
-  /// Begins no further instruction. The method can be executed again once done(), as after an
+  /// Starts no further instruction. After done(), the method can be executed again, as after an
   /// error.
   void cancel();
 
-  /// Returns whether it has ended, before its last instruction, because of cancel().
+  /// Returns whether cancel() ended the execution before its last instruction.
   bool was_cancelled() const;
 
-  /// Into how many tasks the method is divided; of 1, nothing runs at the same time.
+  /// Number of tasks into which the method is divided. With 1, nothing runs concurrently.
   size_t task_count() const;
 
  private:

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Temporary memory for kernels that run beside each other, who cannot share the method's.
+// Temporary memory for kernels that run concurrently and therefore cannot share the method's.
 #pragma once
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 namespace executorch::runtime::internal {
 
-/// One piece of the heap, its bytes right behind it.
+/// Header of a heap block; its bytes follow directly.
 struct TempBlock {
   TempBlock* next;
   size_t size;
@@ -18,9 +18,9 @@ struct TempBlock {
   uint8_t* bytes() { return reinterpret_cast<uint8_t*>(this + 1); }
 };
 
-/// The blocks that a method's executions keep for the next one: as many as tasks ever ran at the
-/// same time, each as large as what an instruction took. Giving memory back to the system each time
-/// makes threads wait for each other, and its pages be made again.
+/// Blocks that a method's executions keep for reuse: one for each task that ran concurrently, as
+/// large as the largest need of an instruction. Returning memory to the system each time would
+/// serialize the threads and fault the pages in again.
 class KeptTempBlocks final {
  public:
   KeptTempBlocks() = default;
@@ -30,7 +30,7 @@ class KeptTempBlocks final {
     while (TempBlock* const block = take()) free(block);
   }
 
-  /// The block that was given last, now the caller's; null if there is none.
+  /// Removes and returns the block that was given last; null if empty.
   TempBlock* take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     TempBlock* const block = first_;
@@ -49,8 +49,8 @@ class KeptTempBlocks final {
   TempBlock* first_ = nullptr;
 };
 
-/// Takes blocks from the heap. reset() keeps one for what comes next, where several were needed one
-/// as large as all of them. Begins with a kept block, and gives its own back at the end.
+/// Allocates from a kept block, then from new heap blocks. reset() keeps one block, merging several
+/// into one of their total size. The destructor returns the block to `kept`.
 class HeapTempAllocator final : public MemoryAllocator {
  public:
   /// `kept` must outlive the allocator.
@@ -92,7 +92,7 @@ class HeapTempAllocator final : public MemoryAllocator {
       total += block->size;
       free(block);
     }
-    first_ = make(total);  // if there is no memory, whoever needs it will ask, and be told
+    first_ = make(total);  // on failure, the next allocation reports it
   }
 
  private:

@@ -10,7 +10,7 @@ namespace executorch::extension {
 #ifdef __linux__
 void keep_to_share_of_processors(size_t index, size_t count) {
   cpu_set_t usable;
-  // More processors than a set has room for: the system refuses, and the thread goes anywhere.
+  // The call fails with more processors than a cpu_set_t holds; the thread then stays unbound.
   if (sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
   const size_t processors = static_cast<size_t>(CPU_COUNT(&usable));
   if (count < 2 || processors < count) return;
@@ -23,7 +23,8 @@ void keep_to_share_of_processors(size_t index, size_t count) {
     if (found >= begin && found < end) CPU_SET(cpu, &share);
     ++found;
   }
-  (void)sched_setaffinity(0, sizeof(share), &share);  // what it was is as right, but slower
+  (void)sched_setaffinity(0, sizeof(share),
+                          &share);  // on failure the thread stays unbound, which is only slower
 }
 #else
 void keep_to_share_of_processors(size_t, size_t) {}

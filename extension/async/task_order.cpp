@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <executorch/extension/async/touches.h>
+#include <executorch/extension/async/memory_effects.h>
 #include <executorch/extension/memory_allocator/no_memory.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/platform/log.h>
@@ -23,15 +23,15 @@ namespace {
 
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHeader = 3;
-/// Above, the table of who comes before whom (a bit for each two) and the search for what tasks
-/// share take more than they gain.
+/// With more tasks, the order matrix (a bit for each pair) and the search for shared memory cost
+/// more than concurrency gains.
 constexpr size_t kMostTasks = 1 << 14;
 constexpr size_t kMostMeetings = 1 << 26;
 
 /// (earlier, later)
 using Pair = std::pair<uint32_t, uint32_t>;
 
-/// Who is done when a task begins.
+/// Transitive order: the tasks that are done when a task begins.
 class Before final {
  public:
   explicit Before(size_t tasks) : row_((tasks + 63) / 64), bits_(row_ * tasks) {}
@@ -39,7 +39,7 @@ class Before final {
   bool has(Pair pair) const {
     return (bits_[pair.second * row_ + pair.first / 64] >> pair.first % 64 & 1) != 0;
   }
-  /// All pairs of earlier ones as the later must be there already.
+  /// Adds a pair. All pairs whose later task is `pair`'s earlier one must have been added.
   void add(Pair pair) {
     uint64_t* const later = bits_.data() + pair.second * row_;
     const uint64_t* const earlier = bits_.data() + pair.first * row_;
@@ -54,7 +54,7 @@ class Before final {
   std::vector<uint64_t> bits_;
 };
 
-/// What the program says of the method's order; empty if it says nothing.
+/// The task order stated in the program; empty without one.
 Result<FreeableBuffer> stated_order(const Program& program, const char* method) {
   const Result<const NamedDataMap*> found = program.get_named_data_map();
   const uint32_t keys = found.ok() ? ET_UNWRAP((*found)->get_num_keys()) : 0;
@@ -71,13 +71,13 @@ Result<FreeableBuffer> stated_order(const Program& program, const char* method) 
 Result<std::vector<uint32_t>> words_of(const FreeableBuffer& stated, const char* method) {
   std::vector<uint32_t> words(stated.size() / sizeof(uint32_t));
   memcpy(words.data(), stated.data(), words.size() * sizeof(uint32_t));
-  ET_CHECK_OR_RETURN_ERROR(stated.size() % sizeof(uint32_t) == 0 && words.size() >= kHeader,
-                           InvalidProgram, "method '%s', order of tasks: %zu bytes, damaged",
-                           method, stated.size());
+  ET_CHECK_OR_RETURN_ERROR(
+      stated.size() % sizeof(uint32_t) == 0 && words.size() >= kHeader, InvalidProgram,
+      "method '%s', order of tasks: expected 32-bit words, found %zu bytes", method, stated.size());
   return words;
 }
 
-/// Ends and pairs, which make sense in themselves.
+/// Reads and validates ends and pairs.
 Error read_order(const std::vector<uint32_t>& words, const char* method, size_t instructions,
                  std::vector<uint32_t>* ends, std::vector<Pair>* pairs) {
   ET_CHECK_OR_RETURN_ERROR(words[0] == kVersion, NotSupported,
@@ -96,13 +96,13 @@ Error read_order(const std::vector<uint32_t>& words, const char* method, size_t 
     makes_sense = words[i] < words[i + 1] && words[i + 1] < tasks;
   }
   ET_CHECK_OR_RETURN_ERROR(makes_sense, InvalidProgram,
-                           "method '%s', order of tasks: %zu tasks in %zu words make no sense for "
+                           "method '%s', order of tasks: %zu tasks in %zu words are invalid for "
                            "%zu instructions",
                            method, tasks, words.size(), instructions);
   return Error::Ok;
 }
 
-/// A jump stays within its task, or goes to the end of it.
+/// Checks that jumps stay within their task or go to its end.
 Error check_jumps(const std::vector<uint32_t>& ends, const char* method, const MethodBlock& block) {
   uint32_t begin = 0;
   for (const uint32_t end : ends) {
@@ -119,33 +119,35 @@ Error check_jumps(const std::vector<uint32_t>& ends, const char* method, const M
   return Error::Ok;
 }
 
-/// The pairs of tasks that meet at something that one of them writes; false if there are too many.
-bool find_meetings(std::vector<Touch> touches, const std::vector<uint32_t>& ends,
+/// Finds pairs of tasks that access the same position, at least one of them writing; false if there
+/// are too many.
+bool find_meetings(std::vector<MemoryEffect> effects, const std::vector<uint32_t>& ends,
                    std::vector<Pair>* pairs) {
-  std::sort(touches.begin(), touches.end(), [](const Touch& left, const Touch& right) {
-    return std::make_pair(left.space, left.begin) < std::make_pair(right.space, right.begin);
-  });
-  for (Touch& touch : touches) {
-    const auto end = std::upper_bound(ends.begin(), ends.end(), touch.instruction);
-    touch.instruction = static_cast<uint32_t>(end - ends.begin());
+  std::sort(
+      effects.begin(), effects.end(), [](const MemoryEffect& left, const MemoryEffect& right) {
+        return std::make_pair(left.space, left.begin) < std::make_pair(right.space, right.begin);
+      });
+  for (MemoryEffect& effect : effects) {
+    const auto end = std::upper_bound(ends.begin(), ends.end(), effect.instruction);
+    effect.instruction = static_cast<uint32_t>(end - ends.begin());
   }
   size_t looks = 0;
-  for (size_t i = 0; i < touches.size(); ++i) {
-    const Touch& touch = touches[i];
+  for (size_t i = 0; i < effects.size(); ++i) {
+    const MemoryEffect& effect = effects[i];
     for (size_t j = i + 1;
-         j < touches.size() && touches[j].space == touch.space && touches[j].begin < touch.end;
+         j < effects.size() && effects[j].space == effect.space && effects[j].begin < effect.end;
          ++j) {
-      const Touch& other = touches[j];
+      const MemoryEffect& other = effects[j];
       if (++looks > kMostMeetings) return false;
-      if (touch.instruction != other.instruction && (touch.is_written || other.is_written)) {
-        pairs->push_back(std::minmax(touch.instruction, other.instruction));
+      if (effect.instruction != other.instruction && (effect.is_written || other.is_written)) {
+        pairs->push_back(std::minmax(effect.instruction, other.instruction));
       }
     }
   }
   return true;
 }
 
-/// The order of all the pairs, those that follow from others left out.
+/// The order of all pairs, without transitively implied ones.
 TaskOrder make_order(std::vector<uint32_t> ends, std::vector<Pair> pairs) {
   const size_t tasks = ends.size();
   std::sort(pairs.begin(), pairs.end(), [](const Pair& left, const Pair& right) {
@@ -184,7 +186,7 @@ TaskOrder one_task(size_t instructions) {
 }
 
 TaskOrder undivided(const char* method, size_t instructions, const char* why) {
-  ET_LOG(Info, "method '%s': %s; all of its instructions are one task", method, why);
+  ET_LOG(Info, "method '%s': %s; it runs as a single task", method, why);
   return one_task(instructions);
 }
 
@@ -204,13 +206,13 @@ Result<TaskOrder> order_from(const FreeableBuffer& stated, const fb::ExecutionPl
     return one_task(instructions);
   }
   if (!block.plan_words.empty() || !block.growths.empty()) {
-    return undivided(method, instructions, "places of tensors are only known while it runs");
+    return undivided(method, instructions, "locations of tensors are only known at run time");
   }
-  std::vector<Touch> touches;
-  if (!collect_touches(plan, block, &touches)) {
+  std::vector<MemoryEffect> effects;
+  if (!collect_memory_effects(plan, block, &effects)) {
     return undivided(method, instructions, "it moves tensors");
   }
-  if (ends.size() > kMostTasks || !find_meetings(std::move(touches), ends, &pairs)) {
+  if (ends.size() > kMostTasks || !find_meetings(std::move(effects), ends, &pairs)) {
     return undivided(method, instructions, "it has too many tasks");
   }
   return make_order(std::move(ends), std::move(pairs));

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which parts of a method wait for which. The program's word for it (exir/emit/order.py) is checked
-// against what the instructions touch: order that is missing is added.
+// Dependencies between the tasks of a method. The order stated in the program (exir/emit/order.py)
+// against what the instructions effect: order that is missing is added.
 #pragma once
 
 #include <stddef.h>
@@ -16,25 +16,25 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// Named data of a program under this name, followed by a method's, is the order of its tasks.
+/// Prefix of the named data with a method's task order; the method's name follows.
 inline constexpr char kTaskOrderPrefix[] = "executorch.order.";
 
-/// Tasks are runs of instructions, in the program's order.
+/// Tasks are consecutive instructions, in program order.
 struct TaskOrder {
-  /// The instruction after each task's last; the first task begins with instruction 0.
+  /// End instruction of each task; the first task begins with instruction 0.
   std::vector<uint32_t> ends;
-  /// How many tasks each waits for.
+  /// Number of tasks for which each task waits.
   std::vector<uint32_t> waits_for;
-  /// Those that wait for task t: followers[first_follower[t]] to before [first_follower[t + 1]].
+  /// Tasks that wait for task t: followers[first_follower[t]] to followers[first_follower[t + 1] -
+  /// 1].
   std::vector<uint32_t> first_follower;
   std::vector<uint32_t> followers;
 };
 
-/// The order of a loaded method's tasks. One task with all instructions, said in the log, if the
-/// program states no order, or the method is one that cannot be divided: see
-/// docs/concurrent-execution.md.
-/// @retval Error::InvalidProgram The order is damaged. Error::NotSupported It is of another
-/// version. Error::MemoryAllocationFailed There is no memory for it.
+/// Returns the order of a loaded method's tasks. It is a single task, which the log reports, if the
+/// program states no order or the method cannot be divided; see docs/concurrent-execution.md.
+/// @retval Error::InvalidProgram The order is damaged. Error::NotSupported The order has another
+/// version. Error::MemoryAllocationFailed The order cannot be allocated.
 Result<TaskOrder> load_task_order(const Program& program,
                                   const executorch_flatbuffer::ExecutionPlan& plan,
                                   const MethodBlock& block);

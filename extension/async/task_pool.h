@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Threads for Method::execute_async(), which the application gives. The runtime starts none.
+// Interface to the application's threads for Method::execute_async(). The runtime starts none.
 #pragma once
 
 #include <stddef.h>
@@ -8,19 +8,19 @@ namespace executorch::runtime {
 
 struct Task;
 
-/// What surrounds tasks where they run; it runs them.
+/// Wraps the execution of tasks on a thread.
 struct TaskScope {
-  /// When the task has run, the scope may be gone.
+  /// Runs the task. The scope may be destroyed once the task has run.
   virtual void run(Task& task) = 0;
 
  protected:
   ~TaskScope() = default;
 };
 
-/// Something to be run once. It belongs to whoever posts it, and may be gone when run() returns.
+/// Work to run once. The poster owns it and may destroy it as soon as run() returns.
 struct Task {
   virtual void run() = 0;
-  // For pools, while the task waits.
+  // Queue link, used by pools while the task waits.
   Task* next = nullptr;
   TaskScope* scope = nullptr;
 
@@ -28,13 +28,13 @@ struct Task {
   ~Task() = default;
 };
 
-/// What runs tasks; extension/threadpool/task_threads.h is one. It must outlive what runs on it.
+/// Runs tasks. TaskThreads (task_threads.h) is an implementation. Must outlive its tasks.
 class TaskPool {
  public:
   virtual ~TaskPool() = default;
 
-  /// Runs the task soon, on a thread of the pool, without waiting for it; tasks may post others.
-  /// Every task must be run in the end, whatever the others do.
+  /// Queues the task for a thread of the pool and returns at once. Tasks may post others. Every
+  /// task must run eventually, regardless of the others.
   virtual void post(Task& task) = 0;
 };
 

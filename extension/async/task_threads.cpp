@@ -21,8 +21,8 @@ using runtime::Result;
 using runtime::Task;
 using runtime::TaskScope;
 
-/// What waits for a thread. Only the process that made it may destroy it: in a copy that fork()
-/// makes, threads that are not there wait for ever.
+/// Queue of waiting tasks. Only the process that created it may destroy it: after fork() the
+/// workers do not exist, and joining them would hang.
 struct TaskThreads::Queue {
   std::mutex mutex;
   std::condition_variable posted;
@@ -41,7 +41,7 @@ struct TaskThreads::Queue {
     posted.notify_one();
   }
 
-  /// Waits for a task; null at the end.
+  /// Waits for a task; null when the threads must stop.
   Task* take() {
     std::unique_lock<std::mutex> lock(mutex);
     posted.wait(lock, [this] { return first != nullptr || is_ending; });
@@ -74,9 +74,10 @@ Result<std::shared_ptr<TaskThreads>> TaskThreads::start(size_t count,
   }));
   for (size_t i = 0; i < count; ++i) {
     pthread_t thread;
-    // std::thread tells of a failure by an exception.
+    // Use pthreads: std::thread reports failures by exceptions.
     ET_CHECK_OR_RETURN_ERROR(pthread_create(&thread, nullptr, serve, pool.get()) == 0,
-                             OutOfResources, "the system gave %zu threads, expected %zu", i, count);
+                             OutOfResources, "the system started %zu threads, expected %zu", i,
+                             count);
     pool->threads_.push_back(thread);
   }
   return pool;

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The threads that Method::execute_async() runs on, where the application has none of its own.
+// Threads for Method::execute_async(), for applications without a task pool.
 #pragma once
 
 #include <pthread.h>
@@ -15,29 +15,29 @@
 
 namespace executorch::extension {
 
-/// Threads that run tasks in the order in which they are posted. All executions may share them.
-/// Each keeps to its share of the processors that the process may use (processor_share.h).
-/// They wait for work until the object is destroyed: whoever executes often keeps it. A process
-/// that fork() makes has none of them, and starts its own.
+/// Threads that run tasks in posting order. Executions may share them. Each thread is bound to its
+/// share of the allowed processors (processor_share.h). The threads wait for work until the object
+/// is destroyed; keep the object between executions. A forked child does not have the threads and
+/// must start its own.
 class TaskThreads final : public runtime::TaskPool {
  public:
-  /// @param count How many, at least 1.
-  /// @param kernels What kernels divide their work on; null: they do not, a thread each is what
-  /// they have. Must outlive the threads.
-  /// @retval Error::InvalidArgument `count` is 0. Error::OutOfResources The system gives no more
-  /// threads. Error::MemoryAllocationFailed There is no memory for them.
+  /// @param count Number of threads, at least 1.
+  /// @param kernels Thread pool for dividing a kernel's work; null: each kernel uses one thread.
+  /// Must outlive the threads.
+  /// @retval Error::InvalidArgument `count` is 0. Error::OutOfResources The system refuses more
+  /// threads. Error::MemoryAllocationFailed The threads' data cannot be allocated.
   static runtime::Result<std::shared_ptr<TaskThreads>> start(
       size_t count, threadpool::ThreadPool* kernels = nullptr);
-  /// What is posted still runs; no execution may be left.
+  /// Runs the posted tasks, then stops the threads. No execution may be in progress.
   ~TaskThreads() override;
   TaskThreads(const TaskThreads&) = delete;
   TaskThreads& operator=(const TaskThreads&) = delete;
 
   size_t count() const { return threads_.size(); }
-  /// Returns whether they are this process's, and not its parent's.
+  /// Returns whether the threads belong to this process, not to its parent.
   bool are_here() const;
   void post(runtime::Task& task) override;
-  /// The scope runs the task.
+  /// Posts a task that runs inside the scope.
   void post(runtime::Task& task, runtime::TaskScope& scope);
 
  private:
@@ -46,7 +46,7 @@ class TaskThreads final : public runtime::TaskPool {
   TaskThreads(size_t count, threadpool::ThreadPool* kernels, std::unique_ptr<Queue> queue);
   static void* serve(void* self);
 
-  const size_t count_;  // what threads_ is to have; they run before it does
+  const size_t count_;  // planned size of threads_, which threads may read before it is full
   threadpool::ThreadPool* const kernels_;
   const pid_t process_;
   std::unique_ptr<Queue> queue_;

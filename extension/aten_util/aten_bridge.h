@@ -1,8 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Portable tensors and at::Tensors over the same memory. For programs in portable mode that use
-// PyTorch too; in ATen mode tensors are at::Tensors already.
+// Portable tensors and at::Tensors that share memory, for programs in portable mode that also use
+// PyTorch. In ATen mode tensors are at::Tensors already.
 //
-// Tensors that cannot stand for each other are programming errors and end the program.
+// Passing tensors that do not match is a programming error and aborts.
 #pragma once
 
 #ifdef USE_ATEN_LIB
@@ -23,7 +23,7 @@
 
 namespace executorch::extension {
 
-// Both enumerations have the same numbers.
+// Both enumerations have the same values.
 
 inline runtime::etensor::ScalarType torch_to_executorch_scalar_type(caffe2::TypeMeta type) {
   return static_cast<runtime::etensor::ScalarType>(c10::typeMetaToScalarType(type));
@@ -37,7 +37,7 @@ namespace internal {
 inline void check_same_layout(const at::Tensor& at, const runtime::etensor::Tensor& et) {
   ET_CHECK_MSG(at.device().is_cpu(), "an at::Tensor is not on the CPU");
   ET_CHECK_MSG(torch_to_executorch_scalar_type(at.dtype()) == et.scalar_type(),
-               "dtype %d of an at::Tensor is not %d, the portable tensor's",
+               "the at::Tensor has dtype %d, the portable tensor %d",
                static_cast<int>(at.scalar_type()), static_cast<int>(et.scalar_type()));
   ET_CHECK_MSG(at.dim() == et.dim() && et.strides().size() == et.sizes().size(),
                "an at::Tensor of rank %d, and a portable tensor of rank %d with %zu strides",
@@ -46,20 +46,20 @@ inline void check_same_layout(const at::Tensor& at, const runtime::etensor::Tens
     const auto dim = static_cast<size_t>(i);
     ET_CHECK_MSG(
         at.size(i) == et.sizes()[dim] && (at.size(i) <= 1 || at.stride(i) == et.strides()[dim]),
-        "size or stride of dimension %zu differ", dim);
+        "sizes or strides of dimension %zu differ", dim);
   }
 }
 
 }  // namespace internal
 
-/// Makes `et` use the memory of `at`, which must outlive that use. Dtype, sizes and strides must be
-/// the same.
+/// Makes `et` use the memory of `at`, which must outlive that use. Dtypes, sizes and strides must
+/// be equal.
 inline void alias_etensor_to_attensor(at::Tensor& at, runtime::etensor::Tensor& et) {
   internal::check_same_layout(at, et);
   et.set_data(at.mutable_data_ptr());
 }
 
-/// A view of the memory of `et`, which must outlive it.
+/// Returns a view of the memory of `et`, which must outlive it.
 inline at::Tensor alias_attensor_to_etensor(const runtime::etensor::Tensor& et) {
   const std::vector<int64_t> sizes(et.sizes().begin(), et.sizes().end());
   const std::vector<int64_t> strides(et.strides().begin(), et.strides().end());
@@ -69,7 +69,7 @@ inline at::Tensor alias_attensor_to_etensor(const runtime::etensor::Tensor& et) 
              : at::from_blob(et.mutable_data_ptr(), sizes, options);
 }
 
-/// A portable tensor over the memory of `at`, which it keeps alive. `at` must be dense.
+/// Returns a portable tensor that shares and owns the memory of `at`, which must be dense.
 inline TensorPtr alias_tensor_ptr_to_attensor(at::Tensor& at) {
   ET_CHECK_MSG(at.device().is_cpu(), "an at::Tensor is not on the CPU");
   ET_CHECK_MSG(at.is_non_overlapping_and_dense(), "an at::Tensor is not dense");
@@ -81,7 +81,7 @@ inline TensorPtr alias_tensor_ptr_to_attensor(at::Tensor& at) {
 
 }  // namespace executorch::extension
 
-// Documented names of the same things.
+// Documented ExecuTorch names.
 namespace torch::executor::util {
 using ::executorch::extension::alias_attensor_to_etensor;
 using ::executorch::extension::alias_etensor_to_attensor;

@@ -1,13 +1,13 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A typed kernel as a function of ATen, so that one kernel serves eager PyTorch and the device:
+// Wraps a typed kernel as an ATen function, so that one kernel serves eager PyTorch and the device:
 //
 //   Tensor& mul3_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out);  // portable types
 //   TORCH_LIBRARY(my_ops, m) {
 //     m.def("mul3.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", WRAP_TO_ATEN(mul3_out, 1));
 //   }
 //
-// For builds with PyTorch's headers and libraries. Tensors are shared, not copied, where they are
-// dense; others are copied to dense memory, and an output back.
+// For builds with PyTorch's headers and libraries. Dense tensors are shared. Others are copied to
+// dense memory, and an output is copied back.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,13 @@
 
 namespace executorch::extension::internal {
 
-/// The ATen type of a parameter, and how a portable value is made of it. The object holds what the
-/// value refers to, and get() may be called once it stands where it stays.
+/// ATen type of a parameter and its conversion to a portable value. The object owns the memory the
+/// value refers to and must not move after get().
 template <class T>
 struct FromAten {
   static_assert(std::is_same_v<T, int64_t> || std::is_same_v<T, double> ||
                     std::is_same_v<T, bool> || std::is_same_v<T, std::string_view>,
-                "a parameter that WRAP_TO_ATEN has no ATen type for");
+                "WRAP_TO_ATEN does not support this parameter type");
   using type = T;
   explicit FromAten(T value) : value_(value) {}
   T get() { return value_; }
@@ -122,7 +122,7 @@ struct FromAten<runtime::ArrayRef<std::optional<runtime::etensor::Tensor>>> {
   std::vector<std::optional<runtime::etensor::Tensor>> tensors_;
 };
 
-/// ATen has a type of its own for an optional list.
+/// ATen has a separate type for an optional list.
 template <class T>
 struct OptionalOf {
   using type = std::optional<std::decay_t<T>>;
@@ -151,14 +151,14 @@ struct FromAten<std::optional<T>> {
 template <class T>
 using from_aten_t = FromAten<std::remove_cv_t<std::remove_reference_t<T>>>;
 
-/// A kernel's parameter as ATen's functions have it: an output is not const.
+/// The parameter type in ATen's functions: an output is not const.
 template <class T>
 using aten_parameter_t = std::conditional_t<std::is_same_v<T, runtime::etensor::Tensor&>,
                                             at::Tensor&, typename from_aten_t<T>::type>;
 
 template <auto kFunction, size_t kOut, bool kContext, class... Args>
 struct AtenFunction {
-  static_assert(kOut < sizeof...(Args), "there is no argument of the output's index");
+  static_assert(kOut < sizeof...(Args), "the output's index is not below the number of arguments");
   static_assert(
       std::is_same_v<std::tuple_element_t<kOut, std::tuple<Args...>>, runtime::etensor::Tensor&>,
       "the argument of the output's index is not a Tensor&");
@@ -195,9 +195,9 @@ struct AtenFunctionOf<kFunction, kOut, Return (*)(runtime::KernelRuntimeContext&
 
 }  // namespace executorch::extension::internal
 
-/// A pointer to the ATen function made of a kernel; `out_index` is the index of its output among
-/// the operator's arguments, which do not count the context. It throws c10::Error where the kernel
-/// fails, for tensors that are not on the CPU, and for an output that has no room for the result.
+/// Pointer to the ATen function that wraps a kernel. `out_index`: index of the output among the
+/// operator's arguments, without the context. The function throws c10::Error if the kernel fails,
+/// for tensors on other devices than the CPU, and for an output that is too small.
 #define WRAP_TO_ATEN(function, out_index)                                   \
   (&::executorch::extension::internal::AtenFunctionOf<&function, out_index, \
                                                       decltype(&function)>::call)

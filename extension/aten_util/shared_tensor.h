@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// An at::Tensor seen as a portable Tensor of the same memory.
+// SharedTensor: a portable Tensor view of an at::Tensor's memory.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -13,13 +13,13 @@
 
 namespace executorch::extension::internal {
 
-/// Holds what the view refers to; stays where it is made. Throws c10::Error for a tensor that is
-/// not on the CPU.
+/// Owns the view's sizes and strides; cannot move. Throws c10::Error for a tensor on another device
+/// than the CPU.
 class SharedTensor final {
  public:
   explicit SharedTensor(const at::Tensor& tensor)
       : original_(checked(tensor)),
-        // No order of the dimensions describes memory with gaps or repetitions.
+        // A dim order cannot describe memory with gaps or repeated elements.
         dense_(tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous()),
         sizes_(dense_.sizes().begin(), dense_.sizes().end()),
         strides_(dense_.strides().begin(), dense_.strides().end()),
@@ -33,7 +33,7 @@ class SharedTensor final {
 
   runtime::etensor::Tensor& tensor() { return tensor_; }
 
-  /// Gives the original the sizes, and, unless it shares the memory, the elements of the view.
+  /// Copies sizes and, unless memory is shared, elements of the view to the original.
   void copy_back() {
     std::vector<int64_t> sizes(tensor_.sizes().begin(), tensor_.sizes().end());
     if (original_.sizes() != at::IntArrayRef(sizes)) {
@@ -55,7 +55,8 @@ class SharedTensor final {
   uint8_t* order() {
     const auto error =
         runtime::stride_to_dim_order(strides_.data(), strides_.size(), dim_order_.data());
-    TORCH_CHECK(error == runtime::Error::Ok, "a tensor of rank ", strides_.size());
+    TORCH_CHECK(error == runtime::Error::Ok, "unsupported strides of a tensor of rank ",
+                strides_.size());
     return dim_order_.data();
   }
 

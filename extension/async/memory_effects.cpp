@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <executorch/extension/async/touches.h>
+#include <executorch/extension/async/memory_effects.h>
 
 #include <numeric>
 
@@ -19,16 +19,17 @@ using executorch::runtime::internal::items;
 namespace {
 
 enum Space : uint32_t { kValues, kData, kDelegates, kBuffers };
-/// Bits of Kernel::written_ that stand for arguments.
+/// Number of arguments that Kernel::written_ has bits for.
 constexpr size_t kMaskBits = 62;
 constexpr uint64_t kArguments = (uint64_t{1} << kMaskBits) - 1;
 
 class Collector final {
  public:
-  Collector(const fb::ExecutionPlan& plan, const MethodBlock& block, std::vector<Touch>* touches)
+  Collector(const fb::ExecutionPlan& plan, const MethodBlock& block,
+            std::vector<MemoryEffect>* effects)
       : plan_(plan),
         block_(block),
-        touches_(*touches),
+        effects_(*effects),
         shown_(count(plan.values())),
         has_value_(count(plan.values())) {
     std::iota(shown_.begin(), shown_.end(), 0);
@@ -45,7 +46,7 @@ class Collector final {
 
   bool collect() {
     if (!for_each_instruction(&Collector::link_view)) return false;
-    return for_each_instruction(&Collector::touch);
+    return for_each_instruction(&Collector::effect);
   }
 
  private:
@@ -86,7 +87,7 @@ class Collector final {
     return index;
   }
 
-  /// A view shows the data of what it is made of, wherever these are when it is made.
+  /// Links a view to its source: it refers to the source's data at the time of its creation.
   bool link_view(const fb::Instruction& source) {
     const fb::KernelCall* call = source.instr_args_as_KernelCall();
     const fb::MoveCall* move = source.instr_args_as_MoveCall();
@@ -105,7 +106,7 @@ class Collector final {
            items(call.args()).size() >= 3;
   }
 
-  bool touch(const fb::Instruction& source) {
+  bool effect(const fb::Instruction& source) {
     switch (source.instr_args_type()) {
       case fb::InstructionArguments::KernelCall:
         touch_kernel(*source.instr_args_as_KernelCall());
@@ -189,7 +190,7 @@ class Collector final {
     if (size > 0) add(kBuffers + place->memory_id(), begin, begin + size, is_written);
   }
 
-  /// Reading a list fills the memory that it has for its items.
+  /// Reading a list also writes its cache of items.
   void touch_items(int32_t index, bool is_written) {
     const fb::EValue& held = value(index);
     const flatbuffers::Vector<int64_t>* numbers = nullptr;
@@ -215,13 +216,13 @@ class Collector final {
   }
 
   void add(uint32_t space, uint64_t begin, uint64_t end, bool is_written) {
-    touches_.push_back({space, begin, end, instruction_, is_written});
+    effects_.push_back({space, begin, end, instruction_, is_written});
   }
 
   const fb::ExecutionPlan& plan_;
   const MethodBlock& block_;
-  std::vector<Touch>& touches_;
-  /// Whose data each value shows; views are linked to what they are made of.
+  std::vector<MemoryEffect>& effects_;
+  /// Value → value whose data it refers to; views link to their source.
   std::vector<size_t> shown_;
   std::vector<bool> has_value_;
   uint32_t instruction_ = 0;
@@ -229,9 +230,9 @@ class Collector final {
 
 }  // namespace
 
-bool collect_touches(const fb::ExecutionPlan& plan, const MethodBlock& block,
-                     std::vector<Touch>* touches) {
-  return Collector(plan, block, touches).collect();
+bool collect_memory_effects(const fb::ExecutionPlan& plan, const MethodBlock& block,
+                            std::vector<MemoryEffect>* effects) {
+  return Collector(plan, block, effects).collect();
 }
 
 }  // namespace internal
