@@ -9,8 +9,8 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What a backend is given when it runs. Valid during execute() only, as is memory allocated from
-/// it.
+/// Context of a backend's execute(). It and memory allocated from it are valid only during the
+/// call.
 class BackendExecutionContext final {
  public:
   /// All may be null.

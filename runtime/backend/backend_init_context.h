@@ -12,8 +12,8 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What a backend is given when a method that uses it is loaded. Valid during init() only, but for
-/// the memory allocated from get_runtime_allocator(), which lives as long as the delegate.
+/// Context of a backend's init(). Valid only during the call, except memory from
+/// get_runtime_allocator(), which lives as long as the delegate.
 class BackendInitContext final {
  public:
   /// All but the allocator may be null or empty.
@@ -43,8 +43,8 @@ class BackendInitContext final {
 
   /// The options that the program was loaded with.
   Span<const BackendOption> runtime_specs() const { return runtime_specs_; }
-  /// One of them; T is bool, int or const char*. NotFound if it was not given, InvalidArgument if
-  /// it is of another type.
+  /// Returns one runtime spec; T is bool, int or const char*. NotFound if it was not given,
+  /// InvalidArgument for another type.
   template <typename T>
   Result<T> get_runtime_spec(const char* key) const {
     const BackendOption* option = executorch::runtime::internal::find_option(runtime_specs_, key);

@@ -6,7 +6,7 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What a backend is given when its options are set or read; nothing so far.
+/// Context for setting or reading a backend's options; currently empty.
 class BackendOptionContext final {};
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -17,8 +17,8 @@ class LoadBackendOptionsMap final {
     Span<const BackendOption> options;
   };
 
-  /// Sets the options of one backend, instead of those it had. InvalidArgument if the name is empty
-  /// or too long, or there is no room.
+  /// Sets the options of one backend, replacing earlier ones. InvalidArgument if the name is empty
+  /// or too long, or the map is full.
   Error set_options(const char* backend_id, Span<BackendOption> options) {
     const size_t length = backend_id == nullptr ? 0 : strlen(backend_id);
     ET_CHECK_OR_RETURN_ERROR(length > 0 && length < kMaxBackendIdLength, InvalidArgument,

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What a backend implements, and the registry of those there are.
+// BackendInterface, which backends implement, and the registry of backends.
 #pragma once
 
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct CompileSpec {
   SizedBuffer value;
 };
 
-/// What a backend's init() makes; only the backend knows its type.
+/// Opaque result of a backend's init().
 using DelegateHandle = void;
 
 /// Working memory that a delegate took beyond the allocators it was given.
@@ -49,9 +49,9 @@ class BackendInterface {
   /// Returns whether it can be used on this machine.
   [[nodiscard]] virtual bool is_available() const = 0;
 
-  /// Prepares a delegate from what the ahead-of-time part wrote. `processed` is the backend's: it
-  /// must check every byte that it relies on, may call processed->Free() once it needs it no more,
-  /// and finds it alive until destroy() otherwise. `compile_specs` lives as long as the program.
+  /// Creates a delegate from the payload of the ahead-of-time part. The backend owns `processed`:
+  /// it must check every byte it relies on and may call processed->Free() early; otherwise the
+  /// payload lives until destroy(). `compile_specs` lives as long as the program.
   [[nodiscard]] virtual Result<DelegateHandle*> init(
       BackendInitContext& context, FreeableBuffer* processed,
       executorch::runtime::ArrayRef<CompileSpec> compile_specs) const = 0;
@@ -70,20 +70,20 @@ class BackendInterface {
     return Error::Ok;
   }
 
-  /// A delegate's working memory, by what is known since it was made.
+  /// Working memory of a delegate, as far as known since init().
   [[nodiscard]] virtual Scratch scratch([[maybe_unused]] DelegateHandle* handle) const {
     return {};
   }
 
   static constexpr size_t kUnknownOutputs = SIZE_MAX;
-  /// How many of a delegate's last arguments execute() writes to; it only reads the others. Where a
-  /// backend does not say, delegates that run at the same time are those of which each writes to
-  /// nothing that has a value before.
+  /// Number of trailing arguments that execute() writes; the others are only read. Without this
+  /// information, delegates may run concurrently only if each writes only arguments that have no
+  /// earlier value.
   virtual size_t output_count([[maybe_unused]] DelegateHandle* handle) const {
     return kUnknownOutputs;
   }
 
-  /// Ends a delegate. Its memory from the runtime allocator is not given back here.
+  /// Destroys a delegate. Memory from the runtime allocator is not released here.
   virtual void destroy([[maybe_unused]] DelegateHandle* handle) const {}
 };
 
@@ -93,16 +93,16 @@ struct Backend {
   BackendInterface* backend;
 };
 
-/// Adds a backend; there is room for 16. RegistrationAlreadyRegistered if the name is there,
-/// OutOfResources if there is no room, InvalidArgument if name or backend is null. Not thread-safe;
-/// to be called before programs are loaded.
+/// Registers a backend; the registry has room for 16. RegistrationAlreadyRegistered for a known
+/// name, OutOfResources if the registry is full, InvalidArgument for a null name or backend. Not
+/// thread-safe; call it before loading programs.
 [[nodiscard]] Error register_backend(const Backend& backend);
 
 /// The backend of this name; nullptr if there is none.
 BackendInterface* get_backend_class(const char* name);
 
 size_t get_num_registered_backends();
-/// InvalidArgument if there are not as many.
+/// InvalidArgument unless `index` is below the number of backends.
 Result<const char*> get_backend_name(size_t index);
 
 /// Options of a backend, whatever uses it. NotFound if there is none of that name.

@@ -69,7 +69,7 @@ class BackendOptions {
   Span<BackendOption> view() { return {options_, size_}; }
   Span<const BackendOption> view() const { return {options_, size_}; }
 
-  /// Adds an option, or changes its value. InvalidArgument if there is no room, or a text is too
+  /// Adds an option or changes its value. InvalidArgument if the list is full or a text is too
   /// long.
   template <size_t N>
   Error set_option(const char (&key)[N], bool value) {

@@ -49,7 +49,7 @@ bool items_are_valid(const EValue& value) {
 }  // namespace
 
 Error check_arguments(Span<EValue* const> args, Span<const ArgKinds> expected) {
-  // A program repeats what an operator returns after the operator's arguments: those are not read.
+  // A program repeats an operator's results after its arguments; ignore the repetition.
   ET_CHECK_OR_RETURN_ERROR(args.size() >= expected.size(), InvalidArgument,
                            "the kernel takes %zu arguments, the program gives it %zu",
                            expected.size(), args.size());

@@ -1,16 +1,16 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// From a typed kernel to the boxed one that the executor calls:
+// Converts a typed kernel to the boxed one that the executor calls:
 //
 //   Tensor& add_out(KernelRuntimeContext& ctx, const Tensor& self, const Tensor& other,
 //                   const Scalar& alpha, Tensor& out);
 //   constexpr Kernel kernel = make_kernel<&add_out>("aten::add.out");
 //
-// The context may be left out of the typed function. What it returns is ignored: outputs are
-// arguments. Which C++ type stands for which schema type is the table of docs/architecture.md.
+// The context parameter is optional. The return value is ignored, because outputs are arguments.
+// docs/architecture.md has the table of C++ types for schema types.
 //
-// Two functions come of it. The check looks at number and kinds of the arguments; there is one for
-// each list of kinds, shared by all kernels of that signature. The boxed function reads the
-// arguments unchecked: it must only be called with arguments that passed the check.
+// The conversion gives two functions. The check verifies number and kinds of the arguments; kernels
+// of equal signature share it. The boxed function reads the arguments unchecked and must only be
+// called after the check passed.
 #pragma once
 
 #include <stddef.h>
@@ -38,7 +38,7 @@ constexpr ArgKinds kinds_of(T... tags) {
   return static_cast<ArgKinds>((0u | ... | (1u << static_cast<uint32_t>(tags))));
 }
 
-/// The work of all checks; see ArgCheck. Items of lists are looked at too.
+/// Implementation of all checks; see ArgCheck. Also checks items of lists.
 Error check_arguments(Span<EValue* const> args, Span<const ArgKinds> expected);
 
 template <ArgKinds... kKinds>
@@ -51,13 +51,13 @@ Error check_signature(Span<EValue* const> args) {
   }
 }
 
-/// How an argument of type T is read from a value, and of which kinds that must be.
+/// Reads an argument of type T from a value of the listed kinds.
 template <typename T>
 struct Unbox {
   static_assert(std::is_enum_v<T>, "no schema type has this C++ type: see docs/architecture.md");
   static constexpr ArgKinds kKinds = kinds_of(Tag::Int);
-  // What is no enumerator becomes the last one (NumOptions), which kernels refuse: a conversion
-  // that cuts bits off could make a valid one of it.
+  // Map invalid enumerators to the last one (NumOptions), which kernels refuse: a narrowing
+  // conversion could produce a valid enumerator.
   static T get(EValue& value) {
     const int64_t number = value.payload.copyable_union.as_int;
     return number >= 0 && number < static_cast<int64_t>(T::NumOptions) ? static_cast<T>(number)
@@ -175,8 +175,7 @@ struct Unbox<executorch::aten::OptionalArrayRef<T>> {
 template <typename T>
 using unbox_t = Unbox<std::remove_cv_t<std::remove_reference_t<T>>>;
 
-/// See Kernel::written_: what is taken as Tensor&, or else a list of tensors that is the last
-/// argument.
+/// Written arguments (see Kernel::written_): Tensor& parameters, or else a trailing tensor list.
 template <typename... Args>
 constexpr uint64_t written_arguments() {
   constexpr size_t kCount = sizeof...(Args);

@@ -12,8 +12,8 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// NotSupported, after a message with argument and dtype, for a tensor whose dtype is not of the
-/// set (bit i: the dtype of number i). The arguments have passed their signature's check.
+/// Returns NotSupported, and logs argument and dtype, for a tensor whose dtype is not in the set
+/// (bit i: dtype number i). The arguments must have passed their signature's check.
 Error check_dtypes(Span<EValue* const> args, uint64_t dtypes);
 /// The same for one tensor, which is argument number `argument`.
 Error check_dtype(const executorch::aten::Tensor& tensor, uint64_t dtypes, size_t argument);

@@ -11,10 +11,10 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// What a kernel is given besides its arguments. It is valid during the call of the kernel only.
+/// Context of a kernel call. Valid only during the call.
 class KernelRuntimeContext {
  public:
-  /// Both may be null: nothing is traced, there is no temporary memory.
+  /// Both may be null, which disables tracing or temporary memory.
   /* implicit */ KernelRuntimeContext(EventTracer* event_tracer = nullptr,
                                       MemoryAllocator* temp_allocator = nullptr)
       : event_tracer_(event_tracer), temp_allocator_(temp_allocator) {}
@@ -25,11 +25,11 @@ class KernelRuntimeContext {
   /// Error::Ok unless fail() was called.
   Error failure_state() const { return failure_state_; }
 
-  /// Memory that is valid until the kernel returns. NotFound if there is no temporary memory,
-  /// MemoryAllocationFailed if there is too little; a kernel that cannot do without says so.
+  /// Returns memory that is valid until the kernel returns. NotFound without temporary memory,
+  /// MemoryAllocationFailed if it is too small; kernels that require it must document that.
   Result<void*> allocate_temp(size_t size, size_t alignment = MemoryAllocator::kDefaultAlignment);
 
-  /// Where to report events; may be null.
+  /// Event tracer; may be null.
   EventTracer* internal_event_tracer() { return event_tracer_; }
   /// For the executor, which resets it after the kernel; may be null.
   MemoryAllocator* internal_temp_allocator() { return temp_allocator_; }

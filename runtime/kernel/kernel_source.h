@@ -8,8 +8,8 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// Asked by find_kernel(), from any thread, for a name of which no kernel is registered; nullptr if
-/// it has none either. What it returns must outlive the program.
+/// Fallback of find_kernel() for unregistered names, called from any thread. Returns nullptr for an
+/// unknown name. The result must outlive the program.
 using KernelSource = const Kernel* (*)(const char* name);
 void set_kernel_source(KernelSource source);
 

@@ -50,7 +50,7 @@ bool is_sorted(Span<const Kernel> kernels) {
 Span<const Kernel> named(Span<const Kernel> kernels, const char* name) {
   size_t begin = 0;
   size_t end = kernels.size();
-  while (begin < end) {  // the first that is not before `name`
+  while (begin < end) {  // lower bound of `name`
     const size_t middle = begin + (end - begin) / 2;
     if (strcmp(kernels[middle].name_, name) < 0) {
       begin = middle + 1;
@@ -64,7 +64,7 @@ Span<const Kernel> named(Span<const Kernel> kernels, const char* name) {
   return {kernels.data() + begin, end - begin};
 }
 
-/// What is looked for.
+/// Search key of find_kernel().
 class Query final {
  public:
   Query(const char* name, Span<const TensorMeta> tensors) : name_(name), tensors_(tensors) {}
@@ -78,7 +78,7 @@ class Query final {
   }
 
  private:
-  // Most operators have no keys: the room for one is on the stack only here.
+  // Most operators lack keys, so only this function reserves stack space for one.
   ET_NOINLINE bool has_key(const Kernel& kernel) const {
     char key[internal::kKernelKeyBufSize];
     return internal::make_kernel_key_string(tensors_, key, sizeof(key)) == Error::Ok &&
@@ -170,7 +170,7 @@ Error check_new(Span<const Kernel> kernels, KernelPriority priority, bool sorted
 Error check_complete(Span<const Kernel> kernels) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     ET_CHECK_OR_RETURN_ERROR(kernels[i].name_ != nullptr && kernels[i].op_ != nullptr,
-                             InvalidArgument, "kernel %zu of %zu has no name or no function", i,
+                             InvalidArgument, "kernel %zu of %zu lacks a name or a function", i,
                              kernels.size());
   }
   return Error::Ok;

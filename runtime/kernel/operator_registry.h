@@ -1,11 +1,11 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which kernel implements which operator.
+// Registry of kernels by operator.
 //
-// Kernels come in two ways: tables in constant memory (a kernel library's, kept by reference) and
-// single registrations (a user's own, copied). A kernel may be for certain dtypes and dim orders
-// only, said by its key; such kernels are preferred to the fallback, which has no key.
+// Kernels are registered as tables in constant memory (kernel libraries; kept by reference) or one
+// by one (custom kernels; copied). A kernel with a key applies only to certain dtypes and dim
+// orders and takes precedence over the fallback without a key.
 //
-// Registering is not thread-safe and happens before programs are loaded; looking up is thread-safe.
+// Registration is not thread-safe and must precede loading of programs. Lookup is thread-safe.
 #pragma once
 
 #include <stddef.h>
@@ -42,10 +42,9 @@ struct TensorMeta {
   bool operator!=(const TensorMeta& other) const { return !equals(other); }
 };
 
-/// For which tensors a kernel is: nothing (a fallback: for all), or a text that lists the tensor
-/// arguments in order, each with its dtype's number and dim order, as "v1/6;0,1|6;0,1". The last of
-/// them, `out`, may be listed once more for what the operator returns. The text must outlive the
-/// key.
+/// Tensors to which a kernel applies. Empty: all (fallback). Otherwise a text with dtype number and
+/// dim order of each tensor argument in order, such as "v1/6;0,1|6;0,1". The last argument, `out`,
+/// may be repeated for the operator's result. The text must outlive the key.
 struct KernelKey {
  public:
   constexpr KernelKey() = default;
@@ -108,7 +107,7 @@ Error make_kernel_key_string(Span<const TensorMeta> key, char* buf, size_t buf_s
 
 }  // namespace internal
 
-/// Which of two kernels of one name and key is found.
+/// Precedence among kernels of equal name and key.
 enum class KernelPriority : uint8_t {
   /// The ordinary one.
   Default,
@@ -118,18 +117,17 @@ enum class KernelPriority : uint8_t {
   Override,
 };
 
-/// Copies the kernels into the registry, which has room for MAX_KERNEL_NUM (default 256); names and
-/// keys must outlive the program. RegistrationAlreadyRegistered if a kernel of the same name and
-/// key is there (or is twice in the list), RegistrationExceedingMaxKernels if there is no room;
-/// nothing of the call is then registered.
+/// Copies the kernels into the registry, which has room for MAX_KERNEL_NUM (default 256). Names and
+/// keys must outlive the program. RegistrationAlreadyRegistered for a duplicate name and key,
+/// RegistrationExceedingMaxKernels if the registry is full; on an error nothing is registered.
 [[nodiscard]] Error register_kernels(Span<const Kernel> kernels);
 [[nodiscard]] inline Error register_kernel(const Kernel& kernel) {
   return register_kernels(Span<const Kernel>(&kernel, 1));
 }
 
-/// Keeps a reference to the table, which must outlive the program; there is room for 16 of them.
-/// A table sorted by name is looked up by bisection. Errors as register_kernels(); the same name
-/// and key may be in tables of different priority.
+/// Registers a table by reference; it must outlive the program. There is room for 16 tables. A
+/// table sorted by name is searched by bisection. Errors as register_kernels(); tables of different
+/// priority may repeat a name and key.
 [[nodiscard]] Error register_kernel_table(Span<const Kernel> table,
                                           KernelPriority priority = KernelPriority::Default);
 
@@ -153,9 +151,9 @@ Result<OpFunction> get_op_function_from_registry(const char* name, Span<const Te
 size_t registered_kernel_count();
 const Kernel& registered_kernel(size_t index);
 
-/// The kernels as one list: those of register_kernels() if no table was registered, else a copy in
-/// memory that lives as long as the program and is made anew by the next call after a registration;
-/// empty if the platform has no memory for that (et_pal_allocate).
+/// Returns all kernels as one list. It is the list of register_kernels() if no table was
+/// registered, else a copy that the next call after a registration replaces; empty if
+/// et_pal_allocate fails.
 Span<const Kernel> get_registered_kernels();
 
 }  // namespace ET_RUNTIME_NAMESPACE

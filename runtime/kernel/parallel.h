@@ -8,8 +8,8 @@
 
 namespace executorch::runtime {
 
-/// What a thread pool offers. Both functions are called on the thread that calls a kernel, which
-/// may have chosen a pool.
+/// Interface to a thread pool. Both functions run on the kernel's calling thread, which may have
+/// selected a pool.
 struct Parallel {
   /// At least 1; with the calling thread.
   size_t (*thread_count)();
@@ -22,8 +22,8 @@ struct Parallel {
 /// as kernels run.
 void set_parallel(const Parallel* parallel);
 
-/// Into how many parts of at least `least` a kernel may divide work of this size: 1 where there are
-/// no threads. Sizes count what the kernel likes.
+/// Returns the number of parts, of at least `least` each, into which a kernel may divide this work;
+/// 1 without threads. The kernel chooses the unit of work.
 size_t parallel_parts(size_t work, size_t least);
 
 /// Calls task(i) for each i below `count`, on the threads that are offered, if any. Tasks must not

@@ -26,7 +26,7 @@
   } while (0)
 
 #ifdef NDEBUG
-// Not evaluated, but compiled: what it names stays used.
+// Compiled but not evaluated, so that its operands count as used.
 #define ET_DCHECK(cond) ((void)sizeof(!(cond)))
 /// Marks a variable that only debug builds read.
 #define ET_DEBUG_ONLY [[maybe_unused]]

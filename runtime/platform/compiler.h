@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What differs between compilers: attributes, and the one type POSIX has and C++ lacks.
+// Compiler-specific attributes, and the POSIX type that C++ lacks.
 #pragma once
 
 #include <stddef.h>
@@ -35,7 +35,7 @@ using ssize_t = ptrdiff_t;
 #define ET_LIKELY(expr) (__builtin_expect(!!(expr), 1))
 #define ET_UNLIKELY(expr) (__builtin_expect(!!(expr), 0))
 #define ET_RESTRICT __restrict__
-/// Tells the compiler that control cannot come here.
+/// Marks unreachable control flow for the compiler.
 #define ET_UNREACHABLE() __builtin_unreachable()
 #else
 #define ET_INLINE inline

@@ -6,8 +6,8 @@
 namespace executorch::runtime::internal {
 namespace {
 
-// On the stack: the log must work where there is no memory left. More than a signature and the
-// shapes of a few tensors take.
+// On the stack, because the log must work when memory is exhausted. Fits a signature and the shapes
+// of several tensors.
 constexpr size_t kMaxMessageSize = 512;
 
 constexpr et_pal_log_level_t kPalLevels[] = {kDebug, kInfo, kError, kFatal};
@@ -18,7 +18,7 @@ static_assert(sizeof(kPalLevels) / sizeof(kPalLevels[0]) ==
 
 void vlogf(LogLevel level, const char* filename, const char* function, size_t line,
            const char* format, va_list args) {
-  // Before formatting, which takes longer than most of what is logged about.
+  // Take the time before formatting, which often takes longer than the logged operation.
   const et_timestamp_t timestamp = pal_current_ticks();
   char message[kMaxMessageSize];
   const int wanted = vsnprintf(message, sizeof(message), format, args);

@@ -6,7 +6,7 @@
 namespace executorch::runtime {
 namespace {
 
-// What is in force. It begins with the et_pal_* functions of the link.
+// The current functions, initially the linked et_pal_* functions.
 PalImpl g_pal = {
     et_pal_init,
     et_pal_abort,
@@ -62,7 +62,7 @@ void pal_init() { g_pal.init(); }
 
 void pal_abort() {
   g_pal.abort();
-  // A registered function is no [[noreturn]] one: if it comes back, the default does not.
+  // Registered functions are not [[noreturn]]: fall back to the default if one returns.
   et_pal_abort();
 }
 

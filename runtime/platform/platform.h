@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The platform abstraction layer (PAL): the few things the runtime asks of its host.
+// Platform abstraction layer (PAL): the functions that the runtime requires from its host.
 //
-// A host replaces any of the functions in one of two ways:
+// A host replaces a function in one of two ways:
 //  - at link time, by defining the et_pal_* function itself (the defaults are weak symbols);
 //  - at run time, by register_pal(), before anything else of the runtime is used.
 // The runtime calls the pal_* functions of executorch::runtime, which see both.
@@ -55,8 +55,8 @@ void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level,
                              const char* filename, const char* function, size_t line,
                              const char* message, size_t length) ET_INTERNAL_PLATFORM_WEAKNESS;
 
-/// Memory, aligned for any type; nullptr if there is none. The core calls this for temporary memory
-/// of methods whose MemoryManager has no temp allocator, and for get_registered_kernels().
+/// Returns memory aligned for any type; nullptr on failure. The core calls it for temporary memory
+/// of methods whose MemoryManager lacks a temp allocator, and for get_registered_kernels().
 void* et_pal_allocate(size_t size) ET_INTERNAL_PLATFORM_WEAKNESS;
 
 /// Gives back what et_pal_allocate() returned; nullptr is allowed.
@@ -76,7 +76,7 @@ using pal_emit_log_message_method = void (*)(et_timestamp_t timestamp, et_pal_lo
 using pal_allocate_method = void* (*)(size_t size);
 using pal_free_method = void (*)(void* ptr);
 
-/// A set of replacements; a null member keeps what is in force.
+/// A set of replacements; null members keep the current functions.
 struct PalImpl {
   /// Replaces the log sink only.
   static PalImpl create(pal_emit_log_message_method emit_log_message, const char* source_filename);
@@ -95,7 +95,7 @@ struct PalImpl {
   pal_allocate_method allocate = nullptr;
   pal_free_method free = nullptr;
 
-  /// Who registered it, for diagnosis; must outlive the registration (a literal, say).
+  /// Name of the registering file, for diagnosis; must outlive the registration.
   const char* source_filename = nullptr;
 };
 
@@ -103,7 +103,7 @@ struct PalImpl {
 /// called while other threads use the runtime. Returns true.
 bool register_pal(PalImpl impl);
 
-/// What is in force; every function in it is non-null.
+/// Returns the current functions; none is null.
 const PalImpl* get_pal_impl();
 
 void pal_init();

@@ -1,13 +1,14 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Marks for the old profiler, which kernels and backends may carry. There is no such profiler here:
-// every mark evaluates to nothing, and asking for one to be built in does not compile. What runs
-// how long is recorded by an EventTracer instead.
+// Marks of ExecuTorch's old profiler, for kernels and backends that contain them. This runtime
+// lacks that profiler: marks evaluate to nothing, and PROFILING_ENABLED is a compile error. Use an
+// EventTracer.
 #pragma once
 
 #include <stdint.h>
 
 #ifdef PROFILING_ENABLED
-#error "PROFILING_ENABLED: this runtime has no built-in profiler; give load_method() an EventTracer"
+#error \
+    "PROFILING_ENABLED: this runtime lacks the built-in profiler; pass an EventTracer to load_method()"
 #endif
 
 namespace executorch {

@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #endif
 
-/// Answers of et_pal_get_shared_library_name() that are no name.
+/// Error values of et_pal_get_shared_library_name().
 inline constexpr const char* DYNAMIC_LIBRARY_NOT_SUPPORTED = "NOT_SUPPORTED";
 inline constexpr const char* DYNAMIC_LIBRARY_NOT_FOUND = "NOT_FOUND";
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The platform layer of a system of which nothing is known: no clock, no log, no memory.
+// Platform layer of an unknown system: no clock, no log, no memory.
 #define ET_INTERNAL_PLATFORM_WEAKNESS ET_WEAK
 #include <executorch/runtime/platform/platform.h>
 

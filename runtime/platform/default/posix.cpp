@@ -25,7 +25,7 @@ et_tick_ratio_t et_pal_ticks_to_ns_multiplier(void) { return {1, 1}; }
 void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level,
                              const char* filename, const char* function, size_t line,
                              const char* message, size_t length) {
-  // One call for one line, so that messages of several threads do not mix.
+  // Write each line in one call, so that lines of different threads do not mix.
   const unsigned long long us = timestamp / 1000;
   fprintf(stderr, "%c %02llu:%02llu:%02llu.%06llu executorch:%s:%zu (%s)] %.*s\n",
           static_cast<char>(level), us / 3600000000u, us / 60000000u % 60, us / 1000000u % 60,
