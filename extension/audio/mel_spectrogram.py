@@ -79,7 +79,7 @@ class WhisperAudioProcessor(torch.nn.Module):
             if size <= 0:
                 raise ValueError(f"{name} is {size}, expected a positive number")
         if stack_output and streaming:
-            raise ValueError("stack_output needs whole chunks, which streaming does not make: set one of them")
+            raise ValueError("stack_output requires whole chunks and excludes streaming: set only one of them")
         self.feature_size = feature_size
         self.sampling_rate = sampling_rate
         self.hop_length = hop_length

@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The sentences of runtime/core/error.h, for those who have no log. Linked where they are asked
-// for.
+// Messages of runtime/core/error.h, for programs without a log. Linked only if used.
 #include <executorch/extension/c_api/executorch.h>
 #include <executorch/runtime/core/error.h>
 
@@ -17,7 +16,7 @@ const char* et_error_message(et_error error) {
     case Error::EndOfMethod:
       return "there are no more steps to execute";
     case Error::AlreadyLoaded:
-      return "it is there already: use what was loaded before";
+      return "already loaded: use the loaded object";
     case Error::NotSupported:
       return "not possible in this build or for these values: a dtype or feature was left out";
     case Error::NotImplemented:
@@ -45,7 +44,7 @@ const char* et_error_message(et_error error) {
     case Error::OutOfResources:
       return "the system has run out of something other than memory";
     case Error::DelegateInvalidCompatibility:
-      return "the backend cannot run what the program holds for it";
+      return "the backend cannot run its payload in the program";
     case Error::DelegateMemoryAllocationFailed:
       return "the backend had too little memory";
     case Error::DelegateInvalidHandle:

@@ -32,7 +32,7 @@ namespace {
 
 constexpr size_t kMostDims = executorch::runtime::kTensorDimensionLimit;
 
-/// What lies in an et_program.
+/// Contents of an et_program.
 struct LoadedProgram {
   BufferDataLoader loader;
   /// The only kernels that methods look at; empty: the registered ones.
@@ -42,7 +42,7 @@ struct LoadedProgram {
 static_assert(sizeof(LoadedProgram) <= sizeof(et_program), "et_program is too small");
 static_assert(alignof(LoadedProgram) <= alignof(et_program), "et_program is not aligned enough");
 
-/// What lies in an et_method. Members are made in this order.
+/// Contents of an et_method. Members are constructed in this order.
 struct MethodPlace {
   explicit MethodPlace(const et_method_memory& memory)
       : method_allocator(static_cast<uint32_t>(memory.method.size), bytes(memory.method)),

@@ -12,9 +12,10 @@
  *   if (!error) error = et_method_output(&method, 0, &output);
  *   if (error) puts(et_error_message(error));
  *
- * Nothing here allocates: objects lie in the caller's et_program and et_method, all else in memory
- * handed over. What was wrong in detail is said to the platform's log (et_pal_emit_log_message).
- * Objects are independent of each other; one must not be used by two threads at once. */
+ * No function allocates: objects are in the caller's et_program and et_method, everything else in
+ * memory passed as an argument. The platform's log gets details of errors
+ * (et_pal_emit_log_message). Objects are independent; two threads must not use one object
+ * concurrently. */
 #ifndef EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H
 #define EXECUTORCH_EXTENSION_C_API_EXECUTORCH_H
 
@@ -74,7 +75,7 @@ typedef struct et_tensor {
 
 typedef enum et_kind { ET_NONE, ET_TENSOR, ET_INT, ET_DOUBLE, ET_BOOLEAN, ET_OTHER } et_kind;
 
-/* What a method returns. */
+/* An output of a method. */
 typedef struct et_value {
   et_kind kind;
   union {
@@ -102,7 +103,7 @@ et_error et_program_load(et_program* program, const void* data, size_t size);
 void et_program_unload(et_program* program);
 
 size_t et_program_num_methods(const et_program* program);
-/* NULL: there are not as many. Lives as long as the program. */
+/* NULL if `index` is too large. The name lives as long as the program. */
 const char* et_program_method_name(const et_program* program, size_t index);
 
 /* The bytes that a method asks of its method memory, if no backend takes part. */
@@ -111,8 +112,8 @@ et_error et_program_method_memory(const et_program* program, const char* method,
 et_error et_program_num_planned(const et_program* program, const char* method, size_t* count);
 et_error et_program_planned_size(const et_program* program, const char* method, size_t index,
                                  size_t* bytes);
-/* What an input, or output, has to be: sizes (the largest allowed ones, where they vary), dtype and
- * nbytes; data is NULL. */
+/* Description of an input or output: sizes (upper bounds of dynamic ones), dtype and nbytes; data
+ * is NULL. */
 et_error et_program_input(const et_program* program, const char* method, size_t index,
                           et_tensor* info);
 et_error et_program_output(const et_program* program, const char* method, size_t index,
@@ -152,7 +153,7 @@ size_t et_method_num_outputs(const et_method* method);
 et_error et_method_set_input(et_method* method, size_t index, const et_tensor* tensor);
 /* The same for an input of the largest (or only) sizes that the program allows. */
 et_error et_method_set_input_data(et_method* method, size_t index, const void* data, size_t nbytes);
-/* Where to write an output for which the plan has no memory. */
+/* Sets the memory of an output that the plan does not allocate. */
 et_error et_method_set_output_data(et_method* method, size_t index, void* data, size_t nbytes);
 et_error et_method_execute(et_method* method);
 /* A tensor's data are the method's: valid until it is executed again. */

@@ -7,8 +7,8 @@
 
 namespace executorch::extension::internal {
 
-/// Ok if `size` bytes at `offset` lie within data of `total` bytes, else InvalidArgument; `name` is
-/// what the data is called in the message.
+/// Returns Ok if `size` bytes at `offset` are within data of `total` bytes, else InvalidArgument.
+/// `name` names the data in the message.
 inline executorch::runtime::Error check_data_range(const char* name, size_t offset, size_t size,
                                                    size_t total) {
   ET_CHECK_OR_RETURN_ERROR(offset <= total && size <= total - offset, InvalidArgument,

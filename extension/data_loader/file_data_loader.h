@@ -10,13 +10,12 @@
 
 namespace executorch::extension {
 
-/// A DataLoader that reads pieces of a file into memory of their own. What is loaded does not need
-/// the loader any more.
+/// A DataLoader that reads pieces of a file into separate memory, which may outlive the loader.
 class FileDataLoader final : public executorch::runtime::DataLoader {
  public:
-  /// Opens the file; every piece begins at a multiple of `alignment`, a power of two. NotFound if
-  /// there is no such file, AccessFailed if it cannot be read, InvalidArgument for a null name or
-  /// another alignment.
+  /// Opens the file. Pieces are aligned to `alignment`, a power of two. NotFound if the file does
+  /// not exist, AccessFailed if it cannot be read, InvalidArgument for a null name or an invalid
+  /// alignment.
   static executorch::runtime::Result<FileDataLoader> from(const char* file_name,
                                                           size_t alignment = alignof(max_align_t));
 

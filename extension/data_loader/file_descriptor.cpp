@@ -94,7 +94,7 @@ void free_aligned(void* context, void* data, size_t) {
 }  // namespace
 
 Result<FreeableBuffer> FileDescriptor::read(size_t offset, size_t size, size_t alignment) const {
-  // Before memory is asked for: a wild size must not get any.
+  // Check the range before allocating, so that an invalid size allocates nothing.
   ET_CHECK_OK_OR_RETURN_ERROR(check_range(offset, size));
   if (size == 0) {
     return FreeableBuffer(nullptr, 0, nullptr);
@@ -109,7 +109,7 @@ Result<FreeableBuffer> FileDescriptor::read(size_t offset, size_t size, size_t a
 
 Error check_alignment(size_t alignment) {
   ET_CHECK_OR_RETURN_ERROR(alignment != 0 && (alignment & (alignment - 1)) == 0, InvalidArgument,
-                           "alignment %zu is no power of two", alignment);
+                           "alignment is %zu, expected a power of two", alignment);
   return Error::Ok;
 }
 

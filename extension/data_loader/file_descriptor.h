@@ -14,10 +14,10 @@ namespace executorch::extension::internal {
 /// size when it was opened.
 class FileDescriptor final {
  public:
-  /// NotFound if there is no such file, AccessFailed if it cannot be opened or is no regular file,
-  /// InvalidArgument if `path` is null.
+  /// NotFound if the file does not exist, AccessFailed if it cannot be opened or is not a regular
+  /// file, InvalidArgument if `path` is null.
   static executorch::runtime::Result<FileDescriptor> open(const char* path);
-  /// Takes `fd` over, whatever comes of it. AccessFailed if it is no open, regular file.
+  /// Takes ownership of `fd`, also on failure. AccessFailed unless it is an open, regular file.
   static executorch::runtime::Result<FileDescriptor> adopt(int fd, const char* name);
 
   FileDescriptor(FileDescriptor&& other) noexcept;
@@ -37,8 +37,8 @@ class FileDescriptor final {
   /// was not that long when it was opened, AccessFailed if it cannot be read or has become shorter.
   executorch::runtime::Error read(size_t offset, size_t size, void* buffer) const;
 
-  /// The same into new memory at a multiple of `alignment`, a power of two; the buffer does not
-  /// need the file any more. MemoryAllocationFailed if there is no memory.
+  /// Like read(), into new memory at a multiple of `alignment`, a power of two. The buffer may
+  /// outlive the file. MemoryAllocationFailed if memory is exhausted.
   executorch::runtime::Result<executorch::runtime::FreeableBuffer> read(size_t offset, size_t size,
                                                                         size_t alignment) const;
 
@@ -51,7 +51,7 @@ class FileDescriptor final {
   size_t size_ = 0;
 };
 
-/// Ok for a power of two, else InvalidArgument.
+/// Returns Ok for a power of two, else InvalidArgument.
 executorch::runtime::Error check_alignment(size_t alignment);
 
 }  // namespace executorch::extension::internal

@@ -10,13 +10,13 @@
 
 namespace executorch::extension {
 
-/// A DataLoader over a file that someone else opened, given as a URI with its descriptor. What is
-/// loaded does not need the loader any more.
+/// A DataLoader over an open file, given as a URI with its descriptor. Loaded data may outlive the
+/// loader.
 class FileDescriptorDataLoader final : public executorch::runtime::DataLoader {
  public:
-  /// From "fd:///3", say: descriptor 3, which the loader takes over and closes. Every piece begins
-  /// at a multiple of `alignment`, a power of two. InvalidArgument for another URI or alignment,
-  /// AccessFailed if the descriptor is no open, regular file.
+  /// Creates a loader from a URI such as "fd:///3". The loader takes ownership of the descriptor.
+  /// Pieces are aligned to `alignment`, a power of two. InvalidArgument for an invalid URI or
+  /// alignment, AccessFailed unless the descriptor is an open, regular file.
   static executorch::runtime::Result<FileDescriptorDataLoader> fromFileDescriptorUri(
       const char* file_descriptor_uri, size_t alignment = alignof(max_align_t));
 

@@ -34,8 +34,8 @@ void unmap(void* context, void* data, size_t size) {
 Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size,
                                             const SegmentInfo& segment_info) const {
   if (segment_info.segment_type == SegmentInfo::Type::Program) {
-    // The runtime verifies these bytes once and relies on them afterwards. A mapping would show
-    // what is written to the file later, and end the process where the file became shorter.
+    // The runtime verifies these bytes once and relies on them. A mapping would show later writes
+    // to the file, and crash the process if the file became shorter.
     return file_.read(offset, size, alignof(max_align_t));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(file_.check_range(offset, size));
@@ -53,15 +53,15 @@ Result<FreeableBuffer> MmapDataLoader::load(size_t offset, size_t size,
   if (mlock_config_ == MlockConfig::UseMadvise) {
     if (madvise(pages, size + before, MADV_SEQUENTIAL) != 0 ||
         madvise(pages, size + before, MADV_WILLNEED) != 0) {
-      ET_LOG(Debug, "%s: %zu bytes at offset %zu are not read ahead: %s", file_.name(), size,
+      ET_LOG(Debug, "%s: %zu bytes at offset %zu cannot be read ahead: %s", file_.name(), size,
              offset, strerror(errno));
     }
   } else if (mlock_config_ != MlockConfig::NoMlock && mlock(pages, size + before) != 0) {
     ET_CHECK_OR_RETURN_ERROR(mlock_config_ == MlockConfig::UseMlockIgnoreErrors, NotSupported,
                              "%s: %zu bytes at offset %zu cannot be locked in memory: %s",
                              file_.name(), size, offset, strerror(errno));
-    ET_LOG(Debug, "%s: %zu bytes at offset %zu are not locked in memory: %s", file_.name(), size,
-           offset, strerror(errno));
+    ET_LOG(Debug, "%s: %zu bytes at offset %zu stay unlocked: %s", file_.name(), size, offset,
+           strerror(errno));
   }
   return buffer;
 }

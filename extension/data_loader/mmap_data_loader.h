@@ -15,7 +15,7 @@ namespace executorch::extension {
 /// must not become shorter while a piece is in use.
 class MmapDataLoader final : public executorch::runtime::DataLoader {
  public:
-  /// Whether pieces are kept in memory.
+  /// Locking of pieces in memory.
   enum class MlockConfig {
     /// No: pages come and go.
     NoMlock,
@@ -27,7 +27,7 @@ class MmapDataLoader final : public executorch::runtime::DataLoader {
     UseMadvise,
   };
 
-  /// Opens the file. NotFound if there is no such file, AccessFailed if it cannot be read.
+  /// Opens the file. NotFound if the file does not exist, AccessFailed if it cannot be read.
   static executorch::runtime::Result<MmapDataLoader> from(
       const char* file_name, MlockConfig mlock_config = MlockConfig::UseMlock);
 

@@ -115,7 +115,7 @@ Error FlatTensorDataMap::read_index(const internal::FlatTensorHeader& header) {
     if (named.tensor_layout() != nullptr) {
       Result<const TensorLayout> layout = layout_of(*named.tensor_layout());
       ET_CHECK_OR_RETURN_ERROR(layout.ok() && layout->nbytes() == entry.size, InvalidExternalData,
-                               "data file: the layout of '%s' is no tensor's of %zu bytes", key,
+                               "data file: '%s': sizes and dtype do not give its %zu bytes", key,
                                entry.size);
       entry.layout = static_cast<ptrdiff_t>(layouts_.size());
       layouts_.push_back(*layout);
@@ -138,7 +138,7 @@ Result<const FlatTensorDataMap::Entry*> FlatTensorDataMap::find(std::string_view
 Result<const TensorLayout> FlatTensorDataMap::get_tensor_layout(std::string_view key) const {
   const Entry* entry = ET_UNWRAP(find(key));
   ET_CHECK_OR_RETURN_ERROR(entry->layout >= 0, InvalidExternalData,
-                           "data file: '%.*s' is no tensor", static_cast<int>(key.size()),
+                           "data file: '%.*s' is not a tensor", static_cast<int>(key.size()),
                            key.data());
   return layouts_[static_cast<size_t>(entry->layout)];
 }

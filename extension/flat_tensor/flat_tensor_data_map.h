@@ -14,10 +14,10 @@ namespace executorch::extension {
 /// The named data of a .ptd file. Immutable: threads may share it.
 class FlatTensorDataMap final : public ET_RUNTIME_NAMESPACE::NamedDataMap {
  public:
-  /// Reads and verifies the file's index; the data is loaded when it is asked for. `loader` must
-  /// outlive the map and all data from it.
-  /// @retval Error::InvalidExternalData The file is damaged, or none of this kind; the log says
-  /// where.
+  /// Reads and verifies the file's index; data is loaded on request. `loader` must outlive the map
+  /// and all data from it.
+  /// @retval Error::InvalidExternalData The file is damaged or not a data file; the log names the
+  ///     place.
   static runtime::Result<FlatTensorDataMap> load(runtime::DataLoader* loader);
 
   FlatTensorDataMap(FlatTensorDataMap&&) = default;
@@ -35,7 +35,7 @@ class FlatTensorDataMap final : public ET_RUNTIME_NAMESPACE::NamedDataMap {
   [[nodiscard]] runtime::Result<const char*> get_key(uint32_t index) const override;
 
  private:
-  /// What a name stands for: bytes of the file, and the place of its layout if it is a tensor.
+  /// Data of a name: bytes of the file and, for a tensor, the index of its layout.
   struct Entry {
     size_t offset;
     size_t size;

@@ -27,7 +27,7 @@ uint64_t read_little_endian(runtime::Span<const uint8_t> bytes, size_t position)
   return value;
 }
 
-/// The end of `size` bytes at `offset`, if it is not behind `limit`.
+/// End of `size` bytes at `offset`; an error if it exceeds `limit`.
 runtime::Result<size_t> end_of(const char* what, uint64_t offset, uint64_t size, size_t limit) {
   uint64_t end = 0;
   ET_CHECK_OR_RETURN_ERROR(

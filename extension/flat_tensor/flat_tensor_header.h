@@ -19,7 +19,7 @@
 
 namespace executorch::extension::internal {
 
-/// Where the parts of a file lie. They are inside of the file and do not overlap.
+/// Locations of the parts of a file. They are within the file and do not overlap.
 struct FlatTensorHeader {
   /// Bytes up to the flatbuffer's end, from byte 0.
   size_t flatbuffer_end;
@@ -32,7 +32,7 @@ struct FlatTensorHeader {
 
   /// @param head The first kSize bytes of the file, or all of a smaller one.
   /// @param file_size Bytes of the whole file.
-  /// @retval Error::InvalidExternalData After a log message with what was expected and found.
+  /// @retval Error::InvalidExternalData The header is invalid; the log names expected and found.
   static runtime::Result<FlatTensorHeader> parse(runtime::Span<const uint8_t> head,
                                                  size_t file_size);
 };

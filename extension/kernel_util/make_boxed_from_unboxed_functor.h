@@ -4,18 +4,17 @@
 //   Tensor& mul3_out(KernelRuntimeContext& ctx, const Tensor& in, Tensor& out);
 //   EXECUTORCH_LIBRARY(my_ops, "mul3.out", mul3_out);
 //
-// Its arguments are the schema's, outputs last; the context may be left out. Which C++ type stands
-// for which schema type is said in docs/architecture.md.
+// Its arguments are the schema's, outputs last; the context is optional. docs/architecture.md has
+// the table of C++ types for schema types.
 #pragma once
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/kernel/boxing.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
-/// Registers `function` as the kernel "<ns>::<op_name>" before main() runs. Registering the same
-/// operator twice keeps the first kernel and logs the second; nothing ends the program. The object
-/// file must be linked into the program: CMake links those of an OBJECT library, while of a STATIC
-/// one a linker takes what is asked for alone.
+/// Registers `function` as the kernel "<ns>::<op_name>" before main() runs. A second registration
+/// of the same operator is logged and ignored. The object file must be linked into the program:
+/// CMake links all files of an OBJECT library, but only referenced files of a STATIC one.
 #define EXECUTORCH_LIBRARY(ns, op_name, function) \
   ET_INTERNAL_LIBRARY(ns, op_name, {}, function, __COUNTER__)
 

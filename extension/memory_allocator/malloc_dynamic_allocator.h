@@ -23,13 +23,13 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
     if (Piece* const piece = take_kept(size, alignment)) {
       return given(piece);
     }
-    // Pieces of sizes that do not come again are not kept for ever.
+    // Do not keep pieces whose sizes are no longer requested.
     if (kept_bytes_ > most_bytes_) {
       trim();
     }
     Piece* piece = make(size, alignment);
     if (piece == nullptr) {
-      // What is kept may be what is missing.
+      // The kept pieces may be the reason for the failure.
       trim();
       piece = make(size, alignment);
     }
@@ -47,7 +47,7 @@ class MallocDynamicAllocator final : public executorch::runtime::DynamicAllocato
     --pieces_in_use_;
   }
 
-  /// Gives what is kept back to the system.
+  /// Releases the kept pieces to the system.
   void trim() {
     while (kept_ != nullptr) {
       Piece* const piece = kept_;

@@ -56,7 +56,7 @@ class MallocMemoryAllocator final : public executorch::runtime::MemoryAllocator 
   size_t most_in_block() const { return most_in_block_; }
 
  private:
-  /// Stands before each piece: a list of them elsewhere would need memory of its own.
+  /// Header of each piece; links the pieces without further memory.
   struct alignas(max_align_t) Piece {
     Piece* next;
   };

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Where containers of the standard library meet a runtime that reports errors by value.
+// Converts allocation failures of standard containers to errors of the runtime.
 #pragma once
 
 #include <new>
@@ -10,9 +10,9 @@
 
 namespace executorch::extension {
 
-/// What `body` returns; where the heap has nothing left for a container in it, the error that says
-/// so. For files that are compiled with exceptions (executorch_exceptions() in CMake), around code
-/// of which all is: an exception must not pass through the runtime, which is compiled without.
+/// Runs `body` and returns its result, or MemoryAllocationFailed if a container in it cannot
+/// allocate. Use it only in files compiled with exceptions (executorch_exceptions() in CMake),
+/// around code that is also compiled with them: an exception must not pass through the runtime.
 template <typename Body>
 auto or_no_memory(const char* what, Body&& body) -> decltype(body()) {
 #ifdef __cpp_exceptions

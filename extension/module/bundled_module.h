@@ -33,8 +33,9 @@ class BundledModule : public Module {
 
   using Module::execute;
   /// Runs the method on the inputs of test case `testset_idx`.
-  /// @retval Error::NotFound The method has no test cases.
-  /// @retval Error::InvalidArgument There is no such case, or its inputs are not the method's.
+  /// @retval Error::NotFound The method lacks test cases.
+  /// @retval Error::InvalidArgument The case does not exist, or its inputs do not match the
+  ///     method's.
   [[nodiscard]] runtime::Result<std::vector<runtime::EValue>> execute(
       const std::string& method_name, size_t testset_idx);
 
@@ -52,7 +53,7 @@ class BundledModule : public Module {
                 std::unique_ptr<runtime::DataLoader> data_map_loader);
 
   const void* bundle_;
-  /// Of each method's last case.
+  /// Method → inputs of its last test case.
   std::unordered_map<std::string, bundled_program::InputMemory> inputs_;
 };
 

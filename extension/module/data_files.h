@@ -11,8 +11,8 @@
 
 namespace executorch::extension {
 
-/// The .ptd files that a program's weights are in, with what they are read from: one map of all of
-/// their names. Immutable. It must outlive the methods that are loaded with it.
+/// The .ptd files with a program's weights and their loaders, as one map of all names. Immutable.
+/// Must outlive the methods loaded with it.
 class DataFiles final {
  public:
   /// @retval Error::InvalidExternalData A file is damaged, or none of this kind.

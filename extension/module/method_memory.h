@@ -23,10 +23,10 @@ namespace executorch::extension {
 /// A block of memory from the heap.
 class HeapBlock final {
  public:
-  /// What addresses of planned tensors are multiples of, as far as their offsets are.
+  /// Alignment of planned buffers, and thus of planned tensors with aligned offsets.
   static constexpr size_t kAlignment = 64;
 
-  /// `size` zeroed bytes; MemoryAllocationFailed if there are not as many.
+  /// Allocates `size` zeroed bytes; MemoryAllocationFailed on failure.
   static runtime::Result<HeapBlock> allocate(size_t size);
 
   runtime::Span<uint8_t> bytes() const { return {begin_, size_}; }
@@ -42,8 +42,8 @@ class HeapBlock final {
   size_t size_;
 };
 
-/// An allocator over one block that goes on with further ones when that is used up: the block is
-/// what the method's file asks for, the rest what its delegates take beyond that.
+/// An allocator over one block that adds further blocks when it is full. The first block has the
+/// size that the method's file states; delegates may need more.
 class GrowingAllocator final : public runtime::MemoryAllocator {
  public:
   explicit GrowingAllocator(HeapBlock first);
@@ -113,20 +113,20 @@ class SharedArenas final {
 /// The memory that one method needs, as its file states it. Must outlive the method.
 class MethodMemory final {
  public:
-  /// What the caller has memory for already; it must outlive the MethodMemory. Null: it has not.
+  /// Memory that the caller provides; it must outlive the MethodMemory. Null: allocate.
   struct Given {
     runtime::HierarchicalAllocator* planned = nullptr;
     runtime::MemoryAllocator* method_allocator = nullptr;
     runtime::MemoryAllocator* temp_allocator = nullptr;
-    /// Of the method's program.
+    /// Shared arenas of the method's program.
     const SharedArenas* arenas = nullptr;
     runtime::DynamicAllocator* dynamic_allocator = nullptr;
     /// check_planned_bytes() applies it, unless planned memory is given.
     size_t max_planned_bytes = default_max_planned_bytes();
   };
 
-  /// Memory for the method that `meta` describes, beyond what is given. MemoryAllocationFailed if
-  /// there is not enough.
+  /// Allocates the memory of the method described by `meta` that is not given.
+  /// MemoryAllocationFailed on failure.
   static runtime::Result<std::unique_ptr<MethodMemory>> allocate(const runtime::MethodMeta& meta,
                                                                  const Given& given);
   static runtime::Result<std::unique_ptr<MethodMemory>> allocate(const runtime::MethodMeta& meta) {

@@ -14,7 +14,7 @@ using runtime::Result;
 
 namespace {
 
-/// A program and what it reads from; a shared pointer to the program owns both.
+/// A program and its data sources; a shared pointer to the program owns both.
 struct OwnedProgram {
   OwnedProgram(std::unique_ptr<runtime::DataLoader>&& its_loader, Program&& loaded)
       : loader(std::move(its_loader)), program(std::move(loaded)) {}
@@ -145,7 +145,7 @@ Error Module::load_data_files() {
   if (data_files_ != nullptr || (data_paths_.empty() && data_map_loaders_.empty())) {
     return Error::Ok;
   }
-  // What one call opens before it fails is there for the next.
+  // Files that a failing call opened stay available for the next call.
   ET_CHECK_OK_OR_RETURN_ERROR(or_no_memory("data files", [&] {
     data_map_loaders_.reserve(data_paths_.size());
     return Error::Ok;

@@ -54,10 +54,10 @@ class Module {
     MmapUseMadvise,
   };
 
-  /// The file at `file_path`, which is not touched before load(). Allocators that are given serve
-  /// all methods; without them every method has exactly what the file states. With
-  /// `share_memory_arenas`, methods share planned buffers 0 and 1 (see SharedArenas): the first
-  /// call of load_method() loads all of them, and an output is valid until any method is executed.
+  /// The file at `file_path`, which is opened by load(). Given allocators serve all methods; by
+  /// default every method gets the exact size that the file states. With `share_memory_arenas`,
+  /// methods share planned buffers 0 and 1 (see SharedArenas): the first load_method() loads all
+  /// methods, and an output is valid until any method is executed.
   explicit Module(std::string file_path, LoadMode load_mode = LoadMode::File,
                   std::unique_ptr<runtime::EventTracer> event_tracer = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
@@ -86,8 +86,8 @@ class Module {
                   std::unique_ptr<runtime::DataLoader> data_map_loader = nullptr,
                   bool share_memory_arenas = false);
 
-  /// A loaded program, of another module for instance: constants exist once. Weights outside of it
-  /// are in the .ptd file that `data_map_loader` loads, if it is not null.
+  /// A loaded program, for example of another module, whose constants are then shared. Weights
+  /// outside it are in the .ptd file that `data_map_loader` loads, unless it is null.
   explicit Module(std::shared_ptr<runtime::Program> program,
                   std::unique_ptr<runtime::MemoryAllocator> memory_allocator = nullptr,
                   std::unique_ptr<runtime::MemoryAllocator> temp_allocator = nullptr,
@@ -103,7 +103,7 @@ class Module {
   // the library is built without.
   virtual ~Module() = default;
 
-  /// Loads the program if it is not; errors as DataLoader and Program::load().
+  /// Loads the program unless loaded; errors as DataLoader and Program::load().
   [[nodiscard]] virtual runtime::Error load(
       runtime::Program::Verification verification = runtime::Program::Verification::Minimal) {
     return load_program(verification);
@@ -119,7 +119,7 @@ class Module {
   virtual bool is_loaded() const { return program_ != nullptr; }
   /// Those given to load(); null if there are none.
   const runtime::LoadBackendOptionsMap* backend_options() const { return backend_options_; }
-  /// The program, which keeps what it was loaded from alive; null if it is not loaded.
+  /// The program, which keeps its data sources alive; null before load().
   std::shared_ptr<runtime::Program> program() const { return program_; }
 
   // The functions below load the program, and the method they name, if need be; they return the
@@ -140,10 +140,9 @@ class Module {
   /// Calls Method::set_instruction_budget() for methods that are loaded from now on.
   void set_instruction_budget(size_t instructions) { instruction_budget_ = instructions; }
 
-  /// With `planned_memory`, which must outlive the method, planned buffers lie there;
-  /// `event_tracer` takes the place of the module's and must outlive the method;
-  /// `backend_options` are used during the call; `thread_pool` takes the place of the module's. All
-  /// only matter for a method that is not loaded.
+  /// `planned_memory`: planned buffers; must outlive the method. `event_tracer`: replaces the
+  /// module's; must outlive the method. `backend_options`: used during the call. `thread_pool`:
+  /// replaces the module's. All are ignored for a method that is already loaded.
   [[nodiscard]] runtime::Error load_method(
       const std::string& method_name, runtime::HierarchicalAllocator* planned_memory = nullptr,
       runtime::EventTracer* event_tracer = nullptr,
@@ -153,7 +152,7 @@ class Module {
                                            runtime::EventTracer* event_tracer) {
     return load_method(method_name, nullptr, event_tracer, nullptr);
   }
-  /// False if the method is not loaded.
+  /// Returns false if the method was not loaded.
   bool unload_method(const std::string& method_name);
   bool is_method_loaded(const std::string& method_name) const;
   /// Valid until the method is unloaded.
@@ -161,9 +160,9 @@ class Module {
   /// Does not load the method. Valid as long as program().
   runtime::Result<runtime::MethodMeta> method_meta(const std::string& method_name);
 
-  /// Runs a method with `input_values`, the first of its inputs; further ones are those that
-  /// set_input() has set. Returns all outputs. InvalidState if an input is not set. All functions
-  /// that take inputs for an execution call this one.
+  /// Runs a method with `input_values` as first inputs; set_input() must have set the others.
+  /// Returns all outputs. InvalidState if an input is missing. All execute functions with inputs
+  /// call this one.
   virtual runtime::Result<std::vector<runtime::EValue>> execute(
       const std::string& method_name, const std::vector<runtime::EValue>& input_values) {
     return execute_with(method_name, Values(input_values.data(), input_values.size()));
@@ -173,7 +172,7 @@ class Module {
                                                         const runtime::EValue& input_value) {
     return execute_list(method_name, Values(&input_value, 1));
   }
-  /// Tells what `{tensor}` is: a list of one, and not the one itself.
+  /// Resolves `{tensor}` to a list of one value.
   runtime::Result<std::vector<runtime::EValue>> execute(
       const std::string& method_name, std::initializer_list<runtime::EValue> input_values) {
     return execute_list(method_name, Values(input_values.begin(), input_values.size()));
@@ -280,7 +279,7 @@ class Module {
   };
 
   runtime::Error load_program(runtime::Program::Verification verification);
-  /// What execute() does unless it is overridden.
+  /// Default implementation of execute().
   runtime::Result<std::vector<runtime::EValue>> execute_with(const std::string& method_name,
                                                              Values input_values);
   /// Calls execute() with a copy of the list.

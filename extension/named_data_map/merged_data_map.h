@@ -9,7 +9,7 @@
 
 namespace executorch::extension {
 
-/// Several maps as one. A name may be in one of them only.
+/// Several maps as one. Their names must be disjoint.
 class MergedDataMap final : public ET_RUNTIME_NAMESPACE::NamedDataMap {
  public:
   /// The maps must outlive this one and all data from it.

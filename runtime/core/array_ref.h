@@ -10,8 +10,8 @@
 
 namespace executorch::runtime {
 
-/// A read-only view of `size()` objects that lie one after the other, of the interface that
-/// ATen's ArrayRef has. It owns nothing: what it views must outlive it.
+/// Read-only view of `size()` contiguous objects with the interface of ATen's ArrayRef. The objects
+/// must outlive it.
 template <typename T>
 class ArrayRef final {
  public:

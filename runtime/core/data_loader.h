@@ -8,18 +8,17 @@
 
 namespace executorch::runtime {
 
-/// Where the bytes of a program come from. Implementations must bear calls from several threads at
-/// once.
+/// Source of a program's bytes. Implementations must be thread-safe.
 class DataLoader {
  public:
-  /// What a piece of data is for, so that a loader can place it.
+  /// Purpose of a piece of data, with which a loader can choose its memory.
   struct SegmentInfo {
     enum class Type {
       /// The program itself.
       Program,
       /// Constant tensors.
       Constant,
-      /// What a backend was given at export.
+      /// Payload of a backend, written at export.
       Backend,
       /// Initial values of tensors that the program changes.
       Mutable,
@@ -40,9 +39,9 @@ class DataLoader {
 
   virtual ~DataLoader() = default;
 
-  /// `size` bytes from `offset` on. The loader must outlive the buffer. InvalidArgument if the
-  /// range is not within the data, AccessFailed if it cannot be read, MemoryAllocationFailed if
-  /// there is no memory for it.
+  /// Loads `size` bytes from `offset`. The loader must outlive the buffer. InvalidArgument if the
+  /// range exceeds the data, AccessFailed if reading fails, MemoryAllocationFailed if memory is
+  /// exhausted.
   [[nodiscard]] virtual Result<FreeableBuffer> load(size_t offset, size_t size,
                                                     const SegmentInfo& segment_info) const = 0;
 

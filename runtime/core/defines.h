@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Switches of the build that change what the public headers declare.
+// Build switches that change the declarations of public headers.
 //
 //   ET_ENABLE_ENUM_STRINGS      tag_to_string(Tag) (default 1)
 //   ET_EVENT_TRACER_DISABLED    the executor reports no events to EventTracers (default: undefined)

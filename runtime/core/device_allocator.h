@@ -19,7 +19,7 @@ class DeviceAllocator {
 
   virtual ~DeviceAllocator() = default;
 
-  /// Allocates `nbytes` bytes on device `index`, aligned to `alignment`, a power of two.
+  /// Allocates `nbytes` bytes on device `index`; `alignment` is a power of two.
   /// @retval Error::MemoryAllocationFailed The device has too little memory.
   virtual Result<void*> allocate(size_t nbytes, etensor::DeviceIndex index,
                                  size_t alignment = kDefaultAlignment) = 0;

@@ -19,20 +19,20 @@ enum class [[nodiscard]] Error : error_code_t {
 
   /// A fault of the runtime itself: please report it, with the log.
   Internal = 0x01,
-  /// The object is not in a state that allows the call: look at the order of your calls.
+  /// The object is in a state that does not allow the call: check the order of your calls.
   InvalidState = 0x02,
   /// There are no more steps to execute: reset the execution to start over.
   EndOfMethod = 0x03,
-  /// It is already there: use what was loaded before.
+  /// Already loaded: use the loaded object.
   AlreadyLoaded = 0x04,
 
-  // What was asked for.
+  // Errors of the request.
 
   /// Not possible in this build or for these values, by design: ask for something else.
   NotSupported = 0x10,
   /// Not written yet: choose another implementation.
   NotImplemented = 0x11,
-  /// A value handed over is wrong: the log says which, what was expected and what was found.
+  /// An argument is wrong: the log names it, expected and found.
   InvalidArgument = 0x12,
   /// A value handed over is of the wrong type: hand over one of the type the log names.
   InvalidType = 0x13,
@@ -44,11 +44,11 @@ enum class [[nodiscard]] Error : error_code_t {
   /// A kernel or backend of that name is already registered: register it once.
   RegistrationAlreadyRegistered = 0x16,
 
-  // What was given to work with: memory, files, data.
+  // Errors of resources: memory, files, data.
 
   /// No such thing (method, key, backend, file): check its name.
   NotFound = 0x20,
-  /// An allocator has too little memory: give it more; the log says how much was asked of which.
+  /// An allocator is too small: enlarge it. The log names the allocator and the request.
   MemoryAllocationFailed = 0x21,
   /// Data could not be read: check the file and the rights on it.
   AccessFailed = 0x22,
@@ -61,7 +61,7 @@ enum class [[nodiscard]] Error : error_code_t {
 
   // Backends.
 
-  /// The backend cannot run what the file holds for it: export for this version of the backend.
+  /// The backend cannot run its payload in the file: export for this version of the backend.
   DelegateInvalidCompatibility = 0x30,
   /// The backend had too little memory: give it, or the method's allocators, more.
   DelegateMemoryAllocationFailed = 0x31,

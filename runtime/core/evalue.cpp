@@ -28,7 +28,7 @@ namespace {
 
 using executorch::aten::Tensor;
 
-// What get() fills may be uninitialized, or, of what counts references, hold earlier items.
+// The items that get() assigns may be uninitialized, or hold earlier reference-counted items.
 template <typename T>
 void put(T* to, T item) {
   if constexpr (std::is_trivially_destructible_v<T>) {

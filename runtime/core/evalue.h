@@ -36,11 +36,11 @@ class BoxedEvalueList final {
                  wrapped_vals == nullptr ? "" : "un");
   }
 
-  /// Reads every item anew into the list's memory and returns a view of that; valid until the next
-  /// call. Ends the program if an item is not a T: tryGet() where that is not known.
+  /// Reads every item into the list's memory and returns a view of it, valid until the next call.
+  /// Aborts if an item is not a T; use tryGet() for untrusted items.
   executorch::aten::ArrayRef<T> get() const;
-  /// The same; InvalidType if an item is not a T, InvalidState if an item of a list without absent
-  /// items is null.
+  /// Like get(), but returns InvalidType if an item is not a T, InvalidState if an item is null in
+  /// a list without optional items.
   Result<executorch::aten::ArrayRef<T>> tryGet() const;
 
   size_t size() const { return static_cast<size_t>(size_); }
@@ -55,7 +55,7 @@ class BoxedEvalueList final {
 
 namespace internal {
 
-// What to<T>() returns: tensors by reference, everything else by value.
+// Return type of to<T>(): tensors by reference, everything else by value.
 template <typename T, typename Ref>
 using evalue_to_return = std::conditional_t<std::is_same_v<T, executorch::aten::Tensor>, Ref, T>;
 
@@ -142,7 +142,7 @@ struct alignas(8) EValue {
     ET_CHECK_MSG(pointer != nullptr, "Pointer is null");
     *this = EValue(*pointer);
   }
-  /// A raw pointer is no bool.
+  /// Deleted: a raw pointer must not convert to bool.
   template <typename T>
   explicit EValue(T* value) = delete;
 
@@ -215,7 +215,7 @@ struct alignas(8) EValue {
     return expect_reference(Tag::ListOptionalTensor).as_list_optional_tensor_ptr->get();
   }
 
-  // Enumerations are Ints in a program. The number is not checked against the enumerators.
+  // Programs store enumerations as Int. The number may be outside the enumerators.
   executorch::aten::ScalarType toScalarType() const {
     return static_cast<executorch::aten::ScalarType>(toInt());
   }
@@ -328,7 +328,7 @@ struct alignas(8) EValue {
     }
     return payload.copyable_union;
   }
-  // The same for what the payload points to.
+  // Checks the tag and the pointer, for payloads that are pointers.
   const Payload::TriviallyCopyablePayload& expect_reference(Tag expected) const {
     if (ET_UNLIKELY(tag != expected || payload.copyable_union.as_string_ptr == nullptr)) {
       abort_wrong_tag(expected);

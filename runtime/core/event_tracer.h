@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What the executor and the backends report while running, to whoever wants to know.
+// EventTracer: interface through which executor and backends report events.
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ using AllocatorID = uint32_t;
 using ChainID = int32_t;
 /// The number of an instruction in its chain.
 using DebugHandle = uint32_t;
-/// A number that a backend gave at export to a piece of what it runs.
+/// Number that a backend assigned at export to a part of its work.
 using DelegateDebugIntId = int32_t;
 
 /// The event around a kernel's.
@@ -27,15 +27,15 @@ constexpr DelegateDebugIntId kUnsetDelegateDebugIntId = -1;
 /// No bundled input is being run.
 constexpr int kUnsetBundledInputIndex = -1;
 
-/// How a backend names a piece of what it runs.
+/// Kind of identifier of a part of a backend's work.
 enum class DelegateDebugIdType { kNone, kInt, kStr };
 
 enum class LoggedEValueType { kIntermediateOutput = 0, kProgramOutput = 1 };
 
-/// Which values are recorded.
+/// Values to record.
 enum class EventTracerDebugLogLevel { kNoLogging, kProgramOutputs, kIntermediateOutputs };
 
-/// Which times are recorded.
+/// Times to record.
 enum class EventTracerProfilingLevel { kProfileMethodOnly, kProfileAllEvents };
 
 /// Says which intermediate outputs of a delegate are recorded.
@@ -124,7 +124,7 @@ class EventTracer {
   virtual void set_delegation_intermediate_output_filter(
       EventTracerFilterBase* event_tracer_filter) = 0;
 
-  /// Where execution is now; the executor sets it before each instruction.
+  /// Current position of the execution; the executor sets it before each instruction.
   void set_chain_debug_handle(ChainID chain_id, DebugHandle debug_handle) {
     chain_id_ = chain_id;
     debug_handle_ = debug_handle;

@@ -134,8 +134,8 @@ inline void event_tracer_track_allocation(EventTracer* tracer, AllocatorID id, s
   }
 }
 
-/// Hands a value to the tracer if its level asks for such; what the tracer cannot store it reports
-/// itself, execution goes on.
+/// Passes a value to the tracer if its level includes such values. The tracer reports its own
+/// failures; execution continues.
 inline void event_tracer_log(EventTracer* tracer, const EValue& value, LoggedEValueType type,
                              EventTracerDebugLogLevel level) {
   if (tracing(tracer) && tracer->event_tracer_debug_level() >= level) {

@@ -17,8 +17,8 @@ class FreeableBuffer final {
   using FreeUInt64Fn = void (*)(void* context, uint64_t data_uint64, size_t size);
 
   FreeableBuffer() = default;
-  /// `free_fn` may be null: nothing is to be given back. `free_fn_context` is passed to it and must
-  /// outlive the buffer.
+  /// `free_fn` releases the memory; null: the buffer does not own it. `free_fn_context` is passed
+  /// to it and must outlive the buffer.
   FreeableBuffer(const void* data, size_t size, FreeFn free_fn, void* free_fn_context = nullptr)
       : free_fn_(free_fn), context_(free_fn_context), size_(size) {
     value_.data = data;

@@ -11,11 +11,11 @@
 
 namespace executorch::runtime {
 
-/// The planned buffers of a method: one block of memory for each memory id. What a plan says as
-/// (memory id, offset) becomes an address here.
+/// The planned buffers of a method, one block of memory for each memory id. Translates a plan's
+/// (memory id, offset) to addresses.
 class HierarchicalAllocator final {
  public:
-  /// `buffers[i]` is the memory of id i (of which the file format calls i + 1). The array and the
+  /// `buffers[i]` is the memory of id i, which the file format numbers i + 1. The array and the
   /// memory must outlive the allocator.
   explicit HierarchicalAllocator(Span<Span<uint8_t>> buffers) : buffers_(buffers) {}
   /// The same, saying on which device each buffer lies; the arrays must be of one length.
@@ -31,9 +31,9 @@ class HierarchicalAllocator final {
   HierarchicalAllocator(uint32_t n_allocators, MemoryAllocator* allocators)
       : allocators_(allocators, n_allocators) {}
 
-  /// The address of `size_bytes` bytes from `offset_bytes` on in buffer `memory_id`.
-  /// InvalidArgument if there is no such buffer or the range has no end in size_t,
-  /// MemoryAllocationFailed if the buffer is too small.
+  /// Address of `size_bytes` bytes from `offset_bytes` in buffer `memory_id`. InvalidArgument if
+  /// the buffer does not exist or the range overflows size_t, MemoryAllocationFailed if the buffer
+  /// is too small.
   Result<void*> get_offset_address(uint32_t memory_id, size_t offset_bytes, size_t size_bytes);
 
   size_t num_buffers() const { return allocators_.empty() ? buffers_.size() : allocators_.size(); }

@@ -12,7 +12,7 @@ MemoryAllocator::MemoryAllocator(uint32_t size, uint8_t* base_address)
 
 void* MemoryAllocator::allocate_from_block(size_t size, size_t alignment) {
   if (!isPowerOf2(alignment)) {
-    ET_LOG(Error, "alignment %zu is no power of two", alignment);
+    ET_LOG(Error, "alignment %zu not a power of two", alignment);
     return nullptr;
   }
   // The distance to the next multiple, without computing an address that may be out of the block.

@@ -9,8 +9,8 @@
 
 namespace executorch::runtime {
 
-/// Hands out pieces of one block of memory, one after the other; they are given back all at once,
-/// by reset(). Not thread-safe. The block must outlive the allocator and all that was allocated.
+/// Bump allocator over one block of memory; reset() releases all allocations at once. Not
+/// thread-safe. The block must outlive the allocator and all allocations.
 class MemoryAllocator {
  public:
   static constexpr size_t kDefaultAlignment = alignof(void*);
@@ -21,8 +21,8 @@ class MemoryAllocator {
   MemoryAllocator& operator=(const MemoryAllocator&) = delete;
   virtual ~MemoryAllocator() = default;
 
-  /// `size` bytes at a multiple of `alignment` (a power of two), uninitialized; nullptr, after a
-  /// log message, if there are not as many left. Zero bytes are a valid, unusable address.
+  /// Returns `size` uninitialized bytes at a multiple of `alignment` (a power of two); nullptr,
+  /// after a log message, if the block is exhausted. Zero bytes give a valid, unusable address.
   virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment) {
     return allocate_from_block(size, alignment);
   }
@@ -48,7 +48,7 @@ class MemoryAllocator {
   /// Bytes allocated, those lost to alignment included.
   virtual size_t used_size() const { return used_; }
   virtual size_t free_size() const { return size_ - used_; }
-  /// Takes everything back: what was allocated must not be used any more.
+  /// Releases everything: earlier allocations must not be used any more.
   virtual void reset() { used_ = 0; }
 
   /// Does nothing: runtime/platform/profiler.h says why.
@@ -59,7 +59,7 @@ class MemoryAllocator {
   static constexpr bool isPowerOf2(size_t value) {
     return value != 0 && (value & (value - 1)) == 0;
   }
-  /// The first multiple of `alignment` (a power of two) at or after `pointer`.
+  /// First multiple of `alignment` (a power of two) at or after `pointer`.
   static uint8_t* alignPointer(void* pointer, size_t alignment) {
     const uintptr_t mask = static_cast<uintptr_t>(alignment) - 1;
     return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(pointer) + mask) & ~mask);

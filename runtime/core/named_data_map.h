@@ -14,7 +14,7 @@
 namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 
-/// Data found by name: what a program or a data file beside it keeps for tensors and backends.
+/// Data by name, stored in a program or a separate data file for tensors and backends.
 class NamedDataMap {
  public:
   virtual ~NamedDataMap() = default;
@@ -34,8 +34,7 @@ class NamedDataMap {
 
   [[nodiscard]] virtual Result<uint32_t> get_num_keys() const = 0;
 
-  /// The name with number `index`; InvalidArgument if there are not as many. Valid as long as the
-  /// map.
+  /// Name number `index`, valid as long as the map; InvalidArgument if `index` is too large.
   [[nodiscard]] virtual Result<const char*> get_key(uint32_t index) const = 0;
 };
 

@@ -17,7 +17,7 @@ class [[nodiscard]] Result final {
  public:
   using value_type = T;
 
-  /// A failure. Error::Ok is no failure and becomes Error::Internal.
+  /// An error. Error::Ok is invalid here and becomes Error::Internal.
   /* implicit */ Result(Error error)
       : error_(error == Error::Ok ? Error::Internal : error), has_value_(false) {}
   /* implicit */ Result(const T& value) : value_(value), has_value_(true) {}
@@ -51,7 +51,7 @@ class [[nodiscard]] Result final {
   const T* operator->() const { return &checked(); }
 
  private:
-  // T may be const (Result<const TensorLayout>): the storage is not.
+  // T may be const (Result<const TensorLayout>); the storage must not be.
   using value_storage = std::remove_const_t<T>;
 
   T& checked() {

@@ -10,8 +10,8 @@
 
 namespace executorch::runtime {
 
-/// A view of `size()` objects that lie one after the other; it owns nothing, and what it views
-/// must outlive it. Elements are writable unless T is const; ArrayRef is the read-only kin.
+/// View of `size()` contiguous objects, which must outlive it. Elements are writable unless T is
+/// const; ArrayRef is always read-only.
 template <typename T>
 class Span final {
  public:

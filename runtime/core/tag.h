@@ -22,7 +22,7 @@ namespace executorch::runtime {
   _(ListScalar)                   \
   _(ListOptionalTensor)
 
-/// What an EValue holds.
+/// Kind of an EValue's payload.
 enum class Tag : uint32_t {
 #define ET_INTERNAL_ENUMERATOR(name) name,
   EXECUTORCH_FORALL_TAGS(ET_INTERNAL_ENUMERATOR)

@@ -12,8 +12,7 @@ Result<const TensorLayout> TensorLayout::create(Span<const int32_t> sizes,
   ET_CHECK_OR_RETURN_ERROR(dim_order.size() == sizes.size(), InvalidArgument,
                            "%zu sizes and a dim order of %zu", sizes.size(), dim_order.size());
   ET_CHECK_OR_RETURN_ERROR(executorch::runtime::validate_dim_order(dim_order.data(), sizes.size()),
-                           InvalidArgument,
-                           "dim order is no permutation, or the rank %zu is above %zu",
+                           InvalidArgument, "dim order not a permutation, or rank %zu exceeds %zu",
                            sizes.size(), executorch::runtime::kTensorDimensionLimit);
   ET_CHECK_OR_RETURN_ERROR(isValid(scalar_type), InvalidArgument, "no scalar type has number %d",
                            static_cast<int>(scalar_type));

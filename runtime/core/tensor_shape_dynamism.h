@@ -5,7 +5,7 @@
 
 namespace executorch::runtime {
 
-/// Whether a tensor's sizes may change after it was created.
+/// How a tensor's sizes may change after its creation.
 enum class TensorShapeDynamism : uint8_t {
   /// Never.
   STATIC = 0,

@@ -47,7 +47,7 @@ struct AsrTranscribeConfig {
   float temperature = 0.0f;
   /// The token that generation begins with.
   int64_t decoder_start_token_id = 0;
-  /// What draws tokens at a temperature above 0; the same seed draws the same tokens.
+  /// Seed of the token sampler at a temperature above 0; equal seeds give equal tokens.
   uint64_t seed = 0;
 };
 
@@ -67,8 +67,8 @@ class AsrRunner final {
 
   bool is_loaded() const { return is_loaded_; }
 
-  /// Loads the program and both methods if they are not: errors as Module::load_method();
-  /// InvalidArgument for a null module or a program without the methods.
+  /// Loads program and methods unless loaded. Errors as Module::load_method(); InvalidArgument for
+  /// a null module or a program without the methods.
   [[nodiscard]] runtime::Error load();
 
   /// The tokens from decoder_start_token_id to the one that ended the text, or max_new_tokens.

@@ -16,8 +16,8 @@ class TokenChoice final {
   /// `temperature` must be finite and not negative; 0 takes the highest logit.
   TokenChoice(float temperature, uint64_t seed) : temperature_(temperature), generator_(seed) {}
 
-  /// InvalidProgram for logits without elements, of another dtype than Float, Half and BFloat16, or
-  /// of which none is above negative infinity. NaN is never chosen. May throw std::bad_alloc.
+  /// InvalidProgram for empty logits, another dtype than Float, Half and BFloat16, or no logit
+  /// above negative infinity. Never chooses NaN. May throw std::bad_alloc.
   runtime::Result<int64_t> choose(const aten::Tensor& logits);
 
  private:

@@ -35,9 +35,9 @@
 #include <executorch/runtime/core/portable_type/tensor_options.h>
 #endif
 
-// What depends on the tensor type lives in executorch::ET_RUNTIME_NAMESPACE, so that both kinds can
-// be linked into one program. In ATen mode executorch::runtime shows that namespace's names as
-// well: executorch::runtime::EValue names the class in either.
+// Code that depends on the tensor type is in executorch::ET_RUNTIME_NAMESPACE, so that one program
+// can link both kinds. In ATen mode executorch::runtime re-exports that namespace:
+// executorch::runtime::EValue names the class in both modes.
 #ifdef USE_ATEN_LIB
 #define ET_RUNTIME_NAMESPACE runtime::aten
 namespace executorch::runtime {

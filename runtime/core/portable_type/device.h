@@ -15,7 +15,7 @@ constexpr size_t kNumDeviceTypes = 2;
 
 using DeviceIndex = int8_t;
 
-/// Where a tensor's memory is.
+/// Location of a tensor's memory.
 struct Device final {
   using Type = DeviceType;
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Storage types of quantized tensors. They have no arithmetic: kernels read val_.
+// Storage types of quantized tensors, without arithmetic: kernels read val_.
 #pragma once
 
 #include <stdint.h>

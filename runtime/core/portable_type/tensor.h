@@ -33,7 +33,7 @@ class Tensor final {
   DeviceType device_type() const { return impl_->device_type(); }
   DeviceIndex device_index() const { return impl_->device_index(); }
 
-  /// T must be the C++ type of scalar_type(); it is not checked.
+  /// T must be the C++ type of scalar_type(); this is unchecked.
   template <typename T>
   const T* const_data_ptr() const {
     return impl_->data<T>();
@@ -50,7 +50,7 @@ class Tensor final {
     return impl_->mutable_data<T>();
   }
   void* data_ptr() const { return impl_->mutable_data(); }
-  /// See TensorImpl::set_data(). at::Tensor has no such function, so kernels should not call it.
+  /// See TensorImpl::set_data(). at::Tensor lacks this function, so kernels should not call it.
   void set_data(void* data) const { impl_->set_data(data); }
 
  private:

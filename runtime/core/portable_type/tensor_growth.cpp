@@ -9,7 +9,7 @@
 
 namespace executorch::runtime::internal {
 
-/// What growing changes of a tensor.
+/// The parts of a tensor that change when it grows.
 struct GrowingTensor {
   static Error grow(TensorGrowth& growth, size_t numel);
   static void release(TensorGrowth& growth);
@@ -24,7 +24,7 @@ Error GrowingTensor::grow(TensorGrowth& growth, size_t numel) {
   ET_CHECK_OR_RETURN_ERROR(!mul_overflows(numel, element, &bytes) && bytes <= PTRDIFF_MAX,
                            MemoryAllocationFailed,
                            "a tensor without bound of %zu elements of %zu bytes", numel, element);
-  // What grows again, grows in a loop: half as much more keeps the number of times small.
+  // A tensor that grows again probably grows in a loop: add half to limit the reallocations.
   const size_t half_more = before + before / 2;
   const size_t generous = before > 0 && half_more > numel ? half_more * element : bytes;
   // The address of the block before must fit.
@@ -36,8 +36,7 @@ Error GrowingTensor::grow(TensorGrowth& growth, size_t numel) {
     block = growth.allocator->allocate(room, TensorGrowth::kAlignment);
   }
   ET_CHECK_OR_RETURN_ERROR(block != nullptr, MemoryAllocationFailed,
-                           "the dynamic allocator has no %zu bytes for a tensor without bound",
-                           bytes);
+                           "the dynamic allocator lacks %zu bytes for an unbounded tensor", bytes);
   void* const old = tensor.data_;
   if (old != nullptr) {
     memcpy(block, old, tensor.nbytes());

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The memory of a tensor whose sizes have no bound (TensorShapeDynamism::DYNAMIC_UNBOUND): it comes
-// from an allocator when the tensor is resized.
+// Memory of a tensor with unbounded sizes (TensorShapeDynamism::DYNAMIC_UNBOUND), allocated when
+// the tensor is resized.
 #pragma once
 
 #include <stddef.h>
@@ -16,21 +16,20 @@ class TensorImpl;
 
 namespace executorch::runtime::internal {
 
-/// What a growing tensor has instead of an array of sizes: its TensorImpl's sizes are `sizes`.
-/// A block that is outgrown is kept until release(), so that whoever has read the tensor's address
-/// within an execution may go on reading there.
+/// Growth state of a tensor; its TensorImpl's sizes point to `sizes`. An outgrown block is kept
+/// until release(), so that its address stays readable during the execution.
 struct TensorGrowth {
   static constexpr size_t kAlignment = 64;
 
-  // Pointers, so that a runtime that never makes such tensors does not link the functions.
-  /// Room for `numel` elements, and somewhat more from the second time on; the tensor's elements
-  /// are kept. MemoryAllocationFailed: the allocator has not as much.
+  // Function pointers, so that a runtime without such tensors does not link the functions. grow()
+  // reserves `numel` elements, with slack from the second call on, and keeps the elements.
+  // MemoryAllocationFailed if the allocator fails.
   Error (*grow)(TensorGrowth& growth, size_t numel);
   /// Gives all memory back; the tensor is empty then.
   void (*release)(TensorGrowth& growth);
 
   DynamicAllocator* allocator;
-  /// Null: the tensor has not been made yet.
+  /// Null until the tensor is created.
   etensor::TensorImpl* tensor;
   /// The last outgrown block; its first bytes have the address of the one before.
   void* outgrown;

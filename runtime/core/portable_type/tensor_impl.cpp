@@ -10,9 +10,9 @@
 namespace executorch::runtime::etensor {
 namespace {
 
-// True if all sizes can be multiplied within ssize_t and none is negative. As long as no size is 0
-// the product of the sizes so far is a lower bound of the largest stride, so this is checked
-// without them: a tensor of no elements has no addresses.
+// True if all sizes are non-negative and their product fits ssize_t. While no size is 0, the
+// running product is a lower bound of the largest stride. Sizes of 0 are skipped, because an empty
+// tensor has no addresses.
 bool multiply(const TensorImpl::SizesType* sizes, ssize_t dim, ssize_t* product) {
   bool empty = false;
   bool overflow = false;

@@ -12,7 +12,7 @@
 #include <executorch/runtime/core/tensor_shape_dynamism.h>
 #include <executorch/runtime/platform/compiler.h>
 
-// printf conversions of what sizes(), dim(), numel() and strides() hold.
+// printf conversions for the element types of sizes(), dim(), numel() and strides().
 #define ET_PRI_TENSOR_SIZE "zd"
 #define ET_PRI_TENSOR_DIM "zd"
 #define ET_PRI_TENSOR_NUMEL "zd"
@@ -25,8 +25,8 @@ struct TensorGrowth;
 
 namespace executorch::runtime::etensor {
 
-/// What a Tensor refers to. It owns none of its arrays: sizes, dim order, strides and data must
-/// outlive it.
+/// Metadata and memory of a Tensor. It owns none of its arrays: sizes, dim order, strides and data
+/// must outlive it.
 class TensorImpl final {
  public:
   using SizesType = int32_t;
@@ -94,8 +94,8 @@ class TensorImpl final {
   /// (InvalidArgument). On an error the tensor is as before.
   [[nodiscard]] Error resize_contiguous(ArrayRef<SizesType> new_sizes);
 
-  /// Of a tensor whose memory grows when it is resized; it is not to be copied, nor its memory to
-  /// be set. Null: the memory is given, and does not grow.
+  /// Growth state of a tensor whose memory grows on resize; such a TensorImpl must not be copied,
+  /// nor its memory be set. Null: the memory is fixed.
   executorch::runtime::internal::TensorGrowth* growth() const;
 
  private:

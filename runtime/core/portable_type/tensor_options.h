@@ -5,7 +5,7 @@
 
 namespace executorch::runtime::etensor {
 
-/// The numbers are ATen's: programs carry them as integers. A kernel refuses what it cannot make.
+/// The values are ATen's, because programs store them as integers. Kernels refuse unsupported ones.
 enum class MemoryFormat : int8_t {
   Contiguous = 0,
   Preserve = 1,

@@ -12,7 +12,7 @@ namespace ET_RUNTIME_NAMESPACE {
 
 namespace internal {
 
-// constexpr in both modes: some of c10's functions are not.
+// constexpr in both modes, unlike some of c10's functions.
 constexpr bool is_complex(executorch::aten::ScalarType t) {
   using S = executorch::aten::ScalarType;
   return is_one_of(t, set_of(S::ComplexHalf, S::ComplexFloat, S::ComplexDouble));

@@ -15,8 +15,8 @@
 #define ET_MIN3(a, b, c) (std::min(a, std::min(b, c)))
 
 #ifdef USE_ATEN_LIB
-// printf conversions of what sizes(), dim(), numel() and strides() hold; tensor_impl.h has those of
-// portable tensors.
+// printf conversions for the element types of sizes(), dim(), numel() and strides(); tensor_impl.h
+// defines those of portable tensors.
 #define ET_PRI_TENSOR_SIZE PRId64
 #define ET_PRI_TENSOR_DIM PRId64
 #define ET_PRI_TENSOR_NUMEL PRId64

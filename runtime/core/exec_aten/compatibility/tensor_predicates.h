@@ -184,9 +184,9 @@ bool extract_element([[maybe_unused]] From element, [[maybe_unused]] T* out_val)
 
 }  // namespace internal
 
-/// The only element of a tensor, of a dtype of T's kind (integers for an integer, real numbers for
-/// a floating-point one, Bool for bool). False, without a message, if there is not one element, if
-/// its dtype is of another kind, or if it does not fit T.
+/// Reads the only element of a tensor whose dtype is of T's kind (integer, floating point from any
+/// real dtype, bool). Returns false, without a log message, for another number of elements, another
+/// kind, or a value that does not fit T.
 template <typename T>
 bool extract_scalar_tensor(executorch::aten::Tensor tensor, T* out_val) {
   if (tensor.numel() != 1) {

@@ -152,7 +152,7 @@ class TensorFactory {
     return full_channels_last(sizes, static_cast<ctype>(1), dynamism);
   }
 
-  /// Of the sizes and dim order of `input`, whatever its dtype.
+  /// A tensor with the sizes and dim order of `input`, which may have another dtype.
   Tensor full_like(const Tensor& input, ctype value,
                    TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
     const Sizes sizes = sizes_of(input);

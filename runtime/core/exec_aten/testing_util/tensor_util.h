@@ -163,8 +163,8 @@ template <typename A, typename B>
 
 }  // namespace internal
 
-/// Returns whether two tensors (or lists of tensors) are, or are not, close; prints both sides if
-/// that is not as expected.
+/// Returns whether two tensors (or lists of tensors) are close, compared with the expectation;
+/// prints both sides on a mismatch.
 template <typename A, typename B>
 ::testing::AssertionResult compare_tensors(bool expected, const A& a, const B& b,
                                            std::optional<double> rtol = {},
@@ -325,7 +325,7 @@ inline std::ostream& operator<<(std::ostream& os, ScalarType type) { return os <
 #define ASSERT_TENSOR_DATA_NOT_CLOSE_WITH_TOL(t1, t2, rtol, atol) \
   ET_INTERNAL_COMPARE(ASSERT_TRUE, false, compare_tensor_data, t1, t2, rtol, atol)
 
-// All tensors of two lists.
+// Compare all tensors of two lists.
 #define EXPECT_TENSOR_LISTS_EQ(t1, t2) \
   ET_INTERNAL_COMPARE(EXPECT_TRUE, true, compare_tensors, t1, t2, 0, 0)
 #define ASSERT_TENSOR_LISTS_EQ(t1, t2) \

@@ -65,7 +65,7 @@ bool dim_order_to_stride_nocheck(const SizesType* sizes, const DimOrderType* dim
     const size_t dim = static_cast<size_t>(dim_order[i]);
     strides[dim] = stride;
     const StridesType size = sizes[dim] == 0 ? 1 : static_cast<StridesType>(sizes[dim]);
-    // The product past the outermost dimension is no stride: it may overflow.
+    // The product past the outermost dimension is not a stride and may overflow.
     overflow |= i > 0 && mul_overflows(stride, size, &stride);
   }
   return !overflow;
@@ -77,8 +77,8 @@ template <typename SizesType, typename DimOrderType, typename StridesType>
 Error dim_order_to_stride(const SizesType* sizes, const DimOrderType* dim_order, size_t dims,
                           StridesType* strides) {
   ET_CHECK_OR_RETURN_ERROR(validate_dim_order(dim_order, dims), InvalidArgument,
-                           "dim order is no permutation of [0, %zu), or the rank is above %zu",
-                           dims, kTensorDimensionLimit);
+                           "dim order is not a permutation of [0, %zu), or rank exceeds %zu", dims,
+                           kTensorDimensionLimit);
   ET_CHECK_OR_RETURN_ERROR(dim_order_to_stride_nocheck(sizes, dim_order, dims, strides),
                            InvalidArgument, "strides of a rank %zu tensor do not fit", dims);
   return Error::Ok;

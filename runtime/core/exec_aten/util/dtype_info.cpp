@@ -67,7 +67,8 @@ bool promotable(ScalarType t) {
   return t == ScalarType::Bool || isIntegralType(t, false) || isFloatingType(t) || isComplexType(t);
 }
 
-// The larger of two floating types; of two different ones of 16 bits neither holds the other.
+// The larger of two floating types. Two different 16-bit types promote to Float, because neither
+// contains the other.
 ScalarType promote_floating(ScalarType a, ScalarType b) {
   if (a == b) {
     return a;

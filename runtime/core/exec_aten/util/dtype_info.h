@@ -45,7 +45,7 @@ template <typename T>
 struct is_floating_point
     : std::bool_constant<std::is_floating_point_v<T> || is_reduced_floating_point_v<T>> {};
 
-/// True for the types of elements, false for Undefined and for what is no enumerator.
+/// Returns whether `t` is an element type; false for Undefined and invalid enumerators.
 constexpr bool isValid(executorch::aten::ScalarType t) {
   return static_cast<int8_t>(t) >= 0 && t < executorch::aten::ScalarType::Undefined;
 }
@@ -81,10 +81,10 @@ using c10::toString;
 
 #else
 
-/// The type's name, for example "Float"; "Undefined"; "UNKNOWN_SCALAR" for what is none.
+/// Name of the type, for example "Float"; "UNKNOWN_SCALAR" for invalid enumerators.
 const char* toString(executorch::aten::ScalarType t);
 
-/// The size of an element in bytes; 0 for what is no type of elements.
+/// Size of an element in bytes; 0 for invalid enumerators.
 size_t elementSize(executorch::aten::ScalarType t);
 
 constexpr bool isIntegralType(executorch::aten::ScalarType t, bool includeBool) {
@@ -135,8 +135,8 @@ constexpr bool canCast(executorch::aten::ScalarType from, executorch::aten::Scal
 /// The real type of a complex type's parts; any other type is its own.
 executorch::aten::ScalarType toRealValueType(executorch::aten::ScalarType t);
 
-/// The type in which operands of types `a` and `b` meet, by ATen's table; with `half_to_float`,
-/// Half and BFloat16 results become Float. Undefined if ATen has no such promotion.
+/// Promoted type of `a` and `b` by ATen's table; with `half_to_float`, Half and BFloat16 results
+/// become Float. Undefined if ATen does not promote them.
 executorch::aten::ScalarType promoteTypes(executorch::aten::ScalarType a,
                                           executorch::aten::ScalarType b,
                                           bool half_to_float = false);

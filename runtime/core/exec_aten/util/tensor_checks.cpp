@@ -137,7 +137,7 @@ size_t getLeadingDims(const Tensor& tensor, int64_t dim) {
   for (int64_t i = 0; i < dim; ++i) {
     if (executorch::runtime::mul_overflows(
             product, static_cast<size_t>(tensor.sizes()[static_cast<size_t>(i)]), &product)) {
-      return 0;  // only beside a size of 0: there are no elements
+      return 0;  // another size is 0: the tensor is empty
     }
   }
   return product;
@@ -150,7 +150,7 @@ size_t getTrailingDims(const Tensor& tensor, int64_t dim) {
   for (int64_t i = dim + 1; i < tensor.dim(); ++i) {
     if (executorch::runtime::mul_overflows(
             product, static_cast<size_t>(tensor.sizes()[static_cast<size_t>(i)]), &product)) {
-      return 0;  // only beside a size of 0: there are no elements
+      return 0;  // another size is 0: the tensor is empty
     }
   }
   return product;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What kernels and the executor ask of tensors and do to them. Predicates that return bool log what
-// they found before they return false, so that a kernel needs no message of its own.
+// Checks and helpers on tensors for kernels and the executor. Predicates log their finding before
+// they return false, so that kernels need no message of their own.
 #pragma once
 
 #include <stddef.h>
@@ -79,7 +79,7 @@ bool tensors_have_same_shape_and_dtype(executorch::aten::Tensor a, executorch::a
 bool tensors_have_same_shape_and_dtype(executorch::aten::Tensor a, executorch::aten::Tensor b,
                                        executorch::aten::Tensor c);
 bool tensors_have_same_strides(executorch::aten::Tensor a, executorch::aten::Tensor b);
-/// Of a's dimension dim_a and b's dimension dim_b.
+/// Compares dimension dim_a of a with dimension dim_b of b.
 bool tensors_have_same_size_at_dims(executorch::aten::Tensor a, size_t dim_a,
                                     executorch::aten::Tensor b, size_t dim_b);
 
@@ -113,16 +113,16 @@ inline bool tensors_have_same_dim_order(const executorch::aten::Tensor& a,
   return tensors_have_same_dim_order(Span<const executorch::aten::Tensor>(list));
 }
 
-/// The product of the sizes before `dim`, and of those after it; 0 <= dim <= rank for the first,
-/// 0 <= dim < rank (or -1: all) for the second. They fit, because numel() does, unless another size
-/// is 0; the product is then capped.
+/// Product of the sizes before `dim`, and of those after it; 0 <= dim <= rank for the first, 0 <=
+/// dim < rank (or -1: all) for the second. The products fit, because numel() does, unless another
+/// size is 0; they are then capped.
 size_t getLeadingDims(const executorch::aten::Tensor& tensor, int64_t dim);
 size_t getTrailingDims(const executorch::aten::Tensor& tensor, int64_t dim);
 
 namespace internal {
 
-/// Returns whether the tensor's sizes have no bound and its memory comes from an allocator when it
-/// is resized, so that no other tensor may stand for it.
+/// Returns whether the tensor's sizes are unbounded and resizing allocates its memory, so that no
+/// other tensor may alias it.
 bool has_growing_memory(const executorch::aten::Tensor& tensor);
 
 /// The bytes that the tensor may take when it is resized.

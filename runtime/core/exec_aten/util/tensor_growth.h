@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tensors whose sizes have no bound, of either kind: what gives them memory when they are resized.
+// Memory of tensors with unbounded sizes, for both tensor types.
 #pragma once
 
 #include <executorch/runtime/core/dynamic_allocator.h>
@@ -22,7 +22,7 @@ class TensorGrowth final : public c10::Allocator {
  public:
   static constexpr size_t kAlignment = 64;
 
-  /// Null: the tensor has not been made yet.
+  /// Null until the tensor is created.
   at::TensorImpl* tensor;
 
   /// What ATen asks for when it resizes the tensor. Throws c10::Error if the dynamic allocator has
@@ -32,8 +32,8 @@ class TensorGrowth final : public c10::Allocator {
     default_copy_data(to, from, bytes);
   }
 
-  /// Room for `bytes`, and somewhat more from the second time on; the elements are kept.
-  /// MemoryAllocationFailed: the allocator has not as much.
+  /// Reserves `bytes`, with slack from the second call on, and keeps the elements.
+  /// MemoryAllocationFailed if the allocator fails.
   Error reserve(size_t bytes);
   /// Gives all memory back; the tensor is empty then.
   static void release(TensorGrowth& growth);
@@ -51,7 +51,7 @@ class TensorGrowth final : public c10::Allocator {
   executorch::runtime::DynamicAllocator* allocator_;
   /// The last outgrown block, which knows the one before.
   void* outgrown_ = nullptr;
-  /// Tell the tensor's dim order while it is empty.
+  /// Encode the tensor's dim order while it is empty.
   int64_t empty_strides_[executorch::runtime::kTensorDimensionLimit];
 };
 

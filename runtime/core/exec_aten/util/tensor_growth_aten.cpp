@@ -33,7 +33,7 @@ c10::DataPtr TensorGrowth::allocate_block(size_t bytes) {
     block = allocator_->allocate(kAlignment + bytes, kAlignment);
   }
   if (block == nullptr) {
-    ET_LOG(Error, "the dynamic allocator has no %zu bytes for a tensor without bound", bytes);
+    ET_LOG(Error, "the dynamic allocator lacks %zu bytes for an unbounded tensor", bytes);
     return {};
   }
   new (block) BlockHeader{this, nullptr};
@@ -55,7 +55,8 @@ c10::DataPtr TensorGrowth::allocate(size_t bytes) {
 Error TensorGrowth::reserve(size_t bytes) {
   c10::StorageImpl& storage = *tensor->unsafe_storage().unsafeGetStorageImpl();
   const size_t before = storage.nbytes();
-  // What grows again, grows in a loop: half as much more keeps the number of times small.
+  // A tensor that grows again probably grows in a loop: add half to limit the number of
+  // reallocations.
   size_t room = before + before / 2 > bytes ? before + before / 2 : bytes;
   c10::DataPtr block = allocate_block(room);
   if (!block && room > bytes) {
@@ -102,7 +103,7 @@ at::Tensor make_growing_tensor(at::ScalarType type, Span<const int32_t> sizes,
       c10::scalarTypeToTypeMeta(type));
   growth->tensor = tensor.unsafeGetTensorImpl();
   growth->allocator_ = allocator;
-  // Those of a tensor of two elements a dimension.
+  // Strides of a tensor with two elements in each dimension.
   int64_t stride = 1;
   for (size_t i = dim_order.size(); i-- > 0;) {
     growth->empty_strides_[dim_order[i]] = stride;

@@ -1,10 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What only at::Tensor does in this way: tensor_memory_portable.cpp is the same for portable ones.
+// Memory functions for at::Tensor; tensor_memory_portable.cpp has those for portable tensors.
 //
-// A tensor of a program is an at::Tensor over memory that it does not own. Its storage, which never
-// grows (but for tensors without bound), is as long as the memory: that is the tensor's capacity.
-// ATen knows no static tensors: all may be resized within that. Nor does it keep a dim order, which
-// is read off the strides; where sizes of 1 leave it open, the dimensions' own order counts.
+// A program's tensor is an at::Tensor over memory that it does not own. The size of its storage is
+// the tensor's capacity and is fixed, except for unbounded tensors. ATen lacks static tensors:
+// every tensor may be resized within its capacity. ATen also lacks a dim order, so it is derived
+// from the strides; if sizes of 1 make it ambiguous, dimensions keep their natural order.
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_growth.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_over_memory.h>
@@ -100,7 +100,7 @@ Error rebind_tensor(const Tensor& tensor, at::IntArrayRef sizes, void* data) {
   ET_CHECK_OR_RETURN_ERROR(!has_growing_memory(tensor), NotSupported,
                            "a tensor without bound has memory of its own");
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % tensor.element_size() == 0,
-                           InvalidArgument, "memory at %p is not aligned to elements of %zu bytes",
+                           InvalidArgument, "memory at %p: expected alignment to %zu-byte elements",
                            data, static_cast<size_t>(tensor.element_size()));
   int64_t strides[kTensorDimensionLimit];
   size_t bytes = 0;

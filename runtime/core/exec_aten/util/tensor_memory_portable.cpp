@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What only a portable tensor does in this way: tensor_memory_aten.cpp is the same for at::Tensor.
+// Memory functions for portable tensors; tensor_memory_aten.cpp has those for at::Tensor.
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <string.h>
 

@@ -14,7 +14,7 @@ namespace internal {
 
 #ifdef USE_ATEN_LIB
 
-/// What a tensor takes of a method's memory: at::Tensor is a counted reference.
+/// Storage of a tensor in a method's memory: at::Tensor is a counted reference.
 using TensorSlot = at::Tensor;
 
 /// A tensor that does not own its memory of `bytes` bytes, which are its capacity.
@@ -38,7 +38,7 @@ inline at::Tensor tensor_of(at::TensorImpl* impl) {
 
 #else
 
-/// What a tensor takes of a method's memory: a Tensor is a reference to this.
+/// Storage of a tensor in a method's memory: Tensor is a reference to a TensorImpl.
 using TensorSlot = executorch::aten::TensorImpl;
 
 inline executorch::aten::Tensor tensor_in(TensorSlot& slot) {

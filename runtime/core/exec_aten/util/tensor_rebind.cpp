@@ -23,7 +23,7 @@ Error rebind_tensor(const etensor::Tensor& tensor, ArrayRef<TensorImpl::SizesTyp
                            "a tensor without bound has memory of its own");
   const auto element = static_cast<uintptr_t>(impl.element_size());
   ET_CHECK_OR_RETURN_ERROR(reinterpret_cast<uintptr_t>(data) % element == 0, InvalidArgument,
-                           "memory at %p is not aligned to elements of %zu bytes", data,
+                           "memory at %p: expected alignment to %zu-byte elements", data,
                            static_cast<size_t>(element));
   if (impl.shape_dynamism() == TensorShapeDynamism::STATIC || impl.dim() == 0) {
     // Sizes cannot change, and so the capacity is right already.

@@ -8,12 +8,12 @@ namespace executorch {
 namespace ET_RUNTIME_NAMESPACE {
 namespace internal {
 
-/// Makes `tensor` stand for other memory, which it does not own: `data` holds a dense tensor of
-/// these sizes in the tensor's dim order. The sizes are the tensor's capacity from now on, so that
-/// nothing can be written past them.
-/// @retval Error::NotSupported Another rank, or a static tensor and other sizes.
-/// @retval Error::InvalidArgument The memory is not aligned to the elements, or the strides do not
-/// fit.
+/// Makes `tensor` refer to other memory, which it does not own: `data` holds a dense tensor of
+/// these sizes in the tensor's dim order. The sizes become the tensor's capacity, so that nothing
+/// can be written past them.
+/// @retval Error::NotSupported Another rank, or other sizes of a static tensor.
+/// @retval Error::InvalidArgument The memory is misaligned for the elements, or the strides do not
+///     match.
 [[nodiscard]] Error rebind_tensor(const executorch::aten::Tensor& tensor,
                                   executorch::aten::ArrayRef<executorch::aten::SizesType> sizes,
                                   void* data);

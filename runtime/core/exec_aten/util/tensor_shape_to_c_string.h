@@ -20,7 +20,7 @@ constexpr size_t kTensorShapeStringSizeLimit = 2 + kTensorDimensionLimit * 22;
 /// argument of ET_LOG.
 std::array<char, kTensorShapeStringSizeLimit> tensor_shape_to_c_string(Span<const int32_t> shape);
 std::array<char, kTensorShapeStringSizeLimit> tensor_shape_to_c_string(Span<const int64_t> shape);
-/// Of tensor.sizes(), whichever list that is.
+/// Formats tensor.sizes(), whose list type depends on the mode.
 template <template <typename> class List, typename Size>
 std::array<char, kTensorShapeStringSizeLimit> tensor_shape_to_c_string(const List<Size>& shape) {
   return tensor_shape_to_c_string(Span<const Size>(shape.data(), shape.size()));
