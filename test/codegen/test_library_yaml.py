@@ -131,7 +131,7 @@ META = "arg_meta: {self: [T, D], other: [T, D], out: [T, D]}"
         (HEAD + "  kernels:\n    - {kernel_name: a b}\n", 4, "expected a C\\+\\+ function's name, found 'a b'"),
         (HEAD + "  kernels:\n    - {kernel_name: f, context: 3}\n", 4, "expected context .*found 3"),
         (HEAD + "  kernels:\n    - {kernel_name: f, arg_meta: {self: [T0, D0]}}\n", 4, "lacks .* other, out"),
-        (HEAD + "  kernels:\n    - {kernel_name: f, arg_meta: {sel: [T, D]}}\n", 4, "no tensor argument 'sel': .* self"),
+        (HEAD + "  kernels:\n    - {kernel_name: f, arg_meta: {sel: [T, D]}}\n", 4, "no tensor .* 'sel': .* self"),
         (HEAD + ALIASES + f"  kernels:\n    - kernel_name: f\n      {META.replace('[T, D], out', '[T1, D], out')}\n", 7,
          "undefined alias 'T1'; type_alias defines T"),
         (HEAD + ALIASES + f"  kernels:\n    - kernel_name: f\n      {META.replace('D], out', 'T], out')}\n", 7,
