@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::runtime::internal {
@@ -42,6 +44,30 @@ class Walk final {
   }
   bool visit() { return visits_left_ > 0 && visits_left_-- > 0; }
 
+  /// The result of checking a vtable for a type of table. Writers share vtables, so the next table
+  /// of the type usually matches: it needs only enough room and the same alignment.
+  struct Layout {
+    uint32_t vtable = 0;
+    /// Where the last scalar ends. The initial value matches no table.
+    uint32_t extent = UINT32_MAX;
+    /// One bit for each row of the type: the field is present and is not a scalar.
+    uint32_t references = 0;
+    uint8_t type = 0;
+    /// The alignment of the widest scalar, minus 1, and these bits of the table's position.
+    uint8_t alignment = 0;
+    uint8_t position = 0;
+  };
+  static constexpr size_t kLayouts = 32;
+
+  bool matches(const Layout& layout, const Vtable& vtable, size_t type) const {
+    return layout.type == type && layout.vtable == vtable.position &&
+           layout.extent <= bytes_.size() - vtable.table &&
+           ((layout.position ^ vtable.table) & layout.alignment) == 0;
+  }
+  bool read_layout(const Vtable& vtable, size_t type, Layout* layout) const;
+
+  /// Logs the fault of a field and returns false.
+  bool log_field(size_t position, size_t type, const FieldRule& field, const char* fault) const;
   size_t field_position(const Vtable& vtable, size_t slot) const;
   bool field(const Vtable& vtable, size_t position, const FieldRule& field);
   bool vector(size_t position, size_t width, size_t* first, size_t* count);
@@ -52,6 +78,8 @@ class Walk final {
   Span<const uint8_t> bytes_;
   const StructureRules& rules_;
   size_t visits_left_;
+  /// Indexed by the type modulo kLayouts.
+  Layout layouts_[kLayouts];
 };
 
 bool Walk::follow(size_t position, size_t* target) const {
@@ -70,9 +98,38 @@ bool Walk::table(size_t position, size_t type) {
            rules_.names[type], position, bytes_.size());
     return false;
   }
-  constexpr size_t kSmallestVtable = 2 * sizeof(uint16_t);
   // A vtable before the bytes wraps around: its position is then beyond their end.
   Vtable vtable{position, position - static_cast<size_t>(read<int32_t>(position)), 0};
+  Layout& known = layouts_[type % kLayouts];
+  if (!matches(known, vtable, type)) {
+    Layout layout;
+    if (!read_layout(vtable, type, &layout)) {
+      return false;
+    }
+    known = layout;
+  }
+  vtable.size = read<uint16_t>(vtable.position);
+  const FieldRule* row = rules_.fields.data() + rules_.tables[type].first;
+  for (uint32_t left = known.references; left != 0; left >>= 1, ++row) {
+    if ((left & 1) != 0 && !field(vtable, field_position(vtable, row->vtable_slot), *row)) {
+      return log_field(position, type, *row, "damaged");
+    }
+  }
+  return true;
+}
+
+bool Walk::log_field(size_t position, size_t type, const FieldRule& field,
+                     const char* fault) const {
+  (void)position, (void)type, (void)field, (void)fault;  // for the message alone
+  ET_LOG(Error, "flatbuffer: table %s at byte %zu: the field in vtable slot %u is %s",
+         rules_.names[type], position, static_cast<unsigned>(field.vtable_slot), fault);
+  return false;
+}
+
+/// Checks the vtable, the presence of required fields and the places of scalars.
+bool Walk::read_layout(const Vtable& at, size_t type, Layout* layout) const {
+  constexpr size_t kSmallestVtable = 2 * sizeof(uint16_t);
+  Vtable vtable = at;
   if (inside(vtable.position, kSmallestVtable, sizeof(uint16_t))) {
     vtable.size = read<uint16_t>(vtable.position);
   }
@@ -81,27 +138,32 @@ bool Walk::table(size_t position, size_t type) {
     ET_LOG(Error,
            "flatbuffer: vtable of table %s at byte %zu has %zu bytes, or is not inside the %zu "
            "bytes",
-           rules_.names[type], position, vtable.size, bytes_.size());
+           rules_.names[type], at.table, vtable.size, bytes_.size());
     return false;
   }
+  layout->vtable = static_cast<uint32_t>(vtable.position);
+  layout->type = static_cast<uint8_t>(type);
+  layout->position = static_cast<uint8_t>(vtable.table);
+  layout->extent = 0;
   const TableRule rule = rules_.tables[type];
-  const FieldRule* row = rules_.fields.data() + rule.first;
-  const size_t size = bytes_.size();
-  for (const FieldRule* const end = row + rule.count; row != end; ++row) {
-    const size_t at = field_position(vtable, row->vtable_slot);
-    const size_t width = width_of(row->kind);
-    // Most fields are absent, or numbers.
-    const bool is_right = at == position ? row->presence == Presence::Optional
-                          : row->kind <= FieldKind::Scalar8
-                              ? at + width <= size && (at & (width - 1)) == 0
-                              : field(vtable, at, *row);
-    if (is_right) {
-      continue;
+  for (unsigned i = 0; i < rule.count; ++i) {
+    const FieldRule& row = rules_.fields[rule.first + i];
+    const size_t offset = field_position(vtable, row.vtable_slot) - vtable.table;
+    if (offset == 0) {
+      if (row.presence == Presence::Required) {
+        return log_field(at.table, type, row, "missing");
+      }
+    } else if (row.kind > FieldKind::Scalar8) {
+      layout->references |= 1u << i;
+    } else {
+      const size_t width = width_of(row.kind);
+      if (offset + width > bytes_.size() - vtable.table ||
+          ((vtable.table + offset) & (width - 1)) != 0) {
+        return log_field(at.table, type, row, "damaged");
+      }
+      layout->extent = std::max(layout->extent, static_cast<uint32_t>(offset + width));
+      layout->alignment = static_cast<uint8_t>(layout->alignment | (width - 1));
     }
-    ET_LOG(Error, "flatbuffer: table %s at byte %zu: the field in vtable slot %u is %s",
-           rules_.names[type], position, static_cast<unsigned>(row->vtable_slot),
-           at == position ? "missing" : "damaged");
-    return false;
   }
   return true;
 }
@@ -183,6 +245,8 @@ bool Walk::union_member(const Vtable& vtable, const FieldRule& field, size_t tar
 }  // namespace
 
 Error verify_flatbuffer_structure(Span<const uint8_t> bytes, const StructureRules& rules) {
+  ET_CHECK_OR_RETURN_ERROR(bytes.size() <= INT32_MAX, InvalidProgram,
+                           "flatbuffer of %zu bytes, expected at most %d", bytes.size(), INT32_MAX);
   Walk walk(bytes, rules);
   size_t position = 0;
   ET_CHECK_OR_RETURN_ERROR(walk.follow(0, &position), InvalidProgram,

@@ -49,7 +49,7 @@ struct FieldRule {
   uint8_t members = 0;
 };
 
-/// The rows of one table: fields[first], fields[first + 1], ...
+/// The rows of one table, at most 32: fields[first], fields[first + 1], ...
 struct TableRule {
   uint8_t first = 0;
   uint8_t count = 0;
@@ -66,7 +66,7 @@ struct StructureRules {
   uint8_t root;
 };
 
-/// Walks `bytes` (aligned to 8; a 4-byte root offset first) from its root.
+/// Walks `bytes` (at most 2 GB, aligned to 8; a 4-byte root offset first) from its root.
 /// The walk visits at most one table or vector for each byte, so that tables which are shared a
 /// thousandfold cannot make a small file slow to check.
 /// @retval Error::InvalidProgram After a log message with the table, the field's slot and the byte.
