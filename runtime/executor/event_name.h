@@ -9,15 +9,15 @@ namespace executorch::runtime::internal {
 
 constexpr size_t kEventNameSize = kOperatorTextSize + 12;
 
-/// Writes "native_call_add.out" for a call of aten::add.out; "native_call_" if its name does not
-/// fit. It is written for every call that is traced, so that it looks at each character once.
-inline void write_event_name(const executorch_flatbuffer::ExecutionPlan& plan, size_t instruction,
+/// Writes "native_call_add.out" for a call of operator `index`, aten::add.out; "native_call_" if
+/// its name does not fit. It is written for every call that is traced, so that it looks at each
+/// character once.
+inline void write_event_name(const executorch_flatbuffer::ExecutionPlan& plan, size_t index,
                              char (&out)[kEventNameSize]) {
   constexpr char kPrefix[] = "native_call_";
   constexpr size_t kPrefixSize = sizeof(kPrefix) - 1;
   memcpy(out, kPrefix, sizeof(kPrefix));
-  const auto* call = instruction_at(plan, instruction)->instr_args_as_KernelCall();
-  const auto& op = *plan.operators()->Get(static_cast<uint32_t>(call->op_index()));
+  const auto& op = *plan.operators()->Get(static_cast<uint32_t>(index));
   const std::string_view whole = text_view(op.name());
   const std::string_view overload = text_view(op.overload());
   const size_t colons = whole.find("::");

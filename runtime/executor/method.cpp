@@ -58,20 +58,6 @@ Method::~Method() {
   }
 }
 
-size_t Method::delegate_scratch_size() const {
-  size_t total = 0;
-  for (size_t i = 0; i < delegates_made_; ++i) {
-    const Scratch scratch = block_.delegates[i].backend->scratch(block_.delegates[i].handle);
-    bool is_counted = scratch.memory == nullptr;
-    for (size_t j = 0; j < i && !is_counted; ++j) {
-      const internal::Delegate& other = block_.delegates[j];
-      is_counted = other.backend->scratch(other.handle).memory == scratch.memory;
-    }
-    total += is_counted ? 0 : scratch.size;
-  }
-  return total;
-}
-
 Error Method::check_usable() const {
   ET_CHECK_OR_RETURN_ERROR(program_ != nullptr, InvalidState, "method '%s' was moved from", name());
   return Error::Ok;
@@ -350,7 +336,7 @@ Error Method::run_next_traced(KernelRuntimeContext& context) {
   Error error = Error::Ok;
   if (instruction.opcode == Opcode::Kernel) {
     char name[executorch::runtime::internal::kEventNameSize];
-    executorch::runtime::internal::write_event_name(*plan_, next_, name);
+    executorch::runtime::internal::write_event_name(*plan_, instruction.op, name);
     const internal::EventTracerOperatorScope scope(event_tracer_, name);
     error = run_next(context);
   } else if (instruction.opcode == Opcode::Delegate) {

@@ -66,7 +66,8 @@ class Method final {
   Result<size_t> memory_planned_buffer_size(size_t index);
 
   /// The bytes of working memory that the method's delegates took beyond its allocators. Memory
-  /// that several of them share counts once; other methods may share it too.
+  /// that several of them share counts once (of more than 16 delegates, only if there is temporary
+  /// memory to compare them in); other methods may share it too.
   size_t delegate_scratch_size() const;
 
   /// Sets an input. A tensor must be of the input's dtype and rank, dense in its dim order, and of
@@ -81,7 +82,9 @@ class Method final {
   /// program's value.
   /// @retval Error::InvalidArgument The method has no such input.
   [[nodiscard]] Error clear_input(size_t input_idx);
-  /// Whether the plan has memory for the input, and no value depends on where the input is.
+  /// Whether the plan has memory for the input, and no value depends on where the input is. The
+  /// first question of this kind finds the answers for all inputs and outputs, in temporary memory
+  /// if they are more than 16: false where there is none.
   bool input_stands_alone(size_t input_idx) const;
   /// As set_input(), for an input that the plan has memory for: it is not copied there. The method
   /// reads the tensor where it is, which must stay as it is until execution has ended.
@@ -115,7 +118,8 @@ class Method final {
   const EValue& get_input(size_t i) const;
   [[nodiscard]] Error get_inputs(EValue* input_evalues, size_t length);
 
-  /// The tensor of that name (a parameter or buffer). Its data may be changed.
+  /// The tensor of that name (a parameter or buffer), or one of them if several have it. Its data
+  /// may be changed.
   /// @retval Error::NotFound There is none.
   Result<executorch::aten::Tensor> get_attribute(std::string_view name);
 
@@ -193,7 +197,8 @@ class Method final {
   /// The tensor that output `index` is in the program, wherever a MoveCall has pointed the value
   /// to.
   executorch::aten::Tensor own_output(size_t index) const;
-  bool output_is_planned(size_t index) const;
+  /// Whether the value has the flag, one of those that mark_unaliased_values() sets.
+  bool is_unaliased(size_t value, uint8_t flag) const;
   /// The checks that any memory for an output has to pass.
   Error give_output_memory(void* buffer, size_t size, size_t output_idx);
 
@@ -259,6 +264,16 @@ class Method final {
     void* context = nullptr;
   };
   LoopLimits loop_limits_;
+  /// Where questions that are asked for each index in turn go on.
+  struct Cache {
+    /// Where get_attribute() begins to look.
+    size_t next_attribute = 0;
+    /// own_output(): the first `counted_values` values have `counted_tensors` tensors.
+    size_t counted_values = 0;
+    size_t counted_tensors = 0;
+    bool unaliased_are_marked = false;
+  };
+  mutable Cache cache_;
   /// Made by the first execution on other threads; null before.
   internal::AsyncState* async_state_ = nullptr;
   void (*end_async_state_)(internal::AsyncState*) = nullptr;

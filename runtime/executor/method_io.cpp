@@ -1,15 +1,19 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Inputs and outputs of a method.
+// Inputs and outputs of a method, and queries between executions.
+#include <algorithm>
+#include <functional>
+
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <executorch/runtime/core/exec_aten/util/dtype_info.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_rebind.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_shape_to_c_string.h>
-#include <executorch/runtime/executor/lone_output.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/optional_vector.h>
 #include <executorch/runtime/executor/plan_values.h>
+#include <executorch/runtime/executor/platform_memory_allocator.h>
 #include <executorch/runtime/executor/tensor_source.h>
+#include <executorch/runtime/executor/unaliased_values.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch {
@@ -175,13 +179,24 @@ Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
   return Error::Ok;
 }
 
-bool Method::input_stands_alone(size_t input_idx) const {
-  if (input_idx >= inputs_size() || parametric_plan_.exists()) {
+bool Method::is_unaliased(size_t value, uint8_t flag) const {
+  if (parametric_plan_.exists()) {
     return false;
   }
-  const auto value = static_cast<size_t>(items(plan_->inputs())[input_idx]);
-  return (block_.flags[value] & internal::kWrittenValue) == 0 &&
-         internal::is_lone_input(*plan_, input_idx);
+  if (!cache_.unaliased_are_marked) {
+    internal::PlatformMemoryAllocator platform;
+    MemoryAllocator& temp = temp_allocator_ != nullptr ? *temp_allocator_ : platform;
+    cache_.unaliased_are_marked =
+        internal::mark_unaliased_values(*plan_, block_, temp) == Error::Ok;
+    temp.reset();
+  }
+  return (block_.flags[value] & flag) != 0;
+}
+
+bool Method::input_stands_alone(size_t input_idx) const {
+  return input_idx < inputs_size() &&
+         is_unaliased(static_cast<size_t>(items(plan_->inputs())[input_idx]),
+                      internal::kUnaliasedInput);
 }
 
 Error Method::lend_input(const EValue& input_evalue, size_t input_idx) {
@@ -284,8 +299,9 @@ Error Method::set_output_data_ptr(void* buffer, size_t size, size_t output_idx) 
 }
 
 bool Method::output_stands_alone(size_t output_idx) const {
-  return output_idx < outputs_size() && !parametric_plan_.exists() &&
-         internal::is_lone_output(*plan_, output_idx);
+  return output_idx < outputs_size() &&
+         is_unaliased(static_cast<size_t>(items(plan_->outputs())[output_idx]),
+                      internal::kUnaliasedOutput);
 }
 
 Error Method::replace_output_data_ptr(void* buffer, size_t size, size_t output_idx) {
@@ -301,11 +317,14 @@ et::Tensor Method::own_output(size_t index) const {
   if ((block_.flags[value] & internal::kMovedValue) == 0) {
     return block_.values[value].toTensor();
   }
-  size_t tensors = 0;
-  for (uint32_t i = 0; i < value; ++i) {
-    tensors += tensor_at(*plan_, i) != nullptr ? 1 : 0;
+  // Outputs in the order of their values, or against it, take one walk together.
+  for (; cache_.counted_values < value; ++cache_.counted_values) {
+    cache_.counted_tensors += tensor_at(*plan_, cache_.counted_values) != nullptr ? 1 : 0;
   }
-  return internal::tensor_in(block_.tensors[tensors]);
+  for (; cache_.counted_values > value; --cache_.counted_values) {
+    cache_.counted_tensors -= tensor_at(*plan_, cache_.counted_values - 1) != nullptr ? 1 : 0;
+  }
+  return internal::tensor_in(block_.tensors[cache_.counted_tensors]);
 }
 
 Error Method::give_output_memory(void* buffer, size_t size, size_t output_idx) {
@@ -323,9 +342,43 @@ Error Method::give_output_memory(void* buffer, size_t size, size_t output_idx) {
   return internal::set_tensor_data(own, buffer, size);
 }
 
+size_t Method::delegate_scratch_size() const {
+  constexpr size_t kOnStack = 16;
+  Scratch on_stack[kOnStack];
+  Scratch* all = on_stack;
+  internal::PlatformMemoryAllocator platform;
+  MemoryAllocator& temp = temp_allocator_ != nullptr ? *temp_allocator_ : platform;
+  if (delegates_made_ > kOnStack) {
+    all = temp.allocateList<Scratch>(delegates_made_);
+  }
+  size_t total = 0;
+  for (size_t i = 0; i < delegates_made_; ++i) {
+    const internal::Delegate& delegate = block_.delegates[i];
+    const Scratch scratch = delegate.backend->scratch(delegate.handle);
+    total += scratch.size;
+    if (all != nullptr) {
+      all[i] = scratch;
+    }
+  }
+  if (all != nullptr) {
+    std::sort(all, all + delegates_made_, [](const Scratch& a, const Scratch& b) {
+      return std::less<const void*>()(a.memory, b.memory);
+    });
+    for (size_t i = 1; i < delegates_made_; ++i) {
+      total -= all[i].memory != nullptr && all[i].memory == all[i - 1].memory ? all[i].size : 0;
+    }
+  }
+  temp.reset();
+  return total;
+}
+
 Result<et::Tensor> Method::get_attribute(std::string_view name) {
   ET_CHECK_OK_OR_RETURN_ERROR(check_usable());
-  for (size_t i = 0; i < block_.values.size(); ++i) {
+  // Names in the order of the program take one walk together.
+  const size_t size = block_.values.size();
+  for (size_t looked_at = 0; looked_at < size; ++looked_at) {
+    const size_t i = cache_.next_attribute;
+    cache_.next_attribute = i + 1 < size ? i + 1 : 0;
     const fb::Tensor* tensor = tensor_at(*plan_, i);
     const fb::ExtraTensorInfo* extra = tensor == nullptr ? nullptr : tensor->extra_tensor_info();
     if (extra != nullptr && name == text(extra->fully_qualified_name())) {

@@ -76,7 +76,9 @@ size_t count_arguments(const fb::Instruction& instruction) {
                                                           : 1;
 }
 
-MethodCounts count_plan(const fb::ExecutionPlan& plan, size_t plan_words) {
+}  // namespace
+
+MethodCounts count_method(const fb::ExecutionPlan& plan, size_t plan_words) {
   MethodCounts counts;
   counts.inputs = count(plan.inputs());
   counts.operators = count(plan.operators());
@@ -96,13 +98,9 @@ MethodCounts count_plan(const fb::ExecutionPlan& plan, size_t plan_words) {
   return counts;
 }
 
-}  // namespace
-
-size_t method_block_size(const fb::ExecutionPlan& plan, size_t plan_words) {
-  // The walk of lay_out_method(), so that it is compiled once. The arrays' addresses are not used.
-  BlockCursor cursor(kMethodBlockAlignment);
-  MethodBlock unused;
-  lay_out(count_plan(plan, plan_words), &cursor, &unused);
+size_t lay_out_method(const MethodCounts& counts, uint8_t* memory, MethodBlock* block) {
+  BlockCursor cursor(reinterpret_cast<uintptr_t>(memory), block);
+  lay_out(counts, &cursor, block);
   return cursor.size();
 }
 
@@ -155,12 +153,6 @@ void release_growing(const MethodBlock& block) {
       growth.release(growth);
     }
   }
-}
-
-void lay_out_method(const fb::ExecutionPlan& plan, size_t plan_words, uint8_t* memory,
-                    MethodBlock* block) {
-  BlockCursor cursor(reinterpret_cast<uintptr_t>(memory));
-  lay_out(count_plan(plan, plan_words), &cursor, block);
 }
 
 }  // namespace internal

@@ -5,8 +5,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <optional>
+#include <type_traits>
 
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/evalue.h>
@@ -93,10 +95,14 @@ enum ValueFlag : uint8_t {
   kMadeView = 16,
   /// While loading: memory of the input, which is no view, is written to for another value.
   kConsumedInput = 16,
+  /// Once mark_unaliased_values() has run: no value depends on where the output is.
+  kUnaliasedOutput = 16,
   /// A call writes to it, or to a value that may be the same tensor.
   kWrittenValue = 32,
   /// While loading: a call writes to it, or one that may be the same, whose sizes may change then.
   kResizedValue = 64,
+  /// Once mark_unaliased_values() has run: no value depends on where the input is.
+  kUnaliasedInput = 64,
   /// Has no memory until an execution gives it some.
   kLateValue = 128,
 };
@@ -127,11 +133,11 @@ struct MethodBlock {
   /// Of all lists, then of all instructions.
   Span<EValue*> pointers;
 
+  /// Of tensors without bound, with their sizes.
+  Span<TensorGrowth> growths;
   /// Sizes of tensors that may change theirs.
   Span<executorch::aten::SizesType> sizes;
   Span<executorch::aten::StridesType> strides;
-  /// Of tensors without bound, which have theirs here.
-  Span<TensorGrowth> growths;
   /// Of each value: bits of ValueFlag.
   Span<uint8_t> flags;
   /// The method's parametric plan as the program has it, and room for the results of its steps.
@@ -196,24 +202,40 @@ class BlockSize {
   bool overflow_ = false;
 };
 
-/// Points arrays into the block of memory at an address, one after the other. Nothing is read or
-/// written there.
+/// Points the arrays of a MethodBlock into the block of memory at an address, one after the other,
+/// in the order in which they are declared. Nothing is read or written at the address.
 class BlockCursor final : public BlockSize {
  public:
-  explicit BlockCursor(uintptr_t address) : address_(address) {}
+  BlockCursor(uintptr_t address, MethodBlock* block)
+      : address_(address), next_(reinterpret_cast<uint8_t*>(block)) {}
 
   template <typename T>
   void take(size_t count, Span<T>* array) {
     static_assert(alignof(T) <= kMethodBlockAlignment, "the block's alignment is not enough");
-    *array = Span<T>(static_cast<T*>(next(count, sizeof(T), alignof(T))), count);
+    static_assert(sizeof(Span<T>) == sizeof(Array) && std::is_trivially_copyable_v<Span<T>>,
+                  "an array is copied to the span");
+    ET_DCHECK(reinterpret_cast<uint8_t*>(array) == next_);
+    take_next(count, sizeof(T) * kAlignments | alignof(T));
   }
 
  private:
-  ET_NOINLINE void* next(size_t count, size_t size, size_t alignment) {
-    return reinterpret_cast<void*>(address_ + advance(count, size, alignment));
+  struct Array {
+    void* data;
+    size_t size;
+  };
+  static constexpr size_t kAlignments = 2 * kMethodBlockAlignment;
+
+  /// One function for all arrays, with few arguments: a third of the code. `item` has the size and
+  /// alignment of an item.
+  ET_NOINLINE void take_next(size_t count, size_t item) {
+    const size_t start = advance(count, item / kAlignments, item % kAlignments);
+    const Array array{reinterpret_cast<void*>(address_ + start), count};
+    memcpy(next_, &array, sizeof(array));
+    next_ += sizeof(array);
   }
 
   uintptr_t address_;
+  uint8_t* next_;
 };
 
 /// Takes every array of `block`; `Cursor` is one of the two above.
@@ -257,14 +279,13 @@ constexpr size_t method_block_size(const MethodCounts& counts) {
   return cursor.size();
 }
 
-/// Bytes of the block; SIZE_MAX if they do not fit size_t. `plan_words`: how long the method's
-/// parametric plan is (see parametric_plan.h).
-size_t method_block_size(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words);
+/// Counts what the block has. `plan_words`: how long the method's parametric plan is (see
+/// parametric_plan.h).
+MethodCounts count_method(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words);
 
-/// Points `block`'s arrays into `memory`, which has method_block_size() bytes, aligned to
-/// kMethodBlockAlignment.
-void lay_out_method(const executorch_flatbuffer::ExecutionPlan& plan, size_t plan_words,
-                    uint8_t* memory, MethodBlock* block);
+/// Points `block`'s arrays into `memory`, which has as many bytes as this returns, aligned to
+/// kMethodBlockAlignment; SIZE_MAX if they do not fit size_t. `memory` may be null, to find out.
+size_t lay_out_method(const MethodCounts& counts, uint8_t* memory, MethodBlock* block);
 
 /// Constructs, and destroys, what must be before and after it is assigned to: values always, and
 /// whatever holds counted references (in ATen mode).

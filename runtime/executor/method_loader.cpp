@@ -65,14 +65,15 @@ Error MethodLoader::run() {
 
 Error MethodLoader::allocate() {
   const size_t plan_words = request_.program.parametric_plan_words(request_.plan);
-  const size_t size = internal::method_block_size(request_.plan, plan_words);
+  const internal::MethodCounts counts = internal::count_method(request_.plan, plan_words);
+  const size_t size = internal::lay_out_method(counts, nullptr, &method_.block_);
   void* memory =
       request_.memory.method_allocator()->allocate(size, internal::kMethodBlockAlignment);
+  internal::lay_out_method(memory == nullptr ? internal::MethodCounts() : counts,
+                           static_cast<uint8_t*>(memory), &method_.block_);
   ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
                            "method '%s': the method allocator has no %zu bytes",
                            request_.plan.name()->c_str(), size);
-  internal::lay_out_method(request_.plan, plan_words, static_cast<uint8_t*>(memory),
-                           &method_.block_);
   internal::construct_references(method_.block_);
   std::fill(method_.block_.plan_values.begin(), method_.block_.plan_values.end(), 0);
   return internal::parametric_plans_are_linked()

@@ -127,24 +127,41 @@ Result<TensorInfo> MethodMeta::output_tensor_meta(size_t index) const {
   return tensor_meta(items(plan_->outputs()), index);
 }
 
+namespace {
+
+/// Value `index` if it is a tensor with a name, else null.
+const fb::Tensor* attribute_at(const fb::ExecutionPlan& plan, size_t index) {
+  const fb::Tensor* tensor = tensor_at(plan, index);
+  return tensor == nullptr || tensor_name(*tensor).empty() ? nullptr : tensor;
+}
+
+}  // namespace
+
 size_t MethodMeta::num_attributes() const {
-  size_t found = 0;
-  for (size_t i = 0; i < value_count(*plan_); ++i) {
-    const fb::Tensor* tensor = tensor_at(*plan_, i);
-    found += tensor != nullptr && !tensor_name(*tensor).empty() ? 1 : 0;
+  size_t found = attributes_.get().second;
+  if (found == 0) {
+    found = 1;
+    for (size_t i = 0; i < value_count(*plan_); ++i) {
+      found += attribute_at(*plan_, i) != nullptr ? 1 : 0;
+    }
+    attributes_.set({0, found});
   }
-  return found;
+  return found - 1;
 }
 
 Result<TensorInfo> MethodMeta::attribute_tensor_meta(size_t index) const {
-  size_t found = 0;
-  for (size_t i = 0; i < value_count(*plan_); ++i) {
-    const fb::Tensor* tensor = tensor_at(*plan_, i);
-    if (tensor != nullptr && !tensor_name(*tensor).empty() && found++ == index) {
+  auto [value, before] = attribute_.get();
+  while (before > index) {
+    before -= attribute_at(*plan_, --value) != nullptr ? 1 : 0;
+  }
+  for (; value < value_count(*plan_); ++value) {
+    const fb::Tensor* const tensor = attribute_at(*plan_, value);
+    if (tensor != nullptr && before++ == index) {
+      attribute_.set({value, index});
       return TensorInfo(*tensor);
     }
   }
-  ET_LOG(Error, "method '%s': attribute %zu of %zu", name(), index, found);
+  ET_LOG(Error, "method '%s': attribute %zu of %zu", name(), index, before);
   return Error::InvalidArgument;
 }
 
@@ -182,7 +199,8 @@ Result<etensor::Device> MethodMeta::memory_planned_buffer_device(size_t index) c
 }
 
 size_t MethodMeta::method_allocator_size() const {
-  return internal::method_block_size(*plan_, plan_words_);
+  internal::MethodBlock unused;
+  return internal::lay_out_method(internal::count_method(*plan_, plan_words_), nullptr, &unused);
 }
 
 bool MethodMeta::uses_backend(const char* backend_name) const {

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <string_view>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
@@ -57,6 +58,42 @@ class TensorInfo final {
 struct OperatorName {
   const char* name;
   const char* overload;
+};
+
+/// Two numbers that say where the last search ended, for the next one to go on there. Threads may
+/// use it at the same time: they read and write both numbers at once. Numbers that do not fit half
+/// a word are not kept.
+class SearchPosition final {
+ public:
+  struct Numbers {
+    size_t first;
+    size_t second;
+  };
+
+  SearchPosition() = default;
+  SearchPosition(const SearchPosition& other) noexcept : word_(other.load()) {}
+  SearchPosition& operator=(const SearchPosition& other) noexcept {
+    word_.store(other.load(), std::memory_order_relaxed);
+    return *this;
+  }
+
+  Numbers get() const {
+    const uintptr_t word = load();
+    return {word >> kHalf, word & kMost};
+  }
+  void set(Numbers numbers) {
+    if (numbers.first <= kMost && numbers.second <= kMost) {
+      word_.store(numbers.first << kHalf | numbers.second, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr unsigned kHalf = sizeof(uintptr_t) * 4;
+  static constexpr uintptr_t kMost = (uintptr_t{1} << kHalf) - 1;
+
+  uintptr_t load() const { return word_.load(std::memory_order_relaxed); }
+
+  std::atomic<uintptr_t> word_{0};
 };
 
 /// What a program says of one of its methods: all that can be known without loading it. A view: the
@@ -130,6 +167,11 @@ class MethodMeta final {
   const executorch_flatbuffer::ExecutionPlan* plan_;
   /// Of the parametric plan.
   size_t plan_words_;
+  /// A value, and how many attributes there are before it. So attributes that are asked for one
+  /// after the other take one walk together.
+  mutable SearchPosition attribute_;
+  /// The number of attributes and 1; 0: they have not been counted.
+  mutable SearchPosition attributes_;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE

@@ -143,9 +143,13 @@ const fb::ExecutionPlan* Program::find_plan(const char* method_name) const {
     ET_LOG(Error, "no name of a method");
     return nullptr;
   }
-  for (size_t i = 0; i < num_methods(); ++i) {
+  // From the last one that was found: names in the order of the file take one walk together.
+  const size_t methods = num_methods();
+  size_t i = found_plan_.get().second;
+  for (size_t left = methods; left > 0; --left, i = i + 1 < methods ? i + 1 : 0) {
     const fb::ExecutionPlan* plan = program_->execution_plan()->Get(i);
     if (strcmp(text(plan->name()), method_name) == 0) {
+      found_plan_.set({0, i});
       return plan;
     }
   }

@@ -156,6 +156,8 @@ class Program final {
   /// The segment of constants; empty if there is none.
   FreeableBuffer constants_;
   internal::ProgramDataMap data_map_;
+  /// The method that was last looked for.
+  mutable SearchPosition found_plan_;
 };
 
 }  // namespace ET_RUNTIME_NAMESPACE
