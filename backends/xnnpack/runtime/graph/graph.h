@@ -74,7 +74,30 @@ struct Clamp {
 };
 
 /// Nodes that only fusion makes; no payload has them.
-enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution };
+enum class Fused : uint8_t { No, Silu, LayerNorm, PlaneConvolution, Attention };
+
+/// What fuse_attention() found around a softmax of scores. The node's operands are queries, keys,
+/// values and the mask, or kNoValue; its result has the shape of the last product's.
+struct FusedAttention {
+  enum : size_t { kQuery, kKey, kValue, kMask, kResult, kOrders };
+
+  /// Changes of layout behind an operand and behind the result: dimension d is dimension order[d]
+  /// of the operand.
+  uint8_t orders[kOrders][Shape::kMaxRank];
+  /// Of keys: [..., keys, channels]; else [..., channels, keys].
+  bool keys_are_rows = false;
+  /// Of values: [..., channels, keys]; else [..., keys, channels].
+  bool values_are_columns = false;
+  float scale = 1;
+
+  FusedAttention() {
+    for (auto& order : orders) {
+      for (size_t d = 0; d < Shape::kMaxRank; ++d) {
+        order[d] = static_cast<uint8_t>(d);
+      }
+    }
+  }
+};
 
 struct Node {
   static constexpr size_t kMaxOperands = 6;
@@ -102,12 +125,16 @@ struct Node {
   kernels::engine::Activation activation = kernels::engine::Activation::None;
   /// Added to the result before the clamp and activation.
   uint32_t residual = kNoValue;
-  /// The value that the product made before the addition became part of it.
+  /// A value of which only the shape is needed: the one that the product made before the addition
+  /// became part of it.
   uint32_t unfused = kNoValue;
 
   // Fused layer norms only: elements that share a mean, and the addend of the variance.
   size_t norm_length = 0;
   float epsilon = 0;
+
+  // Fused attention only; `unfused` has the shape of the scores.
+  FusedAttention attention;
 
   template <typename Table>
   const Table& as() const {
