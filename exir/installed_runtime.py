@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The runtime beside the compiler, if there is one. The compiler depends on none: it asks for its witness by name."""
+"""The installed runtime, where there is one. The compiler works without it and imports the runtime's probe by name."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 if TYPE_CHECKING:
     from executorch.exir.lowered_backend_module import LoweredBackendModule
 
-__all__ = ["RuntimeWitness", "installed_runtime"]
+__all__ = ["RuntimeProbe", "installed_runtime"]
 
-_WITNESS = "executorch.export.runtime_witness"
+_PROBE = "executorch.export.runtime_probe"
 
 
-class RuntimeWitness(Protocol):
-    """Functions of the witness's module. Each raises RuntimeError where the runtime refuses."""
+class RuntimeProbe(Protocol):
+    """Functions of the probe's module. Each raises RuntimeError where the runtime refuses."""
 
     def backend_names(self) -> Collection[str]: ...
 
@@ -29,9 +29,9 @@ class RuntimeWitness(Protocol):
 
 
 @cache
-def installed_runtime() -> RuntimeWitness | None:
-    """The witness, or None where the Python runtime is not installed."""
+def installed_runtime() -> RuntimeProbe | None:
+    """Return the probe, or None where the Python runtime is not installed."""
     try:
-        return cast(RuntimeWitness, importlib.import_module(_WITNESS))
+        return cast(RuntimeProbe, importlib.import_module(_PROBE))
     except ImportError:
         return None

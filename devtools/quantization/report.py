@@ -17,7 +17,7 @@ from torch.fx import GraphModule, Node
 
 from executorch.devtools.quantization.noise import CallKey, calls_by_key, noise_of_calls, operator_name
 from executorch.exir.backend.partition.fallback import FALLBACK
-from executorch.exir.backend.partition.float_fallback import IN_FLOAT
+from executorch.exir.backend.partition.float_fallback import FLOAT_FALLBACK
 from executorch.exir.error import module_name
 from executorch.exir.error import operator_name as edge_name
 from executorch.exir.graph_module import all_graph_modules
@@ -191,7 +191,7 @@ def _places(program: ExportedProgram) -> dict[str, list[tuple[str, str]]]:
                 inside = delegates[node].original_module.graph.nodes
                 for each in filter(_is_weighted, inside):
                     backend = f"delegated to {delegates[node].backend_id}"
-                    found.setdefault(module_name(each), []).append((backend, each.meta.get(IN_FLOAT, "")))
+                    found.setdefault(module_name(each), []).append((backend, each.meta.get(FLOAT_FALLBACK, "")))
             elif _is_weighted(node):
                 reasons = [f"{name}: {reason}" for name, reason in node.meta.get(FALLBACK, ())]
                 place, why = _place(node, verdicts)
@@ -207,8 +207,8 @@ def _in_float(program: ExportedProgram) -> tuple[InFloat, ...]:
         for _, delegate, _ in get_lowered_submodules(held):
             runs = f"delegated to {delegate.backend_id}"
             for node in delegate.original_module.graph.nodes:
-                if IN_FLOAT in node.meta:
-                    found.append(InFloat(module_name(node), edge_name(node.target), runs, node.meta[IN_FLOAT]))
+                if FLOAT_FALLBACK in node.meta:
+                    found.append(InFloat(module_name(node), edge_name(node.target), runs, node.meta[FLOAT_FALLBACK]))
     return tuple(found)
 
 

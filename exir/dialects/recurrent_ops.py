@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Operators `recurrent::…`: stacks of recurrent layers kept whole, where PyTorch's decomposition writes out each step.
 
-`recurrent::lstm`, `gru`, `rnn_tanh`, `rnn_relu` take what `aten::lstm.input` and its kin do, but what training needs:
+`recurrent::lstm`, `gru`, `rnn_tanh`, `rnn_relu` take the arguments of `aten::lstm.input`, without those for training:
 input (steps, batch, features), or (batch, steps, features) with batch_first; hx: states (layers * directions, batch,
 size), of the LSTM a list of the hidden state and the cells'; params: for each layer and direction weights of the input
 and of the hidden state, both biases if has_biases, weights of the projection if the two states differ in size. They

@@ -71,9 +71,9 @@ def find_order(state: MethodState, method: str) -> Order:
     pairs: list[tuple[int, int]] = []
     last_write: dict[Hashable, int] = {}
     reads_since: dict[Hashable, int] = {}
-    for task, touches in enumerate(tasks):
+    for task, effects in enumerate(tasks):
         keys: dict[Hashable, bool] = {}
-        for touch in touches:
+        for touch in effects:
             for key in touched.keys(*touch):
                 keys[key] = keys.get(key, False) or touch[1]
         waits_for = 0
@@ -177,8 +177,8 @@ def _overload(name: str, overload: str) -> torch._ops.OpOverload | None:
 def _check_plan(state: MethodState, method: str, tasks: Sequence[Sequence[_Touch]], before: Sequence[int]) -> None:
     """Every two tasks that touch a byte, one of them writing it, have an order that does not come from the plan."""
     rows: list[tuple[int, int, int, int, bool, int]] = []
-    for task, touches in enumerate(tasks):
-        for value, is_written, with_data in touches:
+    for task, effects in enumerate(tasks):
+        for value, is_written, with_data in effects:
             place = _place(state, value) if with_data else None
             if place is not None:
                 rows.append((*place, task, is_written, value))

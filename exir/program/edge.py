@@ -20,7 +20,7 @@ from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
 from executorch.exir.program.program_graph import set_verifiers
-from executorch.exir.rewrite.name_branch_modules import name_modules_of_branches
+from executorch.exir.rewrite.name_branch_modules import name_branch_modules
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier, WellFormed
 
 
@@ -52,7 +52,7 @@ def edge_program(
     warn_of_training(program)
     made = decompose(program, kept, config.unroll_recurrent)
     made._verifiers = [WellFormed]
-    name_modules_of_branches(made)  # errors of all steps say modules
+    name_branch_modules(made)  # errors of all steps say modules
     for position, step in enumerate(steps_to_edge(config)):
         step(made)
         if position == 0 and config._check_ir_validity:

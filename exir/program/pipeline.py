@@ -40,7 +40,7 @@ from executorch.exir.passes.views.replace_view_copy_with_view_pass import Replac
 from executorch.exir.program.program_graph import sync_signature
 from executorch.exir.program.target import target_operators
 from executorch.exir.rewrite.program_constants import drop_unused_constants, lift_tensor_attributes
-from executorch.exir.rewrite.scalar_inputs_to_tensors import number_inputs_to_tensors
+from executorch.exir.rewrite.scalar_inputs_to_tensors import scalar_inputs_to_tensors
 
 Step = Callable[[ExportedProgram], None]
 
@@ -116,7 +116,7 @@ def steps_to_out_variants(config: ExecutorchBackendConfig, method: str) -> list[
         steps.append(fold_batch_norm)  # before folding, which would spend work on weights that change
         steps.append(fold_constants)  # transposed weights, masks
     steps += [
-        number_inputs_to_tensors,  # before sizes' arithmetic becomes the runtime's: it reads them
+        scalar_inputs_to_tensors,  # before sizes' arithmetic becomes the runtime's: it reads them
         drop_unused_constants,  # weights that only delegates use are in their payloads
         _on_graph(DeadCodeEliminationPass()),
         _on_graph(ReplaceSymOpsPass()),  # the runtime's own arithmetic on sizes

@@ -15,7 +15,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.installed_runtime import installed_runtime
-from executorch.exir.program.every_branch import with_every_branch
+from executorch.exir.report.run_all_branches import run_all_branches
 from executorch.exir.scalar_type import to_dtype
 from executorch.exir.schema import Bool, Double, ExecutionPlan, Int, Null, String, Tensor, TensorShapeDynamism
 from executorch.exir.tensor import stride_from_dim_order
@@ -48,7 +48,7 @@ def temp_peak(file: bytes, plan: ExecutionPlan, graph_module: fx.GraphModule, fl
         return TempPeak(None, why)
     inputs = [largest_input(plan.values[index].val) for index in plan.inputs]
     if any(node.target in _ON_DATA for node in _nodes(graph_module)):
-        file = with_every_branch(file, plan.name)
+        file = run_all_branches(file, plan.name)
     try:
         peak = runtime.temp_memory_peak(file, plan.name, inputs)
     except RuntimeError as error:

@@ -13,7 +13,7 @@ from executorch.exir.graph_module import get_control_flow_submodules
 _STACK = "nn_module_stack"
 
 
-def name_modules_of_branches(program: ExportedProgram) -> None:
+def name_branch_modules(program: ExportedProgram) -> None:
     """Gives each node of a branch or body the module of the weights that it reads, or else the module that runs the
     branch. Nodes whose module is recorded keep it."""
     signature = program.graph_signature

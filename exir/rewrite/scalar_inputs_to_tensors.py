@@ -19,7 +19,7 @@ from executorch.exir.pass_base import fake_mode_of
 _DTYPES = {SymIntArgument: torch.int64, SymFloatArgument: torch.float64, SymBoolArgument: torch.bool}
 
 
-def number_inputs_to_tensors(program: ExportedProgram) -> None:
+def scalar_inputs_to_tensors(program: ExportedProgram) -> None:
     """int64, float64 and bool tensors for the inputs that torch.export gave a symbol and that something reads."""
     placeholders = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     for spec in program.graph_signature.input_specs:

@@ -57,13 +57,13 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
 
 # (importing file, imported module) → why it stands against the rules above, and what removes it. Entries only leave.
 DEBTS: dict[tuple[str, str], str] = {
-    ("devtools/inside_delegate.py", "backends/xnnpack/serialization/opened_payload"): (
+    ("devtools/delegate_probe.py", "backends/xnnpack/serialization/opened_payload"): (
         "a backend has no hook that opens its payload; BackendDetails.debug_tools() would be one"
     ),
-    ("devtools/lowering_again.py", "backends/xnnpack/partition/xnnpack_partitioner"): (
+    ("devtools/relower.py", "backends/xnnpack/partition/xnnpack_partitioner"): (
         "a backend has no hook that names its default partitioner; BackendDetails.debug_tools() would be one"
     ),
-    ("exir/installed_runtime.py", "export/runtime_witness"): (
+    ("exir/installed_runtime.py", "export/runtime_probe"): (
         "imported by name, so that the compiler works without the runtime; an entry point of the package would name it"
     ),
     ("exir/program/record.py", "devtools/etrecord"): (

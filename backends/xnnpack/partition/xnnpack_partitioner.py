@@ -21,7 +21,7 @@ from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 from executorch.exir.backend.canonical_partitioners.largest_partitions import largest_partitions
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partition.constant_tagging import is_constant_data, tag_constant_data
-from executorch.exir.backend.partition.float_fallback import note_in_float
+from executorch.exir.backend.partition.float_fallback import note_float_fallback
 from executorch.exir.backend.partition.partition_report import WhyNoPartition
 from executorch.exir.backend.partition.subgraph_programs import programs_of
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
@@ -147,7 +147,7 @@ class XnnpackPartitioner(Partitioner):
         found = largest_partitions(program.graph, is_supported, layers_of_one_operand(program.graph))
         groups = [group for nodes in found for group in selection.apart(nodes)] if self._per_op_mode else found
         reasons = [item for group in groups for item in float_fallback_reasons(program, group).items()]
-        note_in_float({piece: reason for node, reason in reasons for piece in layers.original_nodes(node)})
+        note_float_fallback({piece: reason for node, reason in reasons for piece in layers.original_nodes(node)})
         return [[piece for node in nodes for piece in layers.original_nodes(node)] for nodes in groups]
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a backend computes on numbers between integers: noted by a partitioner, kept on the nodes of its delegates.
+"""Float fallbacks: nodes of a quantized partition that a backend computes in float, with the reason.
 
-`node.meta["in_float"]` is the reason.
+A partitioner records the reason in `node.meta["in_float"]`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 from torch.fx import Node
 
-__all__ = ["IN_FLOAT", "note_in_float"]
+__all__ = ["FLOAT_FALLBACK", "note_float_fallback"]
 
-IN_FLOAT = "in_float"
+FLOAT_FALLBACK = "in_float"
 
 
-def note_in_float(reasons: Mapping[Node, str]) -> None:
-    """For operators of a partition that has integers in it."""
+def note_float_fallback(reasons: Mapping[Node, str]) -> None:
+    """Record why each node of a quantized partition is computed in float."""
     for node, reason in reasons.items():
-        node.meta[IN_FLOAT] = reason
+        node.meta[FLOAT_FALLBACK] = reason

@@ -10,10 +10,10 @@ from executorch.exir.schema import ExecutionPlan, Instruction, JumpFalseCall, Ke
 from executorch.exir.serialize.deserialize import deserialize_pte
 from executorch.exir.serialize.serialize import serialize_pte
 
-__all__ = ["with_every_branch"]
+__all__ = ["run_all_branches"]
 
 
-def with_every_branch(file: bytes, method: str) -> bytes:
+def run_all_branches(file: bytes, method: str) -> bytes:
     """The same program in which that method's jumps over branches, and those by which data end or repeat a loop, lead
     to the next instruction. Loops over slices stay: what follows needs all that they collect."""
     pte = deserialize_pte(file)
