@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Linking aten_ops_lib asks for the symbol below, and so registers.
+// Linking aten_ops_lib requires the symbol below, which links and so runs the registration.
 #include <executorch/kernels/aten/aten_kernels.h>
 
 namespace {

@@ -7,7 +7,7 @@ namespace executorch::kernels::prim_ops {
 extern const Span<const Kernel> kernels;
 const Span<const Kernel> kernels(kKernels, sizeof(kKernels) / sizeof(kKernels[0]));
 
-// The symbol by which linking the library's target asks for this object file.
+// Linking the library's target requires this symbol, and so this object file.
 extern "C" {
 extern const int executorch_link_prim_ops;
 const int executorch_link_prim_ops = 0;

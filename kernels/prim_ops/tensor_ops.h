@@ -1,6 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Operators that ask tensors for their sizes or for a number, or place one tensor in the memory of
-// another.
+// Operators that read a tensor's sizes or its only element, or make a tensor a view of another.
 #pragma once
 
 #include <stdint.h>

@@ -7,9 +7,9 @@
 
 namespace executorch::kernels {
 
-/// The kinds order promotion: a higher kind wins over a lower one. Unsupported are dtypes that this
-/// build leaves out (selection.h), and those that few kernels compute with: complex numbers, for
-/// which a kernel asks by is_complex() (complex.h).
+/// Kinds in the order of promotion: a higher kind wins over a lower one. Unsupported are the dtypes
+/// that this build leaves out (selection.h), and complex ones, with which few kernels compute;
+/// these kernels check is_complex() (complex.h).
 enum class Kind : uint8_t { Bool, Integer, Floating, Unsupported };
 
 Kind kind_of(ScalarType dtype);

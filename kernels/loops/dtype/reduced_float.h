@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Runs of IEEE halves from and to float32, eight or sixteen at a time where the processor has
-// instructions for it (F16C, AVX-512): they give what half.h computes.
+// instructions for it (F16C, AVX-512). Results are those of half.h.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/types.h>

@@ -52,7 +52,7 @@ bool expect_movable(KernelRuntimeContext& ctx, const char* name, const Tensor& t
 bool expect_number(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 /// A result of dtype `computed` may be written to `out` (torch.can_cast).
 bool expect_castable(KernelRuntimeContext& ctx, ScalarType computed, const Tensor& out);
-/// The tensor holds int32 or int64: what ATen takes as indices.
+/// The tensor is int32 or int64, the dtypes that ATen accepts as indices.
 bool expect_index_dtype(KernelRuntimeContext& ctx, const char* name, const Tensor& tensor);
 
 /// The dtype can represent the number in argument `name` (fits() of number.h).

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A shape as a value, and what operators do to their output's: infer it, then resize to it.
+// A shape as a value: operators infer the shape of their output, then resize the output to it.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/dtype.h>

@@ -68,7 +68,7 @@ void unfold(const Images& from, const Columns& to, const WindowLoops& loops) {
   }
 }
 
-/// The window whose tap lies on this pixel, or -1.
+/// Index of the window whose tap covers this pixel, or -1.
 int64_t window_at(const WindowAxis& axis, int64_t pixel, int64_t tap) {
   const int64_t distance = pixel - axis.input(0, tap);
   const int64_t window = distance / axis.step;

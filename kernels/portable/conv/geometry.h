@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The arguments of a convolution: which are legal, and what loops they mean.
+// Checks the arguments of a convolution and converts them to loops.
 #pragma once
 
 #include <executorch/kernels/portable/spatial/plane.h>

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// An image under the windows of a convolution, as the rows of a matrix. No such matrix exists: its
-// blocks are read from the image as a product asks for them.
+// An image under the windows of a convolution, as the rows of a matrix. The matrix is never stored:
+// the GEMM reads its blocks from the image.
 #pragma once
 
 #include <executorch/kernels/portable/gemm/matrix.h>
@@ -10,7 +10,7 @@
 
 namespace executorch::kernels::portable {
 
-/// Reads n pixels `stride` bytes apart; memory that holds T (`stands`) needs no conversion.
+/// Reads n pixels `stride` bytes apart; memory of dtype T (`stands`) needs no conversion.
 template <class T>
 void read_pixels(bool stands, Convert load_row, T* to, const char* from, int64_t stride,
                  int64_t n) {

@@ -28,7 +28,7 @@ struct WeightNest {
   int64_t sizes[kSpatial + 1];
   int64_t strides[kSpatial + 1];
 
-  /// The weights as they stand, k = (channel, tap), from an outermost channel on.
+  /// The weights in memory order, k = (channel, tap), from an outermost channel on.
   static WeightNest all(const Strided& memory, int64_t first);
   /// The stride along k where one suffices, else 0.
   int64_t single_stride() const;

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Fourier transforms along dimensions of a tensor, and what makes and takes apart the complex
-// numbers that they give. Computed in the dtype of the parts, float32 or float64.
+// Fourier transforms along dimensions of a tensor, computed in the dtype of the parts, float32 or
+// float64; and operators that create, split and conjugate complex tensors.
 #include <executorch/kernels/loops/dtype/complex.h>
 #include <executorch/kernels/loops/elementwise/simd_dispatch.h>
 #include <executorch/kernels/loops/memory/broadcast.h>

@@ -173,9 +173,10 @@ bool complex_to_complex(KernelRuntimeContext& ctx, const Job& job) {
   return true;
 }
 
-// A real signal of even length is taken as half as many complex numbers: even elements are their
-// real parts, odd ones the imaginary. `w` holds e^(-2πi k/n). The spectrum of these numbers becomes
-// the signal's, which has one element more; k and half - k are made of each other.
+// A real signal of even length is transformed as half as many complex numbers: even elements are
+// the real parts, odd ones the imaginary. This turns the spectrum of these numbers into the
+// signal's, which has one element more; elements k and half - k depend on each other. `w`: e^(-2πi
+// k/n).
 template <class V, class T>
 void split_spectrum(const Parts<T>& z, const Parts<T>& w, int64_t half, int64_t lanes) {
   for (int64_t l = 0; l < lanes; ++l) {

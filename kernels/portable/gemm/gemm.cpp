@@ -20,7 +20,7 @@ constexpr int64_t kBlockRows = 192;
 constexpr int64_t kBlockDepth = 256;
 constexpr int64_t kBlockColumnBytes = 960;
 constexpr int64_t kLineBytes = 64;
-// Up to so many tiles of rows, copying the right operand costs more than reading it where it is.
+// Up to this many tiles of rows, packing the right operand costs more than reading it in place.
 constexpr int64_t kTilesReadInPlace = 2;
 // So near each other, the rows of a tile's columns stay in the level 1 cache where they are.
 constexpr int64_t kTilesOfNearRow = 2;
@@ -250,7 +250,7 @@ void MatrixSource<T>::read(int64_t row, int64_t rows, int64_t column, int64_t co
               step);
     return;
   }
-  // Along whichever dimension lies closer in memory.
+  // Along the dimension with the smaller stride.
   if (view_.column_stride <= view_.row_stride) {
     for (int64_t i = 0; i < rows; ++i) {
       load_(reinterpret_cast<char*>(to + i * step), sizeof(T), from + i * view_.row_stride,

@@ -1,11 +1,10 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 
-/// Matrix products in blocks that fit the caches: the driver under matmul and convolution.
+/// Matrix products in blocks that fit the caches: the driver of matmul and convolution.
 ///
 /// A product is out[m, n] = left[m, k] * right[k, n], computed in T (float, double, or uint64_t for
-/// integers, which wrap). Where the operands stand and in which dtype is known to a BlockSource
-/// alone, what becomes of the sums to a BlockSink: a convolution is a product whose right operand
-/// reads an image.
+/// integers, which wrap). A BlockSource reads an operand from any layout and dtype, a BlockSink
+/// stores the sums: a convolution is a product whose right operand reads an image.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/types.h>
@@ -19,7 +18,7 @@ inline constexpr size_t kLeastWork = 1 << 18;
 /// A matrix that can be read by blocks in T, by several threads at the same time.
 template <class T>
 struct BlockSource {
-  /// The matrix itself where it stands in memory as T (else null), with its steps in elements.
+  /// The matrix if memory has it as T (else null), with its steps in elements.
   const T* data = nullptr;
   int64_t row_step = 0;
   int64_t column_step = 0;
@@ -40,8 +39,8 @@ struct BlockSink {
   T* data = nullptr;
   int64_t row_step = 0;
 
-  /// Takes the finished sums [rows, columns] at (row, column); `from` lies in `data` if that is
-  /// given.
+  /// Takes the finished sums [rows, columns] at (row, column); `from` points into `data` unless
+  /// that is null.
   virtual void finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* from,
                       int64_t step) = 0;
 

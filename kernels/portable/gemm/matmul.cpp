@@ -268,8 +268,8 @@ void inner_product(KernelRuntimeContext& ctx, FloatProduct fast, const Tensor& l
 
 namespace {
 
-/// linear_product() as one product for each run of rows that lie evenly in memory. False where
-/// there are several and `alone` is wanted.
+/// linear_product() as one product for each run of rows at an even stride. Returns false if there
+/// are several runs and `alone` is set.
 bool linear_runs(KernelRuntimeContext& ctx, FloatProduct fast, Strided from, const Strided& weights,
                  const std::optional<Tensor>& bias, Strided to, bool column, bool alone) {
   if (column) to.append(1, to.element_size());

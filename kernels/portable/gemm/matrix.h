@@ -32,7 +32,7 @@ void visit_product_type(ScalarType dtype, Visitor&& visitor) {
   }
 }
 
-/// True if memory of the dtype can be used as T as it stands.
+/// Whether memory of the dtype can be used as T without conversion.
 template <class T>
 bool stands_as(ScalarType dtype) {
   return dtype == dtype_of(compute_type<T>);
@@ -67,8 +67,8 @@ class MatrixSink final : public BlockSink<T> {
   Convert store_;
 };
 
-/// Copies [rows, columns] whose columns are what lies together in memory, `column_step` apart, a
-/// line of the result at a time; its rows are `step` apart. T is float, double or uint64_t.
+/// Transposes [rows, columns] with contiguous columns, `column_step` apart, a line of the result at
+/// a time; the result's rows are `step` apart. T is float, double or uint64_t.
 template <class T>
 void transpose(const T* from, int64_t column_step, int64_t rows, int64_t columns, T* to,
                int64_t step);

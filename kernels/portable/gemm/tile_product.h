@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 
-/// The innermost loops of a matrix product, for one instruction set. All is in an unnamed
-/// namespace: no copy may stand for another.
+/// The innermost loops of a matrix product, for one instruction set. They are in an unnamed
+/// namespace, so that the linker does not replace one file's copy by another's.
 #pragma once
 
 #include <executorch/kernels/loops/dtype/selection.h>

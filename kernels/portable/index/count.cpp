@@ -41,8 +41,8 @@ void find_range(const Strided& from, C* low, C* high) {
   });
 }
 
-// How many elements lie in each of `bins` ranges of one width; NaN lies in none. Every step is
-// rounded to the dtype, as in eager.
+// Counts the elements in each of `bins` ranges of equal width, without NaN. Every step is rounded
+// to the dtype, as in eager.
 template <class T, class C = Opmath<T>>
 void count_in_ranges(const Strided& from, C low, C high, int64_t bins, int64_t* counts) {
   const auto rounded = [](C value) { return static_cast<C>(static_cast<T>(value)); };

@@ -138,16 +138,15 @@ void take_row(const Bags& bags, int64_t index, C weight, Reader<C>& reader, cons
   }
 }
 
-// The outputs of a bag beside its row: how many indices it counts, and which rows its maxima are
-// of.
+// A bag's outputs besides its row: the number of indices, and the rows of its maxima.
 struct Tallies {
   Strided bag_size, max_indices;
 
   void write_row(const Bags& bags, int64_t bag, int64_t count, const int64_t* picked) const {
-    const int64_t told = bags.mode == Mode::Sum ? 0 : count;
-    write<int64_t>(told, bag_size.data + bag * bag_size.strides[0], bag_size.dtype);
+    const int64_t reported = bags.mode == Mode::Sum ? 0 : count;
+    write<int64_t>(reported, bag_size.data + bag * bag_size.strides[0], bag_size.dtype);
     char* const to = max_indices.data + bag * max_indices.strides[0];
-    if (bags.mode != Mode::Max) return write<int64_t>(told, to, max_indices.dtype);
+    if (bags.mode != Mode::Max) return write<int64_t>(reported, to, max_indices.dtype);
     store(Compute::Int64, max_indices.dtype)(to, max_indices.strides[1],
                                              reinterpret_cast<const char*>(picked), sizeof(int64_t),
                                              bags.table.sizes[1]);
@@ -187,7 +186,7 @@ bool fill_bags(KernelRuntimeContext& ctx, const Bags& bags, const Strided& out,
   return true;
 }
 
-// For each index its bag; what follows the last bag is of the one after it.
+// Writes each index's bag; indices after the last bag have the number of bags.
 void write_bag_of_index(const Bags& bags, const Strided& out) {
   for (int64_t bag = 0; bag <= bags.bags; ++bag) {
     const int64_t end = bag < bags.bags ? bags.offset(bag + 1) : bags.indices.sizes[0];

@@ -191,7 +191,8 @@ struct Selection {
   }
 };
 
-// self without its indexed dimensions: what one element of `selected` picks, before its offset.
+// self without its indexed dimensions: the part that one element of `selected` picks, before its
+// offset.
 Strided unindexed(const Indexing& indexing, const Strided& self) {
   Strided rest = self;
   rest.rank = 0;
@@ -226,7 +227,7 @@ void add(char* to, int64_t to_stride, const char* from, int64_t from_stride, int
   }
 }
 
-// Adds n elements to as many others.
+// Returns a function that adds n elements to n others.
 Convert adder(ScalarType dtype) {
   Convert found = nullptr;
   visit(dtype, [&](auto tag) {
@@ -285,7 +286,7 @@ Tensor& index_put_out(KernelRuntimeContext& ctx, const Tensor& self,
   if (!expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self)) {
     return out;
   }
-  // State that is written in place is there already.
+  // If out is self (state that is updated in place), nothing needs to be copied.
   const bool in_place = out.const_data_ptr() == self.const_data_ptr();
   if (in_place || copy(ctx, Strided(out), Strided(self))) {
     put(ctx, out, indices, values, accumulate);

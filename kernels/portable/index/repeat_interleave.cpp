@@ -29,7 +29,7 @@ bool sum_counts(KernelRuntimeContext& ctx, const Strided& counts, int64_t* sum) 
 template <class T>
 void repeat_indices(const Strided& counts, T* to, int64_t left) {
   constexpr int64_t kFew =
-      4;  // so many are written in any case: how many counts is hard to foresee
+      4;  // written for every count, because small counts are unpredictable branches
   for (int64_t i = 0; i < counts.sizes[0]; ++i) {
     const int64_t count = *reinterpret_cast<const T*>(counts.data + i * counts.strides[0]);
     const int64_t times = std::clamp(count, int64_t(0), left);

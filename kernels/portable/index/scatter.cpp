@@ -63,7 +63,7 @@ void for_each_place(KernelRuntimeContext& ctx, const Run& run, F f) {
   }
 }
 
-// Runs over all of src, which may stand still (a number).
+// Calls the function for runs over all of src, whose strides may be 0 (a number).
 bool for_each_run(KernelRuntimeContext& ctx, const Target& to, const Strided& where,
                   const Strided& src, Merge merge, RunFunction f) {
   Strided cropped = to.memory, values = src;
@@ -161,7 +161,7 @@ Tensor& scatter(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim, cons
   return out;
 }
 
-// A number, as one element of out's dtype that stands still.
+// Scatters a number, as one element of out's dtype with strides of 0.
 Tensor& scatter_number(KernelRuntimeContext& ctx, const Tensor& self, int64_t dim,
                        const Tensor& index, const Scalar& value, Merge merge, Tensor& out) {
   int d;

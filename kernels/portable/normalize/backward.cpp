@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Gradients of the norms and of softmax: floating dtypes, computed in float32 or float64. What
-// output_mask leaves out is neither resized nor written.
+// Gradients of the norms and of softmax: floating dtypes, computed in float32 or float64. Outputs
+// that output_mask leaves out are neither resized nor written.
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/loops/memory/broadcast.h>
 #include <executorch/kernels/loops/memory/copy.h>
@@ -27,8 +27,8 @@ struct Gradient {
   Strided mean, rstd;     ///< as in Normalization
   uint32_t kept = 0;      ///< mask of the dimensions along which regions are counted (region.h)
   bool constant = false;  ///< the statistics do not depend on `in`
-  /// The weight in the type of the computation, seen with the sizes of `in`; behind this array of
-  /// `parameters` elements lie those of the sums that become its gradient and the bias's.
+  /// The weight in the compute type, expanded to the sizes of `in`. Its array of `parameters`
+  /// elements is followed by arrays for the gradients of weight and bias.
   Strided weight;
   int64_t parameters = 0;
 };

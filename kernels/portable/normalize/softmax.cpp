@@ -42,7 +42,7 @@ struct Line {
 };
 
 // Softmax of lines, each read three times: for its maximum, for the sum of exponentials, and for
-// the result. One line at a time where its elements lie side by side, else as many as do.
+// the result. Contiguous lines are computed one at a time, others as a block of adjacent lines.
 template <class T, bool kLog>
 class Softmax {
  public:

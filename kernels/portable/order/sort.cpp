@@ -27,7 +27,7 @@ struct Line {
   Element* elements;
   int64_t n;
   int64_t count;
-  bool has_nan;  // A key of kNanKey stands for NaN.
+  bool has_nan;  // the key kNanKey means NaN
   int64_t* picked;
 };
 
@@ -42,8 +42,8 @@ void read_line(const KeyReader& reader, const char* from, int64_t stride, int64_
   }
 }
 
-// For each line along `dim`, what `pick` chooses of it goes to values (unless null) and indices.
-// Both have the sizes of self, but `count` along `dim`.
+// For each line along `dim`, writes the elements that `pick` chooses to values (unless null) and
+// indices. Both have the sizes of self, except for `count` along `dim`.
 template <class Pick>
 bool pick_from_lines(KernelRuntimeContext& ctx, const Tensor& self, int dim, int64_t count,
                      bool descending, const Strided* values, const Strided& indices, Pick&& pick) {

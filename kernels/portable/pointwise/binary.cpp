@@ -15,7 +15,7 @@ namespace executorch::kernels::portable {
 
 namespace {
 
-// Shifts by a negative number of bits, or by as many as there are and more, leave none or the sign.
+// Shifts by a negative number of bits, or by at least the type's width, leave zero or the sign.
 template <class C>
 C shift_left(C x, C bits) {
   constexpr C kBits = 8 * sizeof(C);

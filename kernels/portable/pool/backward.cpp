@@ -17,7 +17,7 @@ bool has_gaps(const Plane& plane, const int64_t* sizes) {
          (sizes[0] != 1 && strides[0] != sizes[1] * strides[1]);
 }
 
-/// The sums of one channel's gradient: in place where they stand as T, else in temporary memory.
+/// The sums of one channel's gradient: in place if memory has them as T, else in temporary memory.
 template <class T>
 class PlaneSums {
  public:

@@ -61,7 +61,7 @@ struct WindowMax {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
     return std::numeric_limits<T>::lowest();
   }
-  /// Where ATen sees the maximum of a window whose every tap lies in the padding.
+  /// The index that ATen reports for a window that is entirely in the padding.
   int64_t first_place(const int64_t* at, int64_t column) const {
     int64_t place = 0;
     for (int d = 0; d < (loops.has_rows_of_channels ? 2 : kSpatial); ++d) {

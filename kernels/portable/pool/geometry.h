@@ -56,8 +56,8 @@ struct Divisor {
     if (count_padding) return end - start;
     return std::max<int64_t>(std::min(end, axis.in) - std::max<int64_t>(start, 0), 1);
   }
-  /// For the outputs of a row, whose indices in the outer dimensions are given: what counted() of
-  /// the last dimension multiplies, or the fixed divisor.
+  /// For the outputs of a row with these outer indices: the factor of counted() of the last
+  /// dimension, or the fixed divisor.
   int64_t outer(const WindowLoops& loops, const int64_t* at) const {
     return fixed ? fixed : counted(loops.axis[0], at[0]) * counted(loops.axis[1], at[1]);
   }

@@ -68,7 +68,7 @@ inline void on_circle(const double* u, double* cosine, double* sine) {
   }
 }
 
-/// Normal numbers of as many uniform ones in [0, 1).
+/// Converts uniform numbers in [0, 1) to as many normal ones.
 inline void make_normals(const double* uniform, double* normal) {
   double u[kPairs], angle[kPairs], log[kPairs], cosine[kPairs], sine[kPairs];
   for (int i = 0; i < kPairs; ++i) u[i] = 1 - uniform[2 * i], angle[i] = uniform[2 * i + 1];

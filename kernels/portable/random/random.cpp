@@ -78,7 +78,7 @@ class Stream {
     }
   }
 
-  // As many as a register of AVX-512 holds; on small devices, what their stacks hold.
+  // Sized for AVX-512 registers; on small devices, for their stacks.
   static constexpr int kBlocks = is_bare_metal ? 4 : 32, kWords = 4 * kBlocks;
   uint32_t key_[2], stream_;
   uint64_t index_ = 0;
@@ -104,7 +104,7 @@ class Normal {
   int used_ = kNormals;
 };
 
-// Sets each element, in the order of the indices, to what make() gives next.
+// Sets each element, in index order, to the next result of make().
 template <class C, class Make>
 void fill_in_order(const Strided& to, Make&& make) {
   const Convert writer = store(compute_type<C>, to.dtype);
@@ -339,8 +339,8 @@ std::tuple<Tensor&, Tensor&> native_dropout_out(KernelRuntimeContext& ctx, const
 
 namespace {
 
-// One category by its weight: the first whose weights, summed up to it, exceed a number below the
-// whole sum. The last that has any weight catches what rounding leaves over.
+// Draws a category by weight: the first one whose cumulative weight exceeds a random number below
+// the sum, or the last one with a weight, in case of rounding errors.
 int64_t pick(Stream& stream, const double* weights, int64_t n, double sum) {
   const double mark = stream.uniform(53) * sum;
   double reached = 0;

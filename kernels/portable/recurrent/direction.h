@@ -145,7 +145,7 @@ class Direction {
   static constexpr ScalarType kHeld =
       std::is_same_v<T, double> ? ScalarType::Double : ScalarType::Float;
 
-  /// A matrix of T whose columns lie together.
+  /// A matrix of T with contiguous rows.
   struct Rows {
     const T* data = nullptr;
     int64_t step = 0;
@@ -161,7 +161,7 @@ class Direction {
     store(kCompute, dtype)(to, stride, reinterpret_cast<const char*>(from), sizeof(T), n);
   }
 
-  /// Calls f(where it lies, stride of its elements, sequence, dtype) for each sequence's state.
+  /// Calls f(address, stride of its elements, sequence, dtype) for each sequence's state.
   template <class F>
   void copy_rows(const Tensor& states, int64_t index, F&& f) const {
     const Strided memory(states);
@@ -189,7 +189,7 @@ class Direction {
     }
   }
 
-  /// The matrix where it stands if it can be used so, else a copy.
+  /// Sets `rows` to the tensor's memory if it has the right layout, else to a copy.
   static bool rows_of(KernelRuntimeContext& ctx, const Tensor& tensor, Rows* rows) {
     const Strided memory(tensor);
     const int64_t height = memory.sizes[0], width = memory.sizes[1];

@@ -16,8 +16,8 @@
     return {out0, out1};                                                                      \
   }
 
-/// Defines lstm_out, gru_out, rnn_tanh_out and rnn_relu_out in the namespace where it stands.
-/// LOOPS: a function that gives the RecurrentLoops of a kind of layers.
+/// Defines lstm_out, gru_out, rnn_tanh_out and rnn_relu_out in the current namespace. LOOPS: a
+/// function that returns the RecurrentLoops of a kind of layers.
 #define EXECUTORCH_RECURRENT_KERNELS(LOOPS)                                                        \
   std::tuple<Tensor&, Tensor&, Tensor&> lstm_out(                                                  \
       KernelRuntimeContext& ctx, const Tensor& input, ArrayRef<Tensor> hx,                         \

@@ -31,9 +31,9 @@ struct RecurrentLayers {
   bool batch_first;
 };
 
-/// out: the last layer's hidden states, as the input lies, directions side by side; `finals`: the
-/// states after the last step. No steps leave states as they are. Fails the context with
-/// InvalidArgument for what does not fit together, with MemoryAllocationFailed without temporary
+/// out: the last layer's hidden states in the input's layout, with concatenated directions;
+/// `finals`: the states after the last step. Without steps, states are unchanged. Fails the context
+/// with InvalidArgument for inconsistent sizes, with MemoryAllocationFailed without temporary
 /// memory.
 void run_layers(KernelRuntimeContext& ctx, const RecurrentLoops& loops,
                 const RecurrentLayers& arguments, Tensor& out, Tensor* const* finals);

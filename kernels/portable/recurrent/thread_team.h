@@ -7,8 +7,8 @@
 
 namespace executorch::kernels {
 
-/// Every thread that there is calls work(); whoever is there takes parts. A thread that comes late,
-/// or not at all, keeps nobody waiting but for the part that it is in.
+/// Every available thread calls work() and claims parts. Nobody waits for a thread that starts late
+/// or never, except for the part that it has claimed.
 class Team {
  public:
   static constexpr int32_t kMostParts = 32;

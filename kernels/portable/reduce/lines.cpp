@@ -244,7 +244,7 @@ void scan_lines(const Strided& from, const Strided& to, int dim, C start, Step s
       writer(target + first * out, out, reinterpret_cast<const char*>(block), sizeof(C), n);
     }
   };
-  // Lines that lie side by side go on together: the block holds their totals.
+  // Adjacent lines are scanned together; the block has their totals.
   const auto many = [&](char* target, const char* line, int64_t n) {
     std::fill_n(block, n, start);
     for (int64_t i = 0; i < length; ++i) {

@@ -106,7 +106,7 @@ struct Compiled {
     }
     std::fill_n(all, n, Lane());
   }
-  // All lanes into the first, by halves, which lie side by side.
+  // Merges all lanes into the first one by halving.
   static void fold(Lane* all, int64_t n) {
     if (n == kLanes) return fold_lanes<kLanes>(all);
     while (n > 1) {

@@ -122,7 +122,7 @@ class Reducer {
   const char* const base_;
   const Convert load_, store_;
   const bool direct_;
-  const bool along_;  ///< what makes one result lies closer together than results do
+  const bool along_;  ///< elements of a result are closer in memory than neighbouring results
 };
 
 }  // namespace

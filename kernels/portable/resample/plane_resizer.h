@@ -11,7 +11,7 @@
 
 namespace executorch::kernels::portable {
 
-/// One spatial dimension: output q stands at input coordinate (q + offset) * ratio - offset, where
+/// One spatial dimension: output q is at input coordinate (q + offset) * ratio - offset, where
 /// offset is 0.5 for pixel centres and 0 for aligned corners.
 struct ResizeAxis {
   int64_t in = 1;

@@ -78,7 +78,7 @@ bool prepare_resize(KernelRuntimeContext& ctx, const Tensor& self, int spatial,
   return true;
 }
 
-/// How many channels lie side by side, pixel by pixel, in both and so are one wide pixel: all, or
+/// Number of channels that are innermost in both images and are moved as one wide pixel: all or
 /// one.
 int64_t side_by_side(const Images& from, const Images& to) {
   const int64_t size = size_of(from.first.dtype), pixel = from.channels * size;

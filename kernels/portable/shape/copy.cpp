@@ -8,7 +8,7 @@
 namespace executorch::kernels::portable {
 namespace {
 
-// `out` was planned with the memory format that the operator asks for: its own dim order decides.
+// Ignores the memory format argument: `out` was planned with it, so its dim order is right.
 Tensor& copy_all(KernelRuntimeContext& ctx, const Tensor& self, Tensor& out) {
   if (resize_like(ctx, out, self)) copy(ctx, Strided(out), Strided(self));
   return out;
@@ -23,7 +23,7 @@ Tensor& copy_broadcast(KernelRuntimeContext& ctx, const Tensor& src, Tensor& out
   return out;
 }
 
-// The dim order asked for, where one is, must be the one that out has.
+// A given dim order must be that of out.
 bool expect_dim_order(KernelRuntimeContext& ctx, const std::optional<ArrayRef<int64_t>>& dim_order,
                       const Tensor& out) {
   if (!dim_order.has_value()) return true;
@@ -40,8 +40,8 @@ bool expect_dim_order(KernelRuntimeContext& ctx, const std::optional<ArrayRef<in
     if (!ET_EXPECT(
             ctx,
             d >= 0 && (memory.sizes[d] <= 1 || memory.numel() == 0 || memory.strides[d] == step),
-            "out does not lie in memory in the dim_order asked for: dimension %" PRId64
-            " has stride %" PRId64 " bytes, expected %" PRId64,
+            "out does not have the requested dim_order: dimension %" PRId64 " has stride %" PRId64
+            " bytes, expected %" PRId64,
             d, memory.strides[d < 0 ? 0 : d], step)) {
       return false;
     }

@@ -61,7 +61,7 @@ Tensor& range(KernelRuntimeContext& ctx, const Scalar& start, const Scalar& end,
               Tensor& out) {
   const double from = as_double(start), to = as_double(end), by = as_double(step);
   const double length = range_length(start, end, step, out.scalar_type());
-  // What ATen counts in.
+  // The dtype in which ATen counts.
   const ScalarType dtype = out.scalar_type(), counted = is_integral(dtype) ? ScalarType::Long
                                                         : dtype == ScalarType::Float
                                                             ? ScalarType::Double

@@ -86,7 +86,7 @@ bool pad_axes(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64_t> p
   return true;
 }
 
-/// A row: the part that shows the input as it is in one run, what lies around it one by one.
+/// Pads a row: copies the input in one run and the padding around it element by element.
 void pad_row(const PadAxis& axis, Convert move_elements, char* to, int64_t to_stride,
              const char* from, int64_t from_stride) {
   const int64_t begin = std::clamp<int64_t>(axis.before, 0, axis.out);

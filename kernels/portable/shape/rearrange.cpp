@@ -107,7 +107,7 @@ Tensor& scatter_view(KernelRuntimeContext& ctx, const Tensor& self, const Tensor
   if (!expect_same_dtype(ctx, "self", self, "out", out) || !resize_like(ctx, out, self)) {
     return out;
   }
-  // State that is written in place is there already.
+  // If out is self (state that is updated in place), nothing needs to be copied.
   const bool in_place = out.const_data_ptr() == self.const_data_ptr();
   if (!in_place && !copy(ctx, Strided(out), Strided(self))) {
     return out;
@@ -178,8 +178,7 @@ Tensor& repeat_out(KernelRuntimeContext& ctx, const Tensor& self, ArrayRef<int64
     shape.append(size * repeats[d]);
   }
   if (!resize(ctx, out, shape) || out.numel() == 0) return out;
-  // Each dimension becomes two: which repetition, and where in it; self stands still along the
-  // first.
+  // Splits each dimension into the repetition, along which self has stride 0, and self's index.
   const Strided whole(out);
   Strided to = whole, view = from;
   to.rank = view.rank = 0;

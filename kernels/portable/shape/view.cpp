@@ -69,7 +69,7 @@ std::optional<Strided> diagonal(KernelRuntimeContext& ctx, const Tensor& self, i
   }
   Strided view(self);
   const int64_t rows = view.sizes[a], columns = view.sizes[b];
-  offset = std::clamp(offset, -rows, columns);  // Beyond the corners lies nothing, as at them.
+  offset = std::clamp(offset, -rows, columns);  // the diagonal is empty at the corners and beyond
   const int64_t below = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
   const int64_t count = rows - below < columns - right ? rows - below : columns - right;
   const int64_t step = view.strides[a] + view.strides[b];

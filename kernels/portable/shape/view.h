@@ -1,7 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// A tensor seen differently without moving it. Each view checks its arguments, fails the context
-// where they do not fit and gives nothing; else the memory it names. Copying it out is the operator
-// (see view_copy.cpp), and copying into it the operator's scatter form.
+// Views of a tensor's memory. Each function checks its arguments; if they are wrong, it fails the
+// context and returns nullopt. Operators copy from the view (view_copy.cpp), their scatter forms
+// copy to it.
 #pragma once
 
 #include <executorch/kernels/loops/memory/check.h>
@@ -23,7 +23,7 @@ std::optional<Strided> sliced(KernelRuntimeContext& ctx, const Tensor& self, int
 std::optional<Strided> diagonal(KernelRuntimeContext& ctx, const Tensor& self, int64_t offset,
                                 int64_t dim1, int64_t dim2);
 
-/// Sizes and strides (in elements) given outright; no element may lie outside of self's memory.
+/// A view with these sizes and strides (in elements); all elements must be in self's memory.
 std::optional<Strided> restrided(KernelRuntimeContext& ctx, const Tensor& self,
                                  ArrayRef<int64_t> size, ArrayRef<int64_t> stride,
                                  std::optional<int64_t> storage_offset);

@@ -10,8 +10,8 @@ namespace executorch::kernels {
 inline constexpr int kSpatial = 3;
 
 /// One spatial dimension of a loop over outputs and taps: output q (memory index out_first + q *
-/// out_step) and tap j (kernel index tap_first + j * tap_step) meet the input at
-/// origin + q * step + j * tap_shift, which may lie in the padding.
+/// out_step) and tap j (kernel index tap_first + j * tap_step) read the input at
+/// origin + q * step + j * tap_shift, which may be in the padding.
 struct WindowAxis {
   int64_t in;
   int64_t outputs, out_first, out_step;
@@ -30,7 +30,7 @@ struct WindowLoops {
   bool has_rows_of_channels =
       false;  ///< height, width and channels (Images::take_channels_as_rows)
 
-  /// The same of height, width and so many channels; there must be one depth.
+  /// The same for height, width and `channels` channels; the depth must be 1.
   void take_channels_as_rows(int64_t channels);
   /// Rows of outputs, through all depths.
   int64_t rows() const { return axis[0].outputs * axis[1].outputs; }
