@@ -22,7 +22,7 @@ def test_a_case_is_run_and_compared() -> None:
     bundled, module = loaded()
     (output,) = module.verify_result_with_bundled_expected_output(bundled, "forward", 0, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(output, RIGHT)
-    with pytest.raises(InvalidArgumentError, match=r"test case 1: 1 of 24 numbers .* largest error is 0.00"):
+    with pytest.raises(InvalidArgumentError, match=r"test case 1: 1 of 24 values .* largest error is 0.00"):
         module.verify_result_with_bundled_expected_output(bundled, "forward", 1, atol=1e-6)
     module.verify_result_with_bundled_expected_output(bundled, "forward", 1, 0.0, 1e-2)
 
