@@ -12,25 +12,58 @@
 #include <variant>
 #include <vector>
 
+#include <executorch/extension/llm/tokenizers/char_map.h>
 #include <executorch/extension/llm/tokenizers/merge.h>
+#include <executorch/extension/llm/tokenizers/piece_index.h>
 #include <executorch/extension/llm/tokenizers/regex.h>
 
 namespace tokenizers::internal {
 
 /// A step of the normalizer.
 struct Normalizer {
-  enum class Kind : uint8_t { Replace, ReplacePattern, Prepend, Lowercase, Nfc, Nfd, Nfkc, Nfkd };
+  enum class Kind : uint8_t {
+    Replace,
+    ReplacePattern,
+    Prepend,
+    Lowercase,
+    Nfc,
+    Nfd,
+    Nfkc,
+    Nfkd,
+    /// Leaves out white space at the beginning or the end.
+    StripLeft,
+    StripRight,
+    /// Leaves out characters of category M, or Mn alone.
+    DropMarks,
+    DropNonspacing,
+    /// BERT: leaves out control characters, and makes all white space spaces.
+    CleanText,
+    /// BERT: puts spaces around Chinese characters.
+    SpaceChinese,
+    Nmt,
+    /// Replaces characters by a map of sentencepiece.
+    Map,
+    Bytes,
+  };
   Kind kind;
-  std::string from, to;
-  std::optional<Regex> pattern;
+  std::string from = {}, to = {};
+  std::optional<Regex> pattern = {};
+  std::optional<CharMap> map = {};
 };
 
 /// A step that divides text into words.
 struct PreTokenizer {
-  enum class Kind : uint8_t { Split, Bytes };
+  enum class Kind : uint8_t { Split, Bytes, Metaspace };
   /// What becomes of the matches: words of their own, nothing, or the end or the beginning of the
   /// word beside them.
-  enum class Behavior : uint8_t { Isolated, Removed, MergedWithPrevious, MergedWithNext };
+  enum class Behavior : uint8_t {
+    Isolated,
+    Removed,
+    MergedWithPrevious,
+    MergedWithNext,
+    /// Words of their own, of which neighbours are one.
+    Contiguous
+  };
   Kind kind = Kind::Split;
   std::optional<Regex> pattern;
   Behavior behavior = Behavior::Isolated;
@@ -38,23 +71,44 @@ struct PreTokenizer {
   bool invert = false;
   /// Of Bytes: a space in front of text that begins without one.
   bool add_prefix_space = false;
+  /// Of Metaspace: what stands for a space, and where one is put in front of text without one.
+  enum class Prepend : uint8_t { Never, First, Always };
+  std::string replacement = {};
+  Prepend prepend = Prepend::Never;
+  bool splits = true;
+};
+
+struct Word {
+  std::string text;
+  /// The input begins with it.
+  bool is_first;
 };
 
 struct Decoder {
-  enum class Kind : uint8_t { Bytes, Replace, ByteFallback, Fuse, Strip };
+  enum class Kind : uint8_t { Bytes, Replace, ByteFallback, Fuse, Strip, WordPiece, Metaspace };
   Kind kind;
-  std::string from, to;
-  /// Of Strip: how many characters go at the start of a text.
+  std::string from = {}, to = {};
+  /// Of Strip: how many characters go at the start of a text. Of Metaspace: 1 if a space does.
   size_t start = 0;
+  /// Of WordPiece: no spaces in front of punctuation and English contractions.
+  bool cleanup = false;
 };
 
 struct AddedToken {
   uint64_t id;
   std::string content;
   bool special;
+  /// Found in normalized text only.
+  bool normalized;
+  /// Not found inside of words.
+  bool single_word;
+  /// White space on a side belongs to the token.
+  bool lstrip, rstrip;
 };
 
 struct HfModel {
+  enum class Algorithm : uint8_t { BytePairs, WordPiece, Unigram };
+  Algorithm algorithm = Algorithm::BytePairs;
   std::unordered_map<std::string, uint64_t> ids;
   std::unordered_map<uint64_t, std::string> pieces;
   struct PairHash {
@@ -65,14 +119,23 @@ struct HfModel {
   std::unordered_map<std::pair<uint64_t, uint64_t>, Merge, PairHash> merges;
   std::optional<uint64_t> unknown;
   bool byte_fallback = false, fuse_unknown = false, ignore_merges = false;
+  /// Of WordPiece: longer words are unknown, and what pieces inside of words begin with.
+  size_t max_word_characters = 100;
+  std::string continuing_prefix;
+  /// Of Unigram: the logarithm of each piece's probability, and the pieces.
+  std::vector<double> scores;
+  double min_score = 0;
+  PieceIndex index;
 
   std::vector<Normalizer> normalizers;
   std::vector<PreTokenizer> pre_tokenizers;
   std::vector<Decoder> decoders;
-  /// By content; longer ones are tried first.
-  std::unordered_map<std::string, AddedToken> added;
-  std::vector<size_t> added_lengths;
+  std::vector<AddedToken> added;
+  /// Positions in `added` by what text is searched for: before normalization and behind it.
+  PieceIndex added_raw, added_normalized;
   std::unordered_set<uint64_t> special;
+  /// What the post-processor puts around texts.
+  std::vector<uint64_t> prefix, suffix;
   std::optional<uint64_t> bos, eos;
   uint64_t highest = 0;
 };
@@ -86,7 +149,18 @@ const std::string& character_of_byte(uint8_t byte);
 int byte_of_character(uint32_t point);
 
 Result<std::string> normalize(const HfModel& model, std::string text);
-/// The words of normalized text.
-Result<std::vector<std::string>> divide(const HfModel& model, const std::string& text);
+/// The words of normalized text. `is_first`: the input begins with it.
+Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, bool is_first);
+/// Appends the tokens of a word.
+Error encode_word(const HfModel& model, const std::string& word, std::vector<uint64_t>& tokens);
+/// The text of a piece; `at_start`: a text begins with it.
+std::string decode_piece(const HfModel& model, std::string piece, bool at_start);
+
+/// White space in Unicode's sense.
+inline bool is_white_space(uint32_t point) {
+  return (point >= 9 && point <= 13) || point == 0x20 || point == 0x85 || point == 0xA0 ||
+         point == 0x1680 || (point >= 0x2000 && point <= 0x200A) || point == 0x2028 ||
+         point == 0x2029 || point == 0x202F || point == 0x205F || point == 0x3000;
+}
 
 }  // namespace tokenizers::internal

@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <pytorch/tokenizers/hf_tokenizer.h>
 
+#include <utility>
+
 #include <executorch/extension/llm/tokenizers/hf_model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
 #include <executorch/runtime/platform/log.h>
@@ -8,8 +10,9 @@
 namespace tokenizers {
 
 using internal::AddedToken;
-using internal::Decoder;
 using internal::HfModel;
+using internal::PieceIndex;
+using internal::Regex;
 
 HFTokenizer::HFTokenizer() = default;
 HFTokenizer::~HFTokenizer() = default;
@@ -29,119 +32,91 @@ Error HFTokenizer::load(const std::string& path) {
 
 namespace {
 
-/// The symbols of a word: characters that the vocabulary has, bytes of the others, or "unknown".
-Result<std::vector<uint64_t>> symbols_of(const HfModel& model, std::string_view word) {
-  std::vector<uint64_t> symbols;
-  bool was_unknown = false;
-  while (!word.empty()) {
-    const size_t length = internal::character_length(word);
-    const std::string_view character = word.substr(0, length);
-    word.remove_prefix(length);
-    const auto found = model.ids.find(std::string(character));
-    bool is_unknown = found == model.ids.end();
-    if (!is_unknown) {
-      symbols.push_back(found->second);
-    } else if (model.byte_fallback) {
-      std::vector<uint64_t> bytes;
-      for (const char byte : character) {
-        static const char* const kDigits = "0123456789ABCDEF";
-        const std::string piece = {
-            '<', '0', 'x', kDigits[uint8_t(byte) >> 4], kDigits[uint8_t(byte) & 15], '>'};
-        const auto id = model.ids.find(piece);
-        if (id != model.ids.end()) bytes.push_back(id->second);
-      }
-      if (bytes.size() == length) {
-        symbols.insert(symbols.end(), bytes.begin(), bytes.end());
-        is_unknown = false;
-      }
-    }
-    // A character that nothing stands for is left out, as in the package "tokenizers".
-    if (is_unknown && model.unknown.has_value() && !(model.fuse_unknown && was_unknown)) {
-      symbols.push_back(*model.unknown);
-    }
-    was_unknown = is_unknown;
-  }
-  return symbols;
+/// \w in Unicode's sense.
+bool is_word_character(std::string_view character) {
+  static const Regex* const word = [] {
+    auto compiled = Regex::compile("^[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]");
+    return compiled.ok() ? new Regex(std::move(*compiled)) : nullptr;
+  }();
+  if (word == nullptr || character.empty()) return false;
+  const auto found = word->find_all(character);
+  return found.ok() && !found->empty();
 }
 
-Error encode_words(const HfModel& model, const std::string& text, std::vector<uint64_t>& tokens) {
-  auto normalized = internal::normalize(model, text);
-  if (!normalized.ok()) return normalized.error();
-  const auto words = internal::divide(model, *normalized);
-  if (!words.ok()) return words.error();
-  for (const std::string& word : *words) {
-    if (model.ignore_merges) {
-      const auto whole = model.ids.find(word);
-      if (whole != model.ids.end()) {
-        tokens.push_back(whole->second);
-        continue;
-      }
+/// Where the last character of a text begins.
+size_t last_character(std::string_view text) {
+  size_t at = text.size();
+  do {
+    --at;
+  } while (at > 0 && (uint8_t(text[at]) & 0xC0) == 0x80);
+  return at;
+}
+
+/// Takes added tokens out of a text; the rest goes to `use(text, is_first)`. Errors of `use` end
+/// it.
+template <typename Use>
+Error extract_added(const HfModel& model, const PieceIndex& index, const std::string& input,
+                    bool is_first, std::vector<uint64_t>& tokens, Use&& use) {
+  const std::string_view text = input;
+  size_t from = 0;
+  for (size_t at = 0; at < text.size();) {
+    const auto [length, place] = index.longest(text.substr(at));
+    if (length == 0) {
+      ++at;
+      continue;
     }
-    const auto symbols = symbols_of(model, word);
-    if (!symbols.ok()) return symbols.error();
-    const auto merged = internal::merge_symbols(
-        *symbols, [&](uint64_t left, uint64_t right, internal::Merge& merge) {
-          const auto found = model.merges.find({left, right});
-          if (found == model.merges.end()) return false;
-          merge = found->second;
-          return true;
-        });
-    tokens.insert(tokens.end(), merged.begin(), merged.end());
+    const AddedToken& token = model.added[place];
+    size_t first = at, last = at + length;
+    at = last;
+    if (token.single_word) {
+      const std::string_view before = text.substr(0, first), behind = text.substr(last);
+      const bool inside =
+          (!before.empty() && is_word_character(before.substr(last_character(before)))) ||
+          is_word_character(behind.substr(0, internal::character_length(behind)));
+      if (inside) continue;
+    }
+    while (token.lstrip && first > from) {
+      const size_t before = last_character(text.substr(0, first));
+      if (!internal::is_white_space(internal::code_point(text.substr(before), first - before)))
+        break;
+      first = before;
+    }
+    while (token.rstrip && last < text.size()) {
+      const size_t size = internal::character_length(text.substr(last));
+      if (!internal::is_white_space(internal::code_point(text.substr(last), size))) break;
+      last += size;
+    }
+    const Error error =
+        first > from ? use(input.substr(from, first - from), is_first && from == 0) : Error::Ok;
+    if (error != Error::Ok) return error;
+    tokens.push_back(token.id);
+    from = last;
+    at = last;
+  }
+  return from < text.size() ? use(input.substr(from), is_first && from == 0) : Error::Ok;
+}
+
+Error encode_words(const HfModel& model, const std::string& text, bool is_first,
+                   std::vector<uint64_t>& tokens) {
+  const auto words = internal::divide(model, text, is_first);
+  if (!words.ok()) return words.error();
+  for (const internal::Word& word : *words) {
+    const Error error = internal::encode_word(model, word.text, tokens);
+    if (error != Error::Ok) return error;
   }
   return Error::Ok;
 }
 
-/// The longest added token at the beginning of `text`, or null.
-const AddedToken* added_at(const HfModel& model, std::string_view text) {
-  for (const size_t length : model.added_lengths) {
-    if (length > text.size()) continue;
-    const auto found = model.added.find(std::string(text.substr(0, length)));
-    if (found != model.added.end()) return &found->second;
-  }
-  return nullptr;
-}
-
-std::string bytes_of(const std::string& piece) {
-  std::string bytes;
-  std::string_view rest = piece;
-  while (!rest.empty()) {
-    const size_t length = internal::character_length(rest);
-    const int byte =
-        length == 0 ? -1 : internal::byte_of_character(internal::code_point(rest, length));
-    if (byte < 0) return piece;
-    bytes += char(byte);
-    rest.remove_prefix(length);
-  }
-  return bytes;
-}
-
-std::string decoded(const HfModel& model, std::string piece, bool at_start) {
-  for (const Decoder& step : model.decoders) {
-    switch (step.kind) {
-      case Decoder::Kind::Bytes:
-        piece = bytes_of(piece);
-        break;
-      case Decoder::Kind::Replace:
-        for (size_t at = piece.find(step.from); at != std::string::npos && !step.from.empty();
-             at = piece.find(step.from, at + step.to.size())) {
-          piece.replace(at, step.from.size(), step.to);
-        }
-        break;
-      case Decoder::Kind::ByteFallback: {
-        const int byte = internal::byte_of_piece(piece);
-        if (byte >= 0) piece = std::string(1, char(byte));
-        break;
-      }
-      case Decoder::Kind::Strip:
-        for (size_t i = 0; at_start && i < step.start && piece.rfind(step.from, 0) == 0; ++i) {
-          piece.erase(0, step.from.size());
-        }
-        break;
-      case Decoder::Kind::Fuse:
-        break;
+/// Appends what begins or ends texts: the post-processor's tokens, or the one that files name.
+void append_around(std::vector<uint64_t>& tokens, int8_t count, const std::vector<uint64_t>& around,
+                   uint64_t token) {
+  for (int8_t i = 0; i < count; ++i) {
+    if (around.empty()) {
+      tokens.push_back(token);
+    } else {
+      tokens.insert(tokens.end(), around.begin(), around.end());
     }
   }
-  return piece;
 }
 
 }  // namespace
@@ -157,23 +132,19 @@ Result<std::vector<uint64_t>> HFTokenizer::encode(const std::string& input, int8
     ET_LOG(Error, "tokenizer: no token is known that %s texts", bos > 0 ? "begins" : "ends");
     return Error::EncodeFailure;
   }
-  std::vector<uint64_t> tokens(size_t(bos < 0 ? 0 : bos), bos_tok_);
-  size_t from = 0;
-  for (size_t at = 0; at < input.size();) {
-    const AddedToken* const added = added_at(*model_, std::string_view(input).substr(at));
-    if (added == nullptr) {
-      ++at;
-      continue;
-    }
-    const Error error = encode_words(*model_, input.substr(from, at - from), tokens);
-    if (error != Error::Ok) return error;
-    tokens.push_back(added->id);
-    at += added->content.size();
-    from = at;
-  }
-  const Error error = encode_words(*model_, input.substr(from), tokens);
+  std::vector<uint64_t> tokens;
+  append_around(tokens, bos, model_->prefix, bos_tok_);
+  const Error error = extract_added(
+      *model_, model_->added_raw, input, true, tokens, [&](const std::string& text, bool is_first) {
+        const auto normalized = internal::normalize(*model_, text);
+        if (!normalized.ok()) return normalized.error();
+        return extract_added(*model_, model_->added_normalized, *normalized, is_first, tokens,
+                             [&](const std::string& rest, bool is_first_rest) {
+                               return encode_words(*model_, rest, is_first_rest, tokens);
+                             });
+      });
   if (error != Error::Ok) return error;
-  tokens.insert(tokens.end(), size_t(eos < 0 ? 0 : eos), eos_tok_);
+  append_around(tokens, eos, model_->suffix, eos_tok_);
   return tokens;
 }
 
@@ -182,12 +153,9 @@ Result<std::string> HFTokenizer::decode(uint64_t previous, uint64_t token,
   if (!initialized_) return Error::Uninitialized;
   const auto found = model_->pieces.find(token);
   if (found == model_->pieces.end()) return Error::OutOfRange;
-  if (model_->added.count(found->second) != 0) {
-    const bool skip = skip_special_tokens && model_->special.count(token) != 0;
-    return skip ? std::string() : found->second;
-  }
+  if (skip_special_tokens && model_->special.count(token) != 0) return std::string();
   const bool at_start = model_->bos.has_value() && previous == *model_->bos;
-  return decoded(*model_, found->second, at_start);
+  return internal::decode_piece(*model_, found->second, at_start);
 }
 
 Result<std::string> HFTokenizer::id_to_piece(uint64_t token) const {

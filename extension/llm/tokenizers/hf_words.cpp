@@ -1,9 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Normalizing text and dividing it into words.
-#include <utf8proc.h>
-
+// Dividing text into words.
 #include <array>
-#include <cstdlib>
 
 #include <executorch/extension/llm/tokenizers/hf_model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
@@ -34,62 +31,9 @@ const ByteAlphabet& alphabet() {
   return made;
 }
 
-std::string replaced(const std::string& text, const std::string& from, const std::string& to) {
-  if (from.empty()) return text;
-  std::string made;
-  size_t at = 0;
-  for (size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
-    made.append(text, at, found - at).append(to);
-    at = found + from.size();
-  }
-  return made.append(text, at);
-}
-
-Result<std::string> replaced_pattern(const std::string& text, const Regex& pattern,
-                                     const std::string& to) {
-  const auto matches = pattern.find_all(text);
-  if (!matches.ok()) return matches.error();
-  std::string made;
-  size_t at = 0;
-  for (const Range& match : *matches) {
-    made.append(text, at, match.first - at).append(to);
-    at = match.second;
-  }
-  return made.append(text, at);
-}
-
-Result<std::string> composed(const std::string& text, int options) {
-  utf8proc_uint8_t* made = nullptr;
-  const utf8proc_ssize_t length = utf8proc_map(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), utf8proc_ssize_t(text.size()), &made,
-      utf8proc_option_t(options | UTF8PROC_STABLE));
-  if (length < 0) {
-    ET_LOG(Error, "tokenizer: text cannot be normalized: %s", utf8proc_errmsg(length));
-    return Error::EncodeFailure;
-  }
-  std::string result(reinterpret_cast<const char*>(made), size_t(length));
-  std::free(made);
-  return result;
-}
-
-std::string lowercased(std::string_view text) {
-  std::string made;
-  while (!text.empty()) {
-    const size_t length = character_length(text);
-    const uint32_t point = code_point(text, length);
-    if (point == 0x130) {
-      made += "i\xCC\x87";  // the one character with two in lower case
-    } else {
-      append_code_point(made, uint32_t(utf8proc_tolower(utf8proc_int32_t(point))));
-    }
-    text.remove_prefix(length);
-  }
-  return made;
-}
-
-/// Cuts `text` at the matches, or at what is between them.
-void cut(const PreTokenizer& step, const std::string& text, const std::vector<Range>& matches,
-         std::vector<std::string>& words) {
+/// Cuts `word` at the matches, or at what is between them.
+void cut(const PreTokenizer& step, const Word& word, const std::vector<Range>& matches,
+         std::vector<Word>& words) {
   using Behavior = PreTokenizer::Behavior;
   std::vector<std::pair<Range, bool>> parts;  // and whether it is a place to divide at
   size_t at = 0;
@@ -98,15 +42,28 @@ void cut(const PreTokenizer& step, const std::string& text, const std::vector<Ra
     parts.push_back({match, !step.invert});
     at = match.second;
   }
-  if (at < text.size()) parts.push_back({{at, text.size()}, step.invert});
+  if (at < word.text.size()) parts.push_back({{at, word.text.size()}, step.invert});
+  if (step.behavior == Behavior::Contiguous) {
+    std::vector<std::pair<Range, bool>> joined;
+    for (const auto& part : parts) {
+      if (!joined.empty() && joined.back().second == part.second) {
+        joined.back().first.second = part.first.second;
+      } else {
+        joined.push_back(part);
+      }
+    }
+    parts = std::move(joined);
+  }
   const auto add = [&](const Range& range) {
-    words.push_back(text.substr(range.first, range.second - range.first));
+    words.push_back({word.text.substr(range.first, range.second - range.first),
+                     word.is_first && range.first == 0});
   };
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto& [range, divides] = parts[i];
     const bool before = i > 0 && parts[i - 1].second;
     const bool behind = i + 1 < parts.size() && parts[i + 1].second;
-    if (step.behavior == Behavior::Isolated || (step.behavior == Behavior::Removed && !divides)) {
+    if (step.behavior == Behavior::Isolated || step.behavior == Behavior::Contiguous ||
+        (step.behavior == Behavior::Removed && !divides)) {
       add(range);
     } else if (step.behavior == Behavior::MergedWithPrevious) {
       if (!divides) {
@@ -124,6 +81,34 @@ void cut(const PreTokenizer& step, const std::string& text, const std::vector<Ra
   }
 }
 
+/// Spaces become the replacement, with which each word begins.
+void split_metaspace(const PreTokenizer& step, Word word, std::vector<Word>& words) {
+  using Prepend = PreTokenizer::Prepend;
+  const std::string& space = step.replacement;
+  std::string text;
+  for (const char byte : word.text) {
+    if (byte == ' ') {
+      text += space;
+    } else {
+      text += byte;
+    }
+  }
+  const bool prepends =
+      step.prepend == Prepend::Always || (step.prepend == Prepend::First && word.is_first);
+  if (prepends && text.compare(0, space.size(), space) != 0) text.insert(0, space);
+  word.text = std::move(text);
+  if (!step.splits) {
+    words.push_back(std::move(word));
+    return;
+  }
+  for (size_t at = 0; at < word.text.size();) {
+    const size_t next = word.text.find(space, at + 1);
+    const size_t end = next == std::string::npos ? word.text.size() : next;
+    words.push_back({word.text.substr(at, end - at), word.is_first && at == 0});
+    at = end;
+  }
+}
+
 }  // namespace
 
 const std::string& character_of_byte(uint8_t byte) { return alphabet().characters[byte]; }
@@ -132,56 +117,29 @@ int byte_of_character(uint32_t point) {
   return point < alphabet().bytes.size() ? alphabet().bytes[point] : -1;
 }
 
-Result<std::string> normalize(const HfModel& model, std::string text) {
-  using Kind = Normalizer::Kind;
-  for (const Normalizer& step : model.normalizers) {
-    switch (step.kind) {
-      case Kind::Replace:
-        text = replaced(text, step.from, step.to);
-        break;
-      case Kind::Prepend:
-        if (!text.empty()) text = step.to + text;
-        break;
-      case Kind::Lowercase:
-        text = lowercased(text);
-        break;
-      default: {
-        const int options = step.kind == Kind::Nfc    ? UTF8PROC_COMPOSE
-                            : step.kind == Kind::Nfd  ? UTF8PROC_DECOMPOSE
-                            : step.kind == Kind::Nfkc ? UTF8PROC_COMPOSE | UTF8PROC_COMPAT
-                                                      : UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
-        auto made = step.kind == Kind::ReplacePattern
-                        ? replaced_pattern(text, *step.pattern, step.to)
-                        : composed(text, options);
-        if (!made.ok()) return made;
-        text = std::move(*made);
-      }
-    }
-  }
-  return text;
-}
-
-Result<std::vector<std::string>> divide(const HfModel& model, const std::string& text) {
-  std::vector<std::string> words;
-  if (!text.empty()) words.push_back(text);
+Result<std::vector<Word>> divide(const HfModel& model, const std::string& text, bool is_first) {
+  using Kind = PreTokenizer::Kind;
+  std::vector<Word> words;
+  if (!text.empty()) words.push_back({text, is_first});
   for (const PreTokenizer& step : model.pre_tokenizers) {
-    std::vector<std::string> made;
-    for (std::string& word : words) {
-      if (step.add_prefix_space && word[0] != ' ') word.insert(0, 1, ' ');
-      if (step.pattern.has_value()) {
-        const auto matches = step.pattern->find_all(word);
+    std::vector<Word> made;
+    for (Word& word : words) {
+      if (step.add_prefix_space && word.text[0] != ' ') word.text.insert(0, 1, ' ');
+      if (step.kind == Kind::Metaspace) {
+        split_metaspace(step, std::move(word), made);
+      } else if (step.pattern.has_value()) {
+        const auto matches = step.pattern->find_all(word.text);
         if (!matches.ok()) return matches.error();
         cut(step, word, *matches, made);
       } else {
-        made.push_back(word);
+        made.push_back(std::move(word));
       }
     }
-    if (step.kind == PreTokenizer::Kind::Bytes) {
-      for (std::string& word : made) {
-        std::string characters;
-        for (const char byte : word) characters += character_of_byte(uint8_t(byte));
-        word = std::move(characters);
-      }
+    for (Word& word : made) {
+      if (step.kind != Kind::Bytes) break;
+      std::string characters;
+      for (const char byte : word.text) characters += character_of_byte(uint8_t(byte));
+      word.text = std::move(characters);
     }
     words = std::move(made);
   }

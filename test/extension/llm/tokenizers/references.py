@@ -20,7 +20,17 @@ from typing import Any
 
 import sentencepiece
 import tiktoken
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 from executorch.extension.llm.runner import Tokenizer as Ours
 from test.extension.llm.tokenizers.random_text import LINES, LLAMA_WORDS, random_text
@@ -176,10 +186,121 @@ def sentencepiece_reference(name: str, folder: Path) -> Reference:
     )
 
 
+def unigram_of(model: str, **options: Any) -> Tokenizer:
+    """A Unigram model with the pieces of a sentencepiece model."""
+    reference = sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model(model))
+    pieces = [(reference.id_to_piece(i), reference.get_score(i)) for i in range(reference.get_piece_size())]
+    made = Tokenizer(models.Unigram(pieces, reference.unk_id(), **options))
+    made.add_special_tokens(["<s>", "</s>"])
+    return made
+
+
+def char_map_of(model: str) -> bytes:
+    """The map of characters in a sentencepiece model: field 2 of field 3 of the message."""
+
+    def number(data: bytes, at: int) -> tuple[int, int]:
+        value, shift = 0, 0
+        while True:
+            value |= (data[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if data[at - 1] < 128:
+                return value, at
+
+    def field_of(data: bytes, wanted: int) -> bytes:
+        at = 0
+        while True:
+            tag, at = number(data, at)
+            if tag & 7 == 5:
+                at += 4
+            elif tag & 7 == 0:
+                _, at = number(data, at)
+            else:
+                size, at = number(data, at)
+                if tag >> 3 == wanted:
+                    return data[at : at + size]
+                at += size
+
+    return field_of(field_of(sentencepiece_model(model), 3), 2)
+
+
+def word_pieces(**options: Any) -> Tokenizer:
+    """A WordPiece model as of BERT."""
+    made = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=12))  # type: ignore[call-arg]
+    made.normalizer = normalizers.BertNormalizer(**options)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=800, special_tokens=special, show_progress=False)
+    made.train_from_iterator(LINES, trainer)
+    made.decoder = decoders.WordPiece(prefix="##")
+    cls, sep = (made.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", cls), ("[SEP]", sep)]
+    )
+    return made
+
+
+def cased_word_pieces() -> Tokenizer:
+    made = word_pieces(lowercase=False, strip_accents=True)
+    made.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation("contiguous")]
+    )
+    made.add_tokens([AddedToken("export", single_word=True), AddedToken("TENSOR", normalized=True)])
+    return made
+
+
+def t5() -> Tokenizer:
+    made = unigram_of("sentencepiece unigram")
+    made.normalizer = normalizers.Sequence(
+        [normalizers.Precompiled(char_map_of("sentencepiece unigram")), normalizers.Replace(Regex(" {2,}"), " ")]
+    )
+    made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    made.decoder = decoders.Metaspace(prepend_scheme="first")
+    made.add_special_tokens([AddedToken("[MASK]", lstrip=True, rstrip=True), AddedToken("123456", lstrip=True)])
+    made.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
+    return made
+
+
+def albert() -> Tokenizer:
+    made = unigram_of("sentencepiece unigram, bytes", byte_fallback=True)
+    made.normalizer = normalizers.Sequence(
+        [
+            normalizers.Nmt(),
+            normalizers.NFKD(),
+            normalizers.StripAccents(),
+            normalizers.Strip(),
+            normalizers.Lowercase(),
+        ]
+    )
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always", split=False)]
+    )
+    made.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(prepend_scheme="always")])
+    made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 1))
+    return made
+
+
+HUGGING_FACES: dict[str, Callable[[], Tokenizer]] = {
+    "WordPiece": word_pieces,
+    "WordPiece, cased": cased_word_pieces,
+    "Unigram as T5": t5,
+    "Unigram as ALBERT": albert,
+}
+
+
+def hugging_face_reference(name: str, folder: Path) -> Reference:
+    reference = HUGGING_FACES[name]()
+    path = folder / "tokenizer.json"
+    reference.save(str(path))
+    # Marks join other characters by rules that changed between versions of Unicode.
+    return Reference(path, lambda text: reference.encode(text).ids, None, bos=1, eos=1, dropped=("Cn", "Mn", "Mc"))
+
+
 REFERENCES: dict[str, Callable[[Path], Reference]] = {
     "tiktoken": tiktoken_reference,
     "tekken": tekken_reference,
     **{name: functools.partial(sentencepiece_reference, name) for name in SENTENCEPIECES},
+    **{name: functools.partial(hugging_face_reference, name) for name in HUGGING_FACES},
 }
 
 

@@ -4,25 +4,16 @@
 import contextlib
 import random
 import struct
-import unicodedata
-from pathlib import Path
 
 import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from executorch.extension.llm.runner import Tokenizer as Ours
 from executorch.runtime.errors import InvalidArgumentError
+from test.extension.llm.tokenizers.random_text import LINES, LLAMA_WORDS, WORDS, random_text
 
-DOCS = sorted((Path(__file__).resolve().parents[4] / "docs").glob("*.md"))
-WORDS = "|".join(
-    (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    )
-)
 BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-SPLIT = pre_tokenizers.Split(Regex(WORDS), "isolated")
-PIECES = ["  ", "\n", "\r\n", "\t", "\u3000", "\u180e", "\u2028", "\x85", "'s", "'LL", "<s>", "</s>", "123456", "٣٤"]
+SPLIT = pre_tokenizers.Split(Regex(LLAMA_WORDS), "isolated")
 SENTENCES = decoders.Sequence(
     [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
 )
@@ -51,8 +42,7 @@ def trained(name, folder):
     made.decoder = decoders.ByteLevel() if is_bytes else SENTENCES
     special = ["<unk>", "<s>", "</s>", *([] if is_bytes else [f"<0x{byte:02X}>" for byte in range(256)])]
     alphabet = pre_tokenizers.ByteLevel.alphabet() if is_bytes else []
-    lines = [line for file in DOCS for line in file.read_text().splitlines()]
-    texts = lines if is_bytes else [word for line in lines for word in line.split(" ")]
+    texts = LINES if is_bytes else WORDS
     trainer = trainers.BpeTrainer(
         vocab_size=900, special_tokens=special, initial_alphabet=alphabet, show_progress=False
     )
@@ -61,32 +51,15 @@ def trained(name, folder):
     return made
 
 
-def random_text(rng, words):
-    ranges = [(1, 0x2FFF), (0x300, 0x36F), (0x3000, 0xD7FF), (0xE000, 0xFFFF), (0x10000, 0x1FFFF)]
-    parts = []
-    for _ in range(rng.randint(0, 12)):
-        kind = rng.random()
-        if kind < 0.35:
-            parts.append(rng.choice(words))
-        elif kind < 0.5:
-            parts.append(rng.choice(PIECES))
-        elif kind < 0.9:
-            parts.append(chr(rng.randint(*rng.choice(ranges))))
-        else:
-            parts.append(rng.choice("abcXYZ019.,!?-_ "))
-    # Libraries have different versions of Unicode: later characters than of version 13 are left out.
-    return "".join(c for part in parts for c in part if unicodedata.category(c) not in ("Cn", "Mn"))
-
-
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_random_text_is_encoded_and_decoded_as_by_the_package(name, tmp_path):
     reference = trained(name, tmp_path)
     ours = Ours(str(tmp_path))
     assert ours.vocab_size == reference.get_vocab_size()
     rng = random.Random(name)
-    words = [word for file in DOCS for word in file.read_text().split(" ")]
     for _ in range(1500):
-        text = random_text(rng, words)
+        # Marks combine by rules that changed between versions of Unicode.
+        text = random_text(rng, ("Cn", "Mn"))
         expected = reference.encode(text, add_special_tokens=False).ids
         assert ours.encode(text) == expected, repr(text)
         if name != "Llama 2":
@@ -102,12 +75,12 @@ def test_long_words_do_not_take_quadratic_time(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"type":"BPE"', '"type":"WordPiece"'),
+        ('"type":"BPE"', '"type":"WordLevel"'),
         ('"vocab":{', '"vocab":{"a new piece":-1,'),
         ('"merges":[', '"merges":[["q","no such piece"],'),
         ('"type":"ByteLevel"', '"type":"Unheard"'),
         ('"id":1', '"id":99999999999'),
-        ('"lstrip":false', '"lstrip":true'),
+        ('"dropout":null', '"dropout":0.5'),
     ],
 )
 def test_files_that_are_not_supported_are_refused(old, new, tmp_path):

@@ -13,6 +13,7 @@ from executorch.extension.llm.runner import Tokenizer
 from executorch.runtime.errors import InvalidArgumentError
 from test.extension.llm.tokenizers.random_text import LINES
 from test.extension.llm.tokenizers.references import (
+    HUGGING_FACES,
     REFERENCES,
     SENTENCEPIECES,
     byte_ranks,
@@ -219,3 +220,47 @@ def test_broken_files_of_tekken_are_refused(tmp_path):
     changed(lambda file: file.update(special_tokens=[{"rank": 0, "token_str": "<s>"}] * 2))
     changed(lambda file: file.update(special_tokens=[{"rank": 0, "token_str": "<s>"}]))
     changed(lambda file: file.update(special_tokens={}))
+
+
+@pytest.mark.parametrize("name", sorted(HUGGING_FACES))
+def test_tokens_of_prose_are_decoded_to_the_text_of_the_package(name, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    reference = HUGGING_FACES[name]()
+    reference.save(str(path))
+    ours = Tokenizer(str(path))
+    for line in LINES[:500]:
+        tokens = reference.encode(line).ids
+        assert ours.decode(tokens, skip_special_tokens=True) == reference.decode(tokens), line
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("WordPiece", lambda file: file["model"].update(unk_token="nowhere")),
+        ("WordPiece", lambda file: file["post_processor"]["special_tokens"].clear()),
+        ("WordPiece", lambda file: file["post_processor"].update(single=[])),
+        ("WordPiece", lambda file: file["post_processor"]["special_tokens"]["[CLS]"].update(ids=[10**6])),
+        ("WordPiece", lambda file: file.update(post_processor={"type": "Unheard"})),
+        ("WordPiece, cased", lambda file: file["post_processor"].update(cls=["[CLS]"])),
+        ("Unigram as T5", lambda file: file["model"].update(unk_id=10**6)),
+        ("Unigram as T5", lambda file: file["model"].update(vocab=[])),
+        ("Unigram as T5", lambda file: file["model"]["vocab"][5].pop()),
+        ("Unigram as T5", lambda file: file["normalizer"]["normalizers"][0].update(precompiled_charsmap="AAAA")),
+        ("Unigram as T5", lambda file: file["pre_tokenizer"].update(prepend_scheme="sometimes")),
+        ("Unigram as T5", lambda file: file["pre_tokenizer"].update(replacement="")),
+    ],
+)
+def test_broken_parts_of_tokenizer_json_are_refused(name, change, tmp_path):
+    reference = REFERENCES[name](tmp_path)
+    content = json.loads(reference.path.read_text())
+    change(content)
+    refused(tmp_path / "broken.json", json.dumps(content).encode())
+
+
+def test_a_unigram_model_without_an_unknown_piece_refuses_unknown_text(tmp_path):
+    model = {"type": "Unigram", "unk_id": None, "vocab": [["a", -1.0], ["b", -2.0]]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": model}))
+    ours = Tokenizer(str(tmp_path))
+    assert ours.encode("abba") == [0, 1, 1, 0]
+    with pytest.raises(InvalidArgumentError, match="cannot be encoded"):
+        ours.encode("abc")

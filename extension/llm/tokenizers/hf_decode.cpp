@@ -1,0 +1,84 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Decoders of tokenizer.json: from pieces to text.
+#include <utility>
+
+#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <executorch/extension/llm/tokenizers/utf8.h>
+
+namespace tokenizers::internal {
+namespace {
+
+std::string bytes_of(const std::string& piece) {
+  std::string bytes;
+  std::string_view rest = piece;
+  while (!rest.empty()) {
+    const size_t length = character_length(rest);
+    const int byte = length == 0 ? -1 : byte_of_character(code_point(rest, length));
+    if (byte < 0) return piece;
+    bytes += char(byte);
+    rest.remove_prefix(length);
+  }
+  return bytes;
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  if (from.empty()) return;
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+/// A piece of WordPiece: a word begins with it unless it has the prefix.
+std::string word_piece(const Decoder& step, std::string piece, bool at_start) {
+  if (!at_start) {
+    if (piece.rfind(step.from, 0) == 0) {
+      piece.erase(0, step.from.size());
+    } else {
+      piece.insert(0, 1, ' ');
+    }
+  }
+  if (!step.cleanup) return piece;
+  static const std::pair<const char*, const char*> kCleanups[] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kCleanups) replace_all(piece, from, to);
+  return piece;
+}
+
+}  // namespace
+
+std::string decode_piece(const HfModel& model, std::string piece, bool at_start) {
+  for (const Decoder& step : model.decoders) {
+    switch (step.kind) {
+      case Decoder::Kind::Bytes:
+        piece = bytes_of(piece);
+        break;
+      case Decoder::Kind::Replace:
+        replace_all(piece, step.from, step.to);
+        break;
+      case Decoder::Kind::ByteFallback: {
+        const int byte = byte_of_piece(piece);
+        if (byte >= 0) piece = std::string(1, char(byte));
+        break;
+      }
+      case Decoder::Kind::Strip:
+        for (size_t i = 0; at_start && i < step.start && piece.rfind(step.from, 0) == 0; ++i) {
+          piece.erase(0, step.from.size());
+        }
+        break;
+      case Decoder::Kind::WordPiece:
+        piece = word_piece(step, std::move(piece), at_start);
+        break;
+      case Decoder::Kind::Metaspace:
+        // At the start of a text, none of the replacements in the piece is a space.
+        replace_all(piece, step.from, at_start && step.start != 0 ? "" : " ");
+        break;
+      case Decoder::Kind::Fuse:
+        break;
+    }
+  }
+  return piece;
+}
+
+}  // namespace tokenizers::internal

@@ -1,0 +1,153 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Models of tokenizer.json: from words to tokens.
+#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <executorch/extension/llm/tokenizers/unigram.h>
+#include <executorch/extension/llm/tokenizers/utf8.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace tokenizers::internal {
+namespace {
+
+/// How much less likely unknown characters are than the least likely piece.
+constexpr double kUnknownPenalty = 10;
+
+/// Appends a token for each byte of `text`; false if the vocabulary lacks one.
+bool append_bytes(const HfModel& model, std::string_view text, std::vector<uint64_t>& tokens) {
+  const size_t size = tokens.size();
+  for (const char byte : text) {
+    static const char* const kDigits = "0123456789ABCDEF";
+    const std::string piece = {
+        '<', '0', 'x', kDigits[uint8_t(byte) >> 4], kDigits[uint8_t(byte) & 15], '>'};
+    const auto id = model.ids.find(piece);
+    if (id == model.ids.end()) {
+      tokens.resize(size);
+      return false;
+    }
+    tokens.push_back(id->second);
+  }
+  return true;
+}
+
+/// The symbols of a word: characters that the vocabulary has, bytes of the others, or "unknown".
+std::vector<uint64_t> symbols_of(const HfModel& model, std::string_view word) {
+  std::vector<uint64_t> symbols;
+  bool was_unknown = false;
+  while (!word.empty()) {
+    const size_t length = internal::character_length(word);
+    const std::string_view character = word.substr(0, length);
+    word.remove_prefix(length);
+    const auto found = model.ids.find(std::string(character));
+    bool is_unknown = found == model.ids.end();
+    if (!is_unknown) {
+      symbols.push_back(found->second);
+    } else if (model.byte_fallback) {
+      is_unknown = !append_bytes(model, character, symbols);
+    }
+    // A character that nothing stands for is left out, as in the package "tokenizers".
+    if (is_unknown && model.unknown.has_value() && !(model.fuse_unknown && was_unknown)) {
+      symbols.push_back(*model.unknown);
+    }
+    was_unknown = is_unknown;
+  }
+  return symbols;
+}
+
+void encode_byte_pairs(const HfModel& model, const std::string& word,
+                       std::vector<uint64_t>& tokens) {
+  if (model.ignore_merges) {
+    const auto whole = model.ids.find(word);
+    if (whole != model.ids.end()) {
+      tokens.push_back(whole->second);
+      return;
+    }
+  }
+  const auto merged =
+      merge_symbols(symbols_of(model, word), [&](uint64_t left, uint64_t right, Merge& merge) {
+        const auto found = model.merges.find({left, right});
+        if (found == model.merges.end()) return false;
+        merge = found->second;
+        return true;
+      });
+  tokens.insert(tokens.end(), merged.begin(), merged.end());
+}
+
+/// The longest piece that a word begins with, and so on; a word with a part that has none is
+/// unknown as a whole.
+void encode_word_pieces(const HfModel& model, const std::string& word,
+                        std::vector<uint64_t>& tokens) {
+  size_t characters = 0;
+  for (const char byte : word) characters += (uint8_t(byte) & 0xC0) != 0x80;
+  const size_t size = tokens.size();
+  bool is_known = characters <= model.max_word_characters;
+  std::string piece;
+  for (size_t at = 0; at < word.size() && is_known;) {
+    size_t end = word.size();
+    for (is_known = false; end > at && !is_known;) {
+      piece.assign(at == 0 ? std::string() : model.continuing_prefix).append(word, at, end - at);
+      const auto found = model.ids.find(piece);
+      is_known = found != model.ids.end();
+      if (is_known) {
+        tokens.push_back(found->second);
+      } else {
+        do {
+          --end;
+        } while (end > at && (uint8_t(word[end]) & 0xC0) == 0x80);
+      }
+    }
+    at = end;
+  }
+  if (is_known) return;
+  tokens.resize(size);
+  tokens.push_back(*model.unknown);
+}
+
+Error encode_unigram(const HfModel& model, const std::string& word, std::vector<uint64_t>& tokens) {
+  constexpr uint64_t kNone = UINT64_MAX;
+  const uint64_t unknown = model.unknown.value_or(kNone);
+  const auto pieces =
+      most_likely_pieces<double>(word, model.index, unknown, model.min_score - kUnknownPenalty,
+                                 [&](uint64_t id, size_t, double& score) {
+                                   // Tokens added later have no probability.
+                                   if (id >= model.scores.size()) return false;
+                                   score = model.scores[id];
+                                   return true;
+                                 });
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].id == kNone) {
+      ET_LOG(Error, "tokenizer: text has characters that the vocabulary lacks, and no unk_id");
+      return Error::EncodeFailure;
+    }
+    // Unknown neighbours are one piece.
+    const size_t first = pieces[i].first;
+    size_t last = i;
+    while (pieces[i].id == unknown && last + 1 < pieces.size() && pieces[last + 1].id == unknown) {
+      ++last;
+    }
+    i = last;
+    const std::string piece = word.substr(first, pieces[last].first + pieces[last].length - first);
+    const auto found = model.ids.find(piece);
+    if (found != model.ids.end()) {
+      tokens.push_back(found->second);
+    } else if (!model.byte_fallback || !append_bytes(model, piece, tokens)) {
+      tokens.push_back(unknown);
+    }
+  }
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error encode_word(const HfModel& model, const std::string& word, std::vector<uint64_t>& tokens) {
+  switch (model.algorithm) {
+    case HfModel::Algorithm::Unigram:
+      return encode_unigram(model, word, tokens);
+    case HfModel::Algorithm::WordPiece:
+      encode_word_pieces(model, word, tokens);
+      return Error::Ok;
+    default:
+      encode_byte_pairs(model, word, tokens);
+      return Error::Ok;
+  }
+}
+
+}  // namespace tokenizers::internal

@@ -1,0 +1,242 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Steps of normalizers.
+#include <utf8proc.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include <executorch/extension/llm/tokenizers/hf_model.h>
+#include <executorch/extension/llm/tokenizers/utf8.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace tokenizers::internal {
+namespace {
+
+using Kind = Normalizer::Kind;
+
+std::string replaced(const std::string& text, const std::string& from, const std::string& to) {
+  if (from.empty()) return text;
+  std::string made;
+  size_t at = 0;
+  for (size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
+    made.append(text, at, found - at).append(to);
+    at = found + from.size();
+  }
+  return made.append(text, at);
+}
+
+Result<std::string> replaced_pattern(const std::string& text, const Regex& pattern,
+                                     const std::string& to) {
+  const auto matches = pattern.find_all(text);
+  if (!matches.ok()) return matches.error();
+  std::string made;
+  size_t at = 0;
+  for (const Range& match : *matches) {
+    made.append(text, at, match.first - at).append(to);
+    at = match.second;
+  }
+  return made.append(text, at);
+}
+
+Result<std::string> composed(const std::string& text, int options) {
+  utf8proc_uint8_t* made = nullptr;
+  const utf8proc_ssize_t length = utf8proc_map(
+      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), utf8proc_ssize_t(text.size()), &made,
+      utf8proc_option_t(options | UTF8PROC_STABLE));
+  if (length < 0) {
+    ET_LOG(Error, "tokenizer: text cannot be normalized: %s", utf8proc_errmsg(length));
+    return Error::EncodeFailure;
+  }
+  std::string result(reinterpret_cast<const char*>(made), size_t(length));
+  std::free(made);
+  return result;
+}
+
+std::string lowercased(std::string_view text) {
+  std::string made;
+  while (!text.empty()) {
+    const size_t length = character_length(text);
+    const uint32_t point = code_point(text, length);
+    if (point == 0x130) {
+      made += "i\xCC\x87";  // the one character with two in lower case
+    } else {
+      append_code_point(made, uint32_t(utf8proc_tolower(utf8proc_int32_t(point))));
+    }
+    text.remove_prefix(length);
+  }
+  return made;
+}
+
+/// Calls use(character, code point) for the characters of well-formed text.
+template <typename Use>
+void each_character(std::string_view text, Use&& use) {
+  while (!text.empty()) {
+    const size_t length = character_length(text);
+    use(text.substr(0, length), code_point(text, length));
+    text.remove_prefix(length);
+  }
+}
+
+bool is_chinese(uint32_t point) {
+  static constexpr std::pair<uint32_t, uint32_t> kBlocks[] = {
+      {0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},
+      {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0xF900, 0xFAFF},   {0x2F800, 0x2FA1F}};
+  for (const auto& [first, last] : kBlocks) {
+    if (point >= first && point <= last) return true;
+  }
+  return false;
+}
+
+bool is_bert_control(uint32_t point) {
+  if (point == 0 || point == 0xFFFD) return true;
+  if (point == '\t' || point == '\n' || point == '\r') return false;
+  const auto category = utf8proc_category(utf8proc_int32_t(point));
+  return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+         category == UTF8PROC_CATEGORY_CO || category == UTF8PROC_CATEGORY_CN;
+}
+
+bool is_nmt_control(uint32_t point) {
+  return (point >= 1 && point <= 8) || point == 0xB || (point >= 0xE && point <= 0x1F) ||
+         point == 0x7F || point == 0x8F || point == 0x9F;
+}
+bool is_nmt_space(uint32_t point) {
+  return point == 9 || point == 0xA || point == 0xC || point == 0xD || point == 0x1680 ||
+         (point >= 0x200B && point <= 0x200F) || point == 0x2028 || point == 0x2029 ||
+         point == 0x2581 || point == 0xFEFF || point == 0xFFFD;
+}
+
+/// What a character becomes in a step that treats each one by itself.
+void append_character(Kind kind, std::string_view character, uint32_t point, std::string& text) {
+  const auto category = utf8proc_category(utf8proc_int32_t(point));
+  const bool is_nonspacing = category == UTF8PROC_CATEGORY_MN;
+  const bool is_mark =
+      is_nonspacing || category == UTF8PROC_CATEGORY_MC || category == UTF8PROC_CATEGORY_ME;
+  bool drops = false, is_space = false;
+  switch (kind) {
+    case Kind::DropMarks:
+      drops = is_mark;
+      break;
+    case Kind::DropNonspacing:
+      drops = is_nonspacing;
+      break;
+    case Kind::CleanText:
+      drops = is_bert_control(point);
+      is_space = is_white_space(point);
+      break;
+    case Kind::Nmt:
+      drops = is_nmt_control(point);
+      is_space = is_nmt_space(point);
+      break;
+    case Kind::SpaceChinese:
+      if (!is_chinese(point)) break;
+      text.append(" ").append(character).append(" ");
+      return;
+    default:
+      break;
+  }
+  if (drops) return;
+  text += is_space ? std::string_view(" ") : character;
+}
+
+std::string stripped(const std::string& text, bool at_left) {
+  size_t first = text.size(), last = 0, at = 0;
+  each_character(text, [&](std::string_view character, uint32_t point) {
+    if (!is_white_space(point)) {
+      if (first == text.size()) first = at;
+      last = at + character.size();
+    }
+    at += character.size();
+  });
+  return at_left ? text.substr(first) : text.substr(0, last);
+}
+
+/// The text up to the next border of what users see as characters.
+std::string_view first_grapheme(std::string_view text) {
+  utf8proc_int32_t state = 0;
+  size_t end = character_length(text);
+  auto before = utf8proc_int32_t(code_point(text, end));
+  while (end < text.size()) {
+    const std::string_view rest = text.substr(end);
+    const size_t length = character_length(rest);
+    const auto point = utf8proc_int32_t(code_point(rest, length));
+    if (utf8proc_grapheme_break_stateful(before, point, &state)) break;
+    before = point;
+    end += length;
+  }
+  return text.substr(0, end);
+}
+
+/// As the package "tokenizers": short graphemes are replaced whole by what their first key maps to.
+std::string mapped(std::string_view text, const CharMap& map) {
+  constexpr size_t kLongGrapheme = 6;
+  std::string made;
+  while (!text.empty()) {
+    const std::string_view grapheme = first_grapheme(text);
+    text.remove_prefix(grapheme.size());
+    const auto whole = grapheme.size() < kLongGrapheme ? map.shortest(grapheme) : std::nullopt;
+    if (whole.has_value()) {
+      made += *whole;
+      continue;
+    }
+    each_character(grapheme, [&](std::string_view character, uint32_t) {
+      made += map.shortest(character).value_or(character);
+    });
+  }
+  return made;
+}
+
+Result<std::string> apply_step(const Normalizer& step, const std::string& text) {
+  switch (step.kind) {
+    case Kind::Replace:
+      return replaced(text, step.from, step.to);
+    case Kind::ReplacePattern:
+      return replaced_pattern(text, *step.pattern, step.to);
+    case Kind::Prepend:
+      return text.empty() ? text : step.to + text;
+    case Kind::Lowercase:
+      return lowercased(text);
+    case Kind::Nfc:
+      return composed(text, UTF8PROC_COMPOSE);
+    case Kind::Nfd:
+      return composed(text, UTF8PROC_DECOMPOSE);
+    case Kind::Nfkc:
+      return composed(text, UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
+    case Kind::Nfkd:
+      return composed(text, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+    case Kind::StripLeft:
+    case Kind::StripRight:
+      return stripped(text, step.kind == Kind::StripLeft);
+    case Kind::Map:
+      return mapped(text, *step.map);
+    case Kind::Bytes: {
+      std::string made;
+      for (const char byte : text) made += character_of_byte(uint8_t(byte));
+      return made;
+    }
+    default: {
+      std::string made;
+      each_character(text, [&](std::string_view character, uint32_t point) {
+        append_character(step.kind, character, point, made);
+      });
+      return made;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> normalize(const HfModel& model, std::string text) {
+  for (const Normalizer& step : model.normalizers) {
+    auto made = apply_step(step, text);
+    if (!made.ok()) return made;
+    text = std::move(*made);
+    // A map of a file may give any bytes.
+    if (step.kind == Kind::Map && !is_utf8(text)) {
+      ET_LOG(Error, "tokenizer: the normalizer's map gives text that is not UTF-8");
+      return Error::EncodeFailure;
+    }
+  }
+  return text;
+}
+
+}  // namespace tokenizers::internal

@@ -1,0 +1,322 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Reads the steps of a tokenizer.json. What has another type than expected is ParseFailure.
+#include <cctype>
+#include <utility>
+
+#include <executorch/extension/llm/tokenizers/base64.h>
+#include <executorch/extension/llm/tokenizers/hf_read.h>
+
+namespace tokenizers::internal {
+namespace {
+
+/// GPT-2's division into words, which ByteLevel makes.
+constexpr const char* kBytePattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr const char* kPunctuation = R"([\p{P}!-/:-@\[-`{-~])";
+/// \w+|[^\w\s]+ with Unicode's \w, which PCRE2's is not.
+constexpr const char* kWords = R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+|)"
+                               R"([^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
+constexpr int kMaxDepth = 8;
+
+Error read_pattern(const Json& object, std::optional<Regex>& pattern, std::string& text) {
+  const Json& given = member(object, "pattern");
+  const Json& regex = member(given, "Regex");
+  if (!regex.is_string()) {
+    if (!member(given, "String").is_string()) return refuse_json("expected a pattern");
+    text = member(given, "String").get<std::string>();
+    return text.empty() ? refuse_json("expected a pattern, found an empty one") : Error::Ok;
+  }
+  auto compiled = Regex::compile(regex.get<std::string>());
+  if (!compiled.ok()) return compiled.error();
+  pattern = std::move(*compiled);
+  return Error::Ok;
+}
+
+std::string escaped(const std::string& text) {
+  std::string made;
+  for (const char byte : text) {
+    if (uint8_t(byte) < 0x80 && !std::isalnum(uint8_t(byte))) made += '\\';
+    made += byte;
+  }
+  return made;
+}
+
+/// Calls read(step) for a step, or for each of a Sequence.
+template <typename Read>
+Error each_step(const Json& step, const char* list, Read&& read, int depth = 0) {
+  if (step.is_null()) return Error::Ok;
+  if (text_of(step, "type") != "Sequence") return read(step);
+  const Json& steps = member(step, list);
+  if (!steps.is_array() || depth > kMaxDepth) return refuse_json(std::string("expected ") + list);
+  for (const Json& each : steps) {
+    const Error error = each_step(each, list, read, depth + 1);
+    if (error != Error::Ok) return error;
+  }
+  return Error::Ok;
+}
+
+Error read_normalizer(const Json& step, HfModel& model) {
+  using Kind = Normalizer::Kind;
+  static const std::pair<const char*, Kind> kPlain[] = {{"NFC", Kind::Nfc},
+                                                        {"NFD", Kind::Nfd},
+                                                        {"NFKC", Kind::Nfkc},
+                                                        {"NFKD", Kind::Nfkd},
+                                                        {"Nmt", Kind::Nmt},
+                                                        {"StripAccents", Kind::DropMarks},
+                                                        {"Lowercase", Kind::Lowercase},
+                                                        {"ByteLevel", Kind::Bytes}};
+  const std::string type = text_of(step, "type");
+  for (const auto& [name, kind] : kPlain) {
+    if (type == name) {
+      model.normalizers.push_back({kind});
+      return Error::Ok;
+    }
+  }
+  if (type == "Prepend") {
+    model.normalizers.push_back({Kind::Prepend, {}, text_of(step, "prepend")});
+  } else if (type == "Strip") {
+    if (flag_of(step, "strip_left", true)) model.normalizers.push_back({Kind::StripLeft});
+    if (flag_of(step, "strip_right", true)) model.normalizers.push_back({Kind::StripRight});
+  } else if (type == "BertNormalizer") {
+    const bool lowercase = flag_of(step, "lowercase", true);
+    if (flag_of(step, "clean_text", true)) model.normalizers.push_back({Kind::CleanText});
+    if (flag_of(step, "handle_chinese_chars", true)) {
+      model.normalizers.push_back({Kind::SpaceChinese});
+    }
+    if (flag_of(step, "strip_accents", lowercase)) {
+      model.normalizers.push_back({Kind::Nfd});
+      model.normalizers.push_back({Kind::DropNonspacing});
+    }
+    if (lowercase) model.normalizers.push_back({Kind::Lowercase});
+  } else if (type == "Precompiled") {
+    const auto bytes = decode_base64(text_of(step, "precompiled_charsmap"));
+    Normalizer made{Kind::Map};
+    if (bytes.has_value()) made.map = CharMap::read(*bytes);
+    if (!made.map.has_value()) return refuse_json("precompiled_charsmap: expected a map in base64");
+    model.normalizers.push_back(std::move(made));
+  } else if (type == "Replace") {
+    Normalizer made{Kind::Replace, {}, text_of(step, "content")};
+    const Error error = read_pattern(step, made.pattern, made.from);
+    if (error != Error::Ok) return error;
+    if (made.pattern.has_value()) made.kind = Kind::ReplacePattern;
+    model.normalizers.push_back(std::move(made));
+  } else {
+    return refuse_json("normalizer '" + type + "' is not supported");
+  }
+  return Error::Ok;
+}
+
+Error add_split(HfModel& model, PreTokenizer step, const std::string& pattern) {
+  auto compiled = Regex::compile(pattern);
+  if (!compiled.ok()) return compiled.error();
+  step.pattern = std::move(*compiled);
+  model.pre_tokenizers.push_back(std::move(step));
+  return Error::Ok;
+}
+
+/// Behavior of an option; false for another text.
+bool get_behavior(const Json& step, PreTokenizer::Behavior& behavior) {
+  using Behavior = PreTokenizer::Behavior;
+  static const std::pair<const char*, Behavior> kBehaviors[] = {
+      {"Isolated", Behavior::Isolated},
+      {"Removed", Behavior::Removed},
+      {"MergedWithPrevious", Behavior::MergedWithPrevious},
+      {"MergedWithNext", Behavior::MergedWithNext},
+      {"Contiguous", Behavior::Contiguous}};
+  const std::string text = text_of(step, "behavior", "Isolated");
+  for (const auto& [name, value] : kBehaviors) {
+    if (text != name) continue;
+    behavior = value;
+    return true;
+  }
+  return false;
+}
+
+Error read_split(const Json& step, HfModel& model) {
+  PreTokenizer made;
+  if (!get_behavior(step, made.behavior)) {
+    return refuse_json("behavior '" + text_of(step, "behavior") + "' is not supported");
+  }
+  if (text_of(step, "type") == "Punctuation")
+    return add_split(model, std::move(made), kPunctuation);
+  made.invert = flag_of(step, "invert");
+  std::string text;
+  const Error error = read_pattern(step, made.pattern, text);
+  if (error != Error::Ok) return error;
+  if (!made.pattern.has_value()) return add_split(model, std::move(made), escaped(text));
+  model.pre_tokenizers.push_back(std::move(made));
+  return Error::Ok;
+}
+
+Error read_bytes(const Json& step, HfModel& model) {
+  PreTokenizer made;
+  made.kind = PreTokenizer::Kind::Bytes;
+  made.add_prefix_space = flag_of(step, "add_prefix_space", true);
+  if (flag_of(step, "use_regex", true)) return add_split(model, std::move(made), kBytePattern);
+  model.pre_tokenizers.push_back(std::move(made));
+  return Error::Ok;
+}
+
+/// `prepend_scheme`, or the flag that older files have.
+bool get_prepend(const Json& step, PreTokenizer::Prepend& prepend) {
+  using Prepend = PreTokenizer::Prepend;
+  const std::string scheme =
+      text_of(step, "prepend_scheme", flag_of(step, "add_prefix_space", true) ? "always" : "never");
+  prepend = scheme == "always"  ? Prepend::Always
+            : scheme == "first" ? Prepend::First
+                                : Prepend::Never;
+  return scheme == "always" || scheme == "first" || scheme == "never";
+}
+
+Error read_metaspace(const Json& step, HfModel& model) {
+  PreTokenizer made;
+  made.kind = PreTokenizer::Kind::Metaspace;
+  made.replacement = text_of(step, "replacement", "\xE2\x96\x81");
+  made.splits = flag_of(step, "split", true);
+  if (made.replacement.empty() || !get_prepend(step, made.prepend)) {
+    return refuse_json("Metaspace: expected a replacement and a known prepend_scheme");
+  }
+  model.pre_tokenizers.push_back(std::move(made));
+  return Error::Ok;
+}
+
+Error read_pre_tokenizer(const Json& step, HfModel& model) {
+  using Behavior = PreTokenizer::Behavior;
+  const std::string type = text_of(step, "type");
+  PreTokenizer removed;
+  removed.behavior = Behavior::Removed;
+  if (type == "ByteLevel") return read_bytes(step, model);
+  if (type == "Metaspace") return read_metaspace(step, model);
+  if (type == "Split" || type == "Punctuation") return read_split(step, model);
+  if (type == "Digits") {
+    return add_split(model, {}, flag_of(step, "individual_digits") ? "\\p{N}" : "\\p{N}+");
+  }
+  if (type == "Whitespace") {
+    removed.invert = true;
+    return add_split(model, std::move(removed), kWords);
+  }
+  if (type == "WhitespaceSplit") return add_split(model, std::move(removed), "\\s");
+  if (type == "CharDelimiterSplit") {
+    return add_split(model, std::move(removed), escaped(text_of(step, "delimiter", " ")));
+  }
+  if (type == "BertPreTokenizer") {
+    const Error error = add_split(model, std::move(removed), "\\s");
+    return error == Error::Ok ? add_split(model, {}, kPunctuation) : error;
+  }
+  return refuse_json("pre-tokenizer '" + type + "' is not supported");
+}
+
+Error read_decoder(const Json& step, HfModel& model) {
+  using Kind = Decoder::Kind;
+  const std::string type = text_of(step, "type");
+  if (type == "ByteLevel") {
+    model.decoders.push_back({Kind::Bytes});
+  } else if (type == "ByteFallback") {
+    model.decoders.push_back({Kind::ByteFallback});
+  } else if (type == "Fuse") {
+    model.decoders.push_back({Kind::Fuse});
+  } else if (type == "Replace") {
+    Decoder made{Kind::Replace, {}, text_of(step, "content")};
+    std::optional<Regex> pattern;
+    const Error error = read_pattern(step, pattern, made.from);
+    if (error != Error::Ok) return error;
+    if (pattern.has_value()) return refuse_json("a decoder that replaces a Regex is not supported");
+    model.decoders.push_back(std::move(made));
+  } else if (type == "Strip") {
+    const Json& start = member(step, "start");
+    const Json& stop = member(step, "stop");
+    if (!start.is_number_unsigned() || (stop.is_number_unsigned() && stop.get<uint64_t>() != 0)) {
+      return refuse_json("a decoder that strips anything but the start is not supported");
+    }
+    model.decoders.push_back({Kind::Strip, text_of(step, "content"), {}, start.get<size_t>()});
+  } else if (type == "WordPiece") {
+    Decoder made{Kind::WordPiece, text_of(step, "prefix", "##")};
+    made.cleanup = flag_of(step, "cleanup", true);
+    model.decoders.push_back(std::move(made));
+  } else if (type == "Metaspace") {
+    PreTokenizer::Prepend prepend{};
+    Decoder made{Kind::Metaspace, text_of(step, "replacement", "\xE2\x96\x81")};
+    if (made.from.empty() || !get_prepend(step, prepend)) {
+      return refuse_json("Metaspace: expected a replacement and a known prepend_scheme");
+    }
+    made.start = prepend == PreTokenizer::Prepend::Never ? 0 : 1;
+    model.decoders.push_back(std::move(made));
+  } else {
+    return refuse_json("decoder '" + type + "' is not supported");
+  }
+  return Error::Ok;
+}
+
+bool get_id(const Json& id, uint64_t& value) {
+  if (!id.is_number_unsigned() || id.get<uint64_t>() > kMaxId) return false;
+  value = id.get<uint64_t>();
+  return true;
+}
+
+/// What TemplateProcessing puts in front of and behind one text.
+Error read_template(const Json& step, std::vector<uint64_t>& prefix,
+                    std::vector<uint64_t>& suffix) {
+  const Json& single = member(step, "single");
+  const Json& tokens = member(step, "special_tokens");
+  if (!single.is_array()) return refuse_json("TemplateProcessing: expected a template");
+  bool is_behind = false;
+  for (const Json& part : single) {
+    if (!member(part, "Sequence").is_null()) {
+      if (is_behind) return refuse_json("TemplateProcessing: expected one text");
+      is_behind = true;
+      continue;
+    }
+    const std::string name = text_of(member(part, "SpecialToken"), "id");
+    const Json& ids = member(member(tokens, name.c_str()), "ids");
+    if (!ids.is_array()) return refuse_json("TemplateProcessing: no ids of '" + name + "'");
+    for (const Json& each : ids) {
+      uint64_t id = 0;
+      if (!get_id(each, id)) return refuse_json("TemplateProcessing: expected ids");
+      (is_behind ? suffix : prefix).push_back(id);
+    }
+  }
+  return is_behind ? Error::Ok : refuse_json("TemplateProcessing: expected a text");
+}
+
+Error read_post_processor(const Json& step, HfModel& model) {
+  const std::string type = text_of(step, "type");
+  std::vector<uint64_t> prefix, suffix;
+  if (type == "TemplateProcessing") {
+    const Error error = read_template(step, prefix, suffix);
+    if (error != Error::Ok) return error;
+  } else if (type == "BertProcessing" || type == "RobertaProcessing") {
+    prefix.resize(1);
+    suffix.resize(1);
+    const Json &first = member(step, "cls"), &last = member(step, "sep");
+    if (!first.is_array() || first.size() != 2 || !get_id(first[1], prefix[0]) ||
+        !last.is_array() || last.size() != 2 || !get_id(last[1], suffix[0])) {
+      return refuse_json(type + ": expected cls and sep");
+    }
+  } else if (type != "ByteLevel") {  // which changes offsets alone
+    return refuse_json("post-processor '" + type + "' is not supported");
+  }
+  model.prefix.insert(model.prefix.begin(), prefix.begin(), prefix.end());
+  model.suffix.insert(model.suffix.end(), suffix.begin(), suffix.end());
+  return Error::Ok;
+}
+
+}  // namespace
+
+Error read_steps(const Json& root, HfModel& model) {
+  using Read = Error (*)(const Json&, HfModel&);
+  static const struct {
+    const char *name, *list;
+    Read read;
+  } kParts[] = {{"normalizer", "normalizers", read_normalizer},
+                {"pre_tokenizer", "pretokenizers", read_pre_tokenizer},
+                {"post_processor", "processors", read_post_processor},
+                {"decoder", "decoders", read_decoder}};
+  for (const auto& part : kParts) {
+    const Error error = each_step(member(root, part.name), part.list,
+                                  [&](const Json& step) { return part.read(step, model); });
+    if (error != Error::Ok) return error;
+  }
+  return Error::Ok;
+}
+
+}  // namespace tokenizers::internal
