@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.examples.models.llama.convert_gguf import args_of_gguf, weights_of_gguf
 from executorch.examples.models.llama.convert_weights import from_hugging_face, is_from_hugging_face, load_weights
 from executorch.examples.models.llama.llama_transformer import Transformer
 from executorch.examples.models.llama.model_args import ModelArgs
@@ -21,6 +22,7 @@ from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_
 from executorch.exir.backend.partitioner import Partitioner
 from executorch.exir.program import ExecutorchProgramManager
 from executorch.extension.llm.export.config.llm_config import LlmConfig, LlmConfigError
+from executorch.extension.llm.export.gguf import GGUFFile, read_gguf
 from executorch.extension.llm.export.load import load_checkpoint
 from executorch.extension.llm.export.quantize import quantize_embeddings, quantize_linear_layers
 
@@ -35,7 +37,7 @@ def export_llama(config: LlmConfig) -> str:
     """Export the model that the configuration names; return the path of the file.
 
     Raises LlmConfigError for options that do not fit or that this project cannot honour, ModelArgsError,
-    CheckpointFileError and CheckpointError for files, OSError for those that cannot be read or written.
+    CheckpointFileError, GGUFError and CheckpointError for files, OSError for those that cannot be read or written.
     """
     config.refuse_unsupported()
     program = lower_llama(build_model(config), config)
@@ -53,7 +55,7 @@ def _output_path(config: LlmConfig) -> Path:
 
 
 def model_args(config: LlmConfig) -> ModelArgs:
-    """Sizes of the model: of `base.params`, or of the config.json beside a Hugging Face checkpoint."""
+    """Sizes of the model: of `base.params`, a GGUF file's metadata, or the config.json beside another checkpoint."""
     options: dict[str, Any] = {
         "max_seq_len": config.export.max_seq_length,
         "max_context_len": config.export.max_context_length,
@@ -68,6 +70,9 @@ def model_args(config: LlmConfig) -> ModelArgs:
         if isinstance(read, dict) and "hidden_size" in read:
             return ModelArgs.from_hugging_face(path, **options)
         return ModelArgs.from_params(path, **options)
+    file = _gguf(config)
+    if file is not None:
+        return args_of_gguf(file, **options)
     if config.base.checkpoint is None:
         raise LlmConfigError("base.params or base.checkpoint: expected the path of a model")
     folder = Path(config.base.checkpoint)
@@ -77,10 +82,20 @@ def model_args(config: LlmConfig) -> ModelArgs:
     return ModelArgs.from_hugging_face(beside, **options)
 
 
+def _gguf(config: LlmConfig) -> GGUFFile | None:
+    """The checkpoint, if it is a GGUF file."""
+    path = config.base.checkpoint
+    return read_gguf(path) if path is not None and Path(path).suffix == ".gguf" else None
+
+
 def build_model(config: LlmConfig) -> Transformer:
     """The model in eager mode, with the checkpoint's weights (random ones without a checkpoint), before any rewrite."""
-    model = Transformer(model_args(config)).eval()
-    if config.base.checkpoint is None:
+    args = model_args(config)
+    model = Transformer(args).eval()
+    file = _gguf(config)
+    if file is not None:
+        load_weights(model, weights_of_gguf(file, args))
+    elif config.base.checkpoint is None:
         logger.warning("base.checkpoint is not given: the weights are random")
     else:
         weights = load_checkpoint(config.base.checkpoint)

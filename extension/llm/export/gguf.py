@@ -1,0 +1,201 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""GGUF files: metadata and quantized tensors, mapped and not copied. Needs numpy alone.
+
+file = read_gguf("model.gguf")
+file.metadata["general.architecture"], file.tensors["token_embd.weight"].dequantize()
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from executorch.extension.llm.export.gguf_blocks import BLOCKS, dequantize
+
+__all__ = ["GGUFError", "GGUFFile", "GGUFTensor", "GGUFType", "read_gguf"]
+
+_MAGIC = b"GGUF"
+_VERSIONS = (2, 3)
+_MAX_DIMENSIONS = 4
+_MAX_NESTING = 4
+_MAX_ALIGNMENT = 1 << 20
+# A name, its number of dimensions, a dimension, a type and an offset; a key, its type and a value.
+_MIN_TENSOR_BYTES = 8 + 4 + 8 + 4 + 8
+_MIN_PAIR_BYTES = 8 + 4 + 1
+_STRING, _ARRAY = 8, 9
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+
+
+class GGUFError(ValueError):
+    """A file that is not GGUF, is broken, or has something that is not supported."""
+
+
+class GGUFType(IntEnum):
+    """How a tensor's values are stored, by the numbers of the format."""
+
+    F32 = 0
+    F16 = 1
+    Q4_0 = 2
+    Q8_0 = 8
+    Q4_K = 12
+    Q5_K = 13
+    Q6_K = 14
+    BF16 = 30
+
+
+@dataclass(frozen=True)
+class GGUFTensor:
+    """A tensor of the file; `shape` as torch has it, `data` its bytes in the file."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: GGUFType
+    data: NDArray[numpy.uint8]
+
+    def dequantize(self) -> NDArray[numpy.float32]:
+        """The values as float32."""
+        return dequantize(self.type.name, self.data).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class GGUFFile:
+    """What a file holds."""
+
+    path: Path
+    metadata: dict[str, Any]
+    tensors: dict[str, GGUFTensor]
+
+
+class _Reader:
+    """Reads numbers and texts in order, within the bounds of the file."""
+
+    def __init__(self, path: Path, data: NDArray[numpy.uint8]) -> None:
+        self.path = path
+        self.data = memoryview(data)
+        self.at = 0
+
+    def error(self, what: str) -> GGUFError:
+        return GGUFError(f"{self.path}: at byte {self.at}: {what}")
+
+    @property
+    def left(self) -> int:
+        return len(self.data) - self.at
+
+    def take(self, size: int) -> memoryview:
+        if size > self.left:
+            raise self.error(f"expected {size} bytes, {self.left} are left")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def number(self, form: str) -> Any:
+        return struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))[0]
+
+    def count(self, what: str, smallest: int) -> int:
+        """A number of things that take at least `smallest` bytes each."""
+        count: int = self.number("Q")
+        if count > self.left // smallest:
+            raise self.error(f"{count} {what} do not fit the {self.left} bytes left")
+        return count
+
+    def text(self) -> str:
+        size: int = self.number("Q")
+        try:
+            return str(self.take(size), "utf-8", "replace")
+        except OverflowError as error:
+            raise self.error(f"a text of {size} bytes") from error
+
+    def value(self, kind: int, nesting: int = 0) -> Any:
+        if kind == _STRING:
+            return self.text()
+        if kind == _ARRAY:
+            return self.array(nesting)
+        if kind not in _SCALARS:
+            raise self.error(f"no value has type {kind}")
+        return self.number(_SCALARS[kind])
+
+    def array(self, nesting: int) -> list[Any]:
+        if nesting >= _MAX_NESTING:
+            raise self.error(f"arrays are nested more than {_MAX_NESTING} times")
+        kind: int = self.number("I")
+        if kind in _SCALARS:
+            size = struct.calcsize("<" + _SCALARS[kind])
+            count = self.count("values", size)
+            return list(struct.unpack(f"<{count}{_SCALARS[kind]}", self.take(count * size)))
+        count = self.count("values", 12 if kind == _ARRAY else 8)
+        return [self.value(kind, nesting + 1) for _ in range(count)]
+
+
+def read_gguf(path: str | Path) -> GGUFFile:
+    """Map a file and check its header. Raises GGUFError, OSError."""
+    path = Path(path)
+    if path.stat().st_size < 24:
+        raise GGUFError(f"{path}: expected a GGUF file, found {path.stat().st_size} bytes")
+    data: NDArray[numpy.uint8] = numpy.memmap(path, dtype=numpy.uint8, mode="r")
+    reader = _Reader(path, data)
+    if bytes(reader.take(4)) != _MAGIC:
+        raise GGUFError(f"{path}: expected a GGUF file, found other first bytes")
+    version = reader.number("I")
+    if version not in _VERSIONS:
+        raise GGUFError(f"{path}: expected version 2 or 3 in little-endian order, found {version}")
+    num_tensors = reader.count("tensors", _MIN_TENSOR_BYTES)
+    num_pairs = reader.count("values", _MIN_PAIR_BYTES)
+    metadata: dict[str, Any] = {}
+    for _ in range(num_pairs):
+        key = reader.text()
+        if key in metadata:
+            raise reader.error(f"{key!r} is there twice")
+        metadata[key] = reader.value(reader.number("I"))
+    headers = [_tensor_header(reader) for _ in range(num_tensors)]
+    alignment = metadata.get("general.alignment", 32)
+    if not isinstance(alignment, int) or not 0 < alignment <= _MAX_ALIGNMENT or alignment & (alignment - 1):
+        raise GGUFError(f"{path}: general.alignment: expected a power of two, found {alignment!r}")
+    start = -(-reader.at // alignment) * alignment
+    tensors: dict[str, GGUFTensor] = {}
+    for header in headers:
+        if header.name in tensors:
+            raise GGUFError(f"{path}: tensor {header.name!r} is there twice")
+        tensors[header.name] = _tensor(path, header, data, start, alignment)
+    return GGUFFile(path, metadata, tensors)
+
+
+@dataclass(frozen=True)
+class _Header:
+    name: str
+    shape: tuple[int, ...]
+    type: int
+    offset: int
+
+
+def _tensor_header(reader: _Reader) -> _Header:
+    name = reader.text()
+    dimensions = reader.number("I")
+    if dimensions > _MAX_DIMENSIONS:
+        raise reader.error(f"tensor {name!r}: expected at most {_MAX_DIMENSIONS} dimensions, found {dimensions}")
+    shape = tuple(reader.number("Q") for _ in range(dimensions))
+    return _Header(name, shape[::-1], reader.number("I"), reader.number("Q"))
+
+
+def _tensor(path: Path, header: _Header, data: NDArray[numpy.uint8], start: int, alignment: int) -> GGUFTensor:
+    def error(what: str) -> GGUFError:
+        return GGUFError(f"{path}: tensor {header.name!r}: {what}")
+
+    if header.type not in {each.value for each in GGUFType}:
+        supported = ", ".join(each.name for each in GGUFType)
+        raise error(f"type {header.type} is not supported; supported: {supported}")
+    kind = GGUFType(header.type)
+    block = BLOCKS[kind.name]
+    columns = header.shape[-1] if header.shape else 1
+    if columns % block.values:
+        raise error(f"expected rows of a multiple of {block.values} values, found {columns}")
+    size = math.prod(header.shape) // block.values * block.bytes
+    if header.offset % alignment or header.offset + size > len(data) - start:
+        raise error(f"{size} bytes at {header.offset} do not fit the file, or are not aligned to {alignment}")
+    first = start + header.offset
+    return GGUFTensor(header.name, header.shape, kind, data[first : first + size])

@@ -1,0 +1,113 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""Values of GGUF's blocks. Scales and their products are exact in float32, so that each value rounds at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy
+from numpy.typing import NDArray
+
+Bytes: TypeAlias = NDArray[numpy.uint8]
+Floats: TypeAlias = NDArray[numpy.float32]
+
+
+@dataclass(frozen=True)
+class Block:
+    """`decode`: (blocks, bytes) to (blocks, values)."""
+
+    values: int
+    bytes: int
+    decode: Callable[[Bytes], Floats]
+
+
+def dequantize(kind: str, data: Bytes) -> Floats:
+    """The values in `data`, whole blocks of a kind in BLOCKS."""
+    block = BLOCKS[kind]
+    rows = numpy.ascontiguousarray(data).reshape(-1, block.bytes)
+    with numpy.errstate(all="ignore"):  # a file may hold scales that are infinite or no number
+        return block.decode(rows).reshape(-1)
+
+
+def _half(rows: Bytes) -> Floats:
+    """float16 numbers as float32, (blocks, numbers)."""
+    return numpy.ascontiguousarray(rows).view("<f2").astype(numpy.float32)
+
+
+def _f32(rows: Bytes) -> Floats:
+    return rows.view("<f4").astype(numpy.float32)
+
+
+def _bf16(rows: Bytes) -> Floats:
+    return (rows.view("<u2").astype(numpy.uint32) << 16).view(numpy.float32)
+
+
+def _q8_0(rows: Bytes) -> Floats:
+    return _half(rows[:, :2]) * rows[:, 2:].view(numpy.int8).astype(numpy.float32)
+
+
+def _q4_0(rows: Bytes) -> Floats:
+    packed = rows[:, 2:]
+    values = numpy.concatenate((packed & 15, packed >> 4), axis=1).astype(numpy.float32) - numpy.float32(8)
+    return _half(rows[:, :2]) * values
+
+
+def _scales_and_minima(packed: Bytes) -> tuple[Floats, Floats]:
+    """Eight scales and eight minima of 6 bits each, in 12 bytes.
+
+    The first four of both are the low 6 bits of bytes 0 to 7, whose upper two bits are the upper ones of the last four.
+    """
+    low, middle, high = packed[:, :4], packed[:, 4:8], packed[:, 8:]
+    scales = numpy.concatenate((low & 63, (high & 15) | (low >> 6) << 4), axis=1)
+    minima = numpy.concatenate((middle & 63, (high >> 4) | (middle >> 6) << 4), axis=1)
+    return scales.astype(numpy.float32), minima.astype(numpy.float32)
+
+
+def _nibbles(packed: Bytes) -> Bytes:
+    """128 bytes as eight groups of 32 values: the low halves of 32 bytes, then their high halves."""
+    quarters = packed.reshape(-1, 4, 1, 32)
+    return numpy.concatenate((quarters & 15, quarters >> 4), axis=2).reshape(-1, 8, 32)
+
+
+def _with_minima(rows: Bytes, values: Bytes) -> Floats:
+    scales, minima = _scales_and_minima(rows[:, 4:16])
+    scale = (_half(rows[:, :2]) * scales)[:, :, None]
+    minimum = (_half(rows[:, 2:4]) * minima)[:, :, None]
+    made: Floats = scale * values.astype(numpy.float32) - minimum
+    return made.reshape(-1, 256)
+
+
+def _q4_k(rows: Bytes) -> Floats:
+    return _with_minima(rows, _nibbles(rows[:, 16:]))
+
+
+def _q5_k(rows: Bytes) -> Floats:
+    shifts = numpy.arange(8, dtype=numpy.uint8)[None, :, None]
+    fifth = rows[:, None, 16:48] >> shifts & 1
+    return _with_minima(rows, _nibbles(rows[:, 48:]) | fifth << 4)
+
+
+def _q6_k(rows: Bytes) -> Floats:
+    # Two halves of 128 values, each of four groups: low 4 bits of 64 bytes, high ones, and 2 bits of 32 bytes.
+    low = rows[:, :128].reshape(-1, 2, 1, 64)
+    low = numpy.concatenate((low & 15, low >> 4), axis=2).reshape(-1, 2, 4, 32)
+    shifts = numpy.array([0, 2, 4, 6], dtype=numpy.uint8)[None, None, :, None]
+    high = rows[:, 128:192].reshape(-1, 2, 1, 32) >> shifts & 3
+    values = (low | high << 4).astype(numpy.float32) - numpy.float32(32)
+    scales = _half(rows[:, 208:]) * rows[:, 192:208].view(numpy.int8).astype(numpy.float32)
+    made: Floats = scales[:, :, None] * values.reshape(-1, 16, 16)
+    return made.reshape(-1, 256)
+
+
+BLOCKS = {
+    "F32": Block(1, 4, _f32),
+    "F16": Block(1, 2, _half),
+    "BF16": Block(1, 2, _bf16),
+    "Q8_0": Block(32, 34, _q8_0),
+    "Q4_0": Block(32, 18, _q4_0),
+    "Q4_K": Block(256, 144, _q4_k),
+    "Q5_K": Block(256, 176, _q5_k),
+    "Q6_K": Block(256, 210, _q6_k),
+}

@@ -1,0 +1,235 @@
+# Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+"""GGUF files: values against the package gguf, decoders against transformers, broken files."""
+
+import copy
+import random
+import struct
+
+import gguf
+import numpy
+import pytest
+import torch
+import transformers
+
+from executorch.examples.models.llama.convert_weights import CheckpointError
+from executorch.examples.models.llama.export_llama_lib import build_model
+from executorch.examples.models.llama.model_args import ModelArgsError
+from executorch.extension.llm.export.export_llm import main, read_config
+from executorch.extension.llm.export.gguf import GGUFError, GGUFType, read_gguf
+from executorch.extension.llm.export.gguf_blocks import BLOCKS, dequantize
+
+SIZES = {
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 256,
+}
+SCALED = {
+    "rope_type": "llama3",
+    "rope_theta": 5e5,
+    "factor": 32.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+KINDS = {
+    "llama": lambda: transformers.LlamaConfig(**SIZES, rope_parameters=SCALED, tie_word_embeddings=True),
+    "qwen2": lambda: transformers.Qwen2Config(**SIZES),
+    "qwen3": lambda: transformers.Qwen3Config(**SIZES, head_dim=32),
+}
+ARCHITECTURES = {
+    "llama": gguf.MODEL_ARCH.LLAMA,
+    "qwen2": gguf.MODEL_ARCH.QWEN2,
+    "qwen3": gguf.MODEL_ARCH.QWEN3,
+}
+OPTIONS = ["export.max_seq_length=32", "export.max_context_length=64"]
+
+
+@pytest.mark.parametrize("kind", sorted(BLOCKS))
+def test_random_blocks_have_the_values_of_the_package(kind):
+    block = BLOCKS[kind]
+    raw = numpy.random.default_rng(0).integers(0, 256, size=(300, block.bytes), dtype=numpy.uint8)
+    with numpy.errstate(all="ignore"):
+        found = dequantize(kind, raw.reshape(-1))
+        expected = gguf.quants.dequantize(raw, gguf.GGMLQuantizationType[kind]).astype(numpy.float32)
+    assert numpy.array_equal(found.view(numpy.uint32), expected.reshape(-1).view(numpy.uint32))
+
+
+def pairs(weight, heads):
+    """Rows of q and k as llama.cpp has them for Llama."""
+    return weight.reshape(heads, 2, weight.shape[0] // heads // 2, -1).transpose(1, 2).reshape(weight.shape)
+
+
+def write(path, name, model, kind=None, change=lambda name, value: value):
+    """Writes a model of transformers as llama.cpp's converter does; matrices in a quantization."""
+    config = model.config
+    writer = gguf.GGUFWriter(path, name)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    writer.add_token_list(["a", "b"])
+    head_dim = getattr(config, "head_dim", None)
+    if head_dim:
+        writer.add_key_length(head_dim)
+    names = gguf.get_tensor_name_map(ARCHITECTURES[name], config.num_hidden_layers)
+    kept = {}
+    for theirs, weight in model.state_dict().items():
+        if theirs == "lm_head.weight" and config.tie_word_embeddings:
+            continue
+        stored = weight
+        if name == "llama" and theirs.endswith(("q_proj.weight", "k_proj.weight")):
+            heads = config.num_attention_heads if "q_proj" in theirs else config.num_key_value_heads
+            stored = pairs(weight, heads)
+        data = change(theirs, stored.numpy())
+        if data is None:
+            continue
+        translated = names.get_name(theirs, try_suffixes=(".weight", ".bias"))
+        if kind is not None and weight.dim() == 2:
+            data = gguf.quants.quantize(data, gguf.GGMLQuantizationType[kind])
+            writer.add_tensor(translated, data, raw_dtype=gguf.GGMLQuantizationType[kind])
+        else:
+            writer.add_tensor(translated, data)
+        kept[theirs] = data
+    if name == "llama":
+        writer.add_tensor("rope_freqs.weight", rope_divisors(config))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def rope_divisors(config):
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    scaled, _ = ROPE_INIT_FUNCTIONS["llama3"](config, device="cpu")
+    size = config.hidden_size // config.num_attention_heads
+    plain = 1 / config.rope_parameters["rope_theta"] ** (torch.arange(0, size, 2).float() / size)
+    return (plain / scaled).numpy()
+
+
+@pytest.fixture(scope="module", params=sorted(KINDS))
+def model(request):
+    torch.manual_seed(0)
+    made = transformers.AutoModelForCausalLM.from_config(KINDS[request.param]()).eval()
+    for weight in made.parameters():
+        torch.nn.init.normal_(weight, mean=float(weight.dim() == 1), std=0.15)
+    return request.param, made
+
+
+def built(path, *options):
+    return build_model(read_config([f"base.checkpoint={path}", "debug.generate_full_logits=True", *OPTIONS, *options]))
+
+
+@pytest.mark.parametrize("kind", [None, "Q8_0", "Q4_0", "F16", "BF16"])
+def test_decoders_in_gguf_files_give_the_logits_of_transformers(model, kind, tmp_path):
+    name, reference = model
+    path = tmp_path / "model.gguf"
+    write(path, name, reference, kind)
+    reference = copy.deepcopy(reference)
+    for weight in reference.parameters():
+        if kind is not None and weight.dim() == 2:
+            stored = gguf.GGMLQuantizationType[kind]
+            blocks = gguf.quants.quantize(weight.detach().numpy(), stored)
+            weight.data = torch.from_numpy(gguf.quants.dequantize(blocks, stored).copy())
+    tokens = torch.randint(0, 256, (1, 20))
+    ours = built(path)
+    with torch.no_grad():
+        found, expected = ours(tokens), reference(tokens).logits
+    torch.testing.assert_close(found.view_as(expected), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_weights_that_are_missing_or_extra_are_named(model, tmp_path):
+    name, reference = model
+    path = tmp_path / "model.gguf"
+    write(path, name, reference, None, lambda each, value: None if "layers.1.mlp.up_proj" in each else value)
+    with pytest.raises(CheckpointError, match=r"missing weights: layers\.1\.feed_forward\.w3\.weight"):
+        built(path)
+    writer = gguf.GGUFWriter(tmp_path / "other.gguf", name)
+    writer.add_tensor("blk.0.attn_sinks.weight", numpy.zeros((2, 2), numpy.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    with pytest.raises(ModelArgsError, match="metadata lacks"):
+        built(tmp_path / "other.gguf")
+
+
+def test_the_command_exports_a_gguf_file_and_refuses_a_broken_one(model, tmp_path):
+    name, reference = model
+    path = tmp_path / "model.gguf"
+    write(path, name, reference)
+    arguments = [f"base.checkpoint={path}", *OPTIONS, f"export.output_dir={tmp_path}", "export.output_name=m"]
+    assert main(arguments) == 0
+    assert (tmp_path / "m.pte").exists()
+    path.write_bytes(path.read_bytes()[:300])
+    assert main(arguments) == 1
+
+
+def text(value):
+    return struct.pack("<Q", len(value)) + value
+
+
+def header(tensors=b"", num_tensors=0, pairs=b"", num_pairs=0, version=3):
+    return b"GGUF" + struct.pack("<IQQ", version, num_tensors, num_pairs) + pairs + tensors
+
+
+def tensor(name=b"t", shape=(32,), kind=0, offset=0):
+    return text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, offset)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"GGUF",
+        b"GGML" + bytes(60),
+        header(version=1) + bytes(64),
+        header(version=0x03000000) + bytes(64),
+        header(num_tensors=2**63) + bytes(64),
+        header(num_pairs=2**40) + bytes(64),
+        header(pairs=struct.pack("<Q", 2**63), num_pairs=1) + bytes(64),
+        header(pairs=text(b"k") + struct.pack("<I", 99), num_pairs=1) + bytes(64),
+        header(pairs=text(b"k") + struct.pack("<IIQ", 9, 0, 2**62), num_pairs=1) + bytes(64),
+        header(pairs=text(b"k") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 20, num_pairs=1) + bytes(64),
+        header(pairs=(text(b"k") + struct.pack("<IB", 0, 1)) * 2, num_pairs=2) + bytes(64),
+        header(pairs=text(b"general.alignment") + struct.pack("<II", 4, 3), num_pairs=1) + bytes(64),
+        header(tensor(shape=(1,) * 5), 1) + bytes(200),
+        header(tensor(shape=(2**40, 2**40)), 1) + bytes(200),
+        header(tensor(kind=3), 1) + bytes(200),
+        header(tensor(shape=(16,), kind=2), 1) + bytes(200),
+        header(tensor(offset=1), 1) + bytes(400),
+        header(tensor(offset=2**63), 1) + bytes(400),
+        header(tensor() * 2, 2) + bytes(400),
+    ],
+)
+def test_broken_files_are_refused(content, tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(content)
+    with pytest.raises(GGUFError, match=r"model\.gguf"):
+        read_gguf(path)
+
+
+def test_damaged_files_give_typed_errors_alone(model, tmp_path):
+    name, reference = model
+    path = tmp_path / "model.gguf"
+    write(path, name, reference, "Q8_0")
+    whole = path.read_bytes()
+    rng = random.Random(0)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            damaged[rng.randrange(min(len(damaged), 3000))] = rng.choice([0, 1, 2, 127, 255, rng.randrange(256)])
+        path.write_bytes(damaged[: rng.choice([len(damaged), rng.randrange(len(damaged))])])
+        try:
+            file = read_gguf(path)
+        except GGUFError:
+            continue
+        for each in file.tensors.values():
+            assert each.dequantize().shape == each.shape
+            assert each.type in GGUFType
