@@ -69,7 +69,7 @@ void print_backends(const MethodMeta& meta) {
   }
 }
 
-/// What delegates take beyond the plan is known when they are loaded.
+/// Delegates report memory beyond the plan only once loaded.
 void print_scratch(const runtime::Program& program, const MethodMeta& meta) {
   if (meta.num_backends() == 0) {
     return;

@@ -7,7 +7,7 @@
 
 namespace executorch::extension::executor_runner {
 
-/// Prints what the program says of its methods: all that --list shows.
+/// Prints the metadata of a program's methods, for --list.
 void print_listing(const runtime::Program& program);
 
 /// "float32 [2, 3]".

@@ -16,7 +16,7 @@ namespace executorch::extension::executor_runner {
 struct LoadedMethod {
   std::unique_ptr<MethodMemory> memory;
   runtime::Method method;
-  /// For the outputs that the plan has no memory for.
+  /// Memory of the outputs that the plan does not allocate.
   std::vector<HeapBlock> outputs;
 };
 

@@ -58,7 +58,7 @@ std::vector<char> read_file(const std::string& path) {
   return bytes;
 }
 
-/// The bytes of the input files, empty if ones are asked for.
+/// Reads the input files; empty for inputs of ones.
 std::vector<std::vector<char>> read_inputs(const Options& options) {
   std::vector<std::vector<char>> files;
   for (const std::string& path : options.inputs) {
@@ -80,7 +80,7 @@ void resize_inputs(Method& method, const std::vector<std::vector<int32_t>>& shap
     }
     const std::string input = "--input_shapes: input " + std::to_string(i);
     if (!method.get_input(i).isTensor()) {
-      fail(input + " is no tensor: leave its sizes empty");
+      fail(input + " is not a tensor: leave its sizes empty");
     }
     const std::vector<executorch::aten::SizesType> sizes(shapes[i].begin(), shapes[i].end());
     require(ET_RUNTIME_NAMESPACE::resize_tensor(method.get_input(i).toTensor(),
@@ -155,8 +155,8 @@ void run_repeatedly(Method& method, const std::string& name, const Options& opti
   }
 }
 
-/// --server_mode: every line of standard input starts a run. The line on stderr that ends a run
-/// is the documented one, for which callers wait.
+/// --server_mode: every line of standard input starts a run. Callers wait for the line on stderr
+/// that ends a run, whose format is documented.
 void serve(Method& method, const std::string& name, const Options& options) {
   fflush(stdout);
   for (int character = 0; (character = getchar()) != EOF;) {
@@ -222,7 +222,7 @@ int main(int argc, char** argv) {
   try {
     return run_as_asked(argc, argv);
   } catch (const std::bad_alloc&) {
-    fputs("executor_runner: there is no memory left\n", stderr);
+    fputs("executor_runner: memory is exhausted\n", stderr);
     return EXIT_FAILURE;
   }
 }

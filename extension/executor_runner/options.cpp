@@ -67,7 +67,7 @@ bool truth(const char* option, const char* text) {
   fail(std::string("--") + option + ": expected true or false, found '" + text + "'");
 }
 
-/// "2x3" is {2, 3}; no text is no sizes.
+/// Parses "2x3" as {2, 3}; an empty text has no sizes.
 std::vector<int32_t> sizes_of(const std::string& text) {
   std::vector<int32_t> sizes;
   const char* rest = text.c_str();
@@ -114,7 +114,7 @@ PrintOutput print_output_named(const char* text) {
        "'");
 }
 
-/// An option, the name of its value (null if it is true or false), what it does, and what sets it.
+/// An option: name of its value (null for a flag), description, setter.
 struct Row {
   const char* name;
   const char* value;
@@ -129,7 +129,7 @@ constexpr Row kRows[] = {
      "the file must be a bundled program (.bpte), and its test cases are compared closely",
      [](Options& options, const char* text) { options.bundled = truth("bundled", text); }},
     {"rtol", "NUMBER",
-     "relative part of what an output of a test case may differ; default: 1e-5 with --bundled, "
+     "relative tolerance of a test case's outputs; default: 1e-5 with --bundled, "
      "else 0.01",
      [](Options& options, const char* text) { options.rtol = tolerance("rtol", text); }},
     {"atol", "NUMBER", "the absolute part; default: 1e-8 with --bundled, else 0.01",
@@ -209,7 +209,7 @@ constexpr size_t kRowCount = sizeof(kRows) / sizeof(kRows[0]);
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
-  // Every option, then the negations of those that are true or false.
+  // Every option, then the negations of the flags.
   option table[2 * kRowCount + 1] = {};
   std::string negations[kRowCount];
   size_t filled = kRowCount;
@@ -260,7 +260,7 @@ Options parse_options(int argc, char** argv) {
     fail("--server_mode needs --output_file, where the outputs of each run go; see --help");
   }
   if (!options.debug_output_path.empty() && options.etdump_path.empty()) {
-    fail("--debug_output_path needs --etdump_path, which says what the bytes are; see --help");
+    fail("--debug_output_path requires --etdump_path, which describes the bytes; see --help");
   }
   return options;
 }

@@ -23,8 +23,8 @@ struct Options {
   /// A case passes within atol + rtol * |expected|. Not given: see rtol_or_default().
   std::optional<double> rtol;
   std::optional<double> atol;
-  /// A signature of the program and data files, and the PEM file of the key that made it; empty:
-  /// they are not verified.
+  /// Signature of the program and data files, and the PEM file of the signer's public key; empty:
+  /// no verification.
   std::string signature;
   std::string public_key;
   /// .ptd files with weights of the program.
@@ -51,11 +51,11 @@ struct Options {
   /// The precision that a backend's products may round to; empty: the program's own.
   std::string compute_precision;
   PrintOutput print_output = PrintOutput::Short;
-  /// Empty: outputs are not written.
+  /// File for outputs; empty: do not write them.
   std::string output_file;
-  /// Where the events of the run are written; empty: none are recorded.
+  /// File for the run's events; empty: do not record them.
   std::string etdump_path;
-  /// Where the tensors that it computes are written; empty: they are not recorded.
+  /// File for computed tensors; empty: do not record them.
   std::string debug_output_path;
   /// Room for them, in bytes.
   size_t debug_buffer_size = 64 << 20;

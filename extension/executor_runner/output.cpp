@@ -57,7 +57,7 @@ void write_outputs(const runtime::Method& method, const std::string& prefix) {
     }
     const Tensor& tensor = method.get_output(i).toTensor();
     if (tensor.const_data_ptr() == nullptr && tensor.nbytes() > 0) {
-      fail("output " + std::to_string(i) + " has no memory: the program has not computed it");
+      fail("output " + std::to_string(i) + " lacks memory: the program did not compute it");
     }
     const std::string path = prefix + "-" + std::to_string(i) + ".bin";
     FILE* file = fopen(path.c_str(), "wb");

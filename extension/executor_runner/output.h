@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What becomes of a method's outputs: text on stdout, bytes in files.
+// Writes a method's outputs: text on stdout, bytes in files.
 #pragma once
 
 #include <string>

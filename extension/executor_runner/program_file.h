@@ -13,10 +13,10 @@ namespace executorch::extension::executor_runner {
 /// The file of --model_path: a program, or a bundle that has test cases around one.
 class ProgramFile final {
  public:
-  /// Ends the process with a line on stderr if it is not what the options say.
+  /// Prints a line on stderr and exits if the file does not match the options.
   explicit ProgramFile(const Options& options);
 
-  /// Of the program; valid as long as this.
+  /// Loader of the program; valid as long as this object.
   runtime::DataLoader* loader() const {
     return bundled_loader_.has_value() ? static_cast<runtime::DataLoader*>(&*bundled_loader_)
                                        : file_.get();
@@ -30,7 +30,7 @@ class ProgramFile final {
   std::unique_ptr<runtime::DataLoader> file_;
   runtime::FreeableBuffer bytes_;
   std::optional<bundled_program::Bundle> bundle_;
-  // Loading is const, but the interfaces take a pointer to something that is not.
+  // Mutable, because loading is const but the interfaces take a non-const pointer.
   mutable std::optional<BufferDataLoader> bundled_loader_;
 };
 

@@ -51,7 +51,7 @@ inline void pytree_check(bool holds) {
   }
 }
 
-/// What a node holds besides its items.
+/// Empty payload of a node.
 struct Empty {};
 
 template <typename T, typename Aux>

@@ -4,8 +4,8 @@
 //
 //   D2#2#1('key0':L2#1#1($,$),'key1':$)
 //
-// is a dict of two items: a list of two leaves under 'key0', and a leaf under 'key1'. Wrong
-// text and wrong use throw std::out_of_range or std::runtime_error; compile with exceptions.
+// encodes a dict of two items: a list of two leaves under 'key0', and a leaf under 'key1'. Invalid
+// text and invalid use throw std::out_of_range or std::runtime_error; compile with exceptions.
 #pragma once
 
 #include <stddef.h>

@@ -138,7 +138,7 @@ void write_key(const Key& key, StrTreeSpec* text) {
   } else if (key.kind() == Key::Kind::Str) {
     *text += "'" + key.as_str() + "'";
   } else {
-    throw std::runtime_error("pytree: an item of a dict has no key");
+    throw std::runtime_error("pytree: an item of a dict lacks a key");
   }
 }
 

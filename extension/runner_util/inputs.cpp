@@ -34,7 +34,7 @@ Error fill_with_ones(const TensorInfo& info, size_t index, void* data) {
     }
   });
   ET_CHECK_OR_RETURN_ERROR(is_number, NotSupported,
-                           "input %zu: there is no 1 of element type %d: give its bytes", index,
+                           "input %zu: element type %d has no default of 1: pass its bytes", index,
                            static_cast<int>(info.scalar_type()));
   return Error::Ok;
 }

@@ -23,19 +23,18 @@ class BufferCleanup final {
   std::vector<std::unique_ptr<void, void (*)(void*)>> buffers_;
 };
 
-/// Limits, for files that are not trusted.
+/// Limits for untrusted files.
 struct PrepareInputTensorsOptions {
   /// Bytes of all input tensors together.
   size_t max_total_allocation_size = size_t{1} << 30;
   size_t max_inputs = 1024;
 };
 
-/// Sets every tensor input: to the bytes of `input_buffers[i]`, i counting the tensor inputs, or,
-/// if that is empty, to ones. Other inputs have the value that the program gives them.
-///
-/// InvalidArgument if there are not as many buffers as tensor inputs, if a buffer has not the size
-/// of its tensor (of a dynamic one: the largest), or beyond the limits of `options`;
-/// MemoryAllocationFailed if there is no memory; and the errors of Method::set_input().
+/// Sets every tensor input to the bytes of `input_buffers[i]`, where i counts the tensor inputs, or
+/// to ones if `input_buffers` is empty. Other inputs keep the program's values.
+/// || InvalidArgument if the number of buffers differs from that of tensor inputs, if a buffer's
+/// size differs from its tensor's (for dynamic sizes, the upper bound), or beyond the limits of
+/// `options`; MemoryAllocationFailed if memory is exhausted; and the errors of Method::set_input().
 runtime::Result<BufferCleanup> prepare_input_tensors(
     runtime::Method& method, PrepareInputTensorsOptions options = {},
     const std::vector<std::pair<char*, size_t>>& input_buffers = {});

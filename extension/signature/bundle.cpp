@@ -36,7 +36,8 @@ Result<std::string> decode_base64(std::string_view text, const char* what) {
           {static_cast<char>(bits >> 16), static_cast<char>(bits >> 8), static_cast<char>(bits)};
     }
   }
-  ET_CHECK_OR_RETURN_ERROR(is_right, InvalidExternalData, "signature: its %s is not Base64", what);
+  ET_CHECK_OR_RETURN_ERROR(is_right, InvalidExternalData, "signature: its %s is invalid Base64",
+                           what);
   bytes.resize(bytes.size() - padding);
   return bytes;
 }
@@ -95,7 +96,8 @@ Error check_subject(const JsonValue& subject, const std::vector<SignedFile>& fil
   }
   const std::string* const expected = ET_UNWRAP(required_string(subject.find("digest"), "sha256"));
   ET_CHECK_OR_RETURN_ERROR(to_hex(all.finish()) == *expected, InvalidExternalData,
-                           "signature: the digest of its files is not '%s'", expected->c_str());
+                           "signature: the digest of its files differs from '%s'",
+                           expected->c_str());
   return Error::Ok;
 }
 

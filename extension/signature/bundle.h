@@ -23,7 +23,7 @@ struct Envelope {
   std::string signed_bytes() const;
 };
 
-/// Parses a bundle. InvalidExternalData if the text is not a bundle with one signature.
+/// Parses a bundle. InvalidExternalData unless the text is a bundle with one signature.
 runtime::Result<Envelope> read_bundle(std::string_view text);
 
 struct SignedFile {
@@ -32,9 +32,8 @@ struct SignedFile {
   Sha256 digest;
 };
 
-/// Reads the list of files in a payload whose signature has been verified. InvalidExternalData if
-/// it is not a statement of model-signing; NotSupported if its digests are not SHA-256 of whole
-/// files.
+/// Reads the list of files in a verified payload. InvalidExternalData unless it is a statement of
+/// model-signing; NotSupported unless its digests are SHA-256 of whole files.
 runtime::Result<std::vector<SignedFile>> read_signed_files(const Envelope& envelope);
 
 }  // namespace executorch::extension::signature

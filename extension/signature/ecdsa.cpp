@@ -12,8 +12,8 @@ using runtime::Error;
 
 namespace {
 
-// OpenSSL's types; this file uses pointers to them alone. libcrypto is not linked, so that programs
-// which verify nothing run without it.
+// Declarations of OpenSSL's types, used only as pointers. libcrypto is loaded at run time, so that
+// programs without verification do not require it.
 struct Bio;
 struct Key;
 struct Context;
@@ -104,8 +104,8 @@ Error verify_ecdsa(std::string_view public_key, std::string_view message,
                    std::string_view signature) {
   static const Crypto crypto = load_crypto();
   ET_CHECK_OR_RETURN_ERROR(crypto.is_complete, NotSupported,
-                           "signatures cannot be verified: the system has no libcrypto.so.3 or "
-                           "libcrypto.so.1.1 of OpenSSL");
+                           "signatures require OpenSSL: the system lacks libcrypto.so.3 and "
+                           "libcrypto.so.1.1");
   ET_CHECK_OR_RETURN_ERROR(public_key.size() <= INT_MAX, InvalidArgument,
                            "a key of %zu bytes is too long", public_key.size());
   const std::unique_ptr<Bio, int (*)(Bio*)> text(

@@ -21,9 +21,9 @@ struct JsonValue {
   /// The names of an object's items, all different.
   std::vector<std::string> names;
 
-  /// The item of that name; null if this is no object or has none.
+  /// Item of this name; null if the value is not an object or lacks the name.
   const JsonValue* find(std::string_view name) const;
-  /// The string of that name; null if this is no object or has none.
+  /// String of this name; null if the value is not an object or lacks the name.
   const std::string* find_string(std::string_view name) const;
 };
 

@@ -34,7 +34,7 @@ Result<SignedFiles> SignedFiles::open(const char* signature_path, const char* ke
     const std::string text = ET_UNWRAP(read_text(signature_path));
     const Envelope envelope = ET_UNWRAP(read_bundle(text), "%s", signature_path);
     ET_CHECK_OK_OR_RETURN_ERROR(verify_ecdsa(key, envelope.signed_bytes(), envelope.signature),
-                                "%s is not valid for the key %s", signature_path, key_path);
+                                "%s does not match the key %s", signature_path, key_path);
     return SignedFiles(signature_path, ET_UNWRAP(read_signed_files(envelope)));
   });
 }

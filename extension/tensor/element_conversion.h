@@ -86,7 +86,7 @@ To convert_number(From value) {
 }
 
 /// Writes `count` numbers from `source` to `destination`, which holds elements of `type`. Returns
-/// false, having written nothing, if `type` is no number.
+/// false and writes nothing for a non-numeric `type`.
 template <typename From>
 bool convert_elements(const From* source, size_t count, executorch::aten::ScalarType type,
                       void* destination) {

@@ -11,8 +11,8 @@
 
 namespace executorch::extension {
 
-/// One dimension less at each index. It borrows the tensor's data and sizes: the TensorImpl must
-/// outlive it and keep its sizes. Indices are not checked.
+/// Accessor with one dimension less at each index. It borrows the tensor's data and sizes: the
+/// TensorImpl must outlive it and keep its sizes. Indices are unchecked.
 template <typename T, ssize_t N>
 class TensorAccessor final {
   static_assert(N > 0, "a tensor without dimensions has one element: take const_data_ptr<T>()[0]");
@@ -21,7 +21,7 @@ class TensorAccessor final {
   TensorAccessor(T* data, const aten::SizesType* sizes, const aten::StridesType* strides)
       : data_(data), sizes_(sizes), strides_(strides) {}
 
-  /// Ends the program if `dim` is not below N.
+  /// Aborts unless `dim` is below N.
   aten::SizesType size(ssize_t dim) const { return sizes_[checked(dim)]; }
   aten::StridesType stride(ssize_t dim) const { return strides_[checked(dim)]; }
 
@@ -46,8 +46,8 @@ class TensorAccessor final {
   const aten::StridesType* strides_;
 };
 
-/// An accessor of `tensor`'s elements as T (const or not); InvalidArgument if its rank is not N or
-/// its elements are not of T's size, NotSupported if it has no strides to go by.
+/// Returns an accessor of `tensor`'s elements as T (const or not). InvalidArgument if the rank
+/// differs from N or the element size from T's, NotSupported if the tensor lacks strides.
 template <typename T, ssize_t N>
 runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& tensor) {
   ET_CHECK_OR_RETURN_ERROR(tensor.dim() == N, InvalidArgument,
@@ -57,7 +57,7 @@ runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& t
                            "accessor of %zu-byte elements for %zu-byte ones", sizeof(T),
                            static_cast<size_t>(tensor.element_size()));
   ET_CHECK_OR_RETURN_ERROR(tensor.strides().size() == static_cast<size_t>(N), NotSupported,
-                           "the tensor has no strides");
+                           "the tensor lacks strides");
   T* data = nullptr;
   if constexpr (std::is_const_v<T>) {
     data = tensor.const_data_ptr<std::remove_const_t<T>>();

@@ -108,7 +108,7 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data,
   if (dim_order.empty()) {
     dim_order = dim_order_of(rank, strides);
   }
-  ET_CHECK_MSG(is_permutation_of_dims(dim_order), "the dim order is no permutation");
+  ET_CHECK_MSG(is_permutation_of_dims(dim_order), "the dim order is not a permutation");
   std::vector<StridesType> dense = dense_strides(sizes, dim_order);
   ET_CHECK_MSG(strides.empty() || strides_agree(strides, dense, sizes),
                "the strides do not describe dense memory in the tensor's dim order");
@@ -124,7 +124,7 @@ TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, std::vector<uint8_t> dat
   const auto nbytes =
       executorch::aten::safe_nbytes(type, sizes.data(), static_cast<ssize_t>(sizes.size()));
   ET_CHECK_MSG(nbytes.ok() && *nbytes == data.size(),
-               "the number of bytes given, %zu, is not what sizes and type ask for", data.size());
+               "%zu bytes of data do not match sizes and dtype", data.size());
   auto owner = std::make_shared<std::vector<uint8_t>>(std::move(data));
   void* bytes = owner->data();
   return make_tensor_ptr(std::move(sizes), bytes, std::move(dim_order), std::move(strides), type,

@@ -55,8 +55,8 @@ inline TensorPtr make_tensor_ptr(
   return make_tensor_ptr(std::move(sizes), std::move(data), {}, {}, type, dynamism);
 }
 
-/// A tensor that owns `data`, one element each. If `type` is not T's own, the elements are
-/// converted to it; the conversion must be one that converts_to() allows.
+/// A tensor that owns `data`, one element each. If `type` differs from T's, the elements are
+/// converted as converts_to() allows.
 template <typename T = float,
           aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value>
 TensorPtr make_tensor_ptr(
@@ -66,7 +66,7 @@ TensorPtr make_tensor_ptr(
     aten::TensorShapeDynamism dynamism = aten::TensorShapeDynamism::DYNAMIC_BOUND) {
   const auto numel = aten::safe_numel(sizes.data(), static_cast<ssize_t>(sizes.size()));
   ET_CHECK_MSG(numel.ok() && static_cast<size_t>(*numel) == data.size(),
-               "the number of elements given, %zu, is not what the sizes ask for", data.size());
+               "%zu elements of data do not match the sizes", data.size());
   if constexpr (!std::is_same_v<T, bool>) {
     if (type == deduced_type) {
       auto owner = std::make_shared<std::vector<T>>(std::move(data));
@@ -114,8 +114,8 @@ TensorPtr make_tensor_ptr(
                                           std::move(dim_order), std::move(strides), type, dynamism);
 }
 
-/// The same, row-major, its elements converted to `type`. A list of uint8_t is the raw bytes of the
-/// elements, as a vector of them is.
+/// Like above, row-major, with elements converted to `type`. A list of uint8_t contains the raw
+/// bytes of the elements, as a vector does.
 template <typename T, aten::ScalarType deduced_type = runtime::CppTypeToScalarType<T>::value,
           typename = std::enable_if_t<!std::is_same_v<T, uint8_t>>>
 TensorPtr make_tensor_ptr(
@@ -146,8 +146,8 @@ TensorPtr make_tensor_ptr(T value, aten::ScalarType type) {
                                           {}, type);
 }
 
-/// A view of `tensor`'s data, which must outlive it unless `deleter` owns it. What is left empty
-/// is taken from `tensor`; other `sizes` must not ask for more elements than it has.
+/// A view of `tensor`'s data, which must outlive it unless `deleter` owns it. Empty arguments
+/// default to `tensor`'s; other `sizes` must not need more elements.
 TensorPtr make_tensor_ptr(const aten::Tensor& tensor, std::vector<aten::SizesType> sizes = {},
                           std::vector<aten::DimOrderType> dim_order = {},
                           std::vector<aten::StridesType> strides = {},
@@ -162,8 +162,8 @@ inline TensorPtr make_tensor_ptr(const TensorPtr& tensor, std::vector<aten::Size
                          [tensor](void*) {});
 }
 
-/// A copy with memory of its own, its elements converted to `type`. A copy of a tensor without data
-/// has no data. A TensorPtr that is copied must not be null.
+/// A copy in separate memory, with elements converted to `type`. The copy of a tensor without data
+/// lacks data too. A TensorPtr to copy must not be null.
 TensorPtr clone_tensor_ptr(const aten::Tensor& tensor, aten::ScalarType type);
 
 inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor) {

@@ -22,7 +22,7 @@ TensorPtr filled(TensorPtr tensor, Next&& next) {
       out[i] = convert_number<T>(next());
     }
   });
-  ET_CHECK_MSG(is_number, "the element type is no number");
+  ET_CHECK_MSG(is_number, "expected a numeric element type");
   return tensor;
 }
 

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Tensors made by what they hold: memory that exists, zeros, a number, random numbers.
+// Factories of tensors: over existing memory, zeros, a scalar, random numbers.
 //
 // The functions that allocate return row-major tensors, or ones with the given dense strides;
 // `*_like` take sizes and memory order from `other` and, for the type Undefined, its type too.
@@ -126,7 +126,7 @@ inline TensorPtr from_blob(
       .make_tensor_ptr();
 }
 
-/// Memory that is not initialized.
+/// Uninitialized tensors.
 TensorPtr empty_strided(std::vector<aten::SizesType> sizes, std::vector<aten::StridesType> strides,
                         aten::ScalarType type = aten::ScalarType::Float,
                         aten::TensorShapeDynamism dynamism = kDefaultDynamism);

@@ -58,7 +58,7 @@ double granted_by_old(const std::string& folder) {
   return quota > 0 && period > 0 ? quota / period : kUnlimited;
 }
 
-/// The least of a group and of those above it.
+/// Minimum over a group and its ancestors.
 double granted_along(double (*granted)(const std::string&), const std::string& mount,
                      std::string group) {
   double least = granted(mount);

@@ -14,12 +14,12 @@ namespace executorch::extension::threadpool {
 /// its control groups grant (rounded down); at least 1. Read once.
 size_t usable_cores();
 
-/// The physical cores of these processors, the weakest kind left out, as the files below
-/// `root`/sys/devices/system/cpu describe them; processors that are not described count each.
+/// Number of physical cores of these processors, without the slowest kind, from the files below
+/// `root`/sys/devices/system/cpu. Each undescribed processor counts as one.
 size_t count_cores(const std::string& root, const std::vector<int>& processors);
 
-/// The CPU time per time, in processors, that the control groups of the process grant (versions 1
-/// and 2, all groups above it too), as the files below `root` say; infinite if there is no limit.
+/// CPU quota, in processors, of the process's control groups (versions 1 and 2, including
+/// ancestors), from the files below `root`; infinite without a limit.
 double granted_processors(const std::string& root);
 
 }  // namespace executorch::extension::threadpool

@@ -14,13 +14,14 @@ namespace {
 static_assert(pthreadpool::kDenormalsAreZero == PTHREADPOOL_FLAG_DISABLE_DENORMALS);
 static_assert(pthreadpool::kWorkersSleep == PTHREADPOOL_FLAG_YIELD_WORKERS);
 
-/// The points of `Axes` ranges, of which the last `Tiled` are divided into tiles of a given length.
+/// Index space of `Axes` ranges, the last `Tiled` of which are divided into tiles of a given
+/// length.
 template <size_t Axes, size_t Tiled>
 struct Grid {
   std::array<size_t, Axes> range;
   std::array<size_t, Tiled> tile;
 
-  /// How many tiles axis `axis` has, or points if it is not divided.
+  /// Number of tiles along axis `axis`; of points if it is not tiled.
   size_t steps(size_t axis) const {
     return axis < Axes - Tiled ? range[axis] : (range[axis] + length(axis) - 1) / length(axis);
   }

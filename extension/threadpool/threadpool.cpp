@@ -23,7 +23,7 @@ size_t count_or_default(size_t thread_count) {
   return thread_count == 0 ? usable_cores() : thread_count;
 }
 
-// What is linked with this file runs its kernels on the pool of the calling thread.
+// Kernels of programs that link this file use the calling thread's pool.
 constexpr runtime::Parallel kForKernels = {
     [] { return no_pool ? size_t(1) : get_threadpool()->get_thread_count(); },
     [](runtime::FunctionRef<void(size_t)> task, size_t count) {

@@ -15,9 +15,9 @@ typedef struct pthreadpool* pthreadpool_t;
 
 namespace executorch::extension::threadpool {
 
-/// A pool of threads; whoever calls run() is one of them. Several threads may use one pool at the
-/// same time: its tasks are run one after the other, so that no more threads run than the pool has.
-/// Threads start when they are first needed, and anew in a process that fork() made.
+/// A thread pool that includes the thread that calls run(). Several threads may use one pool
+/// concurrently: it runs their tasks one after the other, so that no more threads run than the pool
+/// has. Threads start at their first use, and again in a forked process.
 class ThreadPool final {
  public:
   /// With 0 threads as many as the physical cores that the process may use (cores.h).
@@ -25,10 +25,9 @@ class ThreadPool final {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// The pool that all share who ask for this many threads, for as long as one of them holds it;
-  /// the default pool if that has as many. A pool of one thread, which costs nothing and on which
-  /// nobody waits for anybody, is a new one each time. Null, after a log message, if there is no
-  /// memory.
+  /// Returns the shared pool of this many threads, alive while anyone holds it; the default pool if
+  /// its size matches. A pool of one thread is a new one each time, because it is free and never
+  /// contended. Null, after a log message, if memory is exhausted.
   static std::shared_ptr<ThreadPool> of_size(size_t thread_count);
 
   /// With the thread that calls run().
@@ -42,8 +41,8 @@ class ThreadPool final {
   /// They end when the pool and all who hold them have.
   std::shared_ptr<pthreadpool> workers();
 
-  /// Changes the number of threads (0: the default) of what is loaded from now on; what holds
-  /// workers() keeps them. False, and nothing changed, if there cannot be as many.
+  /// Sets the number of threads (0: the default) for later loads; holders of workers() keep theirs.
+  /// Returns false, without a change, if that number is not possible.
   bool _unsafe_reset_threadpool(uint32_t num_threads);
   /// Ends the threads if nobody holds them; they start again when they are needed.
   void _unsafe_destroy_threadpool();

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What chooses a pool for the calling thread, for as long as an object lives.
+// RAII selection of a pool for the calling thread.
 #pragma once
 
 #include <executorch/extension/threadpool/threadpool.h>
@@ -25,7 +25,7 @@ struct NoThreadPoolGuard {
 /// Method::execute() (for its kernels).
 class ThreadPoolScope final {
  public:
-  /// `pool` must outlive the object; null leaves what is chosen already.
+  /// `pool` must outlive the object; null keeps the current selection.
   explicit ThreadPoolScope(ThreadPool* pool);
   ~ThreadPoolScope();
   ThreadPoolScope(const ThreadPoolScope&) = delete;

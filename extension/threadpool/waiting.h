@@ -15,7 +15,7 @@ void sleep_while(std::atomic<uint32_t>& word, uint32_t value);
 /// Wakes all threads that sleep because of `word`. Change the word before.
 void wake_all(std::atomic<uint32_t>& word);
 
-/// Tells the processor that this thread spins.
+/// Signals the processor that this thread spins.
 inline void pause_spinning() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -14,7 +14,7 @@ using executorch::extension::threadpool::wake_all;
 
 namespace {
 
-// Of pthreadpool::state_.
+// Value of pthreadpool::state_.
 constexpr uint32_t kJoined = 0x7ff;
 constexpr uint32_t kOpen = 0x800;
 constexpr uint32_t kEnded = 0x1000;
@@ -30,7 +30,7 @@ bool is_new_call(uint32_t state, uint32_t last) {
   return state / kCall != last / kCall || (state & kEnded) != 0;
 }
 
-/// Takes one item of what is left.
+/// Takes one of the remaining items.
 bool claim(std::atomic<size_t>& left) {
   size_t count = left.load(std::memory_order_relaxed);
   while (count != 0) {
@@ -145,7 +145,7 @@ void pthreadpool::run(Task task, size_t items, uint32_t flags) {
     return;
   }
   const std::lock_guard<std::mutex> lock(calls_);
-  (void)start_workers();  // The others do the work of those that the system does not start.
+  (void)start_workers();  // Running threads do the work of threads that fail to start.
   task_ = &task;
   flags_ = flags;
   divide(items);

@@ -18,8 +18,8 @@
 
 #include <executorch/runtime/core/function_ref.h>
 
-/// A pool of threads. The thread that calls run() is the first of them. <pthreadpool.h> declares
-/// the global name.
+/// A thread pool whose first thread is the caller of run(). <pthreadpool.h> declares the global
+/// name.
 struct pthreadpool final {
  public:
   using Task = executorch::runtime::FunctionRef<void(size_t thread, size_t item)>;

@@ -21,9 +21,9 @@ extern "C" void __tsan_release(void* address);
 namespace executorch::extension::threadpool {
 namespace {
 
-/// One call of run_on_workers(). A pthreadpool of the system is compiled without the thread
-/// sanitizer, which cannot see the order that its atomics give. We tell it: each task starts after
-/// the call, and the call returns after the end of each task.
+/// One call of run_on_workers(). The system's pthreadpool is compiled without the thread sanitizer,
+/// which therefore misses the order its atomics impose. Annotate it: each task starts after the
+/// call, and the call returns after the end of each task.
 struct Call {
   runtime::FunctionRef<void(size_t)> fn;
 
@@ -52,7 +52,7 @@ std::shared_ptr<pthreadpool> start_workers(size_t count) {
   pthreadpool_t pool = pthreadpool_create(count);
   std::shared_ptr<pthreadpool> workers;
   if (pool != nullptr) {
-    // What does not fit is destroyed; then there are none.
+    // On failure no thread is created.
     (void)or_no_memory("threads", [&] {
       workers.reset(pool, pthreadpool_destroy);
       return runtime::Error::Ok;
