@@ -27,7 +27,7 @@ def bundle(*cases: MethodTestCase) -> bytes:
 
 
 def wrong() -> torch.Tensor:
-    """What softplus of X is not, by 1e-3 in one element."""
+    """Softplus of X with an error of 1e-3 in one element."""
     found = RIGHT.clone()
     found[0, 1, 2, 3] += 1e-3
     return found

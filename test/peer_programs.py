@@ -36,5 +36,5 @@ def inputs(name: str, method: str = "forward") -> list[Array]:
 
 
 def outputs(name: str, method: str = "forward") -> list[Array]:
-    """What eager torch computes from them, bfloat16 as uint16."""
+    """Eager torch's outputs, with bfloat16 as uint16."""
     return _side(name, method, "out")

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A small model of two equal blocks, exported with a record, run with a trace."""
+"""A small model of two equal blocks, exported with an ETRecord and run with a trace."""
 
 from __future__ import annotations
 

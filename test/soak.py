@@ -149,7 +149,7 @@ class Soak:
 
 
 def soak(executions: int, windows: int) -> Report:
-    """Run that many executions and record the state after each window of them."""
+    """Run the given number of executions and record the state after each window of them."""
     subjects, report = Soak(), Report()
     for _ in range(windows):
         report.windows.append(subjects.window(executions // windows))

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The short form of `python -m test.soak`: a leak in each execution shows after a few thousand of them."""
+"""Short form of `python -m test.soak`: a leak in each execution shows after a few thousand executions."""
 
 from __future__ import annotations
 

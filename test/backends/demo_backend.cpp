@@ -141,7 +141,7 @@ Error take_input(const EValue& argument, Value& value) {
   ET_CHECK_OR_RETURN_ERROR(
       tensor.scalar_type() == ScalarType::Float && static_cast<size_t>(tensor.dim()) <= kMaxRank,
       InvalidArgument, "demo backend: expected float of at most %zu dimensions", kMaxRank);
-  // The bytes are only read; the payload's values share one type for what is read and written.
+  // The const_cast is safe: the payload's values share one pointer type, and inputs are only read.
   value.data = const_cast<float*>(tensor.const_data_ptr<float>());
   return set_sizes(value, tensor.sizes().data(), static_cast<size_t>(tensor.dim()));
 }

@@ -182,7 +182,7 @@ TEST_F(DemoBackendTest, ProgramsDamagedInThePayloadAreRefusedOrRunWithinBounds) 
       if (method.ok()) {
         std::vector<float> values = read_values("matmul_add_sub.f32");
         set_inputs(*method, values, 0);
-        (void)method->execute();  // whatever it says, the sanitizers have a look at what it does
+        (void)method->execute();  // any result is fine: the sanitizers check the execution
       }
     }
   }
@@ -206,7 +206,7 @@ constexpr BadPayload kBadPayloads[] = {
     {"too many dimensions", "demo 1\nvalue 0 1x1x1x1x1x1x1x1x1\ndata 0\n", Error::InvalidProgram},
     {"sizes that overflow", "demo 1\nvalue 0 2147483647x2147483647x2147483647\ndata 0\n",
      Error::InvalidProgram},
-    {"an input that is no value", "demo 1\ninput 0\ndata 0\n", Error::InvalidProgram},
+    {"an input that is not a value", "demo 1\ninput 0\ndata 0\n", Error::InvalidProgram},
     {"the same input twice", "demo 1\nvalue 0 2\ninput 0\ninput 0\ndata 0\n",
      Error::InvalidProgram},
     {"an output that is never written", "demo 1\nvalue 0 2\noutput 0\ndata 0\n",
@@ -228,7 +228,7 @@ constexpr BadPayload kBadPayloads[] = {
      Error::InvalidProgram},
     {"a shared constant that nobody has", "demo 1\nvalue 0 1\nshared 0 weight\ndata 0\n",
      Error::NotFound},
-    {"a shared constant that is no value", "demo 1\nshared 0 weight\ndata 0\n",
+    {"a shared constant that is not a value", "demo 1\nshared 0 weight\ndata 0\n",
      Error::InvalidProgram},
     {"an update of an input",
      "demo 1\nvalue 0 1\nvalue 1 1\ninput 0\nop sin 1 0 1.0\nupdate 0 1\ndata 0\n",

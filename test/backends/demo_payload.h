@@ -15,7 +15,7 @@ namespace executorch::demo {
 
 constexpr size_t kMaxRank = 8;
 
-/// What writes a value; nothing has written it before its line.
+/// Writer of a value; kNone before the line that writes it.
 enum class Origin : uint8_t { kNone, kInput, kConstant, kStep };
 
 /// A contiguous float tensor. `sizes` are the upper bounds until it is computed.
@@ -37,7 +37,7 @@ struct Step {
   size_t operand_count = 0;
 };
 
-/// A constant that keeps what a step computed for the next execution.
+/// A constant that stores a step's result for the next execution.
 struct Update {
   size_t state = 0;
   size_t value = 0;
@@ -53,10 +53,10 @@ struct Payload {
   runtime::Span<Update> updates;
 };
 
-/// Reads and checks `size` bytes at `data`; everything is copied to memory from `allocator`, shared
-/// constants from `named_data` (null: there are none). InvalidProgram (after a log message with the
-/// line) for what is not a payload, NotSupported for an operation there is none of, NotFound for a
-/// shared constant that is missing, MemoryAllocationFailed.
+/// Reads and checks `size` bytes at `data`. Copies everything to memory from `allocator`, and
+/// shared constants from `named_data` (null: none). InvalidProgram, after a log message with the
+/// line, for an invalid payload, NotSupported for an unknown operation, NotFound for a missing
+/// shared constant, MemoryAllocationFailed.
 runtime::Result<Payload*> read_payload(const void* data, size_t size,
                                        runtime::MemoryAllocator& allocator,
                                        const runtime::NamedDataMap* named_data = nullptr);

@@ -17,7 +17,7 @@ from executorch.extension.pybindings import aten_lib
 
 
 class Chain(nn.Module):
-    """20 times: a product of matrices, a sum, what is negative cut off."""
+    """20 repetitions of matrix product, sum and ReLU."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         for _ in range(20):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What an instruction costs beyond its kernel: a chain of additions of one element, against the kernel in a loop.
+"""Overhead of an instruction beyond its kernel: a chain of one-element additions, compared with the kernel in a loop.
 
 ``cmake --build BUILD --target dispatch_benchmark && python test/benchmark/dispatch.py BUILD/test/dispatch_benchmark``
 prints nanoseconds: the least of 3000 executions, of as many loops, and the difference.

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The engines that are compared, and the process that holds one of them ready."""
+"""The compared engines, and the process that keeps one of them loaded."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PRECISIONS = {
 
 
 class EngineUnavailable(RuntimeError):
-    """The engine is not installed or cannot take the model; the message says which and why."""
+    """The engine is missing or cannot run the model; the message says which and why."""
 
 
 class EngineProcess:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the engines' times say: a table and a picture of ratios."""
+"""Report on the engines' times: a table and a plot of ratios."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def ours_over(found: list[Measurement], each: Measurement) -> float | None:
 
 
 def table(found: list[Measurement]) -> str:
-    """A row a measurement: medians in ms, our time over the engine's, what is known of the engine's program."""
+    """Format one row for each measurement: medians in ms, our time over the engine's, facts about the engine's
+    program.
+    """
     rows = []
     for each in found:
         time = (each.median * 1e3, ours_over(found, each), each.facts["difference"])

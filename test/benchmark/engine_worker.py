@@ -22,7 +22,7 @@ Call = Callable[[], Any]
 
 
 class Prepared(NamedTuple):
-    """A call that gives the model's outputs, and what is known of it (seconds, counts)."""
+    """A call that returns the model's outputs, and its known facts (seconds, counts)."""
 
     call: Call
     facts: dict[str, float]
@@ -33,7 +33,7 @@ def _eager(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) -> P
 
 
 def _loaded(load: Callable[[], Any]) -> tuple[Any, float]:
-    """What is loaded last, and the median seconds of three: the first may get memory that was never touched."""
+    """The last of three loaded objects, and the median load time: the first load may touch new memory."""
     seconds: list[float] = []
     loaded = None
     for _ in range(3):
@@ -59,7 +59,7 @@ def _executorch(delegated: bool, dtype: str = "float32", compute: str = "fp32") 
         model, inputs = model.to(half), tuple(x.to(half) if x.is_floating_point() else x for x in inputs)
         exported = torch.export.export(model, inputs)
         start = time.perf_counter()
-        # The peer's partitioner has no such argument.
+        # The peer's partitioner lacks this argument.
         partitioner = XnnpackPartitioner(**({} if compute == "fp32" else {"compute_precision": compute}))
         edge = to_edge_transform_and_lower(exported, partitioner=[partitioner] if delegated else None)
         buffer = edge.to_executorch().buffer
@@ -152,7 +152,7 @@ def _xnnpack(model: Any, inputs: tuple[Any, ...], threads: int, folder: Path) ->
             raise RuntimeError("XNNPACK's operator failed")
         return [y]
 
-    # What the pointers point to lives as long as the call.
+    # Keep the memory that the pointers refer to alive as long as the call.
     call.alive = (weights, bias, x)  # type: ignore[attr-defined]
     return Prepared(call, {})
 
@@ -176,7 +176,7 @@ def difference(results: Any, expected: Any) -> float:
     import numpy as np
 
     first = results[0] if isinstance(results, (list, tuple)) else results
-    first = first.float() if hasattr(first, "float") else first  # numpy has no bfloat16
+    first = first.float() if hasattr(first, "float") else first  # numpy lacks bfloat16
     return float(np.abs(np.asarray(first) - np.asarray(expected)).max())
 
 

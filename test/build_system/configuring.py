@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Runs of CMake's configure step, for tests of what it accepts and refuses."""
+"""Run CMake's configure step, for tests of accepted and refused options."""
 
 import os
 import re

@@ -57,7 +57,7 @@ def test_build_commands_name_no_package_of_the_python_environment(tmp_path: Path
 
 
 def _tree(place: Path) -> Path:
-    """A copy of what the build reads, beside which nothing is built."""
+    """A copy of the build's inputs, in which nothing is built."""
     listed = run("git", "ls-files", "-co", "--exclude-standard").stdout.split()
     for name in listed:
         if (ROOT / name).is_file() and not name.startswith(("test/", "docs/")):

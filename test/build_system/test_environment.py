@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the README's commands do to have packages and a virtual environment (.ci/environment.sh)."""
+"""How the README's commands install packages and create the virtual environment (.ci/environment.sh)."""
 
 import shutil
 import sys
@@ -17,7 +17,7 @@ def _program(path: Path, script: str) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """A PATH with no more than a shell needs, dpkg-query that knows `git` alone, and a user who is not root."""
+    """A PATH with only a minimal shell environment, a dpkg-query that knows only `git`, and a non-root user."""
     folder = tmp_path / "bin"
     _program(folder / "dpkg-query", 'case "$4" in git) echo "install ok installed";; *) exit 1;; esac')
     _program(folder / "id", "echo 1000")
@@ -54,7 +54,7 @@ def test_where_dpkg_does_not_exist_packages_are_taken_for_installed(programs: Pa
 
 
 def _environment(place: Path, *, pip_of: Path, version: str) -> Path:
-    """What looks like a virtual environment to `venv_is_sound`."""
+    """A folder that `venv_is_sound` accepts as a virtual environment."""
     _program(place / "bin/python", f"echo '{version}'")
     _program(place / "bin/pip", f"echo 'pip 26 from {pip_of}/lib/python3.11/site-packages/pip (python 3.11)'")
     return place

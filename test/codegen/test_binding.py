@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The command writes headers and table for what is selected, and says what is wrong."""
+"""The command writes headers and table of the selection, and reports errors."""
 
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What kernels declare of operands at their result's place."""
+"""Kernels declare which operands may share memory with their result."""
 
 from __future__ import annotations
 

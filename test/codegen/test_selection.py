@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What programs, lists and yaml files ask for is selected, no more and no less."""
+"""The selection is exactly the union of programs, lists and yaml files."""
 
 import itertools
 from pathlib import Path

@@ -86,7 +86,7 @@ def _options() -> argparse.Namespace:
 
 
 def _no_peer(*_: object) -> None:
-    """Stand for the peer where `--peer` is not given."""
+    """Stands in for the peer without `--peer`."""
 
 
 def _missing(cases: list[Case], ways: list[str], records: Records, again: bool) -> Iterator[tuple[Case, list[str]]]:

@@ -195,7 +195,7 @@ def _leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def _describe(manager: Any, file: bytes, record: Record) -> None:
-    """Record delegates, the kernels outside of them, and the file's size."""
+    """Record delegates, kernels outside them, and the file's size."""
     method = next(one for one in manager.verdict.methods if one.name == "forward")
     inside = sum(one.flops for one in method.delegates)
     record.delegates = len(method.delegates)

@@ -34,7 +34,7 @@ class Images(nn.Module):
 
 
 class Judged(nn.Module):
-    """What is done with a quantized model's results depends on them."""
+    """Control flow depends on the results of a quantized model."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()

@@ -149,7 +149,7 @@ def as_numpy(tensor: torch.Tensor) -> np.ndarray:
 
 
 def add_bundle(samples: Samples) -> bytes:
-    """`add` with two test cases, of which the second expects wrong outputs."""
+    """`add` with two test cases; the second expects wrong outputs."""
     x, y = samples["forward"]
     cases = [MethodTestCase((x, y), (x + y,)), MethodTestCase((x, y), (x - y,))]
     program = to_edge(export(Add(), (x, y))).to_executorch()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Planted errors where values are not simply one after the other: branches, loops, state, several results, integers."""
+"""Planted errors in branches, loops, state, operators with several results, and integers."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ X = torch.linspace(-2, 2, 12).reshape(3, 4)
 
 
 class Branches(torch.nn.Module):
-    """Two ways that meet again: what is before in the graph need not be before in the data."""
+    """Two branches that join: an earlier node in the graph need not precede another in the data flow."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ def exported() -> torch.export.ExportedProgram:
 
 @pytest.fixture(autouse=True)
 def closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if nobody knew what is in XNNPACK's payloads."""
+    """Simulates a backend whose payloads cannot be opened."""
     monkeypatch.setattr("executorch.devtools.comparison.can_open", lambda backend: False)
     monkeypatch.setattr(delegate_bisect, "can_open", lambda backend: False)
 

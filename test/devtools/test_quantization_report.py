@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 
 
 class Model(nn.Module):
-    """The second layer's weights are small but for one, so that a scale for all of them says little."""
+    """The second layer's weights are small except one, so that a common scale for all of them is poor."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The page of what runs where shows every delegate, every operator left and why, in all graphs."""
+"""The page shows every delegate, every undelegated operator and its reason, in all graphs."""
 
 from __future__ import annotations
 

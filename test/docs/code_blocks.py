@@ -40,7 +40,7 @@ class Block:
 
     @property
     def reason(self) -> str:
-        """Why the block is not run, "" if it is."""
+        """Reason why the block does not run; "" if it runs."""
         return self.mark.removeprefix("not run: ") if self.mark.startswith("not run: ") else ""
 
     @property

@@ -41,7 +41,7 @@ def test_the_number_of_blocks_that_are_not_run_is_the_one_written_here() -> None
 
 
 class _Page:
-    """Runs the blocks of one page in order; keeps what the last one printed."""
+    """Runs the blocks of one page in order; keeps the output of the last one."""
 
     def __init__(self, page: Path) -> None:
         self.module = types.ModuleType(f"docs_page_{page.stem.replace('-', '_')}")

@@ -67,7 +67,7 @@ def test_nests_on_sizes_known_at_run_time(block: Block, seed: int) -> None:
 
 
 class LoopInABranch(torch.nn.Module):
-    """State is written beside branches that run loops on what they capture: torch cannot trace it a second time."""
+    """Mutates state beside branches whose loops read captured values: torch cannot trace it a second time."""
 
     def __init__(self) -> None:
         super().__init__()

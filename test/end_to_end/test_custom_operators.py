@@ -116,7 +116,7 @@ class Written(nn.Module):
 
 
 class Parts(nn.Module):
-    """State of which operators write parts: rows, columns, turned, several at once, and of what the graph computes."""
+    """Operators write parts of state (rows, columns, transposed, several at once) and of computed values."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""`python -m executorch.export`: what it writes, prints and refuses."""
+"""`python -m executorch.export`: files, output and refusals."""
 
 from __future__ import annotations
 

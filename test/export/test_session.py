@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Recipes and sessions: the stages they run, what they keep, and what they refuse."""
+"""Recipes and sessions: their stages, artifacts and refusals."""
 
 from __future__ import annotations
 

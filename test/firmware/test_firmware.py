@@ -22,13 +22,13 @@ MACHINES = {"cortex-m3": "mps2-an385", "cortex-m4": "mps2-an386", "cortex-m55": 
 PRESETS = os.environ.get("EXECUTORCH_FIRMWARE_PRESETS", "cortex-m4").split(",")
 
 RUNTIME_FLASH, RUNTIME_RAM = 32 * 1024, 4 * 1024
-"""Bytes of the runtime with its verifier, without kernels and what a program brings along."""
+"""Maximum bytes of the runtime with its verifier, without kernels and parts of a program."""
 DIGITS_FLASH, DIGITS_RAM = 150 * 1024, 32 * 1024
 """Bytes of the int8 digits' image: everything, and its static memory with the stack."""
 FLOAT_FLASH = 135 * 1024
-"""Of the float32 digits' image."""
+"""Maximum bytes of the float32 digits' image."""
 STACK = 12 * 1024
-"""Of any image."""
+"""Maximum bytes of any image."""
 
 CLEAN = {**os.environ, "PYTHONPATH": ""}
 
@@ -84,7 +84,7 @@ def _run(preset: str, image: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def printed(preset: str, images: Path) -> dict[str, str]:
-    """What each image says in QEMU."""
+    """Output of each image in QEMU."""
     found = {}
     for name in NAMES:
         done = _run(preset, images / f"{name}.elf")
@@ -119,7 +119,7 @@ def test_an_image_has_no_heap_and_no_global_constructors(images: Path, name: str
 
 
 def _memory(printed: str) -> dict[str, int]:
-    """What an image says of its own sections, in bytes."""
+    """Sizes that an image reports of its own sections, in bytes."""
     lines = re.findall(r"^(?:flash|ram|stack): \d+ bytes.*$", printed, re.M)
     assert len(lines) == 3
     found = {name: int(size) for name, size in re.findall(r"(\.\w+) (\d+)", "".join(lines[:2]))}

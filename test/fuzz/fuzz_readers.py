@@ -43,7 +43,7 @@ NUMBERS = (0, 1, 2, 0x7F, 0xFF, 0x100, 0x7FFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF
 
 @dataclass(frozen=True)
 class Format:
-    """`allowed`: what the reader documents for bytes that are wrong."""
+    """A fuzzed reader. allowed: exceptions that the reader documents for invalid bytes."""
 
     name: str
     read: Callable[[bytes], Any]
@@ -112,7 +112,7 @@ def formats() -> list[Format]:
 
 
 def changed(seed: bytes, choice: random.Random) -> bytes:
-    """Bytes, aligned numbers, pieces and the length, a few of them."""
+    """Mutations: bytes, aligned numbers, pieces, length; a few at once."""
     data = bytearray(seed)
     for _ in range(choice.randint(1, 4)):
         how = choice.random()
@@ -141,7 +141,7 @@ def interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def fault_of(form: Format, data: bytes) -> str:
-    """Empty if the reader gave a value or an error that it documents; else what it did."""
+    """Run the reader; empty if it returns or raises a documented error, else a description."""
     signal.alarm(SECONDS_PER_READ)
     try:
         form.read(data)

@@ -36,7 +36,7 @@ OPERATOR_MISSING = 0x14
 
 
 class AddRows(torch.nn.Module):
-    """Of float32, chosen by int64."""
+    """Operator of float32, selected with int64."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         return x[rows] + y
@@ -126,7 +126,9 @@ class Add(torch.nn.Module):
 def test_a_dtype_that_was_left_out_is_refused_when_the_program_is_loaded(
     size_test: Path, library: str, dtype: torch.dtype, code: int
 ) -> None:
-    """Of that operator, even if another one of the library has the dtype: size_selected has int64 indices."""
+    """The dtypes of that operator, even if another operator of the library has more: size_selected has int64
+    indices.
+    """
     x = torch.ones(3, dtype=dtype)
     program = to_edge(torch.export.export(Add(), (x, x.clone()))).to_executorch().buffer
     assert subprocess.run([size_test.with_name(library)], input=program).returncode == code
@@ -143,7 +145,7 @@ def test_the_core_runtimes_variables_fit_their_limit(size_test: Path) -> None:
 
 
 def test_it_is_a_whole_runtime(size_test: Path) -> None:
-    """It verifies the program, and gets as far as looking for its kernels, of which there are none."""
+    """Verifies the program and fails at the look-up of its kernels, because none are linked."""
     program = (PEER_PROGRAMS / "add.pte").read_bytes()
     assert subprocess.run([size_test], input=program).returncode == OPERATOR_MISSING
     damaged = program[: len(program) // 2]

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Who may import whom (`layers.py`), read from the sources' own imports and includes."""
+"""Allowed imports (`layers.py`), checked against the sources' imports and includes."""
 
 import ast
 import re

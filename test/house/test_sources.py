@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What every source file of the project keeps to."""
+"""Rules for every source file of the project."""
 
 import re
 import subprocess

@@ -136,21 +136,21 @@ class ModuleStateful(nn.Module):
 
 
 class ModuleKVCacheInputPos(ModuleLinear):
-    """Takes tokens and their first position, as some language models do."""
+    """Takes tokens and their first position, like some language models."""
 
     def forward(self, x: torch.Tensor, input_pos: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         return (self.linear(x.float()).long() + input_pos).float()
 
 
 class ModuleKVCacheCachePos(ModuleLinear):
-    """Takes tokens and the position of each token, as some language models do."""
+    """Takes tokens and the position of each token, like some language models."""
 
     def forward(self, x: torch.Tensor, cache_positions: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         return (self.linear(x.float()).long() + cache_positions).float()
 
 
 class ModuleNoKVCache(ModuleLinear):
-    """Takes all tokens so far, as language models without a cache do."""
+    """Takes all previous tokens, like language models without a cache."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         result: torch.Tensor = self.linear(x.float())

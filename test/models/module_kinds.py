@@ -15,7 +15,7 @@ from .function_module import Function
 
 
 class Kind(NamedTuple):
-    """module: what is exported with the first of `calls`. sizes: `dynamic_shapes` of its arguments."""
+    """module: exported with the first of `calls`. sizes: `dynamic_shapes` of its arguments."""
 
     module: nn.Module
     calls: list[tuple[Any, ...]]

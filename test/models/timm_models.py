@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""timm's models without torchvision, of which the models themselves need nothing."""
+"""timm's models without torchvision, which the models do not need."""
 
 import importlib.machinery
 import sys

@@ -14,7 +14,7 @@ MISSING = "EXECUTORCH_PEER_PYTHON names no Python with executorch==1.4.1"
 
 
 def is_installed() -> bool:
-    """Return whether the peer can be asked."""
+    """Return whether the peer is available."""
     return bool(PYTHON) and Path(PYTHON).exists()
 
 
@@ -23,7 +23,7 @@ def _environment() -> dict[str, str]:
 
 
 def run_script(script: str, arguments: Sequence[object], folder: Path) -> str:
-    """What ``script`` prints under the peer's interpreter, working in ``folder``. Raises ``RuntimeError``."""
+    """Run ``script`` with the peer's interpreter in ``folder``; return its output. Raises ``RuntimeError``."""
     command = [PYTHON, "-c", script, *map(str, arguments)]
     done = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True)
     if done.returncode:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Tables of integers stay integers in the file, and are looked up before numbers are made of them."""
+"""Quantized embedding tables stay integers in the file; rows are looked up before dequantization."""
 
 from __future__ import annotations
 

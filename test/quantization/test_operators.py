@@ -27,7 +27,7 @@ class Calls(nn.Module):
 
 
 def _kinds() -> dict[str, Kind]:
-    """Of a tensor of (…, 8, 6, 6)."""
+    """Case on a tensor of sizes (…, 8, 6, 6)."""
     half = torch.linspace(-1, 1, 36).reshape(6, 6)
     return {
         "convolution": nn.Conv2d(8, 6, 3),
@@ -71,7 +71,7 @@ def _kinds() -> dict[str, Kind]:
 
 
 IN_FLOAT = ("softmax",)
-"""XNNPACK has no such node on integers, so that the quantizer leaves it: its operand is quantized, not it."""
+"""XNNPACK lacks such a node on integers, so the quantizer annotates its operand but not the node."""
 
 
 class EveryKind(nn.Module):

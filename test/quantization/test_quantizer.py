@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the quantizer makes integers, through torchao's flow to a program that runs, and what it refuses."""
+"""The quantizer in torchao's flow up to a running program, and its refusals."""
 
 from __future__ import annotations
 

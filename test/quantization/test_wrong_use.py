@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What cannot be quantized well is refused, with the layer's name and what to do."""
+"""Models that cannot be quantized well are refused, with the layer's name and advice."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ def test_a_forked_process_starts_threads_of_its_own_and_waits_for_none_of_its_pa
 
 @pytest.fixture(scope="module")
 def delegated() -> bytes:
-    """Branches of which each operator is a delegate of XNNPACK's."""
+    """Branches in which every operator is a separate XNNPACK delegate."""
     edge = to_edge_transform_and_lower(
         export(Branches(), (torch.randn(8, 16),), strict=True), partitioner=[XnnpackPartitioner(per_op_mode=True)]
     )

@@ -144,7 +144,7 @@ def test_a_constant_is_not_written_through_a_view() -> None:
 
 
 def test_a_view_of_an_input_ends_with_the_execution() -> None:
-    """A jump leaves the view out the second time: the first input's memory is not read any more."""
+    """A jump skips the view in the second iteration: the first input's memory is no longer read."""
     values = [
         tensor(FLOAT, 4),
         tensor(BOOL, 1),

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Large inputs of delegates are read where they are: nobody may see them change, or what was there before or after."""
+"""Delegates read large inputs in place: they must not change meanwhile, nor may adjacent memory be read."""
 
 import mmap
 from typing import Any

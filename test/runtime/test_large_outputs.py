@@ -56,7 +56,7 @@ class State(nn.Module):
 
 
 class Before(State):
-    """The output is what the state was."""
+    """The output is the previous state."""
 
     def forward(self, x: torch.Tensor) -> Any:
         before = self.total.clone()

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What delegates share, and what options change of it.
+// State that delegates share, and options that change it.
 #include <atomic>
 #include <thread>
 #include <vector>

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Which memory is known to show a file, and when that is not believed.
+// Detection of memory that maps a file, and the conditions under which it is not trusted.
 #ifdef __linux__
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-/// A file of three pages, and the second and third of them mapped. The parameter: whether the
-/// system is asked about single addresses.
+/// A file of three pages, with the second and third mapped. Parameter: whether to query the system
+/// for single addresses.
 class MappedFilesTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -35,7 +35,7 @@ class MappedFilesTest : public testing::TestWithParam<bool> {
     std::filesystem::remove(path_);
   }
 
-  /// Of a file that has just changed nothing is believed.
+  /// A recently changed file is not trusted.
   static void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
   char* map(int access, int kind) const {
@@ -77,7 +77,7 @@ TEST_P(MappedFilesTest, OtherMemoryHasNoPlace) {
   EXPECT_FALSE(place(heap.data(), heap.size()));
   EXPECT_FALSE(place(nullptr, 1));
   EXPECT_FALSE(place(mapped_ + 1, 2 * kPage));
-  // Such memory may not be what the file has, or change with it.
+  // Memory of these kinds may differ from the file, or change with it.
   for (const auto& [access, kind] :
        {std::pair(PROT_READ | PROT_WRITE, MAP_PRIVATE), std::pair(PROT_READ, MAP_SHARED),
         std::pair(PROT_READ | PROT_EXEC, MAP_PRIVATE)}) {

@@ -67,7 +67,7 @@ class PackedFileTest : public testing::Test {
     std::filesystem::remove(path_);
     std::ofstream(path_, std::ios::binary) << bytes;
   }
-  /// Tells files apart that replace each other.
+  /// Distinguishes files that replace each other.
   ino_t inode() const {
     struct stat info = {};
     return stat(path_.c_str(), &info) == 0 ? info.st_ino : 0;
@@ -164,7 +164,7 @@ TEST_F(PackedFileTest, RandomChangesDoNoHarm) {
 TEST_F(PackedFileTest, WhatCannotBeReadOrWrittenIsDoneWithout) {
   path_ = folder_ + "/no such folder/weights";
   start();
-  path_ = folder_;  // A folder is no file.
+  path_ = folder_;  // A folder is not a file.
   start();
   EXPECT_EQ(files(), 0u);
 }

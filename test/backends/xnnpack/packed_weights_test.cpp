@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Memory of packed weights: each content once, and the pages of what ended taken again.
+// Memory of packed weights: equal contents are stored once, and freed pages are reused.
 #include <string.h>
 
 #include <algorithm>

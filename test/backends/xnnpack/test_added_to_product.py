@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Additions behind convolutions and linear layers are a part of them where kernels can: no bit is another one."""
+"""Additions after convolutions and linear layers are fused into their kernels, with bit-identical results."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ Sum = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class _Residual(nn.Module):
-    """relu(layer(x) + y), or another sum of them; `shows` the layer's own result: then it cannot do the addition."""
+    """relu(layer(x) + y) or a variant; `shows` also returns the layer's own result, which prevents the fusion."""
 
     def __init__(self, layer: nn.Module, result: Sum, shows: bool = False) -> None:
         super().__init__()

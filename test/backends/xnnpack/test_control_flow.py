@@ -27,7 +27,7 @@ class Layers(nn.Module):
 
 
 class Branches(Layers):
-    """`first` is read in branches of two depths and outside of them."""
+    """`first` is read in branches of two depths and outside them."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         def taken(x: torch.Tensor) -> torch.Tensor:
@@ -68,7 +68,7 @@ class Rows(Layers):
 
 
 class Written(Layers):
-    """A buffer that the program updates is no constant of the branches that read it."""
+    """A mutated buffer is not a constant of the branches that read it."""
 
     def __init__(self) -> None:
         super().__init__()

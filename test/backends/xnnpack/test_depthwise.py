@@ -18,7 +18,7 @@ from executorch.runtime import Runtime
 pytestmark = needs_xnnpack
 
 MOST = 40
-# Channels of several vectors with each part of one left, of less than one, and such that rows are computed together.
+# Channel counts: several vectors plus a remainder, less than one vector, and a count whose rows are computed together.
 MANY, FEW, TOGETHER = 45, 7, 40
 # Kernel, stride, padding, dilation: those that have a kernel of their own, and their neighbours.
 WINDOWS = {
@@ -106,7 +106,7 @@ def test_a_point_has_the_same_bits_wherever_it_is(name: str, channels: int) -> N
         torch.testing.assert_close(found, whole[..., above:, skipped:], rtol=0, atol=0, equal_nan=True)
 
 
-# Of fewer points than a kernel takes, what lies behind a window was multiplied by zero.
+# With fewer points than a kernel tile, elements past the window are multiplied by zero.
 @pytest.mark.parametrize(
     ("window", "stride", "padding"),
     [

@@ -111,7 +111,7 @@ def test_norms_take_other_sizes_than_they_were_exported_with() -> None:
 
 
 class _ByHand(nn.Module):
-    """A norm's parts, one of which is another than in a norm, or is shown."""
+    """The parts of a norm, one of which differs from a norm or is returned."""
 
     def __init__(self, part: str) -> None:
         super().__init__()

@@ -88,7 +88,7 @@ def test_what_the_process_knows_of_a_file_ends_when_it_is_changed(as_if_untouche
     methods = []
     for _ in range(2):
         for _ in range(2):
-            time.sleep(0.03)  # Of a file that has just changed nothing is believed.
+            time.sleep(0.03)  # A recently changed file is not trusted.
             methods.append(Runtime.get().load_program(program).load_method("forward"))
             torch.testing.assert_close(methods[-1].execute(inputs)[0], model(*inputs), rtol=1e-5, atol=1e-5)
         _negate_in_place(program, model, as_if_untouched)
@@ -108,7 +108,7 @@ def test_copies_of_a_program_share_weights_whoever_packed_them(tmp_path: Path) -
     for order in itertools.permutations([*files, content]):
         methods = [Runtime.get().load_program(source).load_method("forward") for source in order]
         while methods:
-            # What the first has packed outlives it.
+            # Weights packed by the first method outlive it.
             for method in methods:
                 torch.testing.assert_close(method.execute(inputs)[0], expected, rtol=1e-5, atol=1e-5)
             del methods[0], method
@@ -123,7 +123,7 @@ def test_a_program_changed_in_place_is_not_taken_for_what_it_was(as_if_untouched
     assert program.read_bytes().count(model.weight.detach().numpy().tobytes()) == 1
 
     def start() -> None:
-        time.sleep(0.03)  # Of a file that has just changed nothing is believed.
+        time.sleep(0.03)  # A recently changed file is not trusted.
         options = {"XnnpackBackend": {"packed_cache_path": str(cache)}}
         method = Runtime.get().load_program(program, backend_options=options).load_method("forward")
         torch.testing.assert_close(method.execute(inputs)[0], model(*inputs), rtol=1e-5, atol=1e-5)

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Weights that several threads pack: the same bits for any number of them, and right for any size of a layer."""
+"""Weights packed by several threads: the same bits for any number of threads, and correct for any layer size."""
 
 import pytest
 import torch
@@ -35,7 +35,7 @@ def test_any_number_of_threads_packs_the_same(name: str) -> None:
     expected = layer(*inputs)
     results = []
     for threads in (1, 2, 3, 7):
-        # What the process has packed goes with the last method that uses it.
+        # Packed weights are freed with the last method that uses them.
         method = Runtime.get().load_program(program).load_method("forward", threads=threads)
         results.append(method.execute(inputs)[0].clone())
         del method

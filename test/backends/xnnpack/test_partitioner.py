@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What users choose of XNNPACK: operators, precisions, a delegate for each operator."""
+"""User configuration of the partitioner: operators, precisions, one delegate for each operator."""
 
 import pytest
 import torch
@@ -50,13 +50,13 @@ def _lowered(partitioner: XnnpackPartitioner, module: nn.Module, *inputs: torch.
 
 
 def _left(lowered: EdgeProgramManager) -> list[str]:
-    """The operators that are not delegated."""
+    """The undelegated operators."""
     nodes = lowered.exported_program().graph.nodes
     names = [str(node.target).rpartition("/")[2] for node in nodes if node.op == "call_function"]
     return [name for name in names if "delegate" not in name and "getitem" not in name]
 
 
-# Precision → what is left: linear layers that are not taken are decomposed.
+# Precision → undelegated operators: undelegated linear layers are decomposed.
 MIXED: dict[ConfigPrecisionType | None, set[str]] = {
     None: set(),
     ConfigPrecisionType.FP32: {"choose", "addmm", "tanh", "per_tensor.tensor", "per_tensor.default"},

@@ -39,8 +39,8 @@ def threads(request: pytest.FixtureRequest) -> object:
     portable_lib._unsafe_reset_threadpool(before)
 
 
-# Columns of one panel and of several, with halves and parts of them left, eight of which two rows share; lengths that
-# are a step, and not, and that are computed in parts.
+# Columns: one panel and several, with halves and remainders, and eight that two rows share. Lengths: a multiple of a
+# step, others, and one computed in blocks.
 SINGLE = [(1, 32), (6, 40), (64, 64), (37, 100), (130, 177), (1541, 65), (3100, 48)]
 SHARED = [(1, 8), (37, 24), (64, 56), (130, 72), (1541, 88), (3100, 40), (3100, 120)]
 
@@ -58,7 +58,7 @@ def test_rows_together_are_the_rows_alone(threads: int, length: int, columns: in
 
 
 def _windows(image: torch.Tensor, kernel: int, stride: int) -> torch.Tensor:
-    """What a convolution multiplies, a row for each of its points: in XNNPACK's order, channels last."""
+    """The patches that a convolution multiplies, one row for each output point: in XNNPACK's order, channels last."""
     padded = F.pad(image, [kernel // 2] * 4)
     points = padded.unfold(2, kernel, stride).unfold(3, kernel, stride)
     return points.permute(0, 2, 3, 4, 5, 1).flatten(3)

@@ -84,7 +84,7 @@ def _transposed(axis: int | None) -> nn.Module:
 
 
 IMAGE = (2, 4, 7, 6)
-# What is between quantize and dequantize; the kind of node that it becomes.
+# Name → (case between quantize and dequantize, kind of the resulting node).
 CASES: dict[str, tuple[Callable[[], Case], type]] = {
     "linear": (lambda: (_linear(), (_r(3, 10),)), g.FullyConnected),
     "linear of one scale": (lambda: (_linear(None), (_r(2, 3, 10),)), g.FullyConnected),
@@ -125,7 +125,7 @@ CASES: dict[str, tuple[Callable[[], Case], type]] = {
     "gelu": (lambda: (F.gelu, (_r(3, 5),)), g.Gelu),
     "gelu by tanh": (lambda: (lambda x: F.gelu(x, approximate="tanh"), (_r(3, 5),)), g.Gelu),
 }
-# What only moves, chooses or averages elements: operands and result stand for the same numbers.
+# Operators that only move, select or average elements: operands and result have equal parameters.
 ALIKE: dict[str, tuple[Callable[[], Case], type]] = {
     "max pooling": (lambda: (lambda x: F.max_pool2d(x, 2), (_r(*IMAGE),)), g.MaxPooling2d),
     "average pooling": (lambda: (lambda x: F.avg_pool2d(x, 2), (_r(*IMAGE),)), g.DepthwiseConv2d),
@@ -157,7 +157,7 @@ ALIKE: dict[str, tuple[Callable[[], Case], type]] = {
 
 
 class _Between(nn.Module):
-    """What is between, its operands and its result being integers."""
+    """Applies an operator to quantized operands and quantizes its result."""
 
     def __init__(self, inner: nn.Module, scales: list[float], **options: object) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The program of test/data/make_xnnpack_programs.py, and what it returns.
+// The program of test/data/make_xnnpack_programs.py and its expected outputs.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the runtime records, read by our reader and by ExecuTorch 1.4's."""
+"""Our reader and ExecuTorch 1.4's read the runtime's traces."""
 
 import contextlib
 import subprocess

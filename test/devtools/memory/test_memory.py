@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Where memory goes: of a program whose tensors are easy to count."""
+"""Memory explanation of a program whose tensors are easy to count."""
 
 import json
 from pathlib import Path

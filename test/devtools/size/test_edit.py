@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Programs without some of their bytes compute what they did."""
+"""Stripped programs compute the same as before."""
 
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""ImageProcessor resizes as torch and PIL do."""
+"""ImageProcessor resizes like torch and PIL."""
 
 import ctypes
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Kernels on several threads give, to the bit, what they give on one."""
+"""Kernels on several threads give bit-identical results to one thread."""
 
 import threading
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What goes in as a tensor, in which layout, and what comes out for it."""
+"""Accepted kinds and layouts of input tensors, and the kinds of the returned tensors."""
 
 import array
 import gc

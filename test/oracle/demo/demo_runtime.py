@@ -45,14 +45,14 @@ class DemoProgram:
         self._number = number
 
     def run(self, method: str, *inputs: Any) -> list[Any]:
-        """The outputs of a method, loaded at its first call. RuntimeError: what the runtime says."""
+        """Outputs of a method, loaded at its first call. Raises RuntimeError with the runtime's message."""
         given = [value.detach().numpy() if isinstance(value, torch.Tensor) else value for value in inputs]
         return [torch.tensor(v) if hasattr(v, "shape") else v for v in _ask("run", self._number, method, given)]
 
 
 @contextmanager
 def loaded(program: bytes, data: bytes | None = None) -> Iterator[DemoProgram]:
-    """The program of a .pte file, with the contents of a .ptd file. RuntimeError: what the runtime says."""
+    """Load a .pte file with the contents of a .ptd file. Raises RuntimeError with the runtime's message."""
     number = _ask("load", bytes(program), data)
     try:
         yield DemoProgram(number)

@@ -70,7 +70,7 @@ def assert_kernel_refuses(name: str, *args: Any, out: Any, **kwargs: Any) -> str
 
 
 def random_tensor(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Values about zero; small integers, so that eager's sums of them fit; uint8 from zero on."""
+    """Values around zero; integers small enough for eager's sums; uint8 from zero."""
     if dtype.is_floating_point:
         return torch.randn(shape).to(dtype)
     if dtype is torch.bool:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What an argument is to a kernel: a kind, and the number, text, tensor or list in it."""
+"""Arguments of kernels: kind, and the number, text, tensor or list."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _holdable(value: Any) -> bool:
 
 
 def _no_view_of_more(schema: torch.FunctionSchema, args: Sequence[Any]) -> bool:
-    """What as_strided reaches beyond a tensor's own elements, a program cannot hold."""
+    """Skip as_strided calls that reach beyond a tensor's own elements: programs cannot express them."""
     if not schema.name.startswith("aten::as_strided"):
         return True
     tensor = args[0]
@@ -94,7 +94,7 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
 
 
 def _is_about_arguments(func: Any, error: Exception) -> bool:
-    """Not about a dtype that eager has no code for, which a kernel may have, nor about a given out, which may alias."""
+    """Skip dtypes that eager lacks, and given outputs, which may alias."""
     return "not implemented" not in str(error) and not any(a.is_out for a in func._schema.arguments)
 
 
@@ -141,7 +141,7 @@ class KernelsAgainstEager(TorchDispatchMode):
         return self.call(kernel[0], func, args, kwargs)
 
     def call(self, kernel: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What ``func`` gives; the kernel that serves it is compared."""
+        """Result of ``func``; the kernel that implements it is compared."""
         schema = schema_of(kernel)
         testable = _holdable([*args, *kwargs.values()]) and _no_view_of_more(func._schema, args)
         before = _arguments(schema, args, kwargs) if testable else []

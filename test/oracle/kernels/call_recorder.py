@@ -106,7 +106,7 @@ class CallRecorder:
         self._of_a_kind: Counter[tuple[Any, ...]] = Counter()
 
     def inputs(self, schema: torch.FunctionSchema, values: list[Any]) -> _Inputs:
-        """To be asked before the call."""
+        """Call it before the kernel call."""
         arguments = [a for a in schema.arguments if not a.is_out]
         encoded = [_value(v, str(a.real_type)) for v, a in zip(values, arguments, strict=True)]
         written = {i: values[i] for i, a in enumerate(arguments) if a.alias_info and a.alias_info.is_write}

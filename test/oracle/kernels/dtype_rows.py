@@ -89,7 +89,7 @@ def rows_of(combinations: set[Dtypes], inputs: int) -> list[str]:
 
 
 def _blocks(words: Words, held: dict[Dtypes, Dtypes]) -> Iterator[_Block]:
-    """All of a pattern with one variable; of one with two, what is a product: the same U for several T."""
+    """Expand a pattern: all dtypes of one variable; for two variables, the product: the same U for several T."""
     if "U" not in words:
         yield words, frozenset(one for (one,) in held), frozenset(), set(held.values())
         return

@@ -114,7 +114,7 @@ def entries(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def entry_of(name: str, calls: Sequence[Example]) -> dict[str, Any]:
-    """What the table says of one kernel: rows for each set of tensors that the examples give it."""
+    """Rows of the table for one kernel: one for each set of tensors in the examples."""
     probes = [KernelProbe(name, example) for example in calls]
     alike: dict[tuple[int, ...], list[KernelProbe]] = {}
     for probe in probes:

@@ -43,7 +43,7 @@ class EagerCall:
         return f"{self.name}({', '.join(map(_describe, self.arguments))})"
 
     def fresh_arguments(self) -> list[Any]:
-        """The arguments, with copies of those that are written to."""
+        """The arguments, with copies of the written ones."""
         return [a.clone() if i in (self.mutated or {}) else a for i, a in enumerate(self.arguments)]
 
 
@@ -55,7 +55,7 @@ def _describe(value: Any) -> str:
 
 
 def room_for(result: Any) -> Any:
-    """Memory for a result, in its dim order, filled with what no kernel would write by chance."""
+    """Memory for a result, in its dim order, filled with values that a kernel would not write by chance."""
     if isinstance(result, torch.Tensor):
         return torch.full_like(dense(result), 77 if result.dtype is not torch.bool else True)
     return [room_for(r) for r in result]

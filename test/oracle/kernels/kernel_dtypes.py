@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What dtypes and dim orders a kernel takes, found by calling it with all of them on the shapes of one example."""
+"""Find the dtypes and dim orders of a kernel by calling it with all of them on the shapes of one example."""
 
 from __future__ import annotations
 
@@ -151,7 +151,9 @@ class KernelProbe:
         return f"{' '.join(all_words)} ->{rest}".strip()
 
     def combinations(self, promotes: Sequence[str]) -> set[Dtypes]:
-        """Every (arguments…, outputs…) that the kernel takes, of those tried; what it promotes is of one dtype."""
+        """Every accepted combination (arguments…, outputs…) among those tried; promoting operators are tried with
+        one dtype.
+        """
         chosen = (None, *DTYPES) if "dtype" in self.names else (None,)
         for dtypes, into in itertools.product(self._alike(), chosen):
             self.takes(dtypes, into)

@@ -56,7 +56,7 @@ _Value._fields_ = [
 
 @dataclass(frozen=True)
 class KernelCall:
-    """What a call gave: the runtime's error code (0 is Ok), its log messages, the outputs with their final sizes."""
+    """Result of a call: the runtime's error code (0 is Ok), log messages, outputs with their final sizes."""
 
     error: int
     message: str
@@ -101,7 +101,7 @@ def _library() -> ctypes.CDLL:
 
 
 VECTORS = ("every", "avx2", "avx512")
-"""What loops are compiled for. ``EXECUTORCH_KERNEL_VECTORS`` names one that calls are to use instead of the best."""
+"""Instruction sets of the compiled loops. ``EXECUTORCH_KERNEL_VECTORS`` selects one instead of the best."""
 
 
 @contextlib.contextmanager

@@ -36,7 +36,7 @@ class Record:
 
 
 def functional_of(kernel: str) -> Any:
-    """The operator that returns what a kernel writes, as ``aten.std.dim`` for ``aten::std.out``, or LookupError."""
+    """Functional operator of a kernel: ``aten.std.dim`` for ``aten::std.out``. Raises LookupError."""
     namespace, _, name = kernel.partition("::")
     packet = getattr(getattr(torch.ops, namespace), name.partition(".")[0])
     overloads = [getattr(packet, o) for o in packet.overloads()]

@@ -45,7 +45,7 @@ def tolerance_of(kernel: str, dtype: torch.dtype) -> tuple[float, float]:
 
 @functools.cache
 def is_determined(kernel: str) -> bool:
-    """False where the arguments do not determine the values: of what is left empty, and of random numbers."""
+    """Return False if the arguments do not determine the values: uninitialized memory and random numbers."""
     namespace, _, name = kernel.partition("::")
     operator, _, overload = name.partition(".")
     if operator in ("empty", "empty_like", "empty_strided", "empty_permuted", "_empty_dim_order"):

@@ -31,7 +31,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Block:
-    """steps: in order. results: numbers that choose what is returned."""
+    """steps: in order. results: numbers that select the returned values."""
 
     steps: tuple[Step, ...]
     results: tuple[int, ...]

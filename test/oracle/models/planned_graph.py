@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Runs a planned graph of out variants with torch's own kernels: what the program means, without the runtime."""
+"""Run a planned graph of out variants with torch's kernels: the meaning of the program, without the runtime."""
 
 from typing import Any
 
