@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""From a model to a `.pte` in one call: recipes, the session that follows them, and `python -m executorch.export`."""
+"""Export a model to a `.pte` in one call: recipes, sessions, and `python -m executorch.export`."""
 
 from executorch.export.recipe import (
     AOQuantizationConfig,

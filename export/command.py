@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_DESCRIPTION = "Exports a PyTorch model to an ExecuTorch program (.pte) and says what is in it."
+_DESCRIPTION = "Exports a PyTorch model to an ExecuTorch program (.pte) and prints a summary of it."
 _EXAMPLES = """\
 MODEL is the name of an example model (a key of executorch.examples.models.MODEL_NAME_TO_MODEL), or MODULE:CALLABLE:
 a dotted module or a .py file, a colon, and a function or class in it. Calling it returns one of
@@ -57,7 +57,7 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns the exit code: 0, 1 if the export failed, 2 for wrong arguments (argparse exits)."""
+    """Run the command; return the exit code: 0, 1 if the export failed, 2 for wrong arguments (argparse exits)."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.memory_plan and Path(options.memory_plan).suffix not in (".svg", ".html"):
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         print(f"error: {_one_line(error)}", file=sys.stderr)
         if not options.verbose:
-            print("(--verbose shows where it happened)", file=sys.stderr)
+            print("(--verbose shows the stack trace)", file=sys.stderr)
         return 1
     print(summary)
     return 0
@@ -87,19 +87,21 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="name of an example model, or MODULE:CALLABLE; see below")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: the model's name and .pte)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: the model's name with .pte)")
     parser.add_argument(
-        "--inputs", metavar="MODULE:CALLABLE", help="makes the example inputs: a tuple, or a dict by keyword"
+        "--inputs",
+        metavar="MODULE:CALLABLE",
+        help="callable that returns the example inputs: a tuple, or a dict by keyword",
     )
     parser.add_argument(
         "--dynamic",
         metavar="INPUT:DIM=NAME[:MIN..MAX]",
         action="append",
         default=[],
-        help="makes a dimension of an input dynamic; may be repeated",
+        help="make a dimension of an input dynamic; may be repeated",
     )
     parser.add_argument("--method", metavar="NAME", default="forward", help="name of the method (default: forward)")
-    parser.add_argument("--backend", choices=BACKENDS, help="runs what it can of the program (default: portable)")
+    parser.add_argument("--backend", choices=BACKENDS, help="backend to delegate to (default: portable, no delegation)")
     parser.add_argument("--quantize", choices=QUANTIZATIONS, help="quantize for the backend; see below")
     parser.add_argument(
         "--compute-precision",
@@ -114,10 +116,10 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="delegates to a backend; may be repeated; partitioners run in this order, before that of --backend",
     )
-    parser.add_argument("--strict", action="store_true", help="fail if a partitioner leaves operators to our kernels")
+    parser.add_argument("--strict", action="store_true", help="fail if a partitioner leaves operators to kernels")
     parser.add_argument("--strict-trace", action="store_true", help="trace with torch.export's strict mode")
     parser.add_argument(
-        "--no-check-target", action="store_true", help="do not check that our runtime can run the program"
+        "--no-check-target", action="store_true", help="do not check that the installed runtime can run the program"
     )
     parser.add_argument(
         "--memory-plan", metavar="FILE", help="draw the planned memory (time x address) to a .svg or .html file"
@@ -131,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         action="append",
         default=[],
-        help="plan for a faster memory of so many bytes before the rest; may be repeated, the fastest first",
+        help="size in bytes of a faster memory to plan first; may be repeated, fastest first",
     )
     parser.add_argument(
         "--etrecord",
@@ -140,7 +142,9 @@ def _parser() -> argparse.ArgumentParser:
         const="",
         help="write the ETRecord for the developer tools (default: beside the program, suffix .etrecord)",
     )
-    parser.add_argument("--delegation", metavar="FILE", help="draw what runs where, and why, to an .html file")
+    parser.add_argument(
+        "--delegation", metavar="FILE", help="draw delegates, fallbacks and their reasons to an .html file"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--verbose", action="store_true", help="show warnings, logs, and the trace of an error")
@@ -261,7 +265,7 @@ def _write(manager: ExecutorchProgramManager, path: Path) -> None:
 
 
 def _be_quiet(verbose: bool) -> None:
-    """torch warns and logs about its own matters; what concerns the user comes as an error."""
+    """Silence torch's warnings and logs; problems that concern the user are raised as errors."""
     if not verbose:
         warnings.simplefilter("ignore")
         logging.disable(logging.WARNING)

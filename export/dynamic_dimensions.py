@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Dynamic dimensions from the command line: `INPUT:DIMENSION=NAME[:MIN..MAX]`, as torch.export's `dynamic_shapes`."""
+"""Parse `--dynamic INPUT:DIMENSION=NAME[:MIN..MAX]` to torch.export's `dynamic_shapes`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _FORM = re.compile(r"(?P<input>\w+):(?P<dim>\d+)=(?P<name>[A-Za-z_]\w*)(?::(?P<m
 
 
 def apply_dynamic_dimensions(user: UserModel, options: Sequence[str]) -> None:
-    """Sets `user.dynamic_shapes` from options such as `input_ids:1=tokens:1..512`; the same name is the same size.
+    """Set `user.dynamic_shapes` from options such as `input_ids:1=tokens:1..512`. Equal names mean equal sizes.
 
-    UserError: an option of another form, an input or dimension that there is none of, shapes given by the model
-    already.
+    Raises UserError for an invalid option, an unknown input or dimension, or a model that already defines shapes.
     """
     if not options:
         return
@@ -36,7 +35,7 @@ def apply_dynamic_dimensions(user: UserModel, options: Sequence[str]) -> None:
             raise UserError(f"--dynamic {option}: expected INPUT:DIMENSION=NAME or INPUT:DIMENSION=NAME:MIN..MAX")
         name, dimension = match["input"], int(match["dim"])
         if name not in inputs:
-            raise UserError(f"--dynamic {option}: there is no input {name!r}; inputs: {', '.join(inputs)}")
+            raise UserError(f"--dynamic {option}: unknown input {name!r}; expected one of {', '.join(inputs)}")
         rank = getattr(inputs[name], "ndim", 0)
         if dimension >= rank:
             raise UserError(f"--dynamic {option}: input {name!r} has {rank} dimensions")
@@ -59,7 +58,7 @@ def _dim(dims: dict[str, Any], option: str, match: re.Match[str]) -> Any:
 
 def _inputs_by_name(user: UserModel) -> dict[str, Any]:
     if not hasattr(user.model, "forward"):
-        raise UserError("--dynamic: the program is exported already, its shapes are fixed")
+        raise UserError("--dynamic: the program is already exported, so its shapes are fixed")
     bound = inspect.signature(user.model.forward).bind(*user.args, **user.kwargs)
     named = dict(bound.arguments)
     for name, value in list(named.items()):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The memory that a program needs as a header of C and C++, for buffers whose sizes a device's compiler is to know."""
+"""Write the memory needs of a program as a C and C++ header, for statically sized buffers on a device."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["memory_header"]
 
 _ABOUT = """\
-/* Bytes that the methods of a program need, exactly; written by executorch.export. PLANNED_BYTES_i is for planned
- * buffer i of the HierarchicalAllocator. METHOD_BYTES is for pointers of 8 bytes: where they are smaller, less is
- * needed (MethodMeta::method_allocator_size() says how much). TEMP_BYTES is what the kernels of the runtime that
- * exported the program asked for on one thread. */
+/* Exact bytes that the methods of a program need; written by executorch.export. PLANNED_BYTES_i: planned buffer i
+ * of the HierarchicalAllocator. METHOD_BYTES: method allocator with 8-byte pointers; smaller pointers need less, as
+ * MethodMeta::method_allocator_size() reports. TEMP_BYTES: temporary memory of the kernels of the exporting
+ * runtime on one thread. */
 """
 
 
 def memory_header(manager: ExecutorchProgramManager, name: str) -> str:
-    """The header's text. name: what its macros begin with, made an identifier of capital letters.
+    """Return the header's text. name: prefix of its macros, converted to an upper-case identifier.
 
-    For each method `<NAME>_<METHOD>_`METHOD_BYTES, PLANNED_BUFFERS (their number), PLANNED_BYTES_<i>, TEMP_BYTES, and
+    For each method, `<NAME>_<METHOD>_` and METHOD_BYTES, PLANNED_BUFFERS (count), PLANNED_BYTES_<i>, TEMP_BYTES, and
     INPUT_BYTES_<i>, OUTPUT_BYTES_<i> of tensors; alignments in bytes, and the file's own size.
-    ExportError: what a method needs is not known before it runs (delegates, sizes without bound, data that decide).
+    Raises ExportError if a method's need is unknown before it runs (delegates, unbounded or data-dependent sizes).
     """
     prefix = _identifier(name)
     values: dict[str, int] = {"PROGRAM_BYTES": len(manager.buffer), "PROGRAM_ALIGNMENT": 16}
@@ -52,14 +52,14 @@ def _identifier(name: str) -> str:
 
 def _known(method: str, size: int | None, why: str) -> int:
     if size is None:
-        raise ExportError("memory header", f"method '{method}'", f"how much it needs is not known: {why}")
+        raise ExportError("memory header", f"method '{method}'", f"its memory need is unknown: {why}")
     return size
 
 
 def _memory(method: MethodVerdict) -> dict[str, int]:
     for found, what in (
-        ([one.backend for one in method.delegates], "delegates take memory of their own when they are loaded"),
-        (method.unbounded, "sizes of tensors have no bound"),
+        ([one.backend for one in method.delegates], "delegates allocate memory at load"),
+        (method.unbounded, "tensors have unbounded sizes"),
     ):
         if found:
             raise ExportError("memory header", f"method '{method.name}'", f"{what}: {', '.join(found)}")
@@ -73,7 +73,7 @@ def _memory(method: MethodVerdict) -> dict[str, int]:
 
 
 def _tensors(plan: ExecutionPlan) -> dict[str, int]:
-    """Of dynamic tensors, the most."""
+    """Bytes of a tensor; the upper bound for dynamic sizes."""
     found = {}
     for kind, indices in (("INPUT", plan.inputs), ("OUTPUT", plan.outputs)):
         for position, index in enumerate(indices):

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What is in a finished program: operators, delegates, bytes, memory. Plain values, for tables and for JSON."""
+"""Summary of a finished program: operators, delegates, bytes, memory. Plain values for tables and JSON."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ _LARGEST = 8
 
 @dataclass(frozen=True)
 class Arena:
-    """Planned memory. lower_bound_bytes: what no plan can stay below; 0 if unknown. optimal: proven to be the smallest
-    that there can be."""
+    """Planned memory. lower_bound_bytes: minimum of any plan; 0 if unknown. optimal: proven to be the minimum."""
 
     memory_id: int
     planned_bytes: int
@@ -49,8 +48,7 @@ class Delegate:
 
 @dataclass(frozen=True)
 class LargeTensor:
-    """kind: "constant", "state" (a buffer that the method updates) or "planned". name: of the weight or the first
-    node."""
+    """A large tensor. kind: "constant", "state" (mutated buffer) or "planned". name: of the weight or first node."""
 
     name: str
     kind: str
@@ -61,12 +59,13 @@ class LargeTensor:
 
 @dataclass(frozen=True)
 class MethodSummary:
-    """One method. operators: name → calls, most frequent first. method_allocator_bytes: what the runtime says that
-    loading it takes from the method allocator; None if the runtime is not there or cannot load it (`note` says why).
-    temp_peak: what the temp allocator needs, measured; None for a method that only gives constants, which needs none.
-    unbounded: tensors whose memory comes from the client's dynamic allocator.
-    estimates, fallbacks: of the program's verdict (exir/report/verdict.py): delegates in the graph's order, with what
-    they would cost as kernels, and what requested partitioners left.
+    """One method.
+
+    operators: name → number of calls, in decreasing order. method_allocator_bytes: the runtime's figure for loading;
+    None if the runtime is missing or fails to load the method (`note` says why). temp_peak: measured need of the temp
+    allocator; None for a method that only returns constants. unbounded: tensors from the client's dynamic allocator.
+    estimates, fallbacks: from the lowering report (exir/report/verdict.py): delegates in graph order with their cost as
+    kernels, and operators that the requested partitioners left.
     """
 
     name: str
@@ -87,7 +86,9 @@ class MethodSummary:
 
 @dataclass(frozen=True)
 class ProgramSummary:
-    """path and file_bytes: of the file written. constant_bytes: all weights in it, each once. seconds: step → time."""
+    """path, file_bytes: of the written file. constant_bytes: of all weights, each counted once. seconds: step →
+    time.
+    """
 
     path: str
     file_bytes: int
@@ -98,12 +99,12 @@ class ProgramSummary:
     seconds: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as dicts and lists, for JSON."""
+        """Return dicts and lists, for JSON."""
         return asdict(self)
 
 
 def summarize(manager: ExecutorchProgramManager, path: str, seconds: dict[str, float]) -> ProgramSummary:
-    """The summary of the program in `manager`, which was written to `path`."""
+    """Summarize the program in `manager`, which was written to `path`."""
     program = manager.executorch_program
     payloads = [len(inline.data) for inline in program.backend_delegate_data]
     sizes = [len(buffer.storage) for buffer in program.constant_buffer]
@@ -187,7 +188,7 @@ def _arenas(plan: ExecutionPlan, memory: MemoryPlan | None) -> tuple[Arena, ...]
 
 
 def _planned_specs(exported: ExportedProgram) -> dict[Any, str]:
-    """Specs that have a place in planned memory → name of the first node that stands for them."""
+    """Planned spec → name of the first node with this spec."""
     specs: dict[Any, str] = {}
     allocated: dict[Any, str] = {}
     for graph_module in all_graph_modules(exported.graph_module):
@@ -196,14 +197,14 @@ def _planned_specs(exported: ExportedProgram) -> dict[Any, str]:
                 if spec.mem_id is None or spec.mem_offset is None or None in spec.lifetime:
                     continue
                 if node.target is alloc:
-                    allocated.setdefault(spec, node.name)  # the operator that fills it says more
+                    allocated.setdefault(spec, node.name)  # prefer the name of the operator that writes it
                 else:
                     specs.setdefault(spec, node.name)
     return {**allocated, **specs}
 
 
 def _largest(exported: ExportedProgram | None) -> tuple[LargeTensor, ...]:
-    """The largest tensors that the file or the arenas hold."""
+    """The largest tensors in the file and the arenas."""
     if exported is None:
         return ()
     signature = exported.graph_signature

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Showing which step is running: a moving line on a terminal, nothing at all in a pipe."""
+"""Show the current step: a progress line on a terminal, nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Steps"]
 
 
 class Steps:
-    """Runs named steps, shows the one that runs, and keeps how long each took (`seconds`, in order)."""
+    """Runs named steps, shows the current one, and records the time of each (`seconds`, in order)."""
 
     def __init__(self, count: int, quiet: bool = False) -> None:
         self.seconds: dict[str, float] = {}

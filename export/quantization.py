@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The two ways of quantizing before export, both torchao's: of a model's source, and of its captured graph (PT2E)."""
+"""Quantize before export with torchao: the model's source (`quantize_`), or its captured graph (PT2E)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["quantize_pt2e", "quantize_source"]
 
 
 def quantize_source(model: torch.nn.Module, configs: list[AOQuantizationConfig]) -> None:
-    """Quantizes the weights of `model` in place. ValueError for more than one config: they do not compose."""
+    """Quantize the weights of `model` in place. Raises ValueError for several configs, which do not compose."""
     if len(configs) > 1:
         raise ValueError(f"expected one torchao quantization config, found {len(configs)}: they cannot be composed")
     from torchao.quantization import quantize_  # type: ignore[import-untyped]
@@ -36,7 +36,7 @@ def quantize_pt2e(
     """Capture `model` with the first example, calibrate with all examples, and return the quantized graph.
 
     kwargs: keyword inputs of every example. dynamic_shapes: as in torch.export; the graph keeps these dimensions.
-    TypeError: a quantizer that is not torchao's.
+    Raises TypeError for a quantizer that is not torchao's.
     """
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e  # type: ignore[import-untyped]
     from torchao.quantization.pt2e.quantizer import ComposableQuantizer, Quantizer

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Recipes: how a model is to be exported, as values that can be kept, shared and combined."""
+"""Recipes: settings of an export as values that can be stored, shared and combined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from executorch.exir.pass_base import PassType
 from executorch.exir.pass_manager import PassManager
 from executorch.export.types import StageType
 
-if TYPE_CHECKING:  # torchao takes seconds to import, and only quantization needs it
+if TYPE_CHECKING:  # importing torchao takes seconds, and only quantization needs it
     from torchao.core.config import AOBaseConfig  # type: ignore[import-untyped]
     from torchao.quantization.pt2e.quantizer import Quantizer  # type: ignore[import-untyped]
 
@@ -32,7 +32,7 @@ class _EnumWithAbstractMethods(EnumMeta, ABCMeta):
 
 
 class RecipeType(Enum, metaclass=_EnumWithAbstractMethods):
-    """A backend's own recipes: derive an enum from it, one member a recipe."""
+    """Base class of an enum of a backend's recipes, one member for each."""
 
     @classmethod
     @abstractmethod
@@ -47,7 +47,7 @@ class Mode(str, Enum):
 
 @dataclass
 class AOQuantizationConfig:
-    """A torchao weight quantization (`quantize_`), and which modules it applies to: (module, fqn) → bool; None: all."""
+    """A torchao weight quantization (`quantize_`) and a filter of modules, (module, fqn) → bool; None: all."""
 
     ao_base_config: AOBaseConfig
     filter_fn: Callable[[torch.nn.Module, str], bool] | None = None
@@ -56,7 +56,7 @@ class AOQuantizationConfig:
 @dataclass
 class QuantizationRecipe:
     """quantizers: for PT2E quantization (prepare, calibrate with all example inputs, convert).
-    ao_quantization_configs: applied to the model's source before anything else; at most one.
+    ao_quantization_configs: applied first, to the model's source; at most one.
     """
 
     quantizers: list[Quantizer] | None = None
@@ -72,7 +72,7 @@ class LoweringRecipe:
     edge_transform_passes: functions (method, program) → passes to run on the edge program.
     edge_manager_transform_passes: functions EdgeProgramManager → passes, one after the other (stage
     EDGE_PROGRAM_MANAGER_TRANSFORM).
-    strict: what the partitioners leave to portable kernels is an error instead of a warning.
+    strict: operators left to portable kernels are an error instead of a warning.
     """
 
     partitioners: list[Partitioner] | None = None
@@ -89,9 +89,9 @@ class LoweringRecipe:
 
 @dataclass
 class ExportRecipe:
-    """How to export. Everything is optional; an empty recipe gives a portable program.
+    """Settings of an export. All are optional; an empty recipe gives a portable program.
 
-    aten_transform_passes: functions (method, program) → program, run on what torch.export gives.
+    aten_transform_passes: functions (method, program) → program, run on the result of torch.export.
     pipeline_stages: None for the default pipeline of the given kind of model.
     strict: the flag of torch.export.
     """
@@ -107,7 +107,7 @@ class ExportRecipe:
 
     @classmethod
     def get_recipe(cls, recipe: RecipeType, **kwargs: Any) -> ExportRecipe:
-        """The recipe that a registered backend provides for `recipe`. ValueError if there is none."""
+        """Return the recipe of a registered backend. Raises ValueError for an unknown type."""
         from executorch.export.recipe_registry import recipe_registry
 
         if not isinstance(recipe, RecipeType):
@@ -121,8 +121,8 @@ class ExportRecipe:
 
     @classmethod
     def combine(cls, recipes: list[ExportRecipe], recipe_name: str | None = None) -> ExportRecipe:
-        """One recipe that does what all do: partitioners, quantizers and passes in the order given; of single settings
-        (edge_compile_config, executorch_backend_config) the first. ValueError without recipes.
+        """Combine recipes: partitioners, quantizers and passes in the given order, and the first of single settings
+        (edge_compile_config, executorch_backend_config). Raises ValueError without recipes.
         """
         if not recipes:
             raise ValueError("Recipes cannot be empty")

@@ -11,7 +11,8 @@ from executorch.export.user_model import UserError, similar_names
 
 __all__ = ["BACKENDS", "PRECISIONS", "QUANTIZATIONS", "choose_recipe"]
 
-# Importing a backend's module registers its recipes. Named as text, because no backend is a dependency of this package.
+# Importing a backend's module registers its recipes. Imported by name, because this package must not depend on
+# backends.
 _RECIPE_MODULES = {"xnnpack": "executorch.backends.xnnpack.recipes"}
 _NOT_QUANTIZED = ""
 _RECIPES = {
@@ -34,7 +35,7 @@ def choose_recipe(
     """Return the registered recipe `recipe`, or the recipe of `backend` (None: portable) for this quantization or
     precision of products.
 
-    UserError: options that exclude each other, an unknown recipe, or a recipe with passes or stages of its own.
+    Raises UserError for options that exclude each other, an unknown recipe, or a recipe with custom passes or stages.
     """
     if recipe is not None:
         if backend is not None or quantize is not None or precision is not None:

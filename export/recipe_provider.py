@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""BackendRecipeProvider: what a backend implements to offer ready recipes."""
+"""BackendRecipeProvider: interface of backends that offer recipes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class BackendRecipeProvider(ABC):
     @property
     @abstractmethod
     def backend_name(self) -> str:
-        """The name that the backend's RecipeType gives in `get_backend_name`."""
+        """The backend's name, as returned by `get_backend_name` of its RecipeType."""
 
     @abstractmethod
     def get_supported_recipes(self) -> Sequence[RecipeType]:
-        """The recipes it can make."""
+        """The supported recipe types."""
 
     @abstractmethod
     def create_recipe(self, recipe_type: RecipeType, **kwargs: Any) -> ExportRecipe | None:
-        """Makes a recipe from its parameters; None if this type is not supported."""
+        """Create a recipe from its parameters; None for an unsupported type."""
 
     def supports_recipe(self, recipe_type: RecipeType) -> bool:
         return recipe_type in self.get_supported_recipes()

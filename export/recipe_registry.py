@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The recipes that backends provide, by backend name."""
+"""Registry of the backends' recipes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["RecipeRegistry", "recipe_registry"]
 
 
 class RecipeRegistry:
-    """The providers by backend name. A singleton: `RecipeRegistry()` is `recipe_registry`."""
+    """Backend name → provider. A singleton: `RecipeRegistry()` is `recipe_registry`."""
 
     _instance: ClassVar[RecipeRegistry | None] = None
     _initialized: ClassVar[bool] = False
@@ -30,11 +30,11 @@ class RecipeRegistry:
             RecipeRegistry._initialized = True
 
     def register_backend_recipe_provider(self, provider: BackendRecipeProvider) -> None:
-        """Makes `provider`'s recipes known; a later one of the same backend takes its place."""
+        """Register a provider, replacing an earlier one of the same backend."""
         self._providers[provider.backend_name] = provider
 
     def create_recipe(self, recipe_type: RecipeType, backend: str, **kwargs: Any) -> ExportRecipe | None:
-        """The recipe, or None if the backend does not support this type. ValueError: no such backend."""
+        """Return the recipe, or None for an unsupported type. Raises ValueError for an unknown backend."""
         return self._provider(backend).create_recipe(recipe_type, **kwargs)
 
     def get_supported_recipes(self, backend: str) -> Sequence[RecipeType]:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What the installed runtime says of programs and delegates, for the compiler (exir/installed_runtime.py)."""
+"""Query the installed runtime about programs and delegates, for the compiler (exir/installed_runtime.py)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["backend_names", "load_delegate", "method_allocator_bytes", "temp_mem
 
 
 def backend_names() -> list[str]:
-    """The backends that the runtime has."""
+    """The runtime's backends."""
     return list(Runtime.get().backend_registry.registered_backend_names)
 
 
 def load_delegate(module: LoweredBackendModule) -> None:
-    """Loads a program that calls just this delegate, as a device would. RuntimeError: the backend does not take it."""
+    """Load a program that calls only this delegate. Raises RuntimeError if the backend refuses it."""
     named = module.named_data_store_output
     if named is not None and named.external_data:
-        # What will lie in files lies in the trial's program.
+        # Data for external files is stored in the trial program.
         inside = {
             key: entry for entries in (named.pte_data, *named.external_data.values()) for key, entry in entries.items()
         }
@@ -38,14 +38,15 @@ def load_delegate(module: LoweredBackendModule) -> None:
 
 
 def method_allocator_bytes(program: bytes) -> dict[str, int]:
-    """Method → what loading it takes from the method allocator, delegates aside. RuntimeError: it cannot be loaded."""
+    """Method → bytes that loading takes from the method allocator, without delegates. Raises RuntimeError if it
+    fails.
+    """
     loaded = Runtime.get().load_program(program)
     return {name: int(loaded.metadata(name).method_allocator_size()) for name in loaded.method_names}
 
 
 def temp_memory_peak(program: bytes, method: str, inputs: Sequence[Any]) -> int:
-    """The most temporary memory that a run of the method on one thread asks for. RuntimeError: it cannot be loaded or
-    run."""
+    """Peak temporary memory of a run of the method on one thread. Raises RuntimeError if loading or running fails."""
     loaded = Runtime.get().load_program(program).load_method(method, threads=1)
     if loaded is None:
         raise RuntimeError(f"the program has no method '{method}'")

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""ExportSession: follows a recipe from a model to a program, keeping what every stage made."""
+"""ExportSession: runs the stages of a recipe from a model to a program and keeps every stage's artifact."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EDGE_STAGES = (
     StageType.EDGE_PROGRAM_MANAGER_TRANSFORM,
     StageType.TO_EDGE,
 )
-# What has been done to a model of this kind already, so that no stage may do it again.
+# Kind of model → stages that it has already passed, which must not run again.
 _DONE_FOR = {
     "nn.Module": set[StageType](),
     "GraphModule": {StageType.SOURCE_TRANSFORM, StageType.QUANTIZE},
@@ -56,7 +56,7 @@ def export(
     artifact_dir: str | None = None,
     generate_etrecord: bool = False,
 ) -> ExportSession:
-    """Exports and returns the finished session; the parameters are those of `ExportSession`."""
+    """Run an export and return the finished session. Parameters as in `ExportSession`."""
     session = ExportSession(
         model=model,
         example_inputs=example_inputs,
@@ -78,15 +78,14 @@ class OutputNameError(ValueError, AssertionError):
 class ExportSession:
     """One export.
 
-    model: an nn.Module, a GraphModule (quantized already), an ExportedProgram, a dict of one of these by method name,
-    or
+    model: an nn.Module, a (quantized) GraphModule, an ExportedProgram, a dict of one of these by method name, or
         the path of a saved ExportedProgram.
-    example_inputs: tuples of positional inputs, or such lists by method name. The first is exported with, all of them
-        calibrate quantization. Needed unless the model is exported already.
+    example_inputs: list of tuples of positional inputs, or a dict of such lists by method name. The first tuple is used
+        for export, all for calibration. Required unless the model is already exported.
     dynamic_shapes: as in torch.export, for `forward`, or a dict by method name.
     constant_methods: method name → constant result.
-    artifact_dir: folder that gets `<name>.pte` once there is one.
-    generate_etrecord: whether `get_etrecord` has a record of the export for the developer tools.
+    artifact_dir: folder to which `<name>.pte` is written.
+    generate_etrecord: keep an ETRecord of the export, which `get_etrecord` returns.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ class ExportSession:
         return self._stage_to_artifacts
 
     def get_exported_program(self, method_name: str = "forward") -> ExportedProgram:
-        """What torch.export gave. RuntimeError: that stage has not run. KeyError: no such method."""
+        """Return the result of torch.export. Raises RuntimeError before that stage, KeyError for an unknown method."""
         artifact = self._stage_to_artifacts.get(StageType.TORCH_EXPORT)
         if artifact is None:
             raise RuntimeError("Exported program is not available. Run Torch Export Stage first.")
@@ -173,7 +172,7 @@ class ExportSession:
         return programs[method_name]
 
     def get_edge_program_manager(self) -> EdgeProgramManager:
-        """The edge program after the last edge stage that ran. RuntimeError if none has."""
+        """Return the edge program of the last edge stage. Raises RuntimeError before any edge stage."""
         for stage_type in _EDGE_STAGES:
             if stage_type in self._stage_to_artifacts:
                 manager: EdgeProgramManager = self._stage_to_artifacts[stage_type].data
@@ -188,7 +187,7 @@ class ExportSession:
         return self.get_executorch_program_manager().executorch_program
 
     def get_executorch_program_manager(self) -> ExecutorchProgramManager:
-        """The final program. RuntimeError if that stage has not run."""
+        """Return the final program. Raises RuntimeError before that stage."""
         artifact = self._stage_to_artifacts.get(StageType.TO_EXECUTORCH)
         if artifact is None:
             raise RuntimeError("Executorch program manager is not initialized. Run Executorch Stage first.")
@@ -196,11 +195,11 @@ class ExportSession:
         return manager
 
     def get_pte_buffer(self) -> bytes:
-        """The bytes of the `.pte` file."""
+        """Return the bytes of the `.pte` file."""
         return bytes(self.get_executorch_program_manager().buffer)
 
     def save_to_pte(self, output_name: str) -> None:
-        """Write the file, with `.pte` added to a name that lacks it. OutputNameError: the name is empty."""
+        """Write the file; append `.pte` to a name without it. Raises OutputNameError for an empty name."""
         if not output_name:
             raise OutputNameError("save_to_pte: the output name is empty")
         path = output_name if output_name.endswith(".pte") else f"{output_name}.pte"
@@ -208,7 +207,7 @@ class ExportSession:
             self.get_executorch_program_manager().write_to_file(file)
 
     def get_example_input(self, method_name: str = "forward") -> tuple[Any, ...]:
-        """The inputs that the method was exported with. KeyError: none known. ValueError: an empty list."""
+        """Return the inputs used for export. Raises KeyError for an unknown method, ValueError for an empty list."""
         if method_name not in self._example_inputs:
             raise KeyError(f"Method name {method_name!r} not found in example inputs")
         if not self._example_inputs[method_name]:
@@ -216,7 +215,7 @@ class ExportSession:
         return self._example_inputs[method_name][0]
 
     def run_method(self, method_name: str = "forward", example_inputs: tuple[Any, ...] | None = None) -> Sequence[Any]:
-        """Runs the exported program in this process's runtime, with the example inputs unless others are given."""
+        """Run the program in this process's runtime. inputs: default the example inputs."""
         from executorch.runtime import Runtime
 
         method = Runtime.get().load_program(self.get_pte_buffer()).load_method(method_name)
@@ -228,7 +227,7 @@ class ExportSession:
         return outputs
 
     def print_delegation_info(self) -> None:
-        """Prints what runs on delegates, by operator. RuntimeError: no stage that delegates has run."""
+        """Print the delegated operators. Raises RuntimeError before a delegating stage."""
         from tabulate import tabulate
 
         ran = [stage for stage in _EDGE_STAGES[:2] if stage in self._stage_to_artifacts]
@@ -240,7 +239,7 @@ class ExportSession:
             print(tabulate(info.operator_rows(), headers=headers, tablefmt="fancy_grid"))
 
     def get_etrecord(self) -> Any:
-        """The `executorch.devtools.ETRecord` of the export. RuntimeError: no program yet, or no generate_etrecord."""
+        """Return the export's ETRecord. Raises RuntimeError before the program exists or without generate_etrecord."""
         return self.get_executorch_program_manager().get_etrecord()
 
     def _get_default_pipeline(self) -> list[StageType]:

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The stages of an export. Each takes the artifact of the one before and makes the next."""
+"""Stages of an export. Each converts the previous stage's artifact to the next."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ManagerPasses = Callable[[EdgeProgramManager], Passes]
 
 @dataclass
 class PipelineArtifact:
-    """The data that a stage produces, and the context of the whole export (example inputs, dynamic shapes, times)."""
+    """Result of a stage, with the context of the whole export (example inputs, dynamic shapes, times)."""
 
     data: Any
     context: dict[str, Any]
@@ -63,9 +63,9 @@ class PipelineArtifact:
 
 
 class Stage(ABC):
-    """One step of a pipeline. Write your own and hand it to `ExportSession.register_stage`.
+    """One step of a pipeline. Register custom stages with `ExportSession.register_stage`.
 
-    valid_predecessor_stages: what it may follow; empty: anything. can_start_pipeline: whether it may be the first.
+    valid_predecessor_stages: stages it may follow; empty: any. can_start_pipeline: whether it may be first.
     """
 
     _artifact: PipelineArtifact | None = None
@@ -84,7 +84,7 @@ class Stage(ABC):
 
     @abstractmethod
     def run(self, artifact: PipelineArtifact) -> None:
-        """Does the step and sets `self._artifact`."""
+        """Run the stage and set `self._artifact`."""
 
     def get_artifacts(self) -> PipelineArtifact:
         if self._artifact is None:
@@ -93,7 +93,7 @@ class Stage(ABC):
 
 
 class _BuiltinStage(Stage):
-    """A stage of this module. `run` calls `apply` and keeps the artifact."""
+    """Base class of this module's stages. `run` calls `apply` and keeps the artifact."""
 
     stage_type: StageType
     valid_predecessor_stages: list[StageType] = []
@@ -104,11 +104,11 @@ class _BuiltinStage(Stage):
 
     @abstractmethod
     def apply(self, artifact: PipelineArtifact) -> Any:
-        """The data of the next artifact."""
+        """Return the data of the next artifact."""
 
 
 class SourceTransformStage(_BuiltinStage):
-    """Quantizes weights in copies of the models with torchao's `quantize_`, if the recipe asks for it."""
+    """Quantizes weights in copies of the models with torchao's `quantize_`, if the recipe has a config."""
 
     stage_type = StageType.SOURCE_TRANSFORM
     can_start_pipeline = True
@@ -192,7 +192,7 @@ class _DelegatingStage(_BuiltinStage):
 
 
 class EdgeTransformAndLowerStage(_DelegatingStage):
-    """Edge dialect, passes and delegates in one go."""
+    """Lowers to edge dialect with passes and delegates in one step."""
 
     stage_type = StageType.TO_EDGE_TRANSFORM_AND_LOWER
     valid_predecessor_stages = [StageType.TORCH_EXPORT]

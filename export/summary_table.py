@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A program's summary as text: tables of plain width, the same on a terminal and in a file."""
+"""Format a program's summary as text tables, equal on a terminal and in a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["human_bytes", "render"]
 
 
 def render(summary: ProgramSummary) -> str:
-    """Text for a reader: the file, then each method, then the time of each step."""
+    """Format the file, each method, and the time of each step."""
     parts = [
         f"{summary.path}: {human_bytes(summary.file_bytes)} "
         f"({human_bytes(summary.constant_bytes)} in {summary.constants} constants, "

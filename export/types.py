@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""StageType: the steps that an export can be made of."""
+"""StageType: the stages of an export."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["StageType"]
 
 
 class StageType(str, Enum):
-    """Names of the stages, in the order in which they can follow each other."""
+    """Names of the stages, in possible order."""
 
     SOURCE_TRANSFORM = "source_transform"
     QUANTIZE = "quantize"

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Load the model of a command line: a name of the example models, or what `MODULE:CALLABLE` names and returns."""
+"""Load the model of a command line: the name of an example model, or the result of `MODULE:CALLABLE`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from torch.export import ExportedProgram
 
 __all__ = ["UserError", "UserModel", "load_name", "load_user_model", "similar_names"]
 
-_EXAMPLES = "executorch.examples.models"  # as text: imported when a name asks for it
+_EXAMPLES = "executorch.examples.models"  # imported by name on demand
 
 
 class UserError(Exception):
-    """Something on the command line, or what it names, cannot be used; the message is complete in one line."""
+    """Invalid command line, or invalid object that it names; the message is one line."""
 
 
 @dataclass
 class UserModel:
-    """model: an nn.Module, or a program that is exported already. dynamic_shapes: as torch.export takes them."""
+    """model: an nn.Module or an ExportedProgram. dynamic_shapes: as in torch.export."""
 
     model: torch.nn.Module | ExportedProgram
     args: tuple[Any, ...] = ()
@@ -118,7 +118,7 @@ def _call(name: str) -> Any:
 
 
 def _import_dotted(name: str) -> Any:
-    # A script run with -m finds what lies beside it; so does this command.
+    # Make modules in the current folder importable, as `python -m` does.
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
@@ -129,7 +129,7 @@ def _import_dotted(name: str) -> Any:
 
 def _import_file(path: Path) -> Any:
     if not path.is_file():
-        raise UserError(f"there is no file {path}")
+        raise UserError(f"file not found: {path}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path} is not a Python file")

@@ -54,7 +54,7 @@ class Branch(torch.nn.Module):
 
 
 def test_it_names_what_is_not_known_before_a_run() -> None:
-    why = "method 'forward': how much it needs is not known: .*its sizes depend on data"
+    why = "method 'forward': its memory need is unknown: .*its sizes depend on data"
     with pytest.raises(ExportError, match=why):
         memory_header(lower(Filtered(), (torch.randn(8),)), "net")
 
