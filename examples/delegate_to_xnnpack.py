@@ -30,7 +30,7 @@ def milliseconds(method: Method, inputs: tuple[torch.Tensor, ...]) -> float:
 
 
 def main() -> None:
-    """Prints what is delegated, the largest difference from eager, and times."""
+    """Print the delegated operators, the largest difference from eager, and times."""
     torch.manual_seed(0)
     features = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU6(), block(16, 32), block(32, 64))
     model = nn.Sequential(features, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).eval()

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""A program whose weights are in a file beside it: one program, any number of trained variants."""
+"""A program with weights in a separate file: one program, any number of trained variants."""
 
 import tempfile
 from pathlib import Path

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What a program will need, exactly, before anything is deployed; and a planner of one's own."""
+"""Exact memory needs of a program before deployment, and a custom memory planner."""
 
 import torch
 

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What ran how long, of which module; and the operator at which a wrong program's numbers part from the model's."""
+"""Profile a program by module, and find the operator at which a wrong program differs from its model."""
 
 import copy
 import tempfile

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""One program with two methods that share their weights, and a constant method beside them."""
+"""One program with two methods that share weights, and a constant method."""
 
 import torch
 

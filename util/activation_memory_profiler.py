@@ -1,7 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """The documented tool that shows planned memory in Chrome's trace viewer (docs: "Memory Planning Inspection").
 
-What the viewer calls seconds are bytes here, its processes are arenas, its threads are steps.
+The viewer shows bytes as seconds, arenas as processes and steps as threads.
 """
 
 from __future__ import annotations

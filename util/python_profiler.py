@@ -20,7 +20,7 @@ td.bar {{ width: 300px; padding: 0 }} td.bar div {{ height: 12px; background: #e
 <h2>Calls</h2><table><tr><th>function<th>seconds<th>share<th></tr>{tree}</table>
 <h2>Functions</h2><table><tr><th>function<th>calls<th>own s<th>with callees s</tr>{rows}</table></body></html>
 """
-# Deeper or smaller calls are not drawn; the table of functions has them all.
+# Deeper or smaller calls are omitted from the drawing; the table of functions lists all.
 _MOST_DEPTH = 40
 _LEAST_SHARE = 0.002
 

@@ -44,7 +44,7 @@ class _Supported(OperatorSupportBase):
 
 
 class PolynomialPartitioner(Partitioner):
-    """Tags what the backend computes, in the largest partitions."""
+    """Tags supported operators, in partitions of maximum size."""
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         proposer = CapabilityBasedPartitioner(

@@ -49,7 +49,7 @@ with tempfile.TemporaryDirectory() as temporary:
     program = Path(temporary) / "mul3.pte"
     program.write_bytes(edge.to_executorch(ExecutorchBackendConfig(check_target=False)).buffer)
 
-    # On the device: a program with this kernel, and of ours only what the file asks for.
+    # Build the device's program with this kernel and only those of our kernels that the file uses.
     build(Path(temporary) / "device", f"-DPROGRAM={program}")
     printed = subprocess.run(
         [Path(temporary) / "device" / "run_mul3", program], check=True, capture_output=True, text=True

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-# The board of the processor that the toolchain compiles for: what it is called in QEMU, its clock, its memories.
+# Board of the toolchain's processor: name in QEMU, clock, memories.
 set(board_of_cortex-m3 mps2-an385 25 mps2.ld)
 set(board_of_cortex-m4 mps2-an386 25 mps2.ld)
 set(board_of_cortex-m55 mps3-an547 32 mps3.ld)

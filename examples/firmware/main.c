@@ -72,7 +72,7 @@ static et_error set_inputs(const uint8_t** sample) {
     et_tensor info;
     et_error error = et_program_input(&program, "forward", i, &info);
     if (!error && info.nbytes > (size_t)(samples_end - *sample)) {
-      print("the last sample is not whole\n");
+      print("the last sample is incomplete\n");
       leave(124);
     }
     if (!error) {

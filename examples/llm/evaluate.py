@@ -10,7 +10,7 @@ PIECE = 128
 
 
 def perplexity(logits_of, text: bytes) -> float:
-    """Of a byte, over up to 64 pieces of the text; logits_of(tokens) has a row for each token."""
+    """Perplexity of a byte over up to 64 pieces of the text. logits_of(tokens) returns one row for each token."""
     total = count = 0
     for start in range(0, min(len(text), 64 * PIECE) - PIECE, PIECE):
         tokens = torch.tensor([list(text[start : start + PIECE + 1])])

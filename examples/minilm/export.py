@@ -23,7 +23,7 @@ class Written(NamedTuple):
 
 
 def export_program(model: SentenceEmbedding, path: Path) -> Written:
-    """Writes the program, says what is in it."""
+    """Write the program and describe its contents."""
     tokens = torch.export.Dim("tokens", min=2, max=MOST_TOKENS)
     example = (torch.ones(1, 16, dtype=torch.int64), torch.ones(1, 16, dtype=torch.int64))
     exported = torch.export.export(model, example, dynamic_shapes=({1: tokens}, {1: tokens}))

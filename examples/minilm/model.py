@@ -36,7 +36,7 @@ class SentenceEmbedding(torch.nn.Module):
 
 def load_model() -> SentenceEmbedding:
     """The model with its trained weights."""
-    # transformers imports torchao, which complains of CUDA libraries that a CPU build of torch has no use for.
+    # transformers imports torchao, which warns about CUDA libraries missing from a CPU build of torch.
     logging.disable(logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -15,7 +15,7 @@ from export import export_program
 
 
 def main() -> None:
-    """Exports, embeds every sentence of the file, prints the best matches and what they cost."""
+    """Export, embed every sentence of the file, print the best matches and their cost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("query", help="what to look for")
     parser.add_argument(
@@ -58,7 +58,7 @@ def main() -> None:
     print(f"program                        {options.program}, {options.program.stat().st_size / 1e6:.1f} MB")
     print(f"planned memory                 {written.planned / 1e6:.2f} MB")
     kept = ", ".join(f"{count} {name}" for name, count in sorted(written.kept.items())) or "nothing"
-    print(f"on XNNPACK                     {written.delegates} delegates; beside them {kept}")
+    print(f"on XNNPACK                     {written.delegates} delegates; undelegated: {kept}")
     print(f"load time                      {load_ms:.1f} ms")
     print(f"time a sentence, one thread    {1e3 * ours / count:.2f} ms (eager PyTorch: {1e3 * eager / count:.2f} ms)")
 

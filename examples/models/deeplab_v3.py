@@ -23,7 +23,7 @@ def _unit(inputs: int, outputs: int, kernel: int, dilation: int = 1) -> nn.Seque
 
 
 class _SpatialPyramid(nn.Module):
-    """Concatenates convolutions of several dilations and the mean of the image."""
+    """Concatenates convolutions of several dilations and the image's mean."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "expected PROGRAM SIGNATURE KEY\n");
     return 2;
   }
-  // The log says what is wrong: another key, a changed signature, another file.
+  // The log names the cause: another key, a changed signature, another file.
   const auto files = SignedFiles::open(argv[2], argv[3]);
   if (!files.ok()) return 1;
   const auto digest = files->digest_of(argv[1]);

@@ -18,8 +18,8 @@
 
 using namespace executorch::runtime;
 
-// Where the two planned buffers lie is the linker's to say: on a microcontroller, in sections of
-// their own. The program would be a constant in flash.
+// The linker places the two planned buffers: on a microcontroller, in separate sections. The
+// program would be a constant in flash.
 static_assert(DIGITS_FORWARD_PLANNED_BUFFERS == 2, "exported with --fast-memory 65536");
 static_assert(DIGITS_FORWARD_PLANNED_BYTES_0 <= 64 * 1024, "the size of the fast memory");
 alignas(DIGITS_PLANNED_ALIGNMENT) uint8_t fast[DIGITS_FORWARD_PLANNED_BYTES_0];
@@ -28,7 +28,7 @@ alignas(DIGITS_METHOD_ALIGNMENT) uint8_t for_method[DIGITS_FORWARD_METHOD_BYTES]
 alignas(DIGITS_TEMP_ALIGNMENT) uint8_t temp[DIGITS_FORWARD_TEMP_BYTES];
 alignas(DIGITS_PROGRAM_ALIGNMENT) uint8_t program_file[DIGITS_PROGRAM_BYTES];
 
-// Which buffer is to have one byte less.
+// Name of the buffer to shrink by one byte.
 const char* smaller = "";
 
 template <size_t N>

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Dependencies between the tasks of a method. The order stated in the program (exir/emit/order.py)
-// against what the instructions effect: order that is missing is added.
+// is checked against the memory effects of the instructions; missing dependencies are added.
 #pragma once
 
 #include <stddef.h>

@@ -5,7 +5,7 @@
 
 #include "semihosting.h"
 
-/* Of the linker's script. */
+/* Defined by the linker script. */
 extern char flash_begin[], flash_end[], text_begin[], text_end[], rodata_begin[], rodata_end[];
 extern char data_begin[], data_end[], bss_begin[], bss_end[];
 extern uint32_t stack_begin[], stack_end[];

@@ -1,14 +1,14 @@
 /* Copyright (c) the project's authors. BSD-3-Clause; see LICENSE. */
-/* What an image takes of the board's memories. */
+/* Memory use of an image on the board. */
 #ifndef MEMORY_REPORT_H
 #define MEMORY_REPORT_H
 
-/* Before main(): what of the stack is not written afterwards was not needed. */
+/* Call it before main(): fills the stack, so that untouched bytes can be counted later. */
 void mark_stack(void);
-/* Prints bytes of flash and of static RAM by section, and how deep the stack has been. */
+/* Prints bytes of flash and of static RAM by section, and the largest depth of the stack. */
 void print_memory(void);
-/* Whether it has been as deep as it may, and so perhaps deeper: what lies below it is then not to
- * be trusted. */
+/* Returns whether the stack reached its limit. It may have overflowed then, and the memory below it
+ * is invalid. */
 int is_stack_used_up(void);
 
 #endif

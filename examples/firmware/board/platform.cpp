@@ -14,8 +14,8 @@ volatile uint32_t g_wraps = 0;
 
 }  // namespace
 
-// There is no heap. Classes with virtual destructors name these; nothing that was not made with new
-// is deleted.
+// There is no heap. Classes with virtual destructors refer to these operators; they are never
+// called.
 void operator delete(void*) noexcept { et_pal_abort(); }
 void operator delete(void*, size_t) noexcept { et_pal_abort(); }
 

@@ -1,5 +1,5 @@
 /* Copyright (c) the project's authors. BSD-3-Clause; see LICENSE. */
-/* What a program says to the debugger, or emulator, that runs it. Numbers of the operations: ARM's
+/* Semihosting: output to the debugger or emulator that runs the program. Operation numbers: ARM's
  * "Semihosting for AArch32 and AArch64". */
 #ifndef SEMIHOSTING_H
 #define SEMIHOSTING_H

@@ -80,7 +80,7 @@ class Attention(nn.Module):
         if self.kv_cache is not None:
             k, v = self.kv_cache.update(input_pos, k, v)  # type: ignore[operator]
         if getattr(self.kv_cache, "is_ring_buffer", False):
-            # Slots are not in the order of positions, so the ring's own mask stands in for the model's.
+            # Slots are out of position order, so use the ring's own mask instead of the model's.
             start = input_pos[0].item()  # type: ignore[index]
             mask = self.kv_cache.create_causal_mask_for_ring_buffer(start, count)  # type: ignore[operator, union-attr]
         result: torch.Tensor = self.wo(self.SDPA(input_pos, q, k, v, batch, count, mask))

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Weights of Hugging Face decoders under the names that `Transformer` has, and checks of what a checkpoint lacks."""
+"""Convert weights of Hugging Face decoders to the names of `Transformer`, and check checkpoints for missing ones."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def model_args(config: LlmConfig) -> ModelArgs:
     folder = Path(config.base.checkpoint)
     beside = (folder if folder.is_dir() else folder.parent) / "config.json"
     if not beside.exists():
-        raise LlmConfigError(f"base.params: expected a path, because there is no {beside}")
+        raise LlmConfigError(f"base.params: expected a path, because {beside} does not exist")
     return ModelArgs.from_hugging_face(beside, **options)
 
 
@@ -96,7 +96,7 @@ def build_model(config: LlmConfig) -> Transformer:
     if file is not None:
         load_weights(model, weights_of_gguf(file, args))
     elif config.base.checkpoint is None:
-        logger.warning("base.checkpoint is not given: the weights are random")
+        logger.warning("base.checkpoint is missing: the weights are random")
     else:
         weights = load_checkpoint(config.base.checkpoint)
         load_weights(model, from_hugging_face(weights) if is_from_hugging_face(weights) else weights)

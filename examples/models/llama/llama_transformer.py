@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""The decoder of Llama 2 and 3, Qwen 2.5 and 3, and SmolLM2: one definition, told apart by ModelArgs."""
+"""Decoder of Llama 2 and 3, Qwen 2.5 and 3, and SmolLM2: one definition, configured by ModelArgs."""
 
 from __future__ import annotations
 

@@ -101,12 +101,12 @@ class ModelArgs:
 
     @classmethod
     def from_params(cls, path: str | Path, **options: Any) -> ModelArgs:
-        """What a `params.json` says, with options that win over it. Keys that are no field are refused."""
+        """Read a `params.json`; options override it. Refuses unknown keys."""
         return cls(**(checked(path, _read(path)) | options))
 
     @classmethod
     def from_hugging_face(cls, path: str | Path, **options: Any) -> ModelArgs:
-        """What a `config.json` of a Llama, Mistral-without-window, Qwen 2, Qwen 3 or SmolLM says."""
+        """Read a `config.json` of a Llama, Mistral without window, Qwen 2, Qwen 3 or SmolLM."""
         return cls(**(_from_hugging_face(path, _read(path)) | options))
 
 
@@ -121,7 +121,7 @@ def _read(path: str | Path) -> dict[str, Any]:
 
 
 def checked(path: str | Path, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters, all of which must be fields of ModelArgs; -1 and null leave the default."""
+    """Return the parameters, which must be fields of ModelArgs; -1 and null select the default."""
     known = {field.name for field in dataclasses.fields(ModelArgs)}
     unknown = sorted(set(params) - known - {"_comment"})
     if unknown:

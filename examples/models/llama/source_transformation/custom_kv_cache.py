@@ -13,7 +13,7 @@ from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # defi
 
 
 class CustomKVCache(Caches):
-    """A cache of which one call writes the positions from input_pos[0] on."""
+    """A cache in which one call writes the positions from input_pos[0]."""
 
     positions_first = True
 
