@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Builds the distribution: the folders are packages below ``executorch``, CMake builds what is compiled."""
+"""Build the distribution: folders become packages below ``executorch``, and CMake builds the libraries."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "cmake"))
 from bill_of_materials import bill_of_materials  # noqa: E402
 
-FIRST_ZIP_DATE = 315532800  # 1980-01-01: a zip archive has no earlier one
+FIRST_ZIP_DATE = 315532800  # 1980-01-01, the earliest date of a zip archive
 NOT_SHIPPED = {"build", "docs", "test", "cmake"}
 SHIPPED_EXAMPLES = {"models", "portable", "xnnpack"}  # documented packages below executorch.examples
 
 
 def is_shipped(folder: Path) -> bool:
-    """Whether the wheel holds a folder, given relative to the root."""
+    """Return whether the wheel contains a folder, given relative to the root."""
     top = folder.parts[0]
     if top == "examples":
         return folder.parts[1] in SHIPPED_EXAMPLES

@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What can go wrong while loading or running a program, by who is at fault.
+"""Errors of loading or running a program, grouped by who is at fault.
 
 Every class is a `RuntimeError` (which is all that older scripts catch) and, where Python has a name for the
 kind of fault, that as well: a bad argument is a `ValueError`, a missing file an `OSError`, and so on.
@@ -30,7 +30,7 @@ class ExecuTorchError(RuntimeError):
 
 
 class InvalidProgramError(ExecuTorchError):
-    """The file is not a program, is damaged, is of another version, or contradicts itself."""
+    """The file is not a program, damaged, of another version, or inconsistent."""
 
 
 class InvalidArgumentError(ExecuTorchError, ValueError):
@@ -42,11 +42,11 @@ class InvalidTypeError(InvalidArgumentError, TypeError):
 
 
 class NotFoundError(ExecuTorchError, LookupError):
-    """Something was asked for by a name or place that does not exist."""
+    """A requested name or index does not exist."""
 
 
 class MethodNotFoundError(NotFoundError, KeyError):
-    """The program has no method of this name."""
+    """The program lacks a method of this name."""
 
     __str__ = ExecuTorchError.__str__
 
@@ -56,7 +56,7 @@ class OperatorMissingError(ExecuTorchError):
 
 
 class NotSupportedError(ExecuTorchError, NotImplementedError):
-    """This runtime, as it was built, cannot do what was asked."""
+    """This build of the runtime does not support the request."""
 
 
 class OutOfMemoryError(ExecuTorchError, MemoryError):

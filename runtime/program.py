@@ -21,7 +21,7 @@ _MOST = sys.maxsize
 
 
 class Execution:
-    """The future of `Method.execute_async`. Dropped before its end, it cancels what is left and waits for the rest."""
+    """The future of `Method.execute_async`. Dropping it early cancels remaining tasks and waits for running ones."""
 
     __slots__ = ("_execution",)
 
@@ -43,10 +43,10 @@ class Execution:
             timeout: seconds to wait at most.
 
         Raises:
-            TimeoutError: it has not ended in this time; it goes on.
-            BaseException: what the handler of a signal raises, KeyboardInterrupt of Ctrl-C for instance; it goes on.
-            CancelledError: it was cancelled before its end.
-            ExecuTorchError: as `Method.execute`; of several instructions that failed, the program's first.
+            TimeoutError: the execution did not end in this time; it continues.
+            BaseException: from a signal handler, e.g. KeyboardInterrupt of Ctrl-C; the execution continues.
+            CancelledError: the execution was cancelled before its end.
+            ExecuTorchError: as `Method.execute`; the earliest error in program order.
         """
         return self._execution.result(timeout)
 
@@ -106,7 +106,7 @@ class Method:
 
         Raises:
             InvalidArgumentError: the inputs do not fit.
-            InvalidStateError: an execution is running whose result has not been taken.
+            InvalidStateError: an execution is in progress, or its result was not taken.
             NotSupportedError: events are recorded (`enable_etdump`), or methods share arenas.
         """
         return Execution(_execute_async(self._method, inputs, threads, clone_outputs))
@@ -119,19 +119,20 @@ class Method:
         return self._method.memory_planned_buffer_sizes()
 
     def temp_memory_peak(self) -> int:
-        """The most bytes of temporary memory that a kernel or delegate has asked for in the calls so far: what a
-        `MemoryManager`'s temp allocator needs, its block aligned to 64, for kernels to run as they did here."""
+        """Peak bytes of temporary memory of a kernel or delegate in all calls so far: the size of a `MemoryManager`'s
+        temp allocator, with its block aligned to 64, that kernels need to run as they did here.
+        """
         return self._method.temp_memory_peak()
 
     def dynamic_memory_peak(self) -> int:
-        """The most bytes that tensors whose sizes have no bound took at one time in the calls so far."""
+        """Peak bytes of tensors with unbounded sizes in all calls so far."""
         return self._method.dynamic_memory_peak()
 
     @property
     def delegate_scratch_size(self) -> int:
         """The bytes of working memory that the method's delegates took when it was loaded, or since.
 
-        They are not part of what `metadata` states. Memory that delegates share counts once.
+        `metadata` does not include them. Memory that delegates share counts once.
         """
         return self._method.delegate_scratch_size()
 
@@ -149,7 +150,7 @@ def _limit(name: str, limit: int | None) -> int | None:
 
 
 class Program:
-    """A verified program. It holds what it was loaded from for as long as it, or one of its methods, exists."""
+    """A verified program. It keeps its data source alive as long as it or one of its methods exists."""
 
     def __init__(
         self,
@@ -192,16 +193,17 @@ class Program:
 
         Args:
             name: one of `method_names`.
-            threads: what it runs on, if not on what the program does: a pool, or a number of threads. Methods with the
-                same number share a pool. A method is loaded once for each choice of this and the following.
+            threads: a pool or a number of threads that replaces the program's. Methods with equal numbers share a pool.
+            A
+                method is loaded once for each choice of this and the following arguments.
             max_planned_bytes: a limit of its own in place of the program's (see `Runtime.load_program`); 0: no limit.
             instruction_budget: the same.
 
         Raises:
             MethodNotFoundError: there is none of that name (a `KeyError` as well).
             OperatorMissingError, OutOfMemoryError, DelegateError: this runtime cannot run it.
-            OutOfMemoryError: it wants more memory than `max_planned_bytes`.
-            InvalidArgumentError, NotSupportedError: there cannot be so many threads.
+            OutOfMemoryError: the method's plan exceeds `max_planned_bytes`.
+            InvalidArgumentError, NotSupportedError: this number of threads is not possible.
         """
         _limit("max_planned_bytes", max_planned_bytes)
         _limit("instruction_budget", instruction_budget)
@@ -220,7 +222,7 @@ class Program:
         return self._methods[key]
 
     def metadata(self, method_name: str) -> MethodMeta:
-        """What the program says of a method, without loading it.
+        """Return metadata of a method without loading it.
 
         Raises:
             MethodNotFoundError: there is none of that name (a `KeyError` as well).
@@ -228,7 +230,7 @@ class Program:
         return self._program.method_meta(method_name)
 
     def write_etdump_result_to_file(self, etdump_path: str, debug_buffer_path: str | None = None) -> None:
-        """Writes what was recorded since the program was loaded, for `executorch.devtools.Inspector`.
+        """Write the events recorded since the program was loaded, for `executorch.devtools.Inspector`.
 
         Args:
             etdump_path: where the events are written (`.etdp`).

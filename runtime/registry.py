@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""What this build of the runtime can run."""
+"""Backends and operators of this build of the runtime."""
 
 from __future__ import annotations
 

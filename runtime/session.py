@@ -63,14 +63,16 @@ class Runtime:
             verification: accepted for scripts that choose one; every program is verified in full.
             enable_etdump: record what runs how long (`Program.write_etdump_result_to_file`). Methods of the program
                 take turns then.
-            debug_buffer_size: with `enable_etdump`, how many bytes of the values that operators compute are recorded as
-                well; 0: none. What there is no room for is left out, with a message in the log.
+            debug_buffer_size: with `enable_etdump`, bytes for recording computed values; 0: none. Values that do not
+            fit
+                are dropped, with a message in the log.
             data_path: weights that live beside the program: the path of a `.ptd` file, or its bytes.
             share_memory_arenas: methods share the memory of values within an execution, so that they take turns, and
                 the state that was planned to be shared (`MemoryPlanningPass(share_mutable_buffers=True)`). Output
                 tensors that show a method's memory are overwritten by any method's next call.
-            threads: what the methods run on: a pool, or a number of threads (programs with the same number share one);
-                by default the process's pool, which has a thread for each physical core that the process may use.
+            threads: a pool or a number of threads for the methods (programs with equal numbers share a pool); by
+            default
+                the process's pool, with one thread for each physical core that the process may use.
             backend_options: for backends by their names, options by theirs, for methods of this program. XnnpackBackend
                 has `packed_cache_path` (a file in which packed weights are kept for the next start),
                 `compute_precision` (`"bf16"`: products of float32 may round their factors, `"fp32"`: they do not),
@@ -87,8 +89,8 @@ class Runtime:
 
         Raises:
             AccessError: the file cannot be read (an `OSError` as well).
-            InvalidProgramError: the data is no program, damaged, or of another version.
-            InvalidProgramError: the same of the data file; AccessError: it cannot be read.
+            InvalidProgramError: the program or the data file is invalid, damaged, or of another version.
+            AccessError: the data file cannot be read.
             NotSupportedError: arenas cannot be shared, because a method keeps state of its own there.
             TypeError: `data` is nothing of the above.
         """
