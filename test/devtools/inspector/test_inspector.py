@@ -139,7 +139,7 @@ def test_a_record_of_another_program_is_refused(run: Recorded) -> None:
     with pytest.raises(ValueError, match=r"different programs: instruction 0.*addmm.out.*Other"):
         Inspector(run.trace, etrecord=other)
     several = ETRecord(_debug_handle_map={"encode": {}, "decode": {}})
-    with pytest.raises(ValueError, match=r"'forward'; it has \['decode', 'encode'\]"):
+    with pytest.raises(ValueError, match=r"'forward': expected one of \['decode', 'encode'\]"):
         Inspector(run.trace, etrecord=several)
 
 

@@ -93,7 +93,7 @@ def test_any_file_can_be_stripped_and_holds_the_same(path: Path) -> None:
 def test_a_part_is_extracted_by_its_name(program: bytes) -> None:
     (name,) = [part.name for part in size_of(program).parts if part.nbytes == 128]
     np.testing.assert_array_equal(np.frombuffer(extract(program, name), np.float32), np.full(32, 0.5))
-    with pytest.raises(EditError, match="'weight': expected the name of one part, found 0; there are: '"):
+    with pytest.raises(EditError, match="'weight': expected the name of one part, found 0 of: '"):
         extract(program, "weight")
 
 
