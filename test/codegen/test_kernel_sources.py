@@ -17,7 +17,7 @@ def _all_sources() -> list[str]:
 
 
 def test_the_table_has_all_that_sources_refer_to() -> None:
-    """Otherwise regenerate it: python test/oracle/kernels/kernel_source_table.py (missing entries only cost build time)"""
+    """Otherwise run test/oracle/kernels/kernel_source_table.py; missing entries only cost build time"""
     held, built = json.loads(TABLE.read_text()), source_table(newest_build())
     known = held["kernels"]
     assert {name for name, source in built["kernels"].items() if known.get(name, source) != source} == set()
