@@ -34,7 +34,7 @@ _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: 
 
 
 class GGUFError(ValueError):
-    """A file that is not GGUF, is broken, or has something that is not supported."""
+    """A broken GGUF file, another kind of file, or an unsupported type of tensor."""
 
 
 class GGUFType(IntEnum):
@@ -66,7 +66,7 @@ class GGUFTensor:
 
 @dataclass(frozen=True)
 class GGUFFile:
-    """What a file holds."""
+    """Metadata and tensors of a file."""
 
     path: Path
     metadata: dict[str, Any]

@@ -191,8 +191,7 @@ void read_roles(const std::filesystem::path& folder, HfModel& model) {
   }
 }
 
-/// The same by what the post-processor does or, if it does nothing, by the names that tokenizers
-/// commonly give them.
+/// The same tokens from the post-processor or, without one, from common names.
 void guess_roles(HfModel& model) {
   const auto find = [&](std::initializer_list<const char*> names, std::optional<uint64_t>& token) {
     for (const char* name : names) {

@@ -61,7 +61,7 @@ struct PreTokenizer {
     Removed,
     MergedWithPrevious,
     MergedWithNext,
-    /// Words of their own, of which neighbours are one.
+    /// Like Isolated, but adjacent matches form one word.
     Contiguous
   };
   Kind kind = Kind::Split;
@@ -131,10 +131,10 @@ struct HfModel {
   std::vector<PreTokenizer> pre_tokenizers;
   std::vector<Decoder> decoders;
   std::vector<AddedToken> added;
-  /// Positions in `added` by what text is searched for: before normalization and behind it.
+  /// Positions in `added`, for tokens searched for in raw and in normalized text.
   PieceIndex added_raw, added_normalized;
   std::unordered_set<uint64_t> special;
-  /// What the post-processor puts around texts.
+  /// Tokens that the post-processor puts around texts.
   std::vector<uint64_t> prefix, suffix;
   std::optional<uint64_t> bos, eos;
   uint64_t highest = 0;

@@ -105,7 +105,7 @@ bool is_nmt_space(uint32_t point) {
          point == 0x2581 || point == 0xFEFF || point == 0xFFFD;
 }
 
-/// What a character becomes in a step that treats each one by itself.
+/// Appends the result of a step that maps each character separately.
 void append_character(Kind kind, std::string_view character, uint32_t point, std::string& text) {
   const auto category = utf8proc_category(utf8proc_int32_t(point));
   const bool is_nonspacing = category == UTF8PROC_CATEGORY_MN;
@@ -150,7 +150,7 @@ std::string stripped(const std::string& text, bool at_left) {
   return at_left ? text.substr(first) : text.substr(0, last);
 }
 
-/// The text up to the next border of what users see as characters.
+/// The first extended grapheme cluster.
 std::string_view first_grapheme(std::string_view text) {
   utf8proc_int32_t state = 0;
   size_t end = character_length(text);

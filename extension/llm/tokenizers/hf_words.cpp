@@ -31,7 +31,7 @@ const ByteAlphabet& alphabet() {
   return made;
 }
 
-/// Cuts `word` at the matches, or at what is between them.
+/// Cuts `word` at the matches or, inverted, at the text between them.
 void cut(const PreTokenizer& step, const Word& word, const std::vector<Range>& matches,
          std::vector<Word>& words) {
   using Behavior = PreTokenizer::Behavior;

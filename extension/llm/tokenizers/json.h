@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Reads of JSON that never throw: what is missing or has another type is the default.
+// Reads of JSON that never throw: missing members and other types give the default.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace tokenizers::internal {
 
-/// What files of tiktoken do not say.
+/// Options that files of tiktoken lack.
 struct TiktokenOptions {
   std::unique_ptr<std::vector<std::string>> special_tokens;
   std::optional<std::string> pattern;

@@ -103,7 +103,7 @@ std::vector<PieceOfText> SentencePieceModel::divide_pairs(const std::string& tex
     spans.push_back({at, verbatim != 0 ? verbatim : character, verbatim != 0});
     at += spans.back().length;
   }
-  // What unused pieces were merged from: they are divided again in the end.
+  // Parts of unused pieces, which are divided again in the end.
   std::unordered_map<std::string, std::pair<std::string, std::string>> parts;
   std::string piece;
   const auto merged = merge_symbols(symbols, [&](uint64_t left, uint64_t right, Merge& merge) {

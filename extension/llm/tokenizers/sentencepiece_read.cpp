@@ -148,7 +148,7 @@ Error read_normalizer(std::string_view bytes, Model& model) {
   return reader.ok() ? Error::Ok : refuse("options of normalization are malformed");
 }
 
-/// Derives what the algorithms need from the pieces.
+/// Checks the pieces and builds the indices.
 Error finish(Model& model, const Roles& roles) {
   std::vector<std::pair<std::string, uint64_t>> text_pieces, user_defined;
   size_t unknowns = 0, bytes = 0;

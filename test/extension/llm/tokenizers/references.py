@@ -90,7 +90,7 @@ def tiktoken_reference(folder: Path) -> Reference:
 
 
 def write_tekken(path: Path, ranks: dict[bytes, int], special: dict[str, int] | None, count: int) -> Path:
-    """`special`: names and numbers of special tokens, of which there are `count`, named or not."""
+    """`special`: names and numbers of special tokens; `count` of them exist, with or without names."""
     tokens = [
         {"rank": rank, "token_bytes": base64.b64encode(piece).decode(), "token_str": piece.decode("utf-8", "replace")}
         for piece, rank in sorted(ranks.items(), key=lambda each: each[1])

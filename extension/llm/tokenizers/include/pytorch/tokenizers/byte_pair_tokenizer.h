@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// What tokenizers whose vocabulary consists of byte strings have in common.
+// Base class of tokenizers with a vocabulary of byte strings.
 #pragma once
 
 #include <memory>
