@@ -78,7 +78,7 @@ class _Reader:
 
     def __init__(self, path: Path, data: NDArray[numpy.uint8]) -> None:
         self.path = path
-        self.data = memoryview(data)
+        self.data: memoryview = data.data
         self.at = 0
 
     def error(self, what: str) -> GGUFError:

@@ -41,7 +41,8 @@ def _f32(rows: Bytes) -> Floats:
 
 
 def _bf16(rows: Bytes) -> Floats:
-    return (rows.view("<u2").astype(numpy.uint32) << 16).view(numpy.float32)
+    made: Floats = (rows.view("<u2").astype(numpy.uint32) << 16).view(numpy.float32)
+    return made
 
 
 def _q8_0(rows: Bytes) -> Floats:
@@ -51,7 +52,8 @@ def _q8_0(rows: Bytes) -> Floats:
 def _q4_0(rows: Bytes) -> Floats:
     packed = rows[:, 2:]
     values = numpy.concatenate((packed & 15, packed >> 4), axis=1).astype(numpy.float32) - numpy.float32(8)
-    return _half(rows[:, :2]) * values
+    made: Floats = _half(rows[:, :2]) * values
+    return made
 
 
 def _scales_and_minima(packed: Bytes) -> tuple[Floats, Floats]:
@@ -85,8 +87,9 @@ def _q4_k(rows: Bytes) -> Floats:
 
 def _q5_k(rows: Bytes) -> Floats:
     shifts = numpy.arange(8, dtype=numpy.uint8)[None, :, None]
-    fifth = rows[:, None, 16:48] >> shifts & 1
-    return _with_minima(rows, _nibbles(rows[:, 48:]) | fifth << 4)
+    fifth: Bytes = (rows[:, None, 16:48] >> shifts & 1).astype(numpy.uint8)
+    values: Bytes = (_nibbles(rows[:, 48:]) | fifth << 4).astype(numpy.uint8)
+    return _with_minima(rows, values)
 
 
 def _q6_k(rows: Bytes) -> Floats:

@@ -28,9 +28,9 @@ bos_token_index=…, eos_token_index=…)`; those of Llama 3 are the default.
 class TextLLMRunner:
     """Generates text with an exported language model.
 
-    model_path: the program; tokenizer_path: a tokenizer (tokenizer.json, tekken.json, tiktoken, sentencepiece, llama2.c)
-    or its folder; data_path: a .ptd file with weights. Errors are the classes of `executorch.runtime.errors`; after one,
-    the runner is as it was before the call. What a callback raises ends the call and is passed on.
+    model_path: the program; tokenizer_path: a tokenizer.json, tekken.json, file of tiktoken, sentencepiece or llama2.c,
+    or its folder; data_path: a .ptd file with weights. Errors are the classes of `executorch.runtime.errors`; after
+    one, the runner is as it was before the call. What a callback raises ends the call and is passed on.
     """
 
     def __init__(

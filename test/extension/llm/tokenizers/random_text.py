@@ -47,4 +47,5 @@ def is_disputed(character: str) -> bool:
     """
     now, before = unicodedata.category(character), unicodedata.ucd_3_2_0.category(character)
     is_mapped = bool(unicodedata.decomposition(character)) or character.lower() != character
-    return (now[0] == "P") != (before[0] == "P") or (before == "Cn" and is_mapped)
+    is_vedic = "\u1cd0" <= character <= "\u1cff"  # marks that became letters
+    return (now[0] == "P") != (before[0] == "P") or (before == "Cn" and is_mapped) or is_vedic
