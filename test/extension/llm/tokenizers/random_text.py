@@ -42,10 +42,10 @@ def random_text(rng: random.Random, dropped: tuple[str, ...] = ("Cn",)) -> str:
 def is_disputed(character: str) -> bool:
     """Whether versions of Unicode may disagree on what a tokenizer does with it.
 
-    Packages and libraries have versions of their own: of a character later than version 3.2 they may know neither that
-    it is punctuation nor what it decomposes to, nor its lower case.
+    Packages and libraries have versions of their own: of a character later than version 3.2 they may know neither its
+    category nor what it decomposes to, nor its lower case.
     """
     now, before = unicodedata.category(character), unicodedata.ucd_3_2_0.category(character)
     is_mapped = bool(unicodedata.decomposition(character)) or character.lower() != character
     is_vedic = "\u1cd0" <= character <= "\u1cff"  # marks that became letters
-    return (now[0] == "P") != (before[0] == "P") or (before == "Cn" and is_mapped) or is_vedic
+    return (now[0] == "P") != (before[0] == "P") or (before == "Cn" and (is_mapped or now[0] in "CM")) or is_vedic
